@@ -1,0 +1,101 @@
+# modhub: `make help` says what there is. Nothing outside this folder is changed but for Debian packages that are missing
+# (python3-venv, chromium), and those only when you are root; otherwise one sentence names them.
+
+PYTHON ?= python3
+INI ?= development.ini
+UV ?= uv
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recommends
+# What an installation of the suite itself depends on: its own lists, not its modules (it is installed editable).
+MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml)
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test test-browser lint bench coverage lock venv test-tools chromium
+
+help: ## list what there is to make
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
+		printf '%-20s %s\n' "$$target" "$$text"; done
+
+# A stamp is a copy of what was installed: what is unchanged takes no time, and no clock can deceive it.
+define install-lock
+	@cmp -s requirements/$(1).txt $(VENV)/installed-$(1).txt || { \
+		echo "modhub: installing requirements/$(1).txt into $(VENV)"; \
+		$(PIP) install --require-hashes --requirement requirements/$(1).txt && \
+		cp requirements/$(1).txt $(VENV)/installed-$(1).txt; }
+endef
+
+# Made anew when it was moved here from elsewhere (its programs name their folder) or its Python has gone.
+venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo 'modhub: Python 3.11 or newer is needed; name one, as in "make PYTHON=python3.12".' >&2; exit 1; }
+	@grep -qsF ' $(CURDIR)/$(VENV)' $(VENV)/pyvenv.cfg && $(BIN)/python -c 'import pip' 2>/dev/null || { \
+		$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+			package=$$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'); \
+			if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+				echo "modhub: installing the Debian package $$package"; \
+				$(APT) update >/dev/null && $(APT) install "$$package" >/dev/null; \
+			else \
+				echo "modhub: this Python cannot make a virtual environment: install the package $$package first." >&2; \
+				exit 1; \
+			fi; } && \
+		echo 'modhub: making $(VENV)' && \
+		$(PYTHON) -m venv --clear $(VENV); }
+
+install: venv ## set everything up in .venv
+	$(call install-lock,run)
+	@cat $(MANIFESTS) | cmp -s - $(VENV)/installed-suite || { \
+		echo 'modhub: installing the suite into $(VENV)'; \
+		$(PIP) install --no-deps --no-build-isolation --editable . && cat $(MANIFESTS) > $(VENV)/installed-suite; }
+
+# Pyramid says this at every start, and it is nothing that whoever runs the service could mend.
+run: export PYTHONWARNINGS = ignore:pkg_resources is deprecated as an API:UserWarning
+run: install ## set up, migrate the database, and serve http://127.0.0.1:6543
+	@mkdir -p var
+	@$(BIN)/modhub-admin -c $(INI) migrate
+	@exec $(BIN)/pserve $(INI)
+
+test-tools: install
+	$(call install-lock,test)
+
+test: test-tools ## everything the tests need, then the tests (all but those in a browser)
+	@echo 'modhub: the browser tests are left out here; "make test-browser" runs them.'
+	@$(BIN)/pytest -n 2 --dist loadfile --ignore=tests/browser $(PYTEST_ARGS)
+
+chromium:
+	@command -v chromium >/dev/null || \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo 'modhub: installing the Debian packages chromium and libatomic1'; \
+			$(APT) update >/dev/null && $(APT) install chromium libatomic1 >/dev/null; \
+		else \
+			echo 'modhub: the browser tests need chromium: install the packages chromium and libatomic1 first.' >&2; \
+			exit 1; \
+		fi
+
+test-browser: test-tools chromium ## the tests in a real browser (installs Debian's chromium when root)
+	@MODHUB_BROWSER=1 $(BIN)/pytest tests/browser $(PYTEST_ARGS)
+
+lint: test-tools ## ruff and mypy
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+
+bench: test-tools ## side-by-side benchmarks, as a table and as JSON
+	@$(BIN)/python -m bench
+
+coverage: test-tools ## the tests again, one by one, with the lines and branches that none of them reaches
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest --ignore=tests/browser $(PYTEST_ARGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
+
+COMPILE := pip compile --quiet --universal --python-version 3.11.2 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' setup.py
+
+lock: ## choose versions anew: requirements/run.txt and test.txt (needs uv; UPGRADE=--upgrade takes the newest)
+	@command -v $(UV) >/dev/null || { echo 'modhub: "make lock" needs uv; name one, as in "make lock UV=path/to/uv".' >&2; exit 1; }
+	@$(UV) $(COMPILE) $(UPGRADE) requirements/run.in --extra postgres --output-file requirements/run.txt
+	@$(UV) $(COMPILE) $(UPGRADE) requirements/test.in --extra postgres --extra test --output-file requirements/test.txt

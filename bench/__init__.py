@@ -1,0 +1,1 @@
+"""Side-by-side benchmarks: ratios against something run beside it in the same minutes, never seconds alone."""

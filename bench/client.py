@@ -1,0 +1,71 @@
+"""A small bounded HTTP client over one kept connection: it costs little, so that what is measured is the server."""
+
+import socket
+import time
+from dataclasses import dataclass, field
+
+RECEIVE = 1 << 20
+
+
+@dataclass
+class Client:
+    """One connection to a server on loopback."""
+
+    port: int
+    buffer: bytearray = field(default_factory=lambda: bytearray(RECEIVE))
+
+    def __post_init__(self) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def send(self, method: str, path: str, headers: tuple[str, ...] = (), body: bytes = b"") -> None:
+        lines = [f"{method} {path} HTTP/1.1", "Host: bench", *headers]
+        if body or method == "POST":
+            lines.append(f"Content-Length: {len(body)}")
+        self.socket.sendall("\r\n".join([*lines, "", ""]).encode() + body)
+
+    def receive(self, keep: bool = False) -> tuple[int, int, bytes]:
+        """(status, length of the body, head and kept body)."""
+        head = b""
+        while b"\r\n\r\n" not in head:
+            part = self.socket.recv(65536)
+            if not part:
+                raise ConnectionError("the server closed the connection")
+            head += part
+        head, _, body = head.partition(b"\r\n\r\n")
+        status = int(head.split(b" ", 2)[1])
+        length = 0
+        for line in head.split(b"\r\n")[1:]:
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        if status == 304:
+            length = 0
+        kept = [body] if keep else []
+        got = len(body)
+        view = memoryview(self.buffer)
+        while got < length:
+            count = self.socket.recv_into(view, min(RECEIVE, length - got))
+            if not count:
+                raise ConnectionError("the server closed the connection in the middle")
+            if keep:
+                kept.append(bytes(view[:count]))
+            got += count
+        return status, length, head + b"\r\n\r\n" + b"".join(kept)
+
+    def get(self, path: str, headers: tuple[str, ...] = (), keep: bool = False) -> tuple[int, int, bytes]:
+        self.send("GET", path, headers)
+        return self.receive(keep)
+
+
+def seconds_each(client: Client, path: str, times: int, headers: tuple[str, ...] = (), status: int = 200) -> float:
+    """The mean of ``times`` requests one after the other."""
+    started = time.perf_counter()
+    for _ in range(times):
+        got, _, _ = client.get(path, headers)
+        if got != status:
+            raise AssertionError(f"{path} answered {got}")
+    return (time.perf_counter() - started) / times

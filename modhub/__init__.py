@@ -1,0 +1,134 @@
+"""modhub: the core of the mod distribution service and its catalogue.
+
+``main`` is the application that ``[app:main] use = egg:modhub`` names; ``includeme`` is the order of the core. Features
+are packages named in ``pyramid.includes``; they are included after the core, because they use its directives.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from pyramid.config import Configurator
+from pyramid.settings import aslist
+from pyramid.tweens import EXCVIEW
+from pyramid_retry import BeforeRetry
+
+from modhub.blobs import storage_from_url
+from modhub.credentials import address_credential, machine_credential
+from modhub.db import Databases
+from modhub.events import Served
+from modhub.interfaces import IApi, IRoot, ISite
+from modhub.migrate import refuse_when_behind
+from modhub.request import Request
+from modhub.security import CorePermission, Credential, Policy
+from modhub.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
+from modhub.tree import Api, Site, root_factory
+
+__all__ = ["configure", "includeme", "main"]
+DEVELOPMENT_SECRET = "development-only-secret-never-for-production"  # noqa: S105 - refused beside a public base_url
+
+
+def main(_global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any:
+    """The WSGI application. What the operator must mend ends the process with one line."""
+    try:
+        config = configure(settings)
+        refuse_when_behind(config.registry.databases, config.registry.migrations)
+    except StartRefused as refusal:
+        sys.exit(f"modhub does not start: {refusal}.")
+    app = config.make_wsgi_app()
+    config.registry.notify(Served(config.registry))
+    return app
+
+
+def configure(settings: Mapping[str, Any]) -> Configurator:
+    """The committed configuration, without serving it and without asking the database: for ``main`` and for commands.
+
+    Raises :class:`modhub.settings.StartRefused` with one sentence for the operator.
+    """
+    given = dict(settings)
+    features = aslist(os.environ.get(variable("pyramid.includes"), given.pop("pyramid.includes", "")))
+    config = Configurator(settings=given, root_factory=root_factory, request_factory=Request)
+    config.include("modhub")
+    for feature in features:
+        try:
+            config.include(feature)
+        except ModuleNotFoundError as problem:
+            if problem.name != feature.partition(".")[0]:
+                raise
+            raise StartRefused(f"pyramid.includes names {feature}, which is not installed") from None
+    registry = config.registry
+    refuse_unknown(registry.declared_settings, registry.settings_prefixes, registry.settings)
+    config.commit()
+    return config
+
+
+def _only_writes(request: Request) -> bool:
+    return not request.is_safe
+
+
+def _attempts(request: Request) -> int:
+    return 1 if request.is_safe else 3
+
+
+def _rewind(event: BeforeRetry) -> None:
+    """The next attempt reads the body again, from its beginning."""
+    event.request.make_body_seekable()
+
+
+def _settings(config: Configurator) -> None:
+    settings = config.registry.settings
+    config.declare_settings("modhub.", CORE)
+    secrets = settings["modhub.secret"]
+    if DEVELOPMENT_SECRET in secrets and not is_loopback(settings["modhub.base_url"]):
+        raise StartRefused(
+            "the setting modhub.secret is the one of development.ini, which is for a loopback base_url only"
+        )
+    settings.update(
+        {
+            "tm.activate_hook": _only_writes,
+            "tm.annotate_user": False,
+            "retry.activate_hook": _attempts,
+        }
+    )
+
+
+def _parts(config: Configurator) -> None:
+    registry = config.registry
+    settings = registry.settings
+    registry.databases = Databases(settings["sqlalchemy.url"])
+    try:
+        registry.blob_store = storage_from_url(settings["modhub.storage"])
+    except ValueError as problem:
+        raise StartRefused(str(problem).rstrip(".")) from None
+    registry.security = Policy(registry.credentials)
+    config.set_security_policy(registry.security)
+    config.set_default_permission(CorePermission.CLOSED)
+    for face in (IApi, ISite):
+        config.add_credential(Credential.MACHINE, face, machine_credential(settings["ApiPrivateKeys"]))
+        config.add_credential(Credential.ADDRESS, face, address_credential(settings["modhub.storage_address_key"]))
+    config.add_child(IRoot, "api", Api)
+    config.add_child(IRoot, "Modhub", Site)
+    config.add_migrations("modhub", "modhub:migrations", "core_")
+
+
+def includeme(config: Configurator) -> None:
+    """The core, in order: directives, settings, parts, then what stands on them; scans last."""
+    config.include("modhub.directives")
+    _settings(config)
+    # Not by its includeme: the request has its own property ``tm``, since a reified one costs a class for each request.
+    config.add_tween("pyramid_tm.tm_tween_factory", over=EXCVIEW)
+    config.include("pyramid_retry")
+    config.add_subscriber(_rewind, BeforeRetry)
+    config.include("pyramid_jinja2")
+    _parts(config)
+    config.include("modhub.tree")
+    config.include("modhub.views")
+    config.include("modhub.refusals")
+    config.include("modhub.pages")
+    config.include("modhub.door")
+    config.include("modhub.health")
+    config.include("modhub.catalogue")
+    config.include("modhub.storage_address")
+    config.include("modhub.admin")
+    config.scan("modhub.health")

@@ -1,0 +1,8 @@
+"""Stored files: the interface of a store, the one on local disk, and their part in the transaction."""
+
+from modhub.blobs.from_url import storage_from_url
+from modhub.blobs.joining import stage
+from modhub.blobs.local import LocalStore
+from modhub.blobs.store import Blob, BlobStore, IBlobStore, Readable, is_key
+
+__all__ = ["Blob", "BlobStore", "IBlobStore", "LocalStore", "Readable", "is_key", "stage", "storage_from_url"]

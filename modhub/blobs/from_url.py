@@ -1,0 +1,44 @@
+"""The setting ``modhub.storage`` as a store (decisions, 7)."""
+
+from pathlib import Path
+from urllib.parse import unquote
+
+from modhub.blobs.local import LocalStore
+from modhub.blobs.store import BlobStore
+
+
+def storage_from_url(value: str) -> BlobStore | None:
+    """Open the store that ``value`` names; ``None`` for an empty value (storage is not configured).
+
+    ``file:///absolute/folder``, percent-decoded, is a folder of this machine, made with mode 0700 when it is missing.
+    Anything else is a ``ValueError`` whose sentence is fit for the operator.
+    """
+    value = value.strip()
+    if not value:
+        return None
+    scheme, separator, rest = value.partition("://")
+    if separator and scheme.lower() == "s3":
+        raise ValueError("modhub.storage: s3:// stores are not built yet; use file:///absolute/folder.")
+    if not separator or scheme.lower() != "file":
+        raise ValueError("modhub.storage: not an address of a store; use file:///absolute/folder.")
+    folder = _folder(rest)
+    try:
+        return LocalStore(folder)
+    except OSError as error:
+        cause = error.strerror or type(error).__name__
+        raise ValueError(f"modhub.storage: the folder {folder} cannot be used: {cause}.") from None
+
+
+def _folder(rest: str) -> Path:
+    """The folder in what follows ``file://``."""
+    if not rest.startswith("/"):
+        raise ValueError("modhub.storage: a relative folder or a host cannot be used; use file:///absolute/folder.")
+    if "?" in rest or "#" in rest:
+        raise ValueError("modhub.storage: write ? as %3F and # as %23 in the name of the folder.")
+    try:
+        path = unquote(rest, errors="strict")
+    except UnicodeDecodeError:
+        raise ValueError("modhub.storage: the name of the folder is not UTF-8.") from None
+    if "\0" in path or ".." in path.split("/") or not path.strip("/"):
+        raise ValueError("modhub.storage: this cannot be the name of a folder; use file:///absolute/folder.")
+    return Path(path)

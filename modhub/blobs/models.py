@@ -1,0 +1,42 @@
+"""The one table that names every blob of every feature (decisions 8.3).
+
+A feature's row refers to a blob's row and never to a file. Replacing or deleting marks the blob as trash in the same
+transaction; ``modhub-admin sweep`` removes the file after a grace, so that running downloads and backups stay whole.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from sqlalchemy import BigInteger, String, update
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from modhub.blobs.store import Blob
+from modhub.db import Base, Id, Timestamp, now
+
+
+class StoredBlob(Base):
+    """A file in the store. ``trashed_at`` is set once nothing refers to it any more."""
+
+    __tablename__ = "core_blob"
+    __table_args__ = {"sqlite_autoincrement": True}
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    key: Mapped[str] = mapped_column(String(64), unique=True)
+    size: Mapped[int] = mapped_column(BigInteger)
+    sha256: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime] = mapped_column(Timestamp)
+    trashed_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
+
+
+def keep(session: Session, blob: Blob) -> StoredBlob:
+    """The row of a freshly staged blob; it commits with the transaction that publishes the file."""
+    row = StoredBlob(key=blob.key, size=blob.size, sha256=blob.sha256, created_at=now())
+    session.add(row)
+    return row
+
+
+def trash(session: Session, blob_ids: Iterable[int]) -> None:
+    """Nothing refers to these blobs any more."""
+    wanted = list(blob_ids)
+    if wanted:
+        session.execute(update(StoredBlob).where(StoredBlob.id.in_(wanted)).values(trashed_at=now()))

@@ -1,0 +1,106 @@
+"""``modhub-admin game ...``: the curated games list."""
+
+import argparse
+import mimetypes
+from pathlib import Path
+from typing import Any
+
+from pyramid.config import Configurator
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from modhub import limits, text
+from modhub.blobs import stage
+from modhub.blobs.models import keep, trash
+from modhub.catalogue.models import Game, GameIcon
+from modhub.db import now
+from modhub.directives import Command
+from modhub.folding import fold_game
+from modhub.settings import StartRefused
+
+
+def find_game(session: Session, name: str) -> Game | None:
+    """The curated game with this identity."""
+    statement = select(Game).where(Game.folded == fold_game(name)).options(joinedload(Game.icon))
+    return session.scalars(statement).one_or_none()
+
+
+def add_game(admin: Any, name: str, display_name: str | None, icon: Path | None) -> None:
+    """Add a curated game, or change what is named of one that is there."""
+    clean = text.line(name, limits.GAME)
+    if not clean:
+        raise StartRefused("the name of a game must not be empty")
+    with admin.writing() as (session, manager):
+        game = find_game(session, clean)
+        if game is None:
+            game = Game(name=clean, folded=fold_game(clean), icon=None)
+            session.add(game)
+        if display_name is not None:
+            game.display_name = text.line(display_name, limits.GAME)
+        if icon is not None:
+            _set_icon(admin, session, manager, game, icon)
+
+
+def _set_icon(admin: Any, session: Session, manager: Any, game: Game, icon: Path) -> None:
+    try:
+        with icon.open("rb") as file:
+            shown = text.sniff_image(file.read(1024)) or mimetypes.guess_type(icon.name)[0] or ""
+            if not shown.startswith("image/"):
+                raise StartRefused("the icon is not an image")
+            file.seek(0)
+            blob = stage(manager, admin.store, file, limits.IMAGE)
+    except OSError:
+        raise StartRefused("the icon cannot be read") from None
+    if game.icon is not None:
+        # A new icon gets a new address: the old one may be kept for ever by whoever has it.
+        trash(session, [game.icon.blob_id])
+        game.icon = None
+        session.flush()
+    row = keep(session, blob)
+    game.icon = GameIcon(name=text.file_name(icon.name, "icon"), content_type=shown, blob=row, stored_at=now())
+
+
+def remove_game(admin: Any, name: str) -> bool:
+    """Remove a curated game with its icon; False when there is none of that name."""
+    with admin.writing() as (session, _):
+        game = find_game(session, name)
+        if game is None:
+            return False
+        if game.icon is not None:
+            trash(session, [game.icon.blob_id])
+        session.delete(game)
+        session.flush()
+    return True
+
+
+def run_game(admin: Any, arguments: argparse.Namespace) -> int:
+    """``game add|remove|list``"""
+    if arguments.action == "list":
+        for game in admin.registry.catalogue.games():
+            icon = "" if game["iconUrl"] else " (no icon)"
+            admin.say(f"{game['name']}: {game['displayName']}{icon}")
+        return 0
+    if arguments.action == "add":
+        add_game(admin, arguments.name, arguments.display_name, arguments.icon)
+        return 0
+    if remove_game(admin, arguments.name):
+        return 0
+    admin.say("There is no curated game of that name.")
+    return 1
+
+
+def game_arguments(parser: argparse.ArgumentParser) -> None:
+    """``add NAME [--display-name N] [--icon FILE]``, ``remove NAME``, ``list``"""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    add = actions.add_parser("add", help="add a game, or change one")
+    add.add_argument("name")
+    add.add_argument("--display-name")
+    add.add_argument("--icon", type=Path, metavar="FILE")
+    remove = actions.add_parser("remove", help="remove a game")
+    remove.add_argument("name")
+    actions.add_parser("list", help="list the games")
+
+
+def includeme(config: Configurator) -> None:
+    """The command ``game``."""
+    config.add_command(Command("game", "the curated games", game_arguments, run_game))

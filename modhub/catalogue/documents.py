@@ -1,0 +1,98 @@
+"""The shapes that the catalogue answers with (interface, "Resources and their fields")."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from modhub.catalogue.models import Asset, Kind, Mod, Note
+from modhub.db import iso
+
+_ORDER = list(Kind)
+
+
+class AssetDocument(Struct, rename="camel"):
+    """A file of a mod; ``bytes`` is its size."""
+
+    kind: str
+    name: str
+    bytes: int
+    url: str
+
+
+class ModDocument(Struct, rename="camel"):
+    """A mod as every mod-returning call gives it."""
+
+    id: int
+    guid: str
+    title: str
+    description: str
+    version: str
+    games: list[str]
+    requires: list[str]
+    conflicts_with: list[str]
+    published: bool
+    created_at: str
+    updated_at: str
+    url: str
+    assets: list[AssetDocument]
+
+
+class MineDocument(Struct):
+    """``GET /api/modhub/mine``"""
+
+    count: int
+    mods: list[ModDocument]
+
+
+class NoteDocument(Struct, rename="camel"):
+    """A changelog entry."""
+
+    id: int
+    title: str | None
+    text: str
+    created_at: str
+    edited_at: str | None
+    automatic: bool
+
+
+class VotesDocument(Struct, omit_defaults=True):
+    """The votes of a mod; ``value`` is the caller's own, left out for a caller without an account."""
+
+    ups: int
+    downs: int
+    value: int | None = None
+
+
+def asset_document(asset: Asset) -> AssetDocument:
+    """One asset; its blob must be loaded."""
+    return AssetDocument(asset.kind, asset.name, asset.blob.size, f"/Modhub/file/{asset.id}")
+
+
+def in_order(assets: Iterable[Asset]) -> list[Asset]:
+    """Code, css, then the images as uploaded (decisions 1.6)."""
+    return sorted(assets, key=lambda asset: (_ORDER.index(Kind(asset.kind)), asset.id))
+
+
+def mod_document(mod: Mod) -> ModDocument:
+    """One mod; its assets and their blobs must be loaded."""
+    return ModDocument(
+        id=mod.id,
+        guid=mod.guid,
+        title=mod.title,
+        description=mod.description,
+        version=mod.version,
+        games=mod.games,
+        requires=mod.requires,
+        conflicts_with=mod.conflicts,
+        published=mod.published,
+        created_at=iso(mod.created_at),
+        updated_at=iso(mod.updated_at),
+        url=f"/Modhub/{mod.id}",
+        assets=[asset_document(asset) for asset in in_order(mod.assets)],
+    )
+
+
+def note_document(note: Note) -> NoteDocument:
+    """One changelog entry."""
+    edited = None if note.edited_at is None else iso(note.edited_at)
+    return NoteDocument(note.id, note.title, note.text, iso(note.created_at), edited, note.automatic)

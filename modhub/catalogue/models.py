@@ -1,0 +1,188 @@
+"""The rows of the catalogue as owners write them. What anonymous callers read are copies: see :mod:`.public`."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, SmallInteger, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from modhub.blobs.models import StoredBlob
+from modhub.db import Base, Id, Timestamp
+from modhub.limits import CONTENT_TYPE, FILE_NAME, GAME, TITLE, VERSION
+
+
+class Kind(StrEnum):
+    """The kinds of asset, in the order in which they are shown."""
+
+    CODE = "code"
+    CSS = "css"
+    IMAGE = "image"
+
+
+class Mod(Base):
+    """A mod. ``owner`` is an account's plain number: accounts belong to another package (decisions 3.10)."""
+
+    __tablename__ = "core_mod"
+    __table_args__ = (
+        Index("ix_core_mod_owner_updated_at", "owner", "updated_at", "id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    guid: Mapped[str] = mapped_column(String(36), unique=True)
+    owner: Mapped[int] = mapped_column(BigInteger)
+    title: Mapped[str] = mapped_column(String(TITLE))
+    description: Mapped[str] = mapped_column(Text, default="")
+    version: Mapped[str] = mapped_column(String(VERSION), default="")
+    games: Mapped[list[str]] = mapped_column(JSON, default=list)
+    requires: Mapped[list[str]] = mapped_column(JSON, default=list)
+    conflicts: Mapped[list[str]] = mapped_column(JSON, default=list)
+    published: Mapped[bool] = mapped_column(default=False)
+    ups: Mapped[int] = mapped_column(default=0)
+    downs: Mapped[int] = mapped_column(default=0)
+    created_at: Mapped[datetime] = mapped_column(Timestamp)
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+
+    assets: Mapped[list["Asset"]] = relationship(lazy="raise", order_by="Asset.id", cascade="all, delete-orphan")
+    notes: Mapped[list["Note"]] = relationship(lazy="raise", cascade="all, delete-orphan")
+    votes: Mapped[list["Vote"]] = relationship(lazy="raise", cascade="all, delete-orphan")
+
+
+class Asset(Base):
+    """A file of a mod. A second code or css upload keeps the row and changes the blob (decisions 2.11)."""
+
+    __tablename__ = "core_asset"
+    __table_args__ = {"sqlite_autoincrement": True}
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    mod_id: Mapped[int] = mapped_column(ForeignKey("core_mod.id"), index=True)
+    kind: Mapped[str] = mapped_column(String(8))
+    name: Mapped[str] = mapped_column(String(FILE_NAME))
+    content_type: Mapped[str] = mapped_column(String(CONTENT_TYPE))
+    blob_id: Mapped[int] = mapped_column(ForeignKey("core_blob.id"), index=True)
+    stored_at: Mapped[datetime] = mapped_column(Timestamp)
+
+    blob: Mapped[StoredBlob] = relationship(lazy="raise")
+
+
+class Note(Base):
+    """A changelog entry. It holds its upload's version, so that this is free again when the entry is deleted."""
+
+    __tablename__ = "core_note"
+    __table_args__ = (UniqueConstraint("mod_id", "version"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    mod_id: Mapped[int] = mapped_column(ForeignKey("core_mod.id"))
+    version: Mapped[str] = mapped_column(String(VERSION))
+    size: Mapped[int] = mapped_column(BigInteger)
+    sha256: Mapped[str] = mapped_column(String(64))
+    title: Mapped[str | None] = mapped_column(String(TITLE))
+    text: Mapped[str] = mapped_column(Text, default="")
+    created_at: Mapped[datetime] = mapped_column(Timestamp)
+    edited_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    automatic: Mapped[bool] = mapped_column(default=True)
+
+
+class Vote(Base):
+    """One account's vote on one mod: 1 or -1."""
+
+    __tablename__ = "core_vote"
+
+    mod_id: Mapped[int] = mapped_column(ForeignKey("core_mod.id"), primary_key=True)
+    account_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, index=True)
+    value: Mapped[int] = mapped_column(SmallInteger)
+
+
+class Game(Base):
+    """A curated game; ``folded`` is its identity (decisions 2.3)."""
+
+    __tablename__ = "core_game"
+    __table_args__ = {"sqlite_autoincrement": True}
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    name: Mapped[str] = mapped_column(String(GAME))
+    folded: Mapped[str] = mapped_column(Text, unique=True)
+    display_name: Mapped[str] = mapped_column(String(GAME), default="")
+
+    icon: Mapped["GameIcon | None"] = relationship(lazy="raise", cascade="all, delete-orphan", uselist=False)
+
+
+class GameIcon(Base):
+    """The icon of a curated game; a new icon gets a new id, so that its address may be cached."""
+
+    __tablename__ = "core_game_icon"
+    __table_args__ = {"sqlite_autoincrement": True}
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    game_id: Mapped[int] = mapped_column(ForeignKey("core_game.id"), unique=True)
+    name: Mapped[str] = mapped_column(String(FILE_NAME))
+    content_type: Mapped[str] = mapped_column(String(CONTENT_TYPE))
+    blob_id: Mapped[int] = mapped_column(ForeignKey("core_blob.id"))
+    stored_at: Mapped[datetime] = mapped_column(Timestamp)
+
+    blob: Mapped[StoredBlob] = relationship(lazy="raise")
+
+
+class PublicMod(Base):
+    """The public copy of a published mod: its answer kept ready as ``document`` (JSON bytes).
+
+    No foreign key: deleting a mod deletes the copy at the end of the same transaction. ``requires`` holds the GUIDs in
+    their order, parted by spaces.
+    """
+
+    __tablename__ = "core_public_mod"
+    __table_args__ = (
+        Index("ix_core_public_mod_new", "updated_at", "id"),
+        Index("ix_core_public_mod_top", "score", "updated_at", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    guid: Mapped[str] = mapped_column(String(36), unique=True)
+    owner: Mapped[int] = mapped_column(BigInteger, index=True)
+    score: Mapped[int]
+    updated_at: Mapped[datetime] = mapped_column(Timestamp)
+    requires: Mapped[str] = mapped_column(Text)
+    document: Mapped[bytes]
+
+
+class PublicText(Base):
+    """What search looks through: the folded title and game names of a published mod, a line each.
+
+    ``updated_at`` is the row's number in SQLite's full-text index, so that the newest hits are read straight from it.
+    """
+
+    __tablename__ = "core_public_text"
+
+    mod_id: Mapped[int] = mapped_column(ForeignKey("core_public_mod.id"), primary_key=True, autoincrement=False)
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+    text: Mapped[str] = mapped_column(Text)
+
+
+class PublicGame(Base):
+    """The games of published mods by identity, in the order of change."""
+
+    __tablename__ = "core_public_game"
+    __table_args__ = (Index("ix_core_public_game_new", "folded", "updated_at", "mod_id"),)
+
+    mod_id: Mapped[int] = mapped_column(ForeignKey("core_public_mod.id"), primary_key=True, autoincrement=False)
+    folded: Mapped[str] = mapped_column(Text, primary_key=True)
+    updated_at: Mapped[datetime] = mapped_column(Timestamp)
+
+
+class PublicRequirement(Base):
+    """The requirements of published mods, for the walk along the chain and for "used by"."""
+
+    __tablename__ = "core_public_requirement"
+
+    mod_id: Mapped[int] = mapped_column(ForeignKey("core_public_mod.id"), primary_key=True, autoincrement=False)
+    position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    guid: Mapped[str] = mapped_column(String(36), index=True)
+
+
+class Counter(Base):
+    """Counts that are kept, not counted: an exact COUNT over all mods costs milliseconds."""
+
+    __tablename__ = "core_counter"
+
+    name: Mapped[str] = mapped_column(String(40), primary_key=True)
+    value: Mapped[int] = mapped_column(BigInteger)

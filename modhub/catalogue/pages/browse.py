@@ -1,0 +1,95 @@
+"""``/Modhub``: every state of the list is an address; forms and links alone move between them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from modhub.catalogue.finding import Wish
+from modhub.catalogue.pages.people import name_authors
+from modhub.catalogue.pages.reading import Curated, Listing, PageReader
+from modhub.catalogue.views import wish
+from modhub.folding import fold_game
+from modhub.interfaces import ISite
+from modhub.limits import PAGE_SIZE
+from modhub.request import Request
+from modhub.views import OPEN, page
+
+_DEFAULT = Wish()
+SIZES = (20, 50, 100)
+
+
+def page_reader(request: Request) -> PageReader:
+    """The reading side of the pages."""
+    found: PageReader = request.registry.catalogue_pages
+    return found
+
+
+def query_of(wanted: Wish) -> str:
+    """The query that asks for ``wanted``, without what is the default; empty or beginning with ``?``."""
+    parts = {
+        name: getattr(wanted, name)
+        for name in ("q", "game", "sort", "page", "size")
+        if getattr(wanted, name) != getattr(_DEFAULT, name)
+    }
+    return "?" + urlencode(parts) if parts else ""
+
+
+def address_of(wanted: Wish) -> str:
+    """The address of a list."""
+    return "/Modhub" + query_of(wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The addresses that lead from one list to its neighbours."""
+
+    wish: Wish
+
+    def with_(self, **changes: Any) -> str:
+        """The first page of the list with these changes."""
+        return address_of(replace(self.wish, **{"page": 1, **changes}))
+
+    def at(self, number: int) -> str:
+        """Another page of the same list."""
+        return address_of(replace(self.wish, page=number))
+
+    @property
+    def active(self) -> bool:
+        """Whether anything narrows the list."""
+        return bool(self.wish.q or self.wish.game)
+
+
+def page_numbers(current: int, last: int) -> Iterator[int | None]:
+    """The first, the last and those around the current page; None stands for a gap."""
+    wanted = sorted({1, last, *(n for n in range(current - 2, current + 3) if 1 <= n <= last)})
+    before = 0
+    for number in wanted:
+        if number == before + 2:
+            yield before + 1
+        elif number > before + 1:
+            yield None
+        yield number
+        before = number
+
+
+@page(context=ISite, request_method="GET", permission=OPEN, renderer="modhub:templates/catalogue/browse.jinja2")
+def browse(_context: Any, request: Request) -> dict[str, Any]:
+    """``GET /Modhub``: ``q``, ``game``, ``sort``, ``page``, ``size`` as in the JSON list."""
+    wanted = wish(request)
+    reader = page_reader(request)
+    listing: Listing = reader.listing(wanted)
+    name_authors(request, listing.cards)
+    games = reader.games()
+    chosen = games.get(fold_game(wanted.game)) if wanted.game else None
+    return {
+        "listing": listing,
+        "card": request.registry.catalogue_cards,
+        "wish": wanted,
+        "filters": Filters(wanted),
+        "games": games,
+        "chosen": chosen or (Curated(wanted.game, wanted.game, None) if wanted.game else None),
+        "numbers": list(page_numbers(min(wanted.page, listing.pages), listing.pages)),
+        "sizes": SIZES,
+        "feed": "/Modhub/feed" + query_of(replace(wanted, page=1, size=PAGE_SIZE)),
+    }

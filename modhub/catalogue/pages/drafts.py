@@ -1,0 +1,99 @@
+"""An owner's mods as the workshop shows them: read from the owner's own rows, never from anybody else's."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload, selectinload
+
+from modhub.catalogue.documents import ModDocument, NoteDocument, asset_document, in_order, mod_document, note_document
+from modhub.catalogue.models import Asset, Kind, Mod, Note
+from modhub.catalogue.pages.reading import PageReader, Shown
+from modhub.errors import not_found
+from modhub.folding import fold_game
+
+NO_CODE: Final = "Upload a code file; without one the mod cannot be published."
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A thing that is left to do. ``must``: the mod cannot be published without it; ``names`` says which."""
+
+    text: str
+    names: tuple[str, ...] = ()
+    must: bool = False
+    anchor: str = ""
+
+
+class Draft(Shown):
+    """A mod for its owner, published or not."""
+
+    def __init__(self, mod: Mod) -> None:
+        super().__init__(mod_document(mod))
+        assets = {asset.id: asset for asset in in_order(mod.assets)}
+        self.assets = {asset_id: asset_document(asset) for asset_id, asset in assets.items()}
+        self.pictures = [(asset.id, self.assets[asset.id]) for asset in assets.values() if asset.kind == Kind.IMAGE]
+        self.sha256 = next((asset.blob.sha256 for asset in assets.values() if asset.kind == Kind.CODE), None)
+        self.votes = (mod.ups, mod.downs)
+
+    @property
+    def address(self) -> str:
+        """The mod in the workshop."""
+        return f"/Modhub/mine/{self.mod.id}"
+
+    @property
+    def image_bytes(self) -> int:
+        """Bytes of all its images."""
+        return sum(picture.bytes for _, picture in self.pictures)
+
+    def as_shown(self) -> ModDocument:
+        """The document with its images where only the owner can see them."""
+        document = self.mod
+        for asset_id, picture in self.pictures:
+            picture.url = f"{self.address}/images/{asset_id}"
+        document.assets = list(self.assets.values())
+        return document
+
+
+def own_draft(session: Session, mod_id: int | None, owner: int) -> Draft:
+    """The caller's mod; 404 when it went away after its ACL was judged."""
+    statement = select(Mod).where(Mod.id == mod_id, Mod.owner == owner)
+    statement = statement.options(selectinload(Mod.assets).joinedload(Asset.blob))
+    mod = session.scalars(statement.execution_options(populate_existing=True)).one_or_none()
+    if mod is None:
+        raise not_found()
+    return Draft(mod)
+
+
+def own_notes(session: Session, mod_id: int | None) -> list[NoteDocument]:
+    """Its changelog, newest first."""
+    found = session.scalars(select(Note).where(Note.mod_id == mod_id).order_by(Note.id.desc()))
+    return [note_document(note) for note in found]
+
+
+def own_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int) -> Any:
+    """The asset row of one image of the caller's mod, with its blob; None when there is none."""
+    statement = select(Asset).join(Mod, Mod.id == Asset.mod_id).options(joinedload(Asset.blob))
+    wanted = (Asset.id == asset_id, Asset.kind == Kind.IMAGE.value, Mod.id == mod_id, Mod.owner == owner)
+    return session.scalars(statement.where(*wanted)).one_or_none()
+
+
+def tasks(draft: Draft, reader: PageReader, games: dict[str, Any]) -> list[Task]:
+    """What is left to do, most urgent first. The texts are translated where they are shown."""
+    mod = draft.mod
+    missing = tuple(guid for guid, found in reader.named(mod.requires) if found is None)
+    conflicts = tuple(found.mod.title for _, found in reader.named(mod.conflicts_with) if found is not None)
+    strange = tuple(game for game in mod.games if fold_game(game) not in games)
+    found = [
+        (
+            draft.code is None,
+            Task("Upload a code file; without one the mod cannot be published.", must=True, anchor="files"),
+        ),
+        (bool(missing), Task("Mods that this one needs are not here:", missing, anchor="details")),
+        (not mod.description, Task("Write a description.", anchor="details")),
+        (bool(strange), Task("Games that are not on the curated list are shown without an icon:", strange)),
+        (not draft.pictures, Task("Add an image: lists show the first one.", anchor="files")),
+        (bool(conflicts), Task("It must not be installed beside:", conflicts)),
+        (draft.code is not None and not mod.published, Task("Look at the preview, then publish.", anchor="publish")),
+    ]
+    return [task for wanted, task in found if wanted]

@@ -1,0 +1,84 @@
+"""What pages ask beyond the JSON answers; each statement begins at a public table, as those of the answers do."""
+
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, and_, bindparam, func, select
+
+from modhub.blobs.models import StoredBlob
+from modhub.catalogue.models import Asset, Kind, Mod, PublicMod, PublicRequirement
+from modhub.catalogue.queries import AnySelect, Shape, chain_statement, page_statement
+from modhub.limits import GUIDS
+
+_NEWEST = (PublicMod.updated_at.desc(), PublicMod.id.desc())
+
+
+def _of_mod(column: Any) -> ColumnElement[Any]:
+    return select(column).where(Mod.id == PublicMod.id).correlate(PublicMod).scalar_subquery()
+
+
+_CARD: Final = (PublicMod.document, PublicMod.owner, _of_mod(Mod.ups), _of_mod(Mod.downs), PublicMod.updated_at)
+
+
+def cards_statement(shape: Shape) -> AnySelect:
+    """(document, owner, ups, downs, time of change) of one page of a list."""
+    return page_statement(shape, _CARD)
+
+
+def facts_statement() -> AnySelect:
+    """(owner, ups, downs, SHA-256 of the code file) of the published mod ``id``."""
+    code = and_(Asset.mod_id == PublicMod.id, Asset.kind == Kind.CODE.value)
+    joined = select(PublicMod.owner, Mod.ups, Mod.downs, StoredBlob.sha256).join(Mod, Mod.id == PublicMod.id)
+    joined = joined.outerjoin(Asset, code).outerjoin(StoredBlob, StoredBlob.id == Asset.blob_id)
+    return joined.where(PublicMod.id == bindparam("id"))
+
+
+def _named() -> ColumnElement[bool]:
+    guids: list[Any] = [bindparam(f"guid{at}", "") for at in range(GUIDS)]
+    return PublicMod.guid.in_(guids)
+
+
+def named_statement() -> AnySelect:
+    """(guid, document) of those published mods whose GUIDs are given as ``guid0`` and so on; unused ones are empty."""
+    return select(PublicMod.guid, PublicMod.document).where(_named())
+
+
+def chains_statement() -> AnySelect:
+    """As :func:`modhub.catalogue.queries.chain_statement`, of those published mods whose GUIDs are given."""
+    return chain_statement(_named())
+
+
+def _users() -> Any:
+    return select(PublicRequirement.mod_id).where(PublicRequirement.guid == bindparam("guid")).limit(bindparam("most"))
+
+
+def _documents(wanted: AnySelect, *order: Any) -> AnySelect:
+    """The documents of the first ``size`` of ``wanted`` in this order; those of the others are not touched."""
+    chosen = wanted.order_by(*order).limit(bindparam("size")).subquery()
+    return select(PublicMod.document).join(chosen, chosen.c.id == PublicMod.id).order_by(*order)
+
+
+def users_statement() -> AnySelect:
+    """The documents of the ``size`` best voted of ``most`` mods that require ``guid`` themselves."""
+    return _documents(select(PublicMod.id).where(PublicMod.id.in_(_users())), PublicMod.score.desc(), *_NEWEST)
+
+
+def users_total_statement() -> AnySelect:
+    """How many mods require ``guid`` themselves; counting ends at ``most``."""
+    return select(func.count()).select_from(_users().subquery())
+
+
+def others_statement() -> AnySelect:
+    """The documents of the ``size`` most recently changed mods of ``owner`` but for ``id``."""
+    wanted = select(PublicMod.id).where(PublicMod.owner == bindparam("owner"), PublicMod.id != bindparam("id"))
+    return _documents(wanted, *_NEWEST)
+
+
+def sitemap_statement() -> AnySelect:
+    """(id, updated_at) of the published mods whose ids lie above ``above`` and not above ``upto``."""
+    found = select(PublicMod.id, PublicMod.updated_at)
+    return found.where(PublicMod.id > bindparam("above"), PublicMod.id <= bindparam("upto")).order_by(PublicMod.id)
+
+
+def highest_statement() -> AnySelect:
+    """The highest id of a published mod, NULL when there is none."""
+    return select(func.max(PublicMod.id))

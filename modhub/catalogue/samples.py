@@ -1,0 +1,208 @@
+"""The sample mods and games of ``modhub-admin demo``: plausible, varied, and nobody's."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from modhub.catalogue.drawing import icon, overlay
+
+
+@dataclass(frozen=True, slots=True)
+class SampleGame:
+    """A curated game; ``icon`` is SVG, or empty for a game that has none yet."""
+
+    name: str
+    shown: str
+    icon: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A sample mod. ``requires`` and ``conflicts`` name others by title; ``releases`` are (version, changelog text)."""
+
+    title: str
+    author: str
+    description: str
+    games: tuple[str, ...]
+    releases: tuple[tuple[str, str], ...]
+    kilobytes: int = 40
+    requires: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    images: tuple[bytes, ...] = ()
+    css: str = ""
+    fans: tuple[str, ...] = ()
+    critics: tuple[str, ...] = ()
+    published: bool = True
+
+
+MIRA, TOVE, ANSELM, JUNO = AUTHORS = ("Mira Holt", "Tove K.", "Anselm", "Juno 64")
+ABSENT: Final = "6f1d2c3b-4a59-4e68-8b7d-9c0e1f2a3b4c"
+"""A GUID that no mod has: what is missing is shown too."""
+
+ANCHOR: Final = "M11 3h2v4h4v2h-4v8c3 0 5-2 5-4h2c0 4-4 7-8 7s-8-3-8-7h2c0 2 2 4 5 4V9H7V7h4z"
+GAMES: Final = (
+    SampleGame("Starfall Rally", "", icon("#0a3d5c", "#ffd27a", "M12 3l2 6h6l-5 4 2 6-5-4-5 4 2-6-5-4h6z")),
+    SampleGame("Lantern Depths", "", icon("#2b1b3d", "#f2a65a", "M9 4h6v3h2l1 10-3 3H9l-3-3L7 7h2z")),
+    SampleGame("moss and iron", "Moss & Iron", icon("#29401f", "#d8e2c8", "M4 18h16v2H4zM6 16l3-9 3 5 3-8 3 12z")),
+    SampleGame("Harbour Nine", "", icon("#153b3b", "#f4f2ec", ANCHOR)),
+    SampleGame("Paper Comet", "", b""),
+)
+
+MODS: Final = (
+    Sample(
+        "Overlay Kit",
+        MIRA,
+        "<p>The building blocks that other overlays stand on: panels that snap to the edges of the picture, a clock "
+        "that does not drift, and text that stays readable over any picture.</p><h2>For makers</h2><ul><li>Panels dock "
+        "and stack and fade.</li><li>One file of settings, read again when it changes.</li><li>Nothing runs while the "
+        "capture is paused.</li></ul><p>Other mods name it among their requirements; by itself it draws nothing.</p>",
+        (),
+        (
+            ("1.0.0", "<p>First release.</p>"),
+            ("1.1.0", "<p>Panels can be stacked.</p>"),
+            ("1.2.1", "<ul><li>The clock no longer drifts at 59.94 Hz.</li><li>Smaller by a third.</li></ul>"),
+        ),
+        kilobytes=380,
+        images=(overlay((58, 92, 120), (34, 58, 52), (242, 138, 75), ((24, 24, 170, 84), (446, 240, 170, 96))),),
+        css=".panel { border-radius: 4px; }\n",
+        fans=(TOVE, ANSELM, JUNO),
+    ),
+    Sample(
+        "Split Timer",
+        TOVE,
+        "<p>A speedrun timer in the corner of the picture. Splits on a button of the controller, shows the gap to your "
+        "best run in <b>green</b> or <b>red</b>, and writes every run to a plain file.</p><h3>Controls</h3><table>"
+        "<thead><tr><th>Button</th><th>Does</th></tr></thead><tbody><tr><td>L3</td><td>split</td></tr><tr><td>R3</td>"
+        "<td>undo</td></tr><tr><td>both, held</td><td>reset</td></tr></tbody></table>",
+        ("Starfall Rally", "Moss and Iron", "Lantern Depths", "Harbour Nine"),
+        (("0.9", ""), ("1.0", "<p>Undo works across a pause.</p>")),
+        kilobytes=96,
+        requires=("Overlay Kit",),
+        images=(
+            overlay((201, 122, 78), (86, 60, 48), (116, 210, 207), ((430, 24, 186, 190),)),
+            overlay((96, 120, 168), (40, 50, 74), (116, 210, 207), ((24, 24, 186, 120), (24, 280, 120, 50))),
+        ),
+        fans=(MIRA, JUNO),
+    ),
+    Sample(
+        "Ghost Racer",
+        TOVE,
+        "<p>Shows your best lap as a translucent line beside the track map.</p><p>Reads the split times, so the timer "
+        "has to be there.</p>",
+        ("Starfall Rally",),
+        (("2.0", "<p>Two ghosts at once: yours and one that a friend sent you.</p>"),),
+        kilobytes=210,
+        requires=("Split Timer", "Telemetry Tap"),
+        images=(overlay((30, 40, 74), (20, 26, 40), (255, 210, 122), ((220, 24, 200, 150),)),),
+        fans=(ANSELM,),
+    ),
+    Sample(
+        "Telemetry Tap",
+        ANSELM,
+        "<p>Gives speed, gear and lap to other overlays over a local socket. No picture of its own.</p><pre><code>"
+        "speed 212\ngear 5\nlap 3/5</code></pre>",
+        ("Starfall Rally",),
+        (("2026-05", ""), ("2026-09", "<p>Lap numbers are right after a restart.</p>")),
+        kilobytes=34,
+        requires=("Overlay Kit",),
+    ),
+    Sample(
+        "Quiet Health Bars",
+        JUNO,
+        "<p>Hides health bars while nothing happens and brings them back a moment before you need them.</p>",
+        ("Lantern Depths", "Moss and Iron"),
+        (("3", ""), ("4", ""), ("5", "<p>Works with the large-text setting.</p>")),
+        kilobytes=58,
+        conflicts=("Big Bold Bars",),
+        images=(overlay((44, 32, 58), (24, 18, 32), (242, 166, 90), ((24, 300, 240, 34),)),),
+        fans=(MIRA, TOVE),
+        critics=(ANSELM,),
+    ),
+    Sample(
+        "Big Bold Bars",
+        MIRA,
+        "<p>Health, stamina, light in bars as wide as the screen. For capture on small telephones, and for eyes "
+        "like mine.</p>",
+        ("Lantern Depths",),
+        (("1.4", "<p>Colours for the three common kinds of colour blindness.</p>"),),
+        kilobytes=61,
+        requires=("Overlay Kit",),
+        conflicts=("Quiet Health Bars",),
+        images=(overlay((28, 22, 40), (16, 14, 24), (240, 110, 90), ((20, 292, 600, 44), (20, 240, 400, 40))),),
+        fans=(JUNO,),
+    ),
+    Sample(
+        "Minimal Chat",
+        ANSELM,
+        "<p>Chat in one line at the lower edge. Long messages scroll once and are gone.</p><blockquote>I forgot that "
+        "it was there. That is praise.</blockquote>",
+        (),
+        (("1.0.0", ""),),
+        kilobytes=27,
+        requires=("Overlay Kit",),
+        images=(overlay((70, 110, 90), (40, 66, 50), (174, 214, 241), ((24, 318, 592, 30),)),),
+    ),
+    Sample(
+        "Foundry Map",
+        JUNO,
+        "<p>A map of every vein and furnace, opened with one button, drawn from what your save has discovered so far. "
+        "It shows nothing that you have not seen.</p>",
+        ("Moss and Iron",),
+        (("0.3-beta", "<p>The northern bogs.</p>"), ("0.4-beta", "<p>Furnaces show their fuel.</p>")),
+        kilobytes=1450,
+        images=(
+            overlay((96, 118, 70), (52, 66, 40), (216, 226, 200), ((190, 40, 260, 240),)),
+            overlay((120, 130, 96), (62, 74, 48), (216, 226, 200), ((380, 30, 230, 180),)),
+            overlay((70, 90, 60), (40, 52, 34), (216, 226, 200), ((30, 30, 300, 120),)),
+        ),
+        fans=(MIRA, ANSELM),
+    ),
+    Sample(
+        "Tide Table",
+        TOVE,
+        "<p>The next two tides and how deep the channel will be, worked out from the game's own clock.</p>",
+        ("Harbour Nine",),
+        (("1.1", ""),),
+        kilobytes=44,
+        requires=("Overlay Kit", ABSENT),
+        images=(overlay((120, 170, 180), (32, 72, 84), (242, 200, 90), ((450, 30, 166, 110),)),),
+    ),
+    Sample(
+        "Dock Master's Ledger",
+        MIRA,
+        "<p>Counts cargo as it crosses the quay and keeps a ledger that you can read on the second screen.</p>"
+        "<dl><dt>Crates</dt><dd>by colour and owner</dd><dt>Barrels</dt><dd>by weight</dd></dl>",
+        ("Harbour Nine",),
+        (("2.2.0", "<p>Ledger pages can be printed.</p>"),),
+        kilobytes=132,
+        requires=("Tide Table",),
+        css="table { font-variant-numeric: tabular-nums; }\n",
+    ),
+    Sample(
+        "Überblick – große Karte für alle",
+        ANSELM,
+        "<p>Eine Übersichtskarte mit großen, ruhigen Flächen. Deutsch und Englisch; wer Französisch ergänzen mag, "
+        "schreibt mir.</p>",
+        ("Paper Comet", "Kite Season"),
+        (("1.0", "<p>Erste Fassung.</p>"),),
+        kilobytes=75,
+        images=(overlay((238, 214, 170), (196, 150, 110), (92, 60, 140), ((40, 40, 240, 260),)),),
+    ),
+    Sample(
+        "Kite Season Photo Frame",
+        JUNO,
+        "<p>Puts a paper frame and the date around a captured still.</p>",
+        ("Kite Season",),
+        (("7", ""),),
+        kilobytes=18,
+        critics=(TOVE,),
+    ),
+    Sample(
+        "Frame Pacing Probe (work in progress)",
+        MIRA,
+        "<p>Not ready. Measures how evenly frames arrive.</p>",
+        ("Starfall Rally",),
+        (),
+        requires=("Overlay Kit",),
+        published=False,
+    ),
+)

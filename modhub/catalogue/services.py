@@ -1,0 +1,154 @@
+"""What owners do with their mods. Functions over a session; nothing here knows a request.
+
+Each takes the mod's number and the caller's account, and locks the mod's row first, so that all that happens to one mod
+happens in some order (threats E). :class:`modhub.errors.NotYours` when the mod went away after its ACL was judged.
+"""
+
+import uuid
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from msgspec import UNSET
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session, selectinload
+
+from modhub.blobs.models import trash
+from modhub.catalogue.models import Asset, Mod, Note
+from modhub.catalogue.payloads import ModChange, NewMod, NoteChange
+from modhub.catalogue.references import Lists, check_references
+from modhub.db import now
+from modhub.errors import NotYours, conflict
+
+_UNIT = timedelta(microseconds=1)
+
+
+def _owned(owner: int) -> Select[Mod]:
+    return select(Mod).where(Mod.owner == owner).options(selectinload(Mod.assets).joinedload(Asset.blob))
+
+
+def own_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
+    """The caller's mod with its assets, its row locked until the end of the transaction."""
+    statement = _owned(owner).where(Mod.id == mod_id).with_for_update()
+    mod = session.scalars(statement).one_or_none()
+    if mod is None:
+        raise NotYours
+    return mod
+
+
+def moment(session: Session, after: datetime | None = None) -> datetime:
+    """A time of change that no other mod has: it numbers the mods in the full-text index and orders their list.
+
+    Later than ``after`` even when the clock has been set back.
+    """
+    time = now() if after is None else max(now(), after + _UNIT)
+    while session.scalar(select(Mod.id).where(Mod.updated_at == time)) is not None:
+        time += _UNIT
+    return time
+
+
+def touch(session: Session, mod: Mod) -> None:
+    """The mod has changed (decisions 2.7)."""
+    mod.updated_at = moment(session, after=mod.updated_at)
+
+
+def create(session: Session, owner: int, given: NewMod) -> Mod:
+    """A new, unpublished mod. The lists are checked before anything is made."""
+    guid = str(uuid.uuid4())
+    lists = check_references(Lists(given.requires_or_none(), given.conflicts_or_none()), guid)
+    time = moment(session)
+    mod = Mod(
+        guid=guid,
+        owner=owner,
+        title=given.clean_title(),
+        description=given.clean_description() or "",
+        games=given.clean_games() or [],
+        requires=lists.requires or [],
+        conflicts=lists.conflicts or [],
+        created_at=time,
+        updated_at=time,
+        assets=[],
+    )
+    session.add(mod)
+    session.flush()
+    return mod
+
+
+def edit(session: Session, mod_id: int | None, owner: int, given: ModChange) -> Mod:
+    """Change the fields that were sent; an edit that changes nothing moves no time (decisions 2.7)."""
+    changes = {
+        "title": given.clean_title(),
+        "description": given.clean_description(),
+        "games": given.clean_games(),
+    }
+    mod = own_mod(session, mod_id, owner)
+    sent = Lists(given.requires_or_none(), given.conflicts_or_none())
+    lists = check_references(sent, mod.guid, Lists(mod.requires, mod.conflicts))
+    changes |= {"requires": lists.requires, "conflicts": lists.conflicts}
+    real = {name: value for name, value in changes.items() if value is not None and value != getattr(mod, name)}
+    for name, value in real.items():
+        setattr(mod, name, value)
+    if real:
+        touch(session, mod)
+    session.flush()
+    return mod
+
+
+def publish(session: Session, mod_id: int | None, owner: int) -> Mod:
+    """Make the mod public; a second time changes nothing (decisions 2.9). 409 without a code file."""
+    mod = own_mod(session, mod_id, owner)
+    if not any(asset.kind == "code" for asset in mod.assets):
+        raise conflict("no_code", "A mod can be published once a code file has been uploaded.")
+    if not mod.published:
+        mod.published = True
+        touch(session, mod)
+    session.flush()
+    return mod
+
+
+def mine(session: Session, owner: int) -> Sequence[Mod]:
+    """All the caller's mods, most recently changed first."""
+    return session.scalars(_owned(owner).order_by(Mod.updated_at.desc(), Mod.id.desc())).all()
+
+
+def remove(session: Session, mod_id: int | None, owner: int) -> None:
+    """Delete the mod with its changelog, votes and files (decisions 2.15)."""
+    mod = own_mod(session, mod_id, owner)
+    erase(session, [mod])
+
+
+def erase(session: Session, mods: Sequence[Mod]) -> None:
+    """Delete these mods; their assets must be loaded."""
+    for mod in mods:
+        session.refresh(mod, ["notes", "votes"])
+        trash(session, [asset.blob_id for asset in mod.assets])
+        session.delete(mod)
+    session.flush()
+
+
+def _own_note(session: Session, mod_id: int | None, note_id: int | None, owner: int) -> Note:
+    own_mod(session, mod_id, owner)
+    statement = select(Note).where(Note.id == note_id, Note.mod_id == mod_id).with_for_update()
+    note = session.scalars(statement).one_or_none()
+    if note is None:
+        raise NotYours
+    return note
+
+
+def edit_note(session: Session, mod_id: int | None, note_id: int | None, owner: int, given: NoteChange) -> Note:
+    """Rewrite an entry; it is its author's from now on (decisions 2.18). The mod's own time stays."""
+    title, text = given.clean_title(), given.clean_text()
+    note = _own_note(session, mod_id, note_id, owner)
+    if title is not UNSET:
+        note.title = title
+    if text is not UNSET:
+        note.text = text
+    note.edited_at = now()
+    note.automatic = False
+    session.flush()
+    return note
+
+
+def remove_note(session: Session, mod_id: int | None, note_id: int | None, owner: int) -> None:
+    """Remove an entry; the version that it holds is free again."""
+    session.delete(_own_note(session, mod_id, note_id, owner))
+    session.flush()

@@ -1,0 +1,98 @@
+"""Uploads to a mod: a staged blob becomes its code, its css or one more image.
+
+The file is staged before the mod's row is locked, so that nobody waits for somebody's 64 MB; if the transaction is
+refused, the staged file goes with it.
+"""
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from modhub.blobs import Blob
+from modhub.blobs.models import keep, trash
+from modhub.catalogue.models import Asset, Kind, Mod, Note
+from modhub.catalogue.services import own_mod, touch
+from modhub.db import now
+from modhub.errors import NotYours, conflict, too_large
+from modhub.limits import CODE, CSS, IMAGE, IMAGES
+
+LIMITS = {Kind.CODE: CODE, Kind.CSS: CSS, Kind.IMAGE: IMAGE}
+"""Bytes that one upload of each kind may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A staged file and what was said about it."""
+
+    kind: Kind
+    name: str
+    content_type: str
+    blob: Blob
+    version: str = ""
+
+
+def upload(session: Session, mod_id: int | None, owner: int, given: Upload) -> Mod:
+    """Store an upload. 409 for a version that is used (decisions 2.14), 413 when images would pass 10 MB in all."""
+    mod = own_mod(session, mod_id, owner)
+    if given.kind is Kind.CODE:
+        _refuse_used(session, mod, given.version)
+        _note_upload(session, mod, given)
+        mod.version = given.version
+    if given.kind is Kind.IMAGE:
+        used = sum(asset.blob.size for asset in mod.assets if asset.kind == Kind.IMAGE)
+        if used + given.blob.size > IMAGES:
+            raise too_large(IMAGES)
+    _place(session, mod, given)
+    touch(session, mod)
+    session.flush()
+    return mod
+
+
+def _refuse_used(session: Session, mod: Mod, version: str) -> None:
+    used = session.scalars(select(Note).where(Note.mod_id == mod.id, Note.version == version)).one_or_none()
+    if used is not None:
+        message = f"The version {version} has been used on this mod already."
+        raise conflict("version_used", message, version=version, bytes=used.size, sha256=used.sha256)
+
+
+def _note_upload(session: Session, mod: Mod, given: Upload) -> None:
+    session.add(
+        Note(
+            mod_id=mod.id,
+            version=given.version,
+            size=given.blob.size,
+            sha256=given.blob.sha256,
+            title=given.version,
+            created_at=now(),
+        )
+    )
+
+
+def _place(session: Session, mod: Mod, given: Upload) -> None:
+    """One code and one css: a second keeps the asset's id and replaces its file (decisions 2.11). Images accumulate."""
+    blob = keep(session, given.blob)
+    asset = None
+    if given.kind is not Kind.IMAGE:
+        asset = next((asset for asset in mod.assets if asset.kind == given.kind), None)
+    if asset is None:
+        asset = Asset(kind=given.kind.value)
+        mod.assets.append(asset)
+    else:
+        trash(session, [asset.blob_id])
+    asset.name = given.name
+    asset.content_type = given.content_type
+    asset.blob = blob
+    asset.stored_at = now()
+
+
+def remove_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int) -> None:
+    """Remove one image (decisions 2.17)."""
+    mod = own_mod(session, mod_id, owner)
+    image = next((asset for asset in mod.assets if asset.id == asset_id and asset.kind == Kind.IMAGE), None)
+    if image is None:
+        raise NotYours
+    trash(session, [image.blob_id])
+    mod.assets.remove(image)
+    touch(session, mod)
+    session.flush()

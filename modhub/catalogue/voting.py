@@ -1,0 +1,45 @@
+"""Votes on published mods (decisions 2.16): one an account, counted on the mod's row."""
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from modhub.catalogue.documents import VotesDocument
+from modhub.catalogue.models import Mod, Vote
+from modhub.errors import Refusal, not_found
+
+
+def refuse_owner(owner: int | None, account_id: int) -> None:
+    """403 on one's own mod, before the vote itself is looked at (decisions 1.7)."""
+    if owner == account_id:
+        raise Refusal(403, "own_mod", "Nobody votes on a mod of their own.")
+
+
+def vote(session: Session, mod_id: int | None, account_id: int, value: int) -> VotesDocument:
+    """Set the account's vote to 1, -1 or, to withdraw it, 0. 404 unless published, 403 on one's own mod."""
+    mod = session.scalars(select(Mod).where(Mod.id == mod_id, Mod.published).with_for_update()).one_or_none()
+    if mod is None:
+        raise not_found()
+    refuse_owner(mod.owner, account_id)
+    before = session.get(Vote, (mod.id, account_id))
+    old = before.value if before else 0
+    if old != value:
+        _set(session, mod.id, account_id, before, value)
+        mod.ups += (value == 1) - (old == 1)
+        mod.downs += (value == -1) - (old == -1)
+    session.flush()
+    return VotesDocument(mod.ups, mod.downs, value)
+
+
+def _set(session: Session, mod_id: int, account_id: int, before: Vote | None, value: int) -> None:
+    if before is None:
+        session.add(Vote(mod_id=mod_id, account_id=account_id, value=value))
+    elif value == 0:
+        session.delete(before)
+    else:
+        before.value = value
+
+
+def vote_of(session: Session, mod_id: int | None, account_id: int) -> int:
+    """The account's vote on a mod, 0 for none."""
+    found = session.scalar(select(Vote.value).where(Vote.mod_id == mod_id, Vote.account_id == account_id))
+    return found or 0

@@ -1,0 +1,225 @@
+"""The directives with which a feature plugs in (docs/writing-a-feature.md tells how).
+
+Each goes through ``config.action`` with a discriminator, so that two features claiming one name raise a conflict that
+names both lines.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pyramid.config import Configurator
+from pyramid.path import AssetResolver
+
+from modhub.security import Credential
+from modhub.server.rules import BodyRules, IBodyRules
+from modhub.settings import Setting, read_settings
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A feature that is switched on, with the prefix of its settings."""
+
+    name: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Migrations:
+    """The migrations of one package: a folder of alembic revisions, and the prefix of the tables that are its own."""
+
+    package: str
+    folder: str
+    table_prefix: str
+
+    @property
+    def version_table(self) -> str:
+        """One a package, so that taking a feature out breaks no later upgrade (architecture 5)."""
+        return f"{self.package}_alembic_version"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A named block in a place of the core's pages. ``render(context, request)`` gives markup or None for nothing."""
+
+    place: str
+    name: str
+    order: int
+    render: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of ``modhub-admin``: ``run(admin, arguments)`` answers the exit code."""
+
+    name: str
+    help: str
+    arguments: Callable[[ArgumentParser], None]
+    run: Callable[[Any, Namespace], int]
+
+
+def add_feature(config: Configurator, name: str, title: str) -> None:
+    """Name the feature: pages list what is there, and an unknown setting under ``name.`` stops the start."""
+    config.registry.settings_prefixes.add(f"{name}.")
+    config.action(("modhub feature", name), lambda: config.registry.features.append(Feature(name, title)))
+
+
+def add_child(config: Configurator, parent: Any, name: str, factory: Callable[[Any, str], Any]) -> None:
+    """Mount ``factory(parent_resource, name)`` below every resource that provides ``parent``."""
+
+    def register() -> None:
+        config.registry.children[parent, name] = factory
+
+    config.action(("modhub child", parent, name), register)
+
+
+def add_credential(config: Configurator, kind: Credential, face: Any, credential: Any) -> None:
+    """Recognise callers of ``kind`` on ``face`` (``IApi`` or ``ISite``) by an :class:`ICredential`."""
+
+    def register() -> None:
+        config.registry.credentials[kind, face] = credential
+
+    config.action(("modhub credential", kind, face), register)
+
+
+def add_scope(config: Configurator, name: str, help: str) -> None:  # noqa: A002 - the word of argparse and of settings
+    """Name a scope that a machine key may be granted; ``modhub-admin key new`` lists them."""
+
+    def register() -> None:
+        config.registry.scopes[name] = help
+
+    config.action(("modhub scope", name), register)
+
+
+def add_migrations(config: Configurator, package: str, folder: str, table_prefix: str) -> None:
+    """Bring the package's tables, named ``table_prefix...``, into ``modhub-admin migrate``.
+
+    ``folder`` is an asset, such as ``modhub_reports:migrations``.
+    """
+    path = AssetResolver().resolve(folder).abspath()
+
+    def register() -> None:
+        config.registry.migrations.append(Migrations(package, path, table_prefix))
+
+    config.action(("modhub migrations", package), register)
+    config.action(("modhub table prefix", table_prefix), None)
+
+
+def add_panel(
+    config: Configurator, place: str, name: str, render: Callable[[Any, Any], Any], *, order: int = 100
+) -> None:
+    """Show ``render(context, request)`` at ``place``: ``navigation``, ``mod`` (a mod's page), ``footer``."""
+
+    def register() -> None:
+        config.registry.panels.append(Panel(place, name, order, render))
+
+    config.action(("modhub panel", place, name), register)
+
+
+def add_health_check(config: Configurator, name: str, check: Callable[[Any], str | None]) -> None:
+    """Ask ``check(registry)`` at ``/readyz``: None is well, a word such as ``not configured`` is named and well.
+
+    A check that fails raises.
+    """
+
+    def register() -> None:
+        config.registry.health_checks[name] = check
+
+    config.action(("modhub health check", name), register)
+
+
+def add_maintenance(config: Configurator, name: str, verify: Callable[[Any], Iterable[str]]) -> None:
+    """Let ``modhub-admin verify`` ask ``verify(session)`` for sentences about damage; none is well."""
+
+    def register() -> None:
+        config.registry.maintenance[name] = verify
+
+    config.action(("modhub maintenance", name), register)
+
+
+def add_command(config: Configurator, command: Command) -> None:
+    """Give ``modhub-admin`` a command."""
+
+    def register() -> None:
+        config.registry.commands[command.name] = command
+
+    config.action(("modhub command", command.name), register)
+
+
+def add_demo(config: Configurator, name: str, fill: Callable[[Any], None], *, order: int = 100) -> None:
+    """Let ``modhub-admin demo`` call ``fill(admin)``, the lowest ``order`` first."""
+
+    def register() -> None:
+        config.registry.demos.append((order, name, fill))
+
+    config.action(("modhub demo", name), register)
+
+
+def add_body_limit(
+    config: Configurator,
+    methods: str | tuple[str, ...],
+    pattern: str,
+    limit: int,
+    *,
+    credential: str | None = None,
+    waits: bool = False,
+) -> None:
+    """Tell the server how long a body at ``pattern`` may be, and the header without which it is not awaited.
+
+    ``pattern`` is a path with ``{segment}`` and ``{rest...}``; ``limit`` is in bytes (decisions 1.9, architecture 7).
+    ``waits``: answering may wait its turn (hashing), so the server gives it a thread apart from those that others need.
+    """
+    wanted = (methods,) if isinstance(methods, str) else methods
+
+    def register() -> None:
+        config.registry.getUtility(IBodyRules).add(wanted, pattern, limit, credential, waits=waits)
+
+    config.action(("modhub body limit", wanted, pattern), register)
+
+
+def declare_settings(config: Configurator, prefix: str, settings: Iterable[Setting]) -> None:
+    """Declare and read a package's settings; afterwards ``registry.settings[name]`` holds values, not text.
+
+    An unknown key under ``prefix`` stops the start. (``Configurator.add_settings`` is Pyramid's own and another thing.)
+    """
+    found = tuple(settings)
+    config.registry.declared_settings.extend(found)
+    config.registry.settings_prefixes.add(prefix)
+    read_settings(found, config.registry.settings)
+    for setting in found:
+        config.action(("modhub setting", setting.name), None)
+
+
+def includeme(config: Configurator) -> None:
+    """The places that the directives fill, then the directives."""
+    registry = config.registry
+    registry.children = {}
+    registry.children_of = {}
+    registry.credentials = {}
+    registry.scopes = {}
+    registry.commands = {}
+    registry.health_checks = {}
+    registry.maintenance = {}
+    registry.features = []
+    registry.migrations = []
+    registry.panels = []
+    registry.demos = []
+    registry.declared_settings = []
+    registry.settings_prefixes = set()
+    registry.registerUtility(BodyRules(), IBodyRules)
+    for directive in (
+        add_feature,
+        add_child,
+        add_credential,
+        add_scope,
+        add_migrations,
+        add_panel,
+        add_health_check,
+        add_maintenance,
+        add_command,
+        add_demo,
+        add_body_limit,
+        declare_settings,
+    ):
+        config.add_directive(directive.__name__, directive)

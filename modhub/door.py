@@ -1,0 +1,101 @@
+"""The door: the outermost tween. It turns away what no view should see, and completes every answer."""
+
+import json
+import logging
+import re
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote, unquote_to_bytes
+
+from pyramid.config import Configurator
+from pyramid.response import Response
+
+from modhub.errors import Refusal, invalid
+from modhub.headers import HeaderRules
+from modhub.refusals import render_refusal
+from modhub.request import Request
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
+_ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2}|[\x80-\xff])+")
+log = logging.getLogger("modhub.requests")
+
+
+def turned_away(request: Request) -> Refusal | None:
+    """What never reaches a view: unknown methods (TRACE would run GET views), paths that are not UTF-8."""
+    environ = request.environ
+    if environ["REQUEST_METHOD"] not in METHODS:
+        allow = {"Allow": "GET, HEAD, POST, PUT, DELETE, OPTIONS"}
+        return Refusal(405, "method_not_allowed", "This method is not used here.", headers=allow)
+    try:
+        environ.get("PATH_INFO", "").encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return invalid("The address is not valid UTF-8.")
+    return None
+
+
+def mended(query: str) -> str:
+    """The query with what is no UTF-8 replaced: no parameter of a list is ever refused (decisions 2.5, threats D6)."""
+    return _ENCODED.sub(lambda run: quote(_bytes(run[0]).decode("utf-8", "replace"), safe=""), query)
+
+
+def _bytes(run: str) -> bytes:
+    return unquote_to_bytes(run.encode("latin-1"))
+
+
+def _is_text(query: str) -> bool:
+    try:
+        _bytes(query).decode("utf-8")
+    except UnicodeError:
+        return False
+    return True
+
+
+def door_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[Request], Any]:
+    """The tween."""
+    rules = HeaderRules(https=registry.settings["modhub.base_url"].startswith("https:"))
+
+    def door(request: Request) -> Any:
+        started = time.perf_counter()
+        environ = request.environ
+        # Pyramid's traverser obeys this header; nobody outside may choose the root of the tree.
+        environ.pop("HTTP_X_VHM_ROOT", None)
+        environ["modhub.request_id"] = request_id = secrets.token_hex(8)
+        query = environ.get("QUERY_STRING", "")
+        if query and not _is_text(query):
+            environ["QUERY_STRING"] = mended(query)
+        refusal = turned_away(request)
+        if refusal is not None:
+            response = render_refusal(refusal, request)
+        elif rules.is_preflight(request):
+            response = Response(status=204, headerlist=list(rules.PREFLIGHT))
+        else:
+            response = handler(request)
+        rules.complete(request, response)
+        response.headerlist.append(("X-Request-Id", request_id))
+        if log.isEnabledFor(logging.INFO):
+            log.info("%s", _line(request, response, request_id, time.perf_counter() - started))
+        return response
+
+    return door
+
+
+def _line(request: Request, response: Any, request_id: str, seconds: float) -> str:
+    """One JSON object, control characters escaped (threats D11). The query may hold secrets: left out."""
+    environ = request.environ
+    return json.dumps(
+        {
+            "id": request_id,
+            "method": environ["REQUEST_METHOD"],
+            "path": environ.get("PATH_INFO", "").encode("latin-1", "replace").decode("utf-8", "replace")[:500],
+            "status": response.status_int,
+            "ms": round(seconds * 1000, 2),
+            "caller": environ.get("REMOTE_ADDR"),
+        }
+    )
+
+
+def includeme(config: Configurator) -> None:
+    """Outermost of all tweens."""
+    config.add_tween("modhub.door.door_factory")

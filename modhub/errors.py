@@ -1,0 +1,81 @@
+"""Refusals: every foreseen "no" of the service is one exception that carries its whole answer.
+
+Raise a refusal and the transaction is undone; the renderer in :mod:`modhub.refusals` turns it into JSON or a page.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class Refusal(Exception):
+    """A foreseen refusal: status, snake-case code, one sentence for a person (decisions 1.1).
+
+    ``extra`` holds the named fields of the body (``limitBytes``, ``version`` ...), ``headers`` what the answer adds.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        **extra: Any,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.headers = dict(headers or {})
+        self.extra = extra
+
+    def body(self) -> dict[str, object]:
+        """The JSON body: code, sentence, then the named fields."""
+        return {"error": self.code, "message": self.message, **self.extra}
+
+
+def invalid(message: str) -> Refusal:
+    """400: the input breaks a rule; ``message`` names the field and the rule."""
+    return Refusal(400, "invalid_input", message)
+
+
+def not_found() -> Refusal:
+    """404, the same for what is absent and for what the caller may not see."""
+    return Refusal(404, "not_found", "There is nothing here.")
+
+
+def conflict(code: str, message: str, **extra: Any) -> Refusal:
+    """409: the state of the thing does not allow it."""
+    return Refusal(409, code, message, **extra)
+
+
+def too_large(limit: int) -> Refusal:
+    """413: ``limit`` is the limit in bytes that was passed (decisions 2.13)."""
+    return Refusal(413, "too_large", f"The upload is larger than {limit} bytes; nothing was kept.", limitBytes=limit)
+
+
+def busy(seconds: int = 2) -> Refusal:
+    """503 with ``Retry-After``: the database cannot be had just now (decisions 1.4)."""
+    headers = {"Retry-After": str(seconds)}
+    return Refusal(503, "busy", "The service is busy; try again in a moment.", headers=headers)
+
+
+def storage_not_configured() -> Refusal:
+    """503 without ``Retry-After``: the deployer has set no file store; retrying will not help."""
+    return Refusal(503, "storage_not_configured", "File storage is not set up on this service.")
+
+
+def storage_unreachable(seconds: int = 5) -> Refusal:
+    """503: a stored file cannot be read just now."""
+    headers = {"Retry-After": str(seconds)}
+    message = "The stored file cannot be read just now; try again in a moment."
+    return Refusal(503, "storage_unreachable", message, headers=headers)
+
+
+def storage_refused() -> Refusal:
+    """502: the store refused the write; nothing was kept; worth one retry (interface, Errors)."""
+    return Refusal(502, "storage_refused", "The file store refused the upload; nothing was kept. Try once more.")
+
+
+class NotYours(Exception):
+    """The thing vanished, or was never the caller's: answered as the credential's own challenge (decisions 1.7)."""

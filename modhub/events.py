@@ -1,0 +1,23 @@
+"""The events of the core: what has happened, told to whoever subscribes (``config.add_subscriber``)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """An application is about to be served; commands and tests that only configure one do not say so.
+
+    Whoever runs something beside the requests starts it here.
+    """
+
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class AccountDeleted:
+    """An account is being deleted, in the transaction of ``session``: what it owned goes with it (decisions 3.10)."""
+
+    account_id: int
+    session: Any
+    registry: Any

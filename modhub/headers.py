@@ -1,0 +1,90 @@
+"""The headers that each kind of route must carry (threats, "Headers and cookies by route kind"), in one place.
+
+A view sets what is particular to its answer; what it does not set is filled in here by the kind of address.
+"""
+
+from typing import Any, Final
+
+from modhub.request import FILE_PREFIXES, Request
+
+EXPOSED: Final = "ETag, Content-Range, Retry-After, WWW-Authenticate"
+API_POLICY: Final = "default-src 'none'; frame-ancestors 'none'; sandbox"
+PAGE_POLICY: Final = (
+    "default-src 'none'; script-src {source}; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+NONCE: Final = "modhub.nonce"
+"""Where the environ holds the page's nonce, if a template has asked for one."""
+Pairs = tuple[tuple[str, str], ...]
+
+
+class HeaderRules:
+    """Completes the headers of answers; made once for an application."""
+
+    PREFLIGHT: Final[Pairs] = (
+        ("Access-Control-Allow-Origin", "*"),
+        ("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE"),
+        ("Access-Control-Allow-Headers", "Authorization, Content-Type, Range"),
+        ("Access-Control-Max-Age", "7200"),
+    )
+
+    def __init__(self, *, https: bool) -> None:
+        every: Pairs = (
+            ("X-Content-Type-Options", "nosniff"),
+            ("Referrer-Policy", "strict-origin-when-cross-origin"),
+        )
+        if https:
+            every += (("Strict-Transport-Security", "max-age=31536000; includeSubDomains"),)
+        self.api: Pairs = (
+            *every,
+            ("Cross-Origin-Resource-Policy", "same-origin"),
+            ("Content-Security-Policy", API_POLICY),
+            ("Access-Control-Allow-Origin", "*"),
+            ("Access-Control-Expose-Headers", EXPOSED),
+            ("Cache-Control", "no-store"),
+        )
+        self.files: Pairs = (
+            ("Cross-Origin-Resource-Policy", "cross-origin"),
+            ("Access-Control-Allow-Origin", "*"),
+            ("Access-Control-Expose-Headers", EXPOSED),
+        )
+        self.site: Pairs = (
+            *every,
+            ("Cross-Origin-Resource-Policy", "same-origin"),
+            ("X-Frame-Options", "DENY"),
+            ("Permissions-Policy", "camera=(), microphone=(), geolocation=(), payment=(), usb=()"),
+            ("Cross-Origin-Opener-Policy", "same-origin"),
+            ("Cache-Control", "no-cache"),
+        )
+
+    def is_preflight(self, request: Request) -> bool:
+        """A browser asks whether a page elsewhere may call: the API and files, without credentials (decisions 1.8)."""
+        environ = request.environ
+        asks = environ["REQUEST_METHOD"] == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ
+        return asks and (request.is_api or environ.get("PATH_INFO", "").startswith(FILE_PREFIXES))
+
+    def complete(self, request: Request, response: Any) -> None:
+        """Add every header of the address's kind that ``response`` does not have."""
+        present = {name.lower() for name, _ in response.headerlist}
+        defaults = self.api if request.is_api else (*self.site, *page_headers(request, response))
+        if not request.is_api and request.environ.get("PATH_INFO", "").startswith(FILE_PREFIXES):
+            # Also where there is no file: a page elsewhere is to read the refusal, not to see the network fail.
+            response.headerlist.extend(pair for pair in self.files if pair[0].lower() not in present)
+            present.add("cross-origin-resource-policy")
+        response.headerlist.extend(pair for pair in defaults if pair[0].lower() not in present)
+
+
+def page_headers(request: Request, response: Any) -> Pairs:
+    """What depends on the page: scripts run by its nonce alone, never by ``'self'`` (architecture 8).
+
+    A page without a script has no nonce: an error page is then the same to the letter for whatever is not there. Style
+    sheets need none, since our files refuse to be one (:mod:`modhub.downloads`).
+    """
+    nonce = request.environ.get(NONCE)
+    policy = PAGE_POLICY.format(source=f"'nonce-{nonce}'" if nonce else "'none'")
+    pairs: Pairs = (("Content-Security-Policy", policy),)
+    if response.content_type == "text/html":
+        # What a page shows depends on who is signed in and on the reader's language.
+        pairs += (("Vary", "Cookie, Accept-Language"),)
+    return pairs

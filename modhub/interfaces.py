@@ -1,0 +1,133 @@
+"""All that a feature may rely on: the resources of the tree, the seams and the events of the core."""
+
+from typing import Any
+
+from zope.interface import Attribute, Interface
+
+from modhub.blobs.store import IBlobStore
+
+__all__ = [
+    "IAccounts",
+    "IApi",
+    "IAsset",
+    "IBlobStore",
+    "ICatalogue",
+    "ICredential",
+    "IDemoAccounts",
+    "IGameIcon",
+    "IMine",
+    "IMod",
+    "INote",
+    "IOwnMod",
+    "IProfiles",
+    "IRoot",
+    "ISite",
+    "IStorageAddress",
+]
+
+
+class IResource(Interface):
+    """A place in the tree. ``exists`` tells whether there is a thing behind it (see :mod:`modhub.tree`)."""
+
+    exists = Attribute("False when the address names nothing; the owner's views answer 404 then, after the ACL.")
+
+
+class IRoot(IResource):
+    """``/``"""
+
+
+class IApi(IResource):
+    """The face for programs: ``/api`` and ``/Modhub/api``. JSON answers, no cookies."""
+
+
+class ISite(IResource):
+    """The face for people: ``/Modhub``. Rendered pages, no bearer tokens."""
+
+
+class ICatalogue(IResource):
+    """``/api/modhub``: the mods."""
+
+
+class IMod(IResource):
+    """One mod, wherever it is mounted. ``id`` is its number, None when the address is not a number."""
+
+    id = Attribute("The mod's number or None.")
+    owner = Attribute("The account id of its owner, None when there is no such mod.")
+
+
+class INotes(IResource):
+    """``/api/modhub/{id}/changelog``"""
+
+
+class INote(IResource):
+    """One changelog entry of a mod."""
+
+
+class IVotes(IResource):
+    """``/api/modhub/{id}/vote``"""
+
+
+class IImages(IResource):
+    """``/api/modhub/{id}/images``"""
+
+
+class IAsset(IResource):
+    """One file of a mod."""
+
+
+class IFiles(IResource):
+    """``/Modhub/file``"""
+
+
+class IOwnMod(IMod):
+    """One mod in its owner's workshop: ``/Modhub/mine/{id}``."""
+
+
+class IMine(IResource):
+    """``/Modhub/mine``: the owner's workshop."""
+
+
+class IGameIcons(IResource):
+    """``/Modhub/game-icon``"""
+
+
+class IGameIcon(IResource):
+    """``/Modhub/game-icon/{iconId}``"""
+
+
+class ICredential(Interface):
+    """How a kind of caller is recognised on one face; given with ``config.add_credential``."""
+
+    def identify(request: Any) -> "Any | None":  # noqa: N805 - zope interfaces have no self
+        """The :class:`modhub.security.Identity` of the caller, None when nothing valid was presented."""
+
+    def challenge(request: Any) -> Any:  # noqa: N805
+        """The refusal or response for a caller who may not do this."""
+
+
+class IStorageAddress(Interface):
+    """The registry's utility for the address that the file-storage machine reported (decisions 6)."""
+
+    def current() -> "str | None":
+        """``https://host[:port]``, at most 5 seconds old; None before the first report."""
+
+
+class IProfiles(Interface):
+    """The registry's utility for the people behind account numbers; absent where no feature gives accounts."""
+
+    def display_names(session: Any, account_ids: "set[int]") -> "dict[int, str]":  # noqa: N805
+        """The name of each account that is there, in one statement whatever the number of accounts."""
+
+
+class IAccounts(Interface):
+    """The registry's utility that knows which accounts are there; absent where no feature gives accounts."""
+
+    def hold(session: Any, account_id: int) -> bool:  # noqa: N805
+        """Keep the account from being deleted until the transaction ends; False when it has been deleted."""
+
+
+class IDemoAccounts(Interface):
+    """The registry's utility that gives ``modhub-admin demo`` people to own its samples."""
+
+    def account_for(session: Any, name: str) -> int:  # noqa: N805
+        """The number of the sample account of this name, made when it is not there; nobody can sign in to it."""

@@ -1,0 +1,41 @@
+"""Every limit of the service in one place (interface, Limits; decisions 1, 2, 4).
+
+Lengths of text are Unicode code points, sizes are bytes; 1 KB is 1024 bytes and 1 MB is 1024 KB (decisions 2.13).
+"""
+
+from typing import Final
+
+KB: Final = 1024
+MB: Final = 1024 * KB
+
+# Text that is longer is trimmed, never refused (interface, Limits).
+TITLE: Final = 120
+DESCRIPTION: Final = 8000
+GAME: Final = 120
+NOTE: Final = 4000
+VERSION: Final = 64
+FILE_NAME: Final = 255
+QUERY: Final = 200
+DISPLAY_NAME: Final = 80
+
+# A stored media type that is longer counts as malformed (decisions 2.10).
+CONTENT_TYPE: Final = 255
+
+# Entries of a list: surplus games are dropped, surplus GUIDs are refused (decisions 2.3, 2.4).
+GAMES: Final = 20
+GUIDS: Final = 50
+
+# Bodies. What is over the limit is 413 with ``limitBytes`` and nothing is kept.
+JSON_BODY: Final = 8 * MB
+CODE: Final = 64 * MB
+CSS: Final = 256 * KB
+IMAGE: Final = 2 * MB
+IMAGES: Final = 10 * MB
+
+# How deep JSON may nest (threats D4), and how deep stored HTML may: browsers rearrange a tree deeper than 512.
+JSON_DEPTH: Final = 64
+HTML_DEPTH: Final = 64
+
+# Lists of mods (interface, Limits).
+PAGE_SIZE: Final = 20
+PAGE_SIZE_MOST: Final = 100

@@ -1,0 +1,1 @@
+"""Alembic environment of the core, used by every package."""

@@ -1,0 +1,129 @@
+"""What stands around every form: the hidden ``csrf_token``, the ``Origin`` check, how a refused form is shown again.
+
+The token is checked by Pyramid's own machinery for every view of a page with an unsafe method, unless the view says
+``require_csrf=False`` and reads a streamed body (:mod:`modhub.pages.multipart`), which checks it itself. Where tokens
+are kept is a policy: the core's is a cookie of its own; a feature with sessions sets another with
+``config.set_csrf_storage_policy``.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from pyramid.config import Configurator
+from pyramid.csrf import CookieCSRFStoragePolicy, LegacySessionCSRFStoragePolicy
+from pyramid.exceptions import BadCSRFToken
+from pyramid.interfaces import ICSRFStoragePolicy
+
+from modhub.errors import Refusal, too_large
+from modhub.interfaces import ISite
+from modhub.payload import LIMIT_EXCEEDED
+from modhub.refusals import render_refusal
+from modhub.request import SAFE_METHODS, Request
+
+TOKEN: Final = "csrf_token"  # noqa: S105 - the name of a field
+URLENCODED: Final = "application/x-www-form-urlencoded"
+FIELDS: Final = 256 * 1024
+"""Bytes that a form without files may have: 8000 characters of description, several times over."""
+View = Callable[[Any, Request], Any]
+
+
+def lapsed() -> Refusal:
+    """400: the form's token is not ours, or no longer."""
+    message = "This form has lapsed: go back, load the page again and send it once more."
+    return Refusal(400, "form_lapsed", message)
+
+
+def foreign() -> Refusal:
+    """403: the form was on somebody else's page."""
+    return Refusal(403, "foreign_form", "This form was sent from another site, so nothing was done.")
+
+
+def check_origin(request: Request) -> None:
+    """Refuse a form whose ``Origin`` is not ours; without one the token decides (decisions 9).
+
+    ``null`` is what a browser sends from a page with ``Referrer-Policy: no-referrer``; that is ours only where the
+    browser vouches for it.
+    """
+    origin = request.environ.get("HTTP_ORIGIN")
+    if origin is None or origin == request.registry.settings["modhub.base_url"]:
+        return
+    if origin == "null" and request.environ.get("HTTP_SEC_FETCH_SITE") == "same-origin":
+        return
+    raise foreign()
+
+
+def check_token(request: Request, token: str) -> None:
+    """For a view that reads its fields by itself."""
+    policy = request.registry.getUtility(ICSRFStoragePolicy)
+    if not policy.check_csrf_token(request, token):
+        raise lapsed()
+
+
+def plain_type(request: Request) -> None:
+    """Forms are UTF-8, whatever they claim: WebOb would look for a decoder of any name (decisions 1.4)."""
+    if request.environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() == URLENCODED:
+        request.environ["CONTENT_TYPE"] = URLENCODED
+
+
+def own_form(view: View, info: Any) -> View:
+    """The view deriver that checks the origin of every form of every page, streamed ones too."""
+    methods = info.options.get("request_method") or ()
+    methods = {methods} if isinstance(methods, str) else set(methods)
+    if info.options.get("face") is not ISite or not methods - SAFE_METHODS:
+        return view
+
+    def own_form_view(context: Any, request: Request) -> Any:
+        if not request.is_safe:
+            check_origin(request)
+            plain_type(request)
+        return view(context, request)
+
+    return own_form_view
+
+
+own_form.options = ("face", "request_method")  # type: ignore[attr-defined]
+
+
+def refused(request: Request, refusal: Refusal) -> None:
+    """Show the form again with this refusal's status; nothing that the transaction holds is kept."""
+    request.tm.doom()
+    request.response.status_int = refusal.status
+    request.response.headers.update({"Cache-Control": "no-store", **refusal.headers})
+
+
+def bad_token(_error: BadCSRFToken, request: Request) -> Any:
+    """The page for a lapsed form; 413 where the token was in a body that the server did not take."""
+    passed = request.environ.get(LIMIT_EXCEEDED)
+    return render_refusal(lapsed() if passed is None else too_large(int(passed)), request)
+
+
+def _wants_token(request: Request) -> bool:
+    return not request.is_api
+
+
+def _set_default_policy(config: Configurator) -> None:
+    """The core's own policy, where no feature has set one (Pyramid's is the session's, and the core has none)."""
+    registry = config.registry
+    if not isinstance(registry.queryUtility(ICSRFStoragePolicy), LegacySessionCSRFStoragePolicy):
+        return
+    https = registry.settings["modhub.base_url"].startswith("https:")
+    name = "__Host-modhub-form" if https else "modhub-form"
+    policy = CookieCSRFStoragePolicy(cookie_name=name, secure=https, httponly=True, samesite="Lax")
+    registry.registerUtility(policy, ICSRFStoragePolicy)
+
+
+def includeme(config: Configurator) -> None:
+    """The token for all pages, the origin for all forms."""
+    config.set_default_csrf_options(
+        require_csrf=True,
+        token=TOKEN,
+        header=None,
+        safe_methods=tuple(SAFE_METHODS | {"TRACE"}),
+        check_origin=False,
+        callback=_wants_token,
+    )
+    config.add_body_limit("POST", "/Modhub/{rest...}", FIELDS)
+    config.add_view_deriver(own_form, "own_form", under="secured_view", over="csrf_view")
+    config.add_exception_view(bad_token, context=BadCSRFToken)
+    # Behind the features, which may set a policy of their own.
+    config.action("modhub default csrf policy", lambda: _set_default_policy(config), order=1_000)

@@ -1,0 +1,227 @@
+"""What a request carries: its body as bytes, text or declared JSON, its query parameters; and JSON on the way out.
+
+One gate settles for the whole service what a bad body answers (decisions 1.3, 1.4, 2.10; threats D4): a
+:class:`modhub.errors.Refusal` of 400 that names the field, or 413 with ``limitBytes``; never a 500.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Any, BinaryIO, Protocol, TypeVar
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+from webob.request import DisconnectionError
+
+from modhub import errors, limits
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+# What the server leaves in the environ about the body that it took, or did not take (architecture 7).
+LIMIT_EXCEEDED = "modhub.body_limit_exceeded"
+FAILED = "modhub.body_failed"
+STATE = "modhub.body"
+UNREAD = "unread"
+
+_CHUNK = 256 * limits.KB
+
+_NOT_JSON = "The body is not JSON."
+_NO_OBJECT = "The body must be a JSON object."
+_TOO_DEEP = f"The JSON in the body nests deeper than {limits.JSON_DEPTH} levels."
+
+# The possessive parts and the optional end keep this linear on a string that never ends.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_STEPS = bytes(1 if char in b"[{" else 0xFF for char in range(256))
+_NO_BRACKETS = bytes(char for char in range(256) if char not in b"[]{}")
+
+_AT = re.compile(r" - at `\$(?P<path>[^`]*)`\Z")
+_STEP = re.compile(r"\.(?P<field>[^.\[\]]+)|\[(?P<item>[0-9]+)\]|\[\.\.\.\]")
+_EXPECTED = re.compile(
+    r"Expected `(?P<kinds>[^`]+)`(?P<bound> of length [^,`]+| [<>]=? ?[^,`]+| matching .+)?(?:, got .*)?"
+)
+_MISSING = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
+_KINDS = {
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+
+
+class Message(Protocol):
+    """The part of a request that this module reads; WebOb's and Pyramid's requests have it."""
+
+    @property
+    def environ(self) -> dict[str, Any]:
+        """The WSGI environ."""
+
+    @property
+    def body_file(self) -> Any:
+        """``wsgi.input``, ending where ``Content-Length`` says."""
+
+    @property
+    def content_length(self) -> int | None:
+        """The length that the client, or the server after a chunked body, names."""
+
+
+def body_stream(request: Message, limit: int) -> BinaryIO:
+    """The request's body as a stream that ends where the body ends; for at most ``limit`` bytes.
+
+    Refuses at once what is known by now: 413 when the server stopped at a limit or the length named is over ``limit``,
+    502 when the server could not keep the body, 400 for a body that was left unread and for a content coding. Who reads
+    the stream counts for himself. It raises :class:`OSError` when the client hangs up in the middle.
+    """
+    environ = request.environ
+    passed = environ.get(LIMIT_EXCEEDED)
+    if passed is not None:
+        raise errors.too_large(int(passed))
+    if environ.get(FAILED):
+        raise errors.storage_refused()
+    if environ.get(STATE) == UNREAD:
+        raise errors.invalid("The body of the request was not read.")
+    coding = environ.get("HTTP_CONTENT_ENCODING", "").strip(" \t").lower()
+    if coding not in {"", "identity"}:
+        raise errors.invalid("The body must come without a Content-Encoding.")
+    length = request.content_length
+    if length is not None and length < 0:
+        raise errors.invalid("The Content-Length is not a length.")
+    if length is not None and length > limit:
+        raise errors.too_large(limit)
+    stream: BinaryIO = request.body_file
+    return stream
+
+
+def read_body(request: Message, limit: int) -> bytes:
+    """The whole body; 413 as soon as it passes ``limit`` bytes, besides what :func:`body_stream` refuses."""
+    stream = body_stream(request, limit)
+    parts: list[bytes] = []
+    size = 0
+    try:
+        while part := stream.read(_CHUNK):
+            size += len(part)
+            if size > limit:
+                raise errors.too_large(limit)
+            parts.append(part)
+    except DisconnectionError as error:
+        raise errors.invalid("The body ended before its Content-Length.") from error
+    return b"".join(parts)
+
+
+def read_text(request: Message, limit: int) -> str:
+    """The whole body as UTF-8 text, else 400; a byte order mark at its start is no part of it."""
+    try:
+        return read_body(request, limit).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise errors.invalid("The body is not UTF-8.") from error
+
+
+def read_json(request: Message, model: type[T]) -> T:
+    """The body as ``model``, whatever its ``Content-Type`` (decisions 1.3).
+
+    ``null`` for an optional field means "not sent": the field gets its default. For that it is declared to take it,
+    ``games: list[str] | msgspec.UnsetType | None = msgspec.UNSET``. Fields named in the model's class attribute
+    ``nullable: ClassVar[frozenset[str]]`` keep the ``None``. Unknown fields are ignored; of doubled ones the last
+    counts.
+    """
+    return decode(read_body(request, limits.JSON_BODY), model)
+
+
+def decode(body: bytes, model: type[T]) -> T:
+    """The JSON object ``body`` as ``model``, by the rules of :func:`read_json`; else a refusal of 400."""
+    _check_shape(body)
+    try:
+        found = msgspec.json.decode(body, type=model)
+    except msgspec.ValidationError:
+        found = _last_of_each(body, model)
+    except (ValueError, RecursionError) as error:
+        raise errors.invalid(_NOT_JSON) from error
+    kept: frozenset[str] = getattr(model, "nullable", frozenset())
+    for field in msgspec.structs.fields(model):
+        if getattr(found, field.name) is None and field.name not in kept and not field.required:
+            unset = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+            msgspec.structs.force_setattr(found, field.name, unset)
+    return found
+
+
+def query(request: Message, name: str) -> str | None:
+    """The last value of the query parameter ``name``, or None; bytes that are not UTF-8 become U+FFFD."""
+    sent = request.environ.get("QUERY_STRING", "")
+    if not sent:
+        return None
+    wanted = name.encode()
+    for pair in reversed(sent.encode("latin-1", "replace").split(b"&")):
+        key, _, value = pair.partition(b"=")
+        if _plain(key) == wanted:
+            return _plain(value).decode("utf-8", "replace")
+    return None
+
+
+def encode(value: object) -> bytes:
+    """``value`` as JSON in UTF-8: Structs, dicts, lists and plain values; unset fields are left out."""
+    return msgspec.json.encode(value)
+
+
+def _plain(part: bytes) -> bytes:
+    part = part.replace(b"+", b" ")
+    return unquote_to_bytes(part) if b"%" in part else part
+
+
+def _check_shape(body: bytes) -> None:
+    try:
+        # msgspec does not look into what it skips.
+        body.decode()
+    except UnicodeDecodeError as error:
+        raise errors.invalid("The body is not UTF-8.") from error
+    if body.count(b"[") + body.count(b"{") > limits.JSON_DEPTH:
+        steps = memoryview(_STRING.sub(b"", body).translate(_STEPS, _NO_BRACKETS)).cast("b")
+        if max(accumulate(steps), default=0) > limits.JSON_DEPTH:
+            raise errors.invalid(_TOO_DEEP)
+
+
+def _last_of_each(body: bytes, model: type[T]) -> T:
+    """The body again without the values that a later one of the same name replaces, or the refusal for it."""
+    names = [field.encode_name for field in msgspec.structs.fields(model)]
+    places = [(f"field_{place}", msgspec.Raw, msgspec.Raw()) for place in range(len(names))]
+    rename = {place: name for (place, _, _), name in zip(places, names, strict=True)}
+    try:
+        last = msgspec.json.decode(body, type=msgspec.defstruct("Last", places, rename=rename))
+        values = zip(names, msgspec.structs.astuple(last), strict=True)
+        sent = [msgspec.json.encode(name) + b":" + bytes(raw) for name, raw in values if bytes(raw)]
+        return msgspec.json.decode(b"{" + b",".join(sent) + b"}", type=model)
+    except msgspec.ValidationError as error:
+        raise errors.invalid(_sentence(str(error))) from error
+    except (ValueError, RecursionError) as error:
+        raise errors.invalid(_NOT_JSON) from error
+
+
+def _sentence(message: str) -> str:
+    """What msgspec says about a value, in words that name the field: ``The field title must be a string.``"""
+    at = _AT.search(message)
+    subject = "".join(_steps(at["path"])) if at else ""
+    said = message[: at.start()] if at else message
+    if found := _MISSING.fullmatch(said):
+        return (
+            f"{subject}, field {found['field']}, is missing." if subject else f"The field {found['field']} is missing."
+        )
+    found = _EXPECTED.fullmatch(said)
+    if not subject:
+        return _NO_OBJECT if found else "The body has a value that is not allowed."
+    comma = "," if ", " in subject else ""
+    if found and not found["bound"]:
+        kinds = [_KINDS.get(kind, kind) for kind in found["kinds"].split(" | ") if kind != "null"]
+        return f"{subject}{comma} must be {' or '.join(kinds)}."
+    return f"{subject}{comma} has a value that is not allowed."
+
+
+def _steps(path: str) -> Iterator[str]:
+    for number, step in enumerate(_STEP.finditer(path)):
+        if number == 0 and step["field"]:
+            yield f"The field {step['field']}"
+        elif step["field"]:
+            yield f", field {step['field']}"
+        elif step["item"]:
+            yield f", item {int(step['item']) + 1}"
+        else:
+            yield ", an entry"

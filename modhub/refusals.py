@@ -1,0 +1,139 @@
+"""How every "no" is shown: as JSON to programs, as a page in the site's layout to people.
+
+Exception views for refusals, for Pyramid's own "not found" and "forbidden", for a database that is not to be had, and
+for what nobody foresaw. No answer shows a path, SQL, a token or a stack trace.
+"""
+
+import logging
+from typing import Any
+
+from pyramid.config import Configurator
+from pyramid.exceptions import PredicateMismatch, URLDecodeError
+from pyramid.httpexceptions import HTTPException, HTTPForbidden, HTTPNotFound
+from pyramid.renderers import render
+from pyramid.response import Response
+
+from modhub.db import is_passing
+from modhub.errors import NotYours, Refusal, busy, invalid, not_found
+from modhub.interfaces import IApi, ISite
+from modhub.payload import encode
+from modhub.request import Request
+from modhub.security import Credential, provides
+
+log = logging.getLogger(__name__)
+TITLES = {
+    400: "That did not work",
+    401: "Sign in first",
+    403: "Not allowed",
+    404: "Nothing here",
+    405: "Not possible here",
+    409: "Not now",
+    410: "This link has lapsed",
+    413: "Too large",
+    429: "Too many attempts",
+    500: "Something broke",
+    502: "The file store refused",
+    503: "Not available just now",
+}
+
+
+def render_refusal(refusal: Refusal, request: Request) -> Response:
+    """The answer for a refusal on the face that the request came by."""
+    if request.is_api:
+        response = Response(encode(refusal.body()), refusal.status, content_type="application/json", charset=None)
+    else:
+        values = {"refusal": refusal, "title": TITLES.get(refusal.status, "That did not work")}
+        response = Response(render("modhub:templates/refusal.jinja2", values, request=request), refusal.status)
+    response.headers["Cache-Control"] = "no-store"
+    response.headers.update(refusal.headers)
+    return response
+
+
+def refused(refusal: Refusal, request: Request) -> Response:
+    """A foreseen refusal."""
+    return render_refusal(refusal, request)
+
+
+def allowed_methods(request: Request) -> list[str]:
+    """The methods that the address of ``request`` has, sorted; empty when it has no view on this face at all."""
+    face = IApi if request.is_api else ISite
+    table = request.registry.view_methods
+    names = (table.get((interface, request.view_name, face), ()) for interface in provides(request.context))
+    return sorted({method for found in names for method in found})
+
+
+def missing(_error: HTTPNotFound, request: Request) -> Response:
+    """404, or 405 with ``Allow`` where the address is known by other methods: to everybody alike (decisions 1.7)."""
+    methods = []
+    if isinstance(request.exception, PredicateMismatch) and not request.subpath:
+        methods = allowed_methods(request)
+    if not methods or request.method in methods:
+        return render_refusal(not_found(), request)
+    headers = {"Allow": ", ".join(methods)}
+    message = f"This address answers to {headers['Allow']} only."
+    return render_refusal(Refusal(405, "method_not_allowed", message, headers=headers), request)
+
+
+def forbidden(error: HTTPForbidden, request: Request) -> Any:
+    """The challenge of the credential that the refused permission asks for."""
+    permission = getattr(error.result, "permission", None)
+    kind = getattr(permission, "credential", Credential.NONE)
+    if kind is Credential.NONE:
+        return render_refusal(not_found(), request)
+    answer = request.registry.security.challenge(request, kind)
+    return render_refusal(answer, request) if isinstance(answer, Refusal) else answer
+
+
+def not_yours(_error: NotYours, request: Request) -> Any:
+    """What went away meanwhile, or lies below somebody else's thing: as if the ACL had refused."""
+    answer = request.registry.security.challenge(request, Credential.ACCOUNT)
+    return render_refusal(answer, request) if isinstance(answer, Refusal) else answer
+
+
+def undecodable(_error: Exception, request: Request) -> Response:
+    """400: the address is not UTF-8."""
+    return render_refusal(invalid("The address is not valid UTF-8."), request)
+
+
+def http_exception(error: HTTPException, request: Request) -> Any:
+    """Pyramid's own redirects pass; its errors are shown as ours."""
+    if error.status_int < 400:
+        return error
+    return render_refusal(Refusal(error.status_int, "refused", error.title + "."), request)
+
+
+def unforeseen(error: Exception, request: Request) -> Response:
+    """503 where the database cannot be had just now; else 500 with nothing in it: the log has the rest."""
+    if is_passing(error):
+        log.warning("the database is not available: %s", type(error).__name__)
+        return render_refusal(busy(), request)
+    log.error("unforeseen error in request %s", request.environ.get("modhub.request_id"), exc_info=error)
+    message = "Something broke on our side; it has been written down."
+    return render_refusal(Refusal(500, "internal_error", message), request)
+
+
+def tabulate_methods(config: Configurator) -> None:
+    """Note, once all views are declared, which methods each (interface, name, face) has."""
+    table: dict[tuple[Any, str, Any], set[str]] = {}
+    for entry in config.introspector.get_category("views") or ():
+        view = entry["introspectable"]
+        methods = view["request_methods"]
+        if view["exception_only"] or not methods:
+            continue
+        for method in (methods,) if isinstance(methods, str) else methods:
+            extra = {"HEAD"} if method == "GET" else set()
+            table.setdefault((view["context"], view["name"], view.get("face")), set()).update({method}, extra)
+    config.registry.view_methods = table
+
+
+def includeme(config: Configurator) -> None:
+    """The exception views."""
+    config.add_exception_view(refused, context=Refusal)
+    config.add_exception_view(not_yours, context=NotYours)
+    config.add_notfound_view(missing)
+    config.add_forbidden_view(forbidden)
+    config.add_exception_view(undecodable, context=URLDecodeError)
+    config.add_exception_view(http_exception, context=HTTPException)
+    config.add_exception_view(unforeseen, context=Exception)
+    # After every view of every feature: PHASE3 actions run in order 0, this one behind them.
+    config.action("modhub view methods", lambda: tabulate_methods(config), order=1_000)

@@ -1,0 +1,86 @@
+"""The house's request: Pyramid's own, with a few properties that every view may use."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyramid.request
+import transaction
+
+from modhub.errors import invalid, storage_not_configured
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from modhub.blobs import IBlobStore
+    from modhub.db import Databases
+    from modhub.security import Credential, Identity
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+API_PREFIXES = ("/api/", "/Modhub/api/")
+FILE_PREFIXES = ("/Modhub/file/", "/Modhub/game-icon/", "/Modhub/app/")
+"""Where files are read by anybody, pages elsewhere included."""
+
+
+def is_api_path(path: str) -> bool:
+    """Whether ``path`` belongs to the face for programs, so that its errors are JSON (decisions 1.2)."""
+    return path.startswith(API_PREFIXES) or path in {"/api", "/Modhub/api"}
+
+
+class Request(pyramid.request.Request):
+    """A subclass and not ``add_request_method``, because each of those costs a class per request (architecture 5)."""
+
+    registry: Any
+    context: Any
+    environ: dict[str, Any]
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the method only reads; only the others may write."""
+        return self.method in SAFE_METHODS
+
+    @cached_property
+    def is_api(self) -> bool:
+        """Whether the caller is a program."""
+        return is_api_path(self.environ.get("PATH_INFO", ""))
+
+    @property
+    def POST(self) -> Any:  # noqa: N802 - WebOb's name
+        """The form's fields; 400 for a body that is no form, where WebOb lets the parser's own error through."""
+        try:
+            return super().POST
+        except ValueError:
+            raise invalid("The form cannot be read.") from None
+
+    @property
+    def databases(self) -> "Databases":
+        """The engines of this application."""
+        found: Databases = self.registry.databases
+        return found
+
+    @cached_property
+    def tm(self) -> Any:
+        """The request's transaction manager; explicit, so that nothing begins unnoticed."""
+        return transaction.TransactionManager(explicit=True)
+
+    @cached_property
+    def dbsession(self) -> "Session":
+        """The request's one session: joined to the transaction where the method may write, else reading only."""
+        return self.databases.session_for(self)
+
+    @property
+    def store(self) -> "IBlobStore":
+        """The file store; 503 ``storage_not_configured`` where there is none."""
+        store: IBlobStore | None = self.registry.blob_store
+        if store is None:
+            raise storage_not_configured()
+        return store
+
+    @cached_property
+    def _identities(self) -> dict[str, "Identity"]:
+        return {}
+
+    def identify(self, credential: "Credential") -> "Identity":
+        """Who the caller is by this kind of credential alone; a wrong key never falls through to another kind."""
+        if credential not in self._identities:
+            self._identities[credential] = self.registry.security.identify(self, credential)
+        return self._identities[credential]

@@ -1,0 +1,237 @@
+"""One connection: requests one after the other, deadlines, and an end that lets the last answer arrive."""
+
+import socket
+from time import monotonic
+from typing import Any
+
+from waitress.buffers import ReadOnlyFileBasedBuffer
+from waitress.channel import HTTPChannel
+
+from modhub.server.deadlines import Deadlines
+from modhub.server.files import send_file
+from modhub.server.parser import Parser
+from modhub.server.tasks import AppTask, FaultTask
+
+SEND_BYTES = 262144
+"""Read from a file and given to the socket at a time."""
+TURN_BYTES = 16 * SEND_BYTES
+"""Written to one connection before the loop looks at the others."""
+LINGER_SECONDS = 2.0
+"""How long an ordinary closing connection waits for the client to close too."""
+
+
+class Channel(Deadlines, HTTPChannel):
+    """waitress's channel, with at most one request in the hands of a worker.
+
+    What a client sends beyond it waits unparsed in ``pending`` until the answer is written: in waitress a pipelined
+    request behind a long answer holds a worker until the client has read that answer.
+
+    All times are of `monotonic`. Worker threads run `service` and `write_soon`, the loop's thread all the rest.
+    """
+
+    prefix = b""
+    request: Any = None
+    requests: list[Any]
+    parser_class = Parser
+    task_class = AppTask
+    error_task_class = FaultTask
+
+    def __init__(self, server: Any, sock: socket.socket, addr: Any, adj: Any, map: Any = None) -> None:  # noqa: A002
+        self.discarded = 0
+        self.sent_at = monotonic()
+        super().__init__(server, sock, addr, adj, map=map)
+        self.sendbuf_len = SEND_BYTES
+
+    # Reading
+
+    def readable(self) -> bool:
+        """Whether the loop shall read: never ahead of an answer, except to discard."""
+        if self.will_close:
+            return False
+        if self.discarding:
+            return not self.deaf
+        return not self.pending and bool(super().readable())
+
+    def handle_read(self) -> None:
+        """Read a request, or read and throw away (after an early answer)."""
+        if not self.discarding:
+            super().handle_read()
+            return
+        try:
+            data = self.socket.recv(self.adj.recv_bytes)
+        except BlockingIOError:
+            return
+        except OSError:
+            self.handle_close()
+            return
+        self.discarded += len(data)
+        self.deaf = not data or self.discarded > self.adj.discard_bytes
+        if self.deaf:
+            self.close_if_flushed()
+
+    def received(self, data: bytes) -> bool:
+        """Parse ``data`` as far as one request goes; the rest waits."""
+        with self.requests_lock:
+            if self.will_close or self.close_when_flushed or self.discarding:
+                return False
+            if self.requests:
+                self.pending += data
+                return True
+            if self.first_byte_at is None:
+                self.first_byte_at = monotonic()
+            while data and not self.requests:
+                data = self._parse(data)
+            self.pending = data
+        return True
+
+    def _parse(self, data: bytes) -> bytes:
+        """Feed the request that is being received; what is left of ``data``."""
+        request = self.request = self.request or self.parser_class(self.adj)
+        rest = data[request.received(data) :]
+        if request.completed:
+            self.request = None
+            if not request.empty:
+                self.dispatch(request)
+            return rest
+        if request.headers_finished and self.body_since is None:
+            self.body_since = monotonic()
+        if request.expect_continue and request.headers_finished and not self.sent_continue:
+            self.send_continue()
+        return rest
+
+    def dispatch(self, request: Any) -> None:
+        """Give a complete request to a worker (`requests_lock` is held)."""
+        self.served = True
+        self.sent_continue = False
+        self.first_byte_at = self.body_since = None
+        if request.final:
+            self.start_discarding(self.adj.discard_seconds)
+        self.requests.append(request)
+        self.server.add_task(self)
+
+    def start_discarding(self, seconds: float) -> None:
+        """From now on nothing that arrives is a request; for so long it is still read, then no more."""
+        if self.server.draining:
+            seconds = min(seconds, LINGER_SECONDS)
+        self.discarding = True
+        self.discard_until = monotonic() + seconds
+        self.pending = b""
+
+    # Writing
+
+    def writable(self) -> bool:
+        """Whether the loop shall write, close or go on with what waits."""
+        return bool(super().writable() or (self.pending and not self.requests))
+
+    def handle_write(self) -> None:
+        """Write what there is; once all is written, end the connection or take the next request."""
+        if self.will_close:
+            pass
+        elif not self.requests:
+            self._flush_exception(self._flush_some)
+        elif self.total_outbufs_len:
+            self._flush_exception(self._flush_some_if_lockable)
+        if self.socket is None:
+            return  # the client had gone, and the flush closed the connection
+        if self.will_close:
+            self.handle_close()
+        elif self.close_when_flushed and not self.total_outbufs_len:
+            self._finish()
+        elif self.pending and not self.requests and not self.total_outbufs_len:
+            data, self.pending = self.pending, b""
+            self.received(data)
+
+    def _finish(self) -> None:
+        """All is answered: close our side, then wait for the client's, so that no reset overtakes the answer."""
+        self.close_when_flushed = False
+        if not self.discarding:
+            self.start_discarding(min(LINGER_SECONDS, self.adj.discard_seconds))
+        try:
+            self.socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.deaf = True
+        self.close_if_flushed()
+
+    def close_if_flushed(self) -> None:
+        """Close, when nothing more will be read and everything is written."""
+        if self.deaf and not (self.requests or self.total_outbufs_len or self.close_when_flushed):
+            self.handle_close()
+
+    def _flush_some(self, do_close: bool = True) -> bool:
+        """Write until the socket is full, or for one turn; whether anything was written."""
+        left = TURN_BYTES
+        while left > 0:
+            outbuf = self.outbufs[0]
+            size = outbuf.__len__()
+            if size > 0:
+                sent = self._send_some(outbuf, min(size, SEND_BYTES), do_close)
+                if not sent:
+                    break
+                outbuf.skip(sent, True)
+                self.total_outbufs_len -= sent
+                left -= sent
+            elif len(self.outbufs) > 1:
+                self.outbufs.pop(0).close()
+            else:
+                break
+        if left == TURN_BYTES:
+            return False
+        self.sent_at = monotonic()
+        return True
+
+    def _send_some(self, outbuf: Any, size: int, do_close: bool) -> int:
+        try:
+            sent = send_file(self.socket, outbuf, size) if isinstance(outbuf, ReadOnlyFileBasedBuffer) else None
+        except ConnectionError:
+            if do_close:
+                self.handle_close()
+            return 0
+        if sent is not None:
+            return sent
+        chunk = outbuf.get(size)
+        if not chunk:
+            raise OSError("a file that was being sent has become shorter")
+        return int(self.send(chunk, do_close=do_close))
+
+    def _flush_exception(self, flush: Any, do_close: bool = True) -> tuple[bool, bool]:
+        try:
+            return flush(do_close=do_close), False
+        except Exception as error:  # noqa: BLE001
+            self.logger.error("connection closed, its answer could not be sent: %r", error)
+            self.will_close = True
+            return False, True
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether a worker may change what this connection waits for."""
+        return bool(self.requests or self.total_outbufs_len or self.close_when_flushed or self.pending)
+
+    # In the worker's thread
+
+    def write_soon(self, data: Any) -> int:
+        """See waitress; ``prefix`` goes before ``data``. The write deadline begins with the first byte that waits."""
+        if self.prefix:
+            data, self.prefix = self.prefix + data, b""
+        if not self.total_outbufs_len:
+            self.sent_at = monotonic()
+        return int(super().write_soon(data))
+
+    def service(self) -> None:
+        """Answer the request; an error of ours ends this connection alone and leaves one line in the log."""
+        try:
+            super().service()
+        except Exception as error:  # noqa: BLE001
+            self.logger.error("connection closed after an unexpected error: %r", error)
+            self.will_close = True
+            self.requests = []
+            self.server.pull_trigger()
+
+    def handle_expt(self) -> None:
+        """Urgent data has no meaning here; unread it would wake a loop over poll(2) for ever."""
+        self.handle_close()
+
+    def handle_close(self) -> None:
+        """Close now, and let go of a body that was being received."""
+        super().handle_close()
+        if self.request is not None:
+            self.request.close()

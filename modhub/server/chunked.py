@@ -1,0 +1,98 @@
+"""The chunked transfer coding, read strictly and in bounded memory and time (RFC 9112, 7.1; threat D1)."""
+
+import re
+from typing import Any
+
+from modhub.server.faults import malformed
+
+_TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_QUOTED = rb'"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t \x21-\x7e\x80-\xff])*"'
+_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;" + _TOKEN + rb"(?:=(?:" + _TOKEN + rb"|" + _QUOTED + rb"))?)*")
+_TRAILER_LINE = re.compile(_TOKEN + rb":[\t \x21-\x7e\x80-\xff]*")
+
+_MAX_LINE = 1024
+_MAX_TRAILERS = 8192
+_FREE_OVERHEAD = 65536
+
+
+class ChunkedBody:
+    """Takes the raw stream, appends what it carries to ``buffer`` (waitress's receiver interface).
+
+    waitress's own copies the rest of the data once per chunk and bounds neither lines nor trailers: a client that
+    sends one byte a chunk stops its loop. Here each `received` appends once, and framing may not outweigh content:
+    64 KB and a quarter of the content are free, more is refused.
+    """
+
+    error = None
+
+    def __init__(self, buffer: Any) -> None:
+        self.completed = False
+        self._buffer = buffer
+        self._line = b""
+        self._left = 0
+        self._after_data = False
+        self._in_trailers = False
+        self._trailers = 0
+        self._content = 0
+        self._overhead = 0
+
+    def __len__(self) -> int:
+        return self._content
+
+    def received(self, data: bytes) -> int:
+        """Take ``data``; the number of bytes that belong to this body. `Fault` when the coding is broken."""
+        pieces: list[bytes] = []
+        position = 0
+        while position < len(data) and not self.completed:
+            if self._left:
+                piece = data[position : position + self._left]
+                pieces.append(piece)
+                position += len(piece)
+                self._left -= len(piece)
+                self._content += len(piece)
+                self._after_data = not self._left
+            else:
+                position = self._take_line(data, position)
+        if pieces:
+            self._buffer.append(b"".join(pieces))
+        return position
+
+    def getfile(self) -> Any:
+        """The content as a seekable file."""
+        return self._buffer.getfile()
+
+    def getbuf(self) -> Any:
+        """The buffer, to be closed by the request."""
+        return self._buffer
+
+    def _take_line(self, data: bytes, position: int) -> int:
+        end = data.find(b"\n", position) + 1 or len(data)
+        line = self._line + data[position:end]
+        self._overhead += end - position
+        if len(line) > _MAX_LINE or self._overhead > _FREE_OVERHEAD + self._content // 4:
+            raise malformed("The chunked body has more framing than content.")
+        if not line.endswith(b"\n"):
+            self._line = line
+        else:
+            self._line = b""
+            if not line.endswith(b"\r\n"):
+                raise malformed("A line of the chunked body ends in a bare LF.")
+            self._end_line(line[:-2])
+        return end
+
+    def _end_line(self, line: bytes) -> None:
+        if self._after_data:
+            if line:
+                raise malformed("A chunk is longer than its size says.")
+            self._after_data = False
+        elif self._in_trailers:
+            self._trailers += len(line)
+            self.completed = not line
+            if line and not (_TRAILER_LINE.fullmatch(line) and self._trailers <= _MAX_TRAILERS):
+                raise malformed("A trailer of the chunked body is malformed or too long.")
+        else:
+            match = _SIZE_LINE.fullmatch(line)
+            if match is None:
+                raise malformed("A chunk size or a chunk extension is malformed.")
+            self._left = int(match[1], 16)
+            self._in_trailers = not self._left

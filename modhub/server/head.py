@@ -1,0 +1,119 @@
+"""The head of a request, read strictly: one reading of it and no other (RFC 9112; threat D1).
+
+Whatever another HTTP party could read differently is refused with 400, 501 or 505.
+"""
+
+import re
+from dataclasses import dataclass
+
+from modhub.server.faults import Fault, malformed
+
+BARE_LINE_END = re.compile(rb"(?<!\r)\n|\r(?!\n)")
+MAX_FIELDS = 200
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_REQUEST_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Z]+) ([\x21-\x7e\x80-\xff]+) HTTP/([0-9]\.[0-9])")
+_ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)")
+_REG_NAME = r"(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+"
+_HOST = re.compile(rf"(?:\[[0-9A-Fa-f:.]+\]|{_REG_NAME})(?::([0-9]{{0,5}}))?")
+_DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
+
+_SINGLE = frozenset(("CONTENT_LENGTH", "HOST", "TRANSFER_ENCODING"))
+_DOUBLED_CREDENTIAL = {"AUTHORIZATION": "Bearer , doubled", "X_API_KEY": ", doubled"}
+"""What the application sees for a credential sent twice: no key and no token contains a space, so that it answers
+its own 401, and none of the two is preferred (threats C10, C11)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A request line and its fields; ``target`` in origin form (raw bytes), names as ``CONTENT_TYPE``."""
+
+    method: str
+    target: bytes
+    version: str
+    fields: dict[str, str]
+
+
+def parse_head(block: bytes) -> Head:
+    """Read a whole head, from the request line to the empty line included; `Fault` for anything ambiguous."""
+    if _CONTROL.search(block):
+        raise malformed("The request head contains control characters.")
+    first, *lines = block.split(b"\r\n")[:-2]
+    match = _REQUEST_LINE.fullmatch(first)
+    if match is None:
+        raise malformed("The request line is malformed.")
+    method, target, version = match[1].decode(), match[2], match[3].decode()
+    if version not in ("1.0", "1.1"):
+        raise Fault(505, "This server speaks HTTP/1.0 and HTTP/1.1.")
+    fields = _fields(lines)
+    if "HOST" in fields or version == "1.1":
+        _check_host(fields.get("HOST", ""))
+    return Head(method, _origin_form(method, target), version, fields)
+
+
+def body_length(version: str, fields: dict[str, str]) -> int | None:
+    """Length of the body in bytes; None: chunked. Both framings at once are refused, not ranked (RFC 9112, 6.1)."""
+    coding, length = fields.get("TRANSFER_ENCODING"), fields.get("CONTENT_LENGTH")
+    if coding is not None:
+        if length is not None:
+            raise malformed("Content-Length and Transfer-Encoding exclude each other.")
+        if version == "1.0":
+            raise malformed("Transfer-Encoding has no meaning in HTTP/1.0.")
+        names = [name.strip(" \t").lower() for name in coding.split(",")]
+        if names == ["chunked"]:
+            return None
+        if "" in names or names.count("chunked") > 1:
+            raise malformed("Transfer-Encoding is malformed.")
+        raise Fault(501, "The only transfer coding taken is chunked.")
+    if length is None:
+        return 0
+    if not _DIGITS.fullmatch(length):
+        raise malformed("Content-Length is not a plain number.")
+    return int(length)
+
+
+def _fields(lines: list[bytes]) -> dict[str, str]:
+    """The fields by name. Names with an underscore are dropped: they would spoof the hyphened name."""
+    if len(lines) > MAX_FIELDS:
+        raise Fault(431, f"A request has at most {MAX_FIELDS} header lines.")
+    fields: dict[str, str] = {}
+    for line in lines:
+        raw, colon, value = line.partition(b":")
+        if not colon or not _TOKEN.fullmatch(raw):
+            raise malformed("A header line is malformed.")
+        if b"_" in raw:
+            continue
+        name = raw.decode().upper().replace("-", "_")
+        text = value.strip(b" \t").decode("latin-1")
+        fields[name] = _joined(name, fields[name], text) if name in fields else text
+    return fields
+
+
+def _joined(name: str, first: str, second: str) -> str:
+    if name in _SINGLE:
+        raise malformed(f"The header {name.replace('_', '-').title()} came twice.")
+    if name in _DOUBLED_CREDENTIAL:
+        return _DOUBLED_CREDENTIAL[name]
+    return f"{first}{'; ' if name == 'COOKIE' else ', '}{second}"
+
+
+def _check_host(host: str) -> None:
+    """Host decides nothing, but a malformed or missing one is 400 (decisions 1.10; RFC 9112, 3.2)."""
+    match = _HOST.fullmatch(host)
+    if match is None or int(match[1] or 0) > 65535:
+        raise malformed("The Host header is missing or malformed.")
+
+
+def _origin_form(method: str, target: bytes) -> bytes:
+    """Path and query alone: the authority of an absolute target decides nothing either."""
+    if target.startswith(b"/"):
+        return target
+    match = _ABSOLUTE.match(target)
+    if match is None:
+        if method == "CONNECT":
+            raise Fault(405, "This server opens no tunnels.")
+        raise malformed("The request target is neither a path nor an http address.")
+    _check_host(match[1].decode("latin-1"))
+    rest = target[match.end() :]
+    return rest if rest.startswith(b"/") else b"/" + rest

@@ -1,0 +1,196 @@
+"""The listening sockets, the loop that serves them, and its orderly end."""
+
+import contextlib
+import errno
+import logging
+import math
+import os
+import socket
+from time import monotonic
+from typing import Any
+
+from waitress import wasyncore
+from waitress.server import TcpWSGIServer, UnixWSGIServer
+
+from modhub.server.channel import LINGER_SECONDS, Channel
+from modhub.server.lanes import Lanes
+from modhub.server.poller import Poller
+from modhub.server.settings import Settings, body_rules, raise_file_limit
+
+ACCEPT_AT_ONCE = 64
+SETTLE_SECONDS = 0.25
+"""How long a drain leaves idle connections open: a request already on its way is still answered."""
+NOTHING_LEFT = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+
+logger = logging.getLogger("modhub.server")
+
+
+class _Listener:
+    """What our TCP and unix listeners share."""
+
+    adj: Settings
+    socket: socket.socket
+    channel_class = Channel
+    draining = False
+    paused_until = 0.0
+    next_channel_cleanup = math.inf  # the service checks the deadlines, not waitress's maintenance
+
+    def handle_accept(self) -> None:
+        """Take several connections at a time: one per turn of the loop is slow when many come at once."""
+        for _ in range(ACCEPT_AT_ONCE):
+            known = len(self._map)  # type: ignore[attr-defined]
+            super().handle_accept()  # type: ignore[misc]
+            if not known < len(self._map) < self.adj.connection_limit:  # type: ignore[attr-defined]
+                return
+
+    def accept(self) -> Any:
+        """See wasyncore; when the system has nothing left for a connection (EMFILE and its kin), wait a second."""
+        try:
+            return super().accept()  # type: ignore[misc]
+        except OSError as error:
+            if error.errno not in NOTHING_LEFT:
+                raise
+            logger.error("no connection can be taken just now: %s", error)
+            self.paused_until = monotonic() + 1
+            return None
+
+    def readable(self) -> bool:
+        """Whether connections are taken just now."""
+        return monotonic() >= self.paused_until and bool(super().readable())  # type: ignore[misc]
+
+    def pull_trigger(self) -> None:
+        """Wake the loop, if there is one still: a late worker must not write into a descriptor given out anew.
+
+        A full pipe wakes it as well as one byte more, and must not block a signal handler.
+        """
+        if not self.trigger._closed:  # type: ignore[attr-defined]
+            with contextlib.suppress(BlockingIOError):
+                super().pull_trigger()  # type: ignore[misc]
+
+    def set_reuse_addr(self) -> None:
+        """Set SO_REUSEADDR, and SO_REUSEPORT when the settings ask for it (called before the bind)."""
+        super().set_reuse_addr()  # type: ignore[misc]
+        if self.adj.reuse_port:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+
+
+class TcpListener(_Listener, TcpWSGIServer):
+    """A TCP address."""
+
+
+class UnixListener(_Listener, UnixWSGIServer):
+    """A unix socket, for a proxy on the same machine."""
+
+
+class Service:
+    """An application at its addresses: ``run`` it in one thread, ``stop`` it from any.
+
+    Binds at once (OSError: an address is taken), listens, and serves once it runs.
+    """
+
+    def __init__(self, app: Any, **settings: Any) -> None:
+        self.adj = Settings(**settings)
+        self.adj.rules = body_rules(app)
+        if self.adj.rules is None:
+            logger.info("the application has no body rules: every body is limited to the default")
+        self.adj.connection_limit = raise_file_limit(self.adj.connection_limit)
+        self.map = Poller()
+        self.lanes = Lanes(self.adj)
+        self.stopping: float | None = None
+        self._hurried = self._ended = False
+        self._next_check = 0.0
+        try:
+            self.listeners = list(self._listen(app))
+        except BaseException:
+            self.map.close()
+            raise
+        for listener in self.listeners:
+            os.set_blocking(listener.trigger.trigger, False)
+
+    def _listen(self, app: Any) -> Any:
+        common = {"map": self.map, "dispatcher": self.lanes, "adj": self.adj}
+        if self.adj.unix_socket:
+            info = (socket.AF_UNIX, socket.SOCK_STREAM, None, None)
+            yield UnixListener(app, sockinfo=info, **common)
+            return
+        for sock in self.adj.sockets:
+            info = (sock.family, sock.type, sock.proto, sock.getsockname())
+            kind = UnixListener if sock.family == socket.AF_UNIX else TcpListener
+            yield kind(app, _sock=sock, bind_socket=False, sockinfo=info, **common)
+        if not self.adj.sockets:
+            for info in self.adj.listen:
+                yield TcpListener(app, sockinfo=info, **common)
+
+    @property
+    def addresses(self) -> list[tuple[str, Any]]:
+        """Host and port of each listener (``unix`` and the path for a unix socket)."""
+        pairs = [(listener.effective_host, listener.effective_port) for listener in self.listeners]
+        return [(host, port if host == "unix" else int(port)) for host, port in pairs]
+
+    def stop(self) -> None:
+        """Begin the drain; asked a second time, end at once. Safe in a signal handler and from any thread."""
+        if self._ended:
+            return
+        self._hurried = self.stopping is not None
+        if self.stopping is None:
+            self.stopping = monotonic()
+        self.listeners[0].pull_trigger()
+
+    def run(self) -> None:
+        """Serve until `stop`, drain, and close everything."""
+        try:
+            while self.stopping is None:
+                self._turn(self.adj.asyncore_loop_timeout)
+            self._drain(self.stopping)
+        finally:
+            self._ended = True
+            for channel in self._channels():
+                channel.handle_close()
+            self.lanes.shutdown(timeout=0 if self._hurried else 1)
+            self.map.close()
+
+    def _turn(self, timeout: float) -> None:
+        self.map.turn(timeout)
+        now = monotonic()
+        if now >= self._next_check:
+            self._next_check = now + self.adj.cleanup_interval
+            self._check(now)
+
+    def _channels(self) -> list[Channel]:
+        return [entry for entry in self.map.values() if isinstance(entry, Channel)]
+
+    def _check(self, now: float) -> None:
+        """Enforce every connection's deadlines; at the limit of connections, make room."""
+        for channel in self._channels():
+            try:
+                channel.check(now)
+            except Exception:  # noqa: BLE001
+                channel.handle_error()
+        self.map.touch_all()
+        if len(self.map) >= self.adj.connection_limit and self.stopping is None:
+            self._make_room(now)
+
+    def _make_room(self, now: float) -> None:
+        """Close the tenth of the connections that wait longest for a client, so that a flood shuts nobody out."""
+        waiting = [channel for channel in self._channels() if channel.waiting_since < now - 1]
+        waiting.sort(key=lambda channel: channel.waiting_since)
+        for channel in waiting[: max(1, self.adj.connection_limit // 10)]:
+            channel.handle_close()
+
+    def _drain(self, since: float) -> None:
+        """Take no more connections, let what runs end, close the rest (threat F-9)."""
+        logger.info("stopping: running requests have %g seconds", self.adj.drain_seconds)
+        for channel in self._channels():
+            channel.discard_until = min(channel.discard_until, since + LINGER_SECONDS)
+        for listener in self.listeners:
+            listener.draining = True
+            listener.handle_accept()
+            wasyncore.dispatcher.close(listener)
+        while not self._hurried and (left := since + self.adj.drain_seconds - monotonic()) > 0:
+            settled = monotonic() > since + SETTLE_SECONDS
+            for channel in self._channels():
+                if settled and not channel.busy:
+                    channel.handle_close()
+            if settled and not self._channels():
+                return
+            self._turn(min(left, 0.1))

@@ -1,0 +1,144 @@
+"""One request as it arrives: head, then body, with the early answers of decisions 1.9."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from waitress.buffers import OverflowableBuffer
+from waitress.parser import HTTPRequestParser
+from waitress.receiver import FixedStreamReceiver
+
+from modhub.server.chunked import ChunkedBody
+from modhub.server.faults import Fault, malformed
+from modhub.server.head import BARE_LINE_END, Head, body_length, parse_head
+
+logger = logging.getLogger("modhub.server")
+
+
+class Parser(HTTPRequestParser):
+    """waitress's request, read by our own strict rules.
+
+    A request may end *early*: complete for the application before its body is. Then ``final`` is true (nothing after
+    it on this connection is a request), its input is empty with a Content-Length of 0, and ``notes`` go into the
+    environ, one of
+
+    * ``modhub.body`` = ``"unread"``: the credential that the address asks for is absent,
+    * ``modhub.body_limit_exceeded`` = the limit in bytes, by length or as the body arrived,
+    * ``modhub.body_failed`` = True: the body could not be spooled (full disk).
+    """
+
+    version = "1.1"
+    command = ""
+    path = ""
+    query = ""
+    fragment = ""
+    final = False
+    credential: str | None = None
+    waits = False
+
+    def __init__(self, adj: Any) -> None:
+        super().__init__(adj)
+        self.notes: Mapping[str, object] = {}
+        self.limit = 0
+        self._head = bytearray()
+
+    def received(self, data: bytes) -> int:
+        """Take a piece of the stream; the number of its bytes that belong to this request."""
+        if self.completed:
+            return 0
+        try:
+            return self._receive_head(data) if self.body_rcv is None else self._receive_body(data)
+        except Fault as fault:
+            self.fail(fault)
+            return len(data)
+
+    def fail(self, fault: Fault) -> None:
+        """End the request with an answer of the server's own."""
+        self.error = fault
+        self._end_early({})
+
+    def _receive_head(self, data: bytes) -> int:
+        head, known = self._head, len(self._head)
+        head += data
+        end = head.find(b"\r\n\r\n", max(0, known - 3))
+        stop = end + 4 if end >= 0 else len(head) - head.endswith(b"\r")
+        if BARE_LINE_END.search(head, max(0, known - 1), stop):
+            raise malformed("The request head contains a bare CR or LF.")
+        if stop > self.adj.max_request_header_size:
+            raise Fault(431, f"The request head is longer than {self.adj.max_request_header_size} bytes.")
+        if end < 0:
+            return len(data)
+        block = bytes(head[:stop]).lstrip(b"\r\n")
+        self._head = bytearray()
+        if block:
+            self.headers_finished = True
+            self.command = "HEAD" if block.startswith(b"HEAD ") else ""  # its answer has no body, were it a fault
+            self._adopt(parse_head(block))
+            self._await_body()
+        else:
+            self.empty = self.completed = True
+        return stop - known
+
+    def _adopt(self, head: Head) -> None:
+        """Set what waitress's task and channel read from a request."""
+        target = head.target.partition(b"#")[0]
+        path, _, query = target.partition(b"?")
+        self.headers = head.fields
+        self.command, self.version = head.method, head.version
+        self.request_uri, self.query = target.decode("latin-1"), query.decode("latin-1")
+        self.path = unquote_to_bytes(path).decode("latin-1")
+        self.url_scheme = self.adj.url_scheme
+        tokens = {token.strip(" \t") for token in head.fields.get("CONNECTION", "").lower().split(",")}
+        self.connection_close = "close" in tokens or (self.version == "1.0" and "keep-alive" not in tokens)
+        self.expect_continue = self.version == "1.1" and head.fields.get("EXPECT", "").lower() == "100-continue"
+
+    def _await_body(self) -> None:
+        """Decide at the end of the head: no body, an early answer, or a body to come."""
+        length = body_length(self.version, self.headers)
+        self.headers.pop("TRANSFER_ENCODING", None)
+        if length == 0:
+            self.completed = True
+            return
+        rule = self.adj.find_rule(self.command, self.path)
+        self.limit, self.credential, self.waits = rule.limit, rule.credential, rule.waits
+        if rule.credential is not None and rule.credential.upper().replace("-", "_") not in self.headers:
+            self._end_early({"modhub.body": "unread"})
+        elif length is not None and length > rule.limit:
+            self._end_early({"modhub.body_limit_exceeded": rule.limit})
+        else:
+            buffer = OverflowableBuffer(self.adj.inbuf_overflow)
+            self.chunked, self.content_length = length is None, length or 0
+            self.body_rcv = ChunkedBody(buffer) if length is None else FixedStreamReceiver(length, buffer)
+
+    def _receive_body(self, data: bytes) -> int:
+        body = self.body_rcv
+        try:
+            consumed: int = body.received(data)
+        except OSError as error:
+            logger.warning("a request body could not be spooled: %s", error)
+            self._end_early({"modhub.body_failed": True})
+            return len(data)
+        self.body_bytes_received += consumed
+        if self.chunked and len(body) > self.limit:
+            self._end_early({"modhub.body_limit_exceeded": self.limit})
+            return len(data)
+        if body.completed:
+            self.completed = True
+            self.headers["CONTENT_LENGTH"] = str(len(body))
+        return consumed
+
+    def _end_early(self, notes: Mapping[str, object]) -> None:
+        self.close()
+        self.body_rcv = None
+        self._head = bytearray()
+        self.headers["CONTENT_LENGTH"] = "0"
+        self.notes = notes
+        self.final = self.completed = True
+
+    def close(self) -> None:
+        """Let go of the spooled body; a file that cannot even be closed (full disk) is no matter any more."""
+        try:
+            super().close()
+        except OSError as error:
+            logger.warning("a spooled request body could not be closed: %s", error)

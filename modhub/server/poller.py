@@ -1,0 +1,72 @@
+"""The map of connections that the loop serves, over epoll.
+
+waitress's loop asks every connection at every turn whether it wants to read or write: with 1,300 idle connections a
+page takes 4 ms instead of 0.4. Here a connection is asked only after something happened to it: an event, or a
+request of its own in the hands of a worker.
+"""
+
+import select
+from typing import Any
+
+from waitress import wasyncore
+
+
+class Poller(dict[int, Any]):
+    """waitress's map of descriptors, which knows what each of them waits for. For the loop's thread only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._epoll = select.epoll() if hasattr(select, "epoll") else None
+        self._flags: dict[int, int] = {}
+        self._touched: set[int] = set()
+
+    def __setitem__(self, fd: int, entry: Any) -> None:
+        super().__setitem__(fd, entry)
+        self._touched.add(fd)
+
+    def __delitem__(self, fd: int) -> None:
+        super().__delitem__(fd)
+        self._touched.discard(fd)
+        if self._flags.pop(fd, 0) and self._epoll is not None:
+            self._epoll.unregister(fd)
+
+    def touch_all(self) -> None:
+        """Ask every connection anew in the next turn."""
+        self._touched.update(self)
+
+    def turn(self, timeout: float) -> None:
+        """Wait for events, ``timeout`` seconds at most, and handle them."""
+        if self._epoll is None:
+            wasyncore.poll2(timeout, self)
+            return
+        for fd in list(self._touched):
+            self._ask(fd, self[fd])
+        for fd, flags in self._epoll.poll(timeout):
+            entry = self.get(fd)
+            if entry is not None:
+                wasyncore.readwrite(entry, flags)
+                if fd in self:
+                    self._touched.add(fd)
+
+    def close(self) -> None:
+        """Close what is still there, and epoll itself."""
+        wasyncore.close_all(self, ignore_all=True)
+        if self._epoll is not None:
+            self._epoll.close()
+
+    def _ask(self, fd: int, entry: Any) -> None:
+        # this first: a worker that ends in between leaves the entry touched for one turn more, instead of forgotten
+        if not getattr(entry, "in_flight", True):
+            self._touched.discard(fd)
+        flags = select.POLLIN if entry.readable() else 0
+        if not entry.accepting and entry.writable():
+            flags |= select.POLLOUT
+        known = self._flags.get(fd, 0)
+        if flags != known and self._epoll is not None:
+            if not known:
+                self._epoll.register(fd, flags)
+            elif flags:
+                self._epoll.modify(fd, flags)
+            else:
+                self._epoll.unregister(fd)  # a hang-up does not interest while a request runs
+            self._flags[fd] = flags

@@ -1,0 +1,106 @@
+"""Which request bodies the server takes, and how much of them: one table, filled by the features at start.
+
+The server asks it at the end of the headers, before a byte of the body is read (decisions 1.9, threat D3).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from zope.interface import Interface, implementer
+
+DEFAULT_LIMIT = 8 * 1024 * 1024
+"""Bytes of a body that no rule speaks of: the cap of JSON bodies (decisions 1.3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyRule:
+    """What the server may do with a body before the application sees it.
+
+    ``limit``: bytes taken at most. ``credential``: the request header (``Authorization`` or ``X-Api-Key``) without
+    which the application refuses whatever the body says, so that the body is not awaited; None: no such header.
+    ``waits``: answering may wait its turn, so that it needs a thread that nobody else does.
+    """
+
+    limit: int
+    credential: str | None = None
+    waits: bool = False
+
+
+class IBodyRules(Interface):
+    """The utility that the server looks up in the application's registry."""
+
+    def find(method: str, path: str) -> BodyRule | None:  # noqa: N805
+        """The rule for a request; ``path`` is percent-decoded; None: the default limit, no credential."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    methods: frozenset[str]
+    segments: tuple[str | None, ...]
+    open_end: bool
+    rule: BodyRule
+
+    def matches(self, method: str, segments: list[str]) -> bool:
+        count = len(self.segments)
+        if method not in self.methods or len(segments) < count or (len(segments) > count and not self.open_end):
+            return False
+        return all(want is None or want == got for want, got in zip(self.segments, segments, strict=False))
+
+    def weight(self) -> tuple[int, tuple[bool, ...], bool]:
+        literal = tuple(part is not None for part in self.segments)
+        return sum(literal), literal, not self.open_end
+
+
+@implementer(IBodyRules)
+class BodyRules:
+    """The table itself; read-only once the server runs, so that it needs no lock."""
+
+    def __init__(self) -> None:
+        self._entries: list[_Entry] = []
+
+    def add(
+        self,
+        methods: Iterable[str],
+        pattern: str,
+        limit: int,
+        credential: str | None = None,
+        *,
+        waits: bool = False,
+    ) -> None:
+        """Add a rule for ``methods`` at ``pattern``: ``/api/modhub/{id}/code``.
+
+        ``{x}`` stands for one segment, ``{x...}`` (at the end only) for all the rest, which may be nothing.
+        Of several that match, the one with most literal segments wins, then the one whose literal segments come
+        first (as traversal finds them), then the longer, then the closed one, then the first added. ValueError: a
+        pattern or a limit that makes no sense.
+        """
+        parts = _segments(pattern)
+        open_end = bool(parts) and _is_variable(parts[-1]) and parts[-1].endswith("...}")
+        if open_end:
+            parts.pop()
+        if limit < 0 or not pattern.startswith("/") or any(part.endswith("...}") for part in parts):
+            raise ValueError(f"body rule {pattern!r}: the limit, the leading slash or the place of '...' is wrong")
+        segments = tuple(None if _is_variable(part) else part for part in parts)
+        if isinstance(methods, str):
+            methods = [methods]
+        self._entries.append(_Entry(frozenset(methods), segments, open_end, BodyRule(limit, credential, waits)))
+        self._entries.sort(key=_Entry.weight, reverse=True)
+
+    def find(self, method: str, path: str) -> BodyRule | None:
+        """See `IBodyRules`; doubled, trailing and dotted segments count as traversal counts them."""
+        segments = _segments(path)
+        return next((entry.rule for entry in self._entries if entry.matches(method, segments)), None)
+
+
+def _is_variable(part: str) -> bool:
+    return part.startswith("{") and part.endswith("}")
+
+
+def _segments(path: str) -> list[str]:
+    segments: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            del segments[-1:]
+        elif part not in ("", "."):
+            segments.append(part)
+    return segments

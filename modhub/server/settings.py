@@ -1,0 +1,108 @@
+"""The settings of ``[server:main]``: waitress's own, with our defaults, and those of this server."""
+
+import logging
+import resource
+import sys
+from typing import Any, ClassVar
+
+from waitress.adjustments import Adjustments, asbool
+
+from modhub.server.rules import DEFAULT_LIMIT, BodyRule, IBodyRules
+
+MAX_FILES = 65536
+logger = logging.getLogger("modhub.server")
+
+
+class Settings(Adjustments):
+    """Everything that can be set, by its ini key. ValueError: an unknown key or an unusable value.
+
+    ``max_request_body_size`` is the limit of the bodies that no body rule names: 413 is the application's answer,
+    never waitress's. ``asyncore_use_poll`` is always on.
+    """
+
+    _params = (
+        *(pair for pair in Adjustments._params if pair[0] not in ("asyncore_loop_timeout", "cleanup_interval")),
+        ("asyncore_loop_timeout", float),
+        ("cleanup_interval", float),
+        ("header_seconds", float),
+        ("body_min_rate", float),
+        ("body_grace_seconds", float),
+        ("write_seconds", float),
+        ("discard_bytes", int),
+        ("discard_seconds", float),
+        ("drain_seconds", float),
+        ("reuse_port", asbool),
+        ("write_threads", int),
+        ("wait_threads", int),
+    )
+    _param_map: ClassVar = dict(_params)
+
+    ident = None
+    recv_bytes = 262144
+    channel_timeout = 60
+    connection_limit = 2000
+    asyncore_use_poll = True
+    asyncore_loop_timeout = 1.0
+    cleanup_interval = 1.0
+    max_request_body_size = DEFAULT_LIMIT
+
+    header_seconds = 15.0
+    """From the connection, or from the first byte of a later request, to the end of its head."""
+    body_min_rate = 1024.0
+    """Bytes a second that a body must bring in the mean, once ``body_grace_seconds`` are over."""
+    body_grace_seconds = 30.0
+    write_seconds = 120.0
+    """A connection that takes no byte of its answer for so long is closed."""
+    discard_bytes = 128 * 1024 * 1024
+    """What is read and thrown away after an early refusal, so that the answer arrives (decisions 1.9)."""
+    discard_seconds = 30.0
+    drain_seconds = 30.0
+    """How long SIGTERM waits for running requests and downloads (threat F-9)."""
+    reuse_port = False
+    """SO_REUSEPORT: several processes listen at one address, and the kernel deals out the connections."""
+
+    write_threads = 8
+    """Worker threads of POST, PUT and DELETE; ``threads`` are those of reads."""
+    wait_threads = 72
+    """Threads of addresses whose answer may wait its turn: 64 places and those who have theirs (decisions 3.4)."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        if self.cleanup_interval <= 0 or self.asyncore_loop_timeout <= 0:
+            raise ValueError("cleanup_interval and asyncore_loop_timeout must be above zero")
+        if min(self.threads, self.write_threads, self.wait_threads) < 1:
+            raise ValueError("threads, write_threads and wait_threads must be above zero")
+        self.default_rule = BodyRule(self.max_request_body_size)
+        self.rules: Any = None
+
+    def find_rule(self, method: str, path: str) -> BodyRule:
+        """The application's rule for this request, else the default one."""
+        rule = self.rules.find(method, path.removeprefix(self.url_prefix)) if self.rules is not None else None
+        return rule or self.default_rule
+
+
+def body_rules(app: Any) -> Any:
+    """The `IBodyRules` of the application, seen through WSGI filters that keep what they wrap; None: it has none."""
+    for _ in range(16):
+        registry = getattr(app, "registry", None)
+        if registry is not None:
+            return registry.queryUtility(IBodyRules)
+        app = getattr(app, "application", None) or getattr(app, "app", None)
+    return None
+
+
+def raise_file_limit(connections: int) -> int:
+    """Raise the soft limit of open files (to `MAX_FILES` at most); the number of connections that it bears.
+
+    A connection takes up to three files (itself, a spooled body, the file that it downloads).
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = sys.maxsize if hard == resource.RLIM_INFINITY else hard
+    wanted = min(most, MAX_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    bearable = connections if soft == resource.RLIM_INFINITY else max(32, (soft - 128) // 3)
+    if bearable < connections:
+        logger.warning("connection_limit lowered to %d: this process may open %d files only", bearable, soft)
+    return min(connections, bearable)

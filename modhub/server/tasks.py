@@ -1,0 +1,114 @@
+"""What the server writes: the application's answers and its own."""
+
+from typing import Any
+
+from waitress.task import ErrorTask, WSGITask
+from waitress.utilities import build_http_date
+
+from modhub.server.faults import Fault, failed
+
+JOINED_BYTES = 65536
+
+
+class _Head:
+    """The head of an answer, written by our own rules."""
+
+    channel: Any
+    request: Any
+    status: str
+    version: str
+    start_time: float
+    content_length: int | None
+    response_headers: list[tuple[str, str]]
+    close_on_finish: bool
+    chunked_response: bool
+    wrote_header: bool
+
+    def set_close_on_finish(self) -> None:
+        """Close after this answer; the head says so if it is not written yet."""
+        self.close_on_finish = True
+
+    def build_response_header(self) -> bytes:
+        """The head of the answer. Unlike waitress's it keeps the connection after 204, 304 and a chunked body."""
+        length = None if self.content_length is None else str(self.content_length)
+        dated = False
+        lines = [f"HTTP/{self.version} {self.status}"]
+        for name, value in self.response_headers:
+            lowered = name.lower()
+            if lowered == "content-length":
+                length = value
+            else:
+                dated = dated or lowered == "date"
+                lines.append(f"{name}: {value}")
+        if not dated:
+            lines.append(f"Date: {build_http_date(self.start_time)}")
+        return "\r\n".join([*lines, *self._framing(length), "", ""]).encode("latin-1")
+
+    def _framing(self, length: str | None) -> list[str]:
+        """Content-Length or Transfer-Encoding, and Connection (RFC 9112, 6 and 9)."""
+        lines: list[str] = []
+        if length is not None:
+            if not self.status.startswith(("1", "204")):
+                lines.append(f"Content-Length: {length}")
+        elif not self.status.startswith(("1", "204", "304")) and self.request.command != "HEAD":
+            self.chunked_response = self.version == "1.1"
+            self.close_on_finish = self.close_on_finish or not self.chunked_response
+            lines += ["Transfer-Encoding: chunked"] * self.chunked_response
+        if self.close_on_finish or self._is_last():
+            self.close_on_finish = True
+            return [*lines, "Connection: close"]
+        return [*lines, "Connection: Keep-Alive"] if self.version == "1.0" else lines
+
+    def _is_last(self) -> bool:
+        """Whether the connection ends with this answer.
+
+        A 401 on a body that the rules may leave unread, and a 413, end it always: the answer tells nothing about
+        whether the body was taken (decisions 1.7: an absent and a bad credential are answered alike).
+        """
+        request = self.request
+        refused = self.status.startswith("413") or (request.credential is not None and self.status.startswith("401"))
+        return bool(request.final or request.connection_close or refused or self.channel.server.draining)
+
+
+class AppTask(_Head, WSGITask):
+    """An answer of the application."""
+
+    def get_environment(self) -> dict[str, Any]:
+        """waitress's environ, with the notes of the parser.
+
+        The input is a BytesIO or a temporary file, seekable both, and WebOb is told so: else pyramid_retry copies it.
+        """
+        environ: dict[str, Any] = super().get_environment()
+        environ["SERVER_SOFTWARE"] = self.channel.adj.ident or "modhub"
+        environ["webob.is_body_seekable"] = environ["wsgi.input"].seekable()
+        environ.update(self.request.notes)
+        return environ
+
+    def write(self, data: bytes) -> None:
+        """Write a piece of the body; of an answer to HEAD, which has none, the head alone.
+
+        The head travels with the first piece (when that is small): one call of the kernel, one packet.
+        """
+        if self.request.command == "HEAD":
+            data = b""
+        if data and len(data) <= JOINED_BYTES and self.complete and not self.wrote_header:
+            self.channel.prefix = self.build_response_header()
+            self.wrote_header = True
+            super().write(data)
+            self.channel.write_soon(b"")
+        else:
+            super().write(data)
+
+
+class FaultTask(_Head, ErrorTask):
+    """An answer of the server's own: JSON, then the connection closes."""
+
+    def execute(self) -> None:
+        """Write the request's `Fault`; any other error (waitress's own 500) is one of ours that nobody foresaw."""
+        error = self.request.error
+        fault = error if isinstance(error, Fault) else failed()
+        self.status, headers, body = fault.answer()
+        self.response_headers.extend(headers)
+        self.set_close_on_finish()
+        self.content_length = len(body)
+        self.write(b"" if self.request.command == "HEAD" else body)

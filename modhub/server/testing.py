@@ -1,0 +1,100 @@
+"""A running server for tests, and a client that may send anything."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from modhub.server.loop import Service
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One HTTP answer as it came: status, fields by lower-case name, body."""
+
+    status: int
+    fields: dict[str, str]
+    body: bytes
+
+
+@contextmanager
+def running(app: Any, **settings: Any) -> Iterator[Service]:
+    """Serve ``app`` at a free loopback port in a thread of its own; deadlines are checked ten times a second.
+
+    A setting of None takes the default of this function away.
+    """
+    defaults = {"listen": "127.0.0.1:0", "cleanup_interval": 0.1, "asyncore_loop_timeout": 0.1, "drain_seconds": 5}
+    chosen = {key: value for key, value in {**defaults, **settings}.items() if value is not None}
+    service = Service(app, **chosen)
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    try:
+        yield service
+    finally:
+        service.stop()
+        thread.join(30)
+
+
+class Client:
+    """A connection to ``service`` over a raw socket; ``buffer`` bounds what the kernel takes for a slow reader."""
+
+    def __init__(self, service: Service, timeout: float = 20, buffer: int | None = None) -> None:
+        self.socket = socket.socket()
+        if buffer is not None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        self.socket.settimeout(timeout)
+        try:
+            self.socket.connect(service.addresses[0])
+        except OSError:
+            self.socket.close()
+            raise
+        self.stream = self.socket.makefile("rb")
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stream.close()
+        self.socket.close()
+
+    def send(self, data: bytes) -> None:
+        """Send it all."""
+        self.socket.sendall(data)
+
+    def answer(self, method: str = "GET") -> Answer:
+        """Read one answer, interim ones included; EOFError: the connection ended; ValueError: something else came."""
+        line = self.stream.readline()
+        if not line:
+            raise EOFError
+        if not line.startswith(b"HTTP/1."):
+            raise ValueError(f"no status line: {line!r}")
+        status, fields = int(line.split()[1]), {}
+        while (line := self.stream.readline().rstrip(b"\r\n")) != b"":
+            name, _, value = line.decode("latin-1").partition(":")
+            fields[name.lower()] = value.strip()
+        return Answer(status, fields, self._body(method, status, fields))
+
+    def _body(self, method: str, status: int, fields: dict[str, str]) -> bytes:
+        if method == "HEAD" or status < 200 or status in (204, 304):
+            return b""
+        if "content-length" in fields:
+            return self.stream.read(int(fields["content-length"]))
+        if fields.get("transfer-encoding") != "chunked":
+            return self.stream.read()
+        body = b""
+        while size := int(self.stream.readline(), 16):
+            body += self.stream.read(size)
+            self.stream.readline()
+        self.stream.readline()
+        return body
+
+    def ended(self) -> bool:
+        """Whether the server closes the connection without another byte (waits for it)."""
+        return self.stream.read(1) == b""
+
+    def ask(self, data: bytes, method: str = "GET") -> Answer:
+        """Send, then read one answer."""
+        self.send(data)
+        return self.answer(method)

@@ -1,0 +1,170 @@
+"""Declared settings: each has a name, a kind, a default and a sentence; read once, at the start.
+
+A feature declares its own with ``config.declare_settings``; the ini gives the text, an environment variable (the name
+in upper case, ``.`` as ``_``) wins over it (decisions 7). What cannot be read stops the start with one line.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+LOOPBACK_NAMES = frozenset({"localhost"})
+SECRET_LENGTH = 32
+
+
+class StartRefused(Exception):
+    """The service must not start; the message is the one line that the operator reads."""
+
+
+class Secret(str):
+    """Text that never shows in a ``repr``, so that no log or error page can carry it by accident."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "Secret(...)"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One declared setting. ``kind`` turns text into the value or raises ``ValueError`` with the end of a sentence."""
+
+    name: str
+    kind: Callable[[str], Any]
+    default: str | None
+    help: str
+
+    def read(self, given: Mapping[str, Any], environ: Mapping[str, str]) -> Any:
+        """The value from the environment, the ini or the default, in this order."""
+        text = environ.get(variable(self.name), given.get(self.name, self.default))
+        if text is None:
+            raise StartRefused(f"the setting {self.name} is missing ({self.help})")
+        if not isinstance(text, str):
+            return text
+        try:
+            return self.kind(text.strip())
+        except ValueError as problem:
+            raise StartRefused(f"the setting {self.name} {problem}") from None
+
+
+def variable(name: str) -> str:
+    """The environment variable that stands for the setting ``name``."""
+    return name.upper().replace(".", "_")
+
+
+def text(value: str) -> str:
+    """Any text."""
+    return value
+
+
+def secret(value: str) -> Secret:
+    """Text that is never shown."""
+    return Secret(value)
+
+
+def boolean(value: str) -> bool:
+    """``true`` or ``false`` (also yes/no, on/off, 1/0)."""
+    known = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+    if value.lower() not in known:
+        raise ValueError(f"must be true or false, not {value!r}")
+    return known[value.lower()]
+
+
+def positive(value: str) -> int:
+    """A whole number of at least 1."""
+    if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) < 1:
+        raise ValueError(f"must be a whole number of at least 1, not {value!r}")
+    return int(value)
+
+
+def port(value: str) -> int:
+    """A TCP port."""
+    number = positive(value)
+    if number > 65535:
+        raise ValueError(f"must be a port, not {value!r}")
+    return number
+
+
+def origin(value: str) -> str:
+    """``http(s)://host[:port]`` without path, kept without a trailing slash."""
+    if not _is_origin(value):
+        raise ValueError(f"must be an origin such as https://mods.example.org, not {value!r}")
+    return value.rstrip("/")
+
+
+def _is_origin(value: str) -> bool:
+    try:
+        parts = urlsplit(value)
+        # Asked for, because a port beyond 65535 is only noticed then.
+        odd = parts.port == 0 or parts.query or parts.fragment or parts.username or parts.path not in {"", "/"}
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and not odd
+
+
+def secrets(value: str) -> tuple[Secret, ...]:
+    """One or more secrets, one a line, each of at least 32 characters; the first makes tokens, all check them."""
+    found = tuple(Secret(line.strip()) for line in value.splitlines() if line.strip())
+    if not found or any(len(one) < SECRET_LENGTH for one in found):
+        raise ValueError(f"must hold at least {SECRET_LENGTH} characters, one secret a line")
+    return found
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MachineKey:
+    """A configured machine key and its scopes (decisions 7, ``ApiPrivateKeys``)."""
+
+    key: Secret
+    scopes: frozenset[str]
+
+
+def machine_keys(value: str) -> tuple[MachineKey, ...]:
+    """One key a line, ``KEY [scope ...]``; blank lines count for nothing; no scope means ``Modhub:app``."""
+    words = [line.split() for line in value.splitlines() if line.strip()]
+    return tuple(MachineKey(Secret(first), frozenset(rest or ["Modhub:app"])) for first, *rest in words)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether ``url`` names this machine alone."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host in LOOPBACK_NAMES
+
+
+def read_settings(
+    declared: Iterable[Setting], given: MutableMapping[str, Any], environ: Mapping[str, str] = os.environ
+) -> None:
+    """Replace the text of each declared setting in ``given`` by its value."""
+    for setting in declared:
+        given[setting.name] = setting.read(given, environ)
+
+
+def refuse_unknown(declared: Iterable[Setting], prefixes: Iterable[str], given: Mapping[str, Any]) -> None:
+    """Stop the start when a key under one of ``prefixes`` is none of the declared ones: most often a slip."""
+    names = {setting.name for setting in declared}
+    for key in sorted(given):
+        if key.startswith(tuple(prefixes)) and key not in names:
+            raise StartRefused(f"the setting {key} is unknown; docs/settings.md lists every setting")
+
+
+CORE = (
+    Setting("sqlalchemy.url", secret, None, "sqlite:////absolute/path or postgresql+psycopg://..."),
+    Setting(
+        "modhub.base_url", origin, "http://127.0.0.1:6543", "public origin, for links in mail, feeds and redirects"
+    ),
+    Setting("modhub.secret", secrets, None, "one or more of at least 32 characters, one a line"),
+    Setting("modhub.storage", text, "", "empty: uploads answer 503; file:///absolute/folder keeps files there"),
+    Setting("modhub.storage.endpoint", text, "", "address of the object store, with an s3:// storage"),
+    Setting("modhub.storage.region", text, "", "region of the object store"),
+    Setting("modhub.storage.access_key", secret, "", "access key of the object store"),
+    Setting("modhub.storage.secret_key", secret, "", "secret key of the object store"),
+    Setting("modhub.storage_address_key", secret, "", "the address key of the file-storage machine"),
+    Setting("modhub.mail_dir", text, "", "folder for letters when there is no mail.host"),
+    Setting("ApiPrivateKeys", machine_keys, "", "machine keys, one a line: KEY [scope ...]"),
+)

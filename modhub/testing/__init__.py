@@ -1,0 +1,154 @@
+"""Fixtures for tests of the core and of any feature: a pytest plugin.
+
+``start`` makes a whole application over a fresh, migrated database of each kind and answers a :class:`Site`, which is
+WebTest with the accounts of :mod:`modhub.testing.accounts`: ``site.as_account(7).post_json(...)``.
+"""
+
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from pyramid.config import Configurator
+from sqlalchemy import event
+from webtest import TestApp
+
+import modhub
+from modhub import migrate
+from modhub.testing.postgres import PostgresServer, postgres_server
+
+SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 - it guards nothing
+ACCOUNTS = "modhub.testing.accounts"
+Start = Callable[..., "Site"]
+
+
+class Site(TestApp):
+    """A running application: WebTest, the configuration behind it, and how to be an account."""
+
+    def __init__(self, config: Configurator) -> None:
+        self.config = config
+        self.registry: Any = config.registry
+        # As our own server says of its bodies; without it WebOb copies each one into a temporary file.
+        super().__init__(config.make_wsgi_app(), extra_environ={"webob.is_body_seekable": True})
+
+    def as_account(self, account_id: int) -> "Site":
+        """The same application, called by the account with this number."""
+        other = Site.__new__(Site)
+        other.__dict__.update(self.__dict__)
+        other.extra_environ = {**self.extra_environ, "HTTP_AUTHORIZATION": f"Bearer account-{account_id}"}
+        return other
+
+    @contextmanager
+    def counted(self) -> Iterator[list[str]]:
+        """The SQL statements that run meanwhile, on every way to the database."""
+        seen: list[str] = []
+
+        def heard(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+            seen.append(statement)
+
+        databases = self.registry.databases
+        engines = (databases.writer, databases.reader)
+        for engine in engines:
+            event.listen(engine, "before_cursor_execute", heard)
+        try:
+            yield seen
+        finally:
+            for engine in engines:
+                event.remove(engine, "before_cursor_execute", heard)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """One PostgreSQL server for the test process."""
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def dialect(request: pytest.FixtureRequest) -> str:
+    """Which database: every test that asks runs on both."""
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture(scope="session")
+def _templates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("schemas")
+
+
+@pytest.fixture
+def new_database(
+    dialect: str, request: pytest.FixtureRequest, tmp_path: Path, _templates: Path
+) -> Iterator[Callable[[str], str]]:
+    """``new_database(includes)``: the address of a fresh database, migrated for these features.
+
+    The schema is built by migrating, once for each set of features, and copied from then on.
+    """
+    made: list[str] = []
+
+    def new(includes: str = "") -> str:
+        name = "-".join(sorted(includes.split())) or "core"
+        if dialect == "sqlite":
+            template = _templates / f"{name}.sqlite"
+            if not template.exists():
+                _migrate(f"sqlite:///{template}", includes)
+                with closing(sqlite3.connect(template)) as connection:
+                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            copy = tmp_path / f"{name}-{len(made)}.sqlite"
+            shutil.copyfile(template, copy)
+            made.append(f"sqlite:///{copy}")
+        else:
+            server = request.getfixturevalue("postgres")
+            server.add_template(name, lambda url: _migrate(url, includes))
+            made.append(server.new_database(name))
+        return made[-1]
+
+    yield new
+    if dialect == "postgresql":
+        for url in made:
+            request.getfixturevalue("postgres").drop_database(url)
+
+
+def _migrate(url: str, includes: str) -> None:
+    settings = {"sqlalchemy.url": url, "modhub.secret": SECRET, "pyramid.includes": includes}
+    registry: Any = modhub.configure(settings).registry
+    migrate.upgrade(registry.databases, registry.migrations)
+    registry.databases.dispose()
+
+
+@pytest.fixture
+def start(new_database: Callable[[str], str], tmp_path: Path) -> Iterator[Start]:
+    """``start(includes, **settings)``: an application over a fresh database of each kind, with a file store."""
+    sites: list[Site] = []
+
+    def begin(includes: str = ACCOUNTS, **settings: str) -> Site:
+        given = {
+            "sqlalchemy.url": settings.pop("url", "") or new_database(includes),
+            "modhub.secret": SECRET,
+            "modhub.storage": f"file://{tmp_path}/files",
+            "pyramid.includes": includes,
+            **{name.replace("__", "."): value for name, value in settings.items()},
+        }
+        site = Site(modhub.configure(given))
+        sites.append(site)
+        return site
+
+    yield begin
+    for site in sites:
+        site.registry.databases.dispose()
+
+
+@pytest.fixture
+def site(start: Start) -> Site:
+    """The core with the accounts of the tests."""
+    return start()
+
+
+def stored_files(site: Site) -> list[Path]:
+    """Every file below the site's file store."""
+    folder = Path(urlsplit(site.registry.settings["modhub.storage"]).path)
+    return sorted(path for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,68 @@
+"""A stand-in for the accounts feature, so that the core is tested without any.
+
+Programs send ``Authorization: Bearer account-7``, browsers the cookie ``account=7``.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlencode
+
+from pyramid.config import Configurator
+from zope.interface import implementer
+
+from modhub.errors import Refusal, not_found
+from modhub.interfaces import IApi, ICredential, IProfiles, ISite
+from modhub.pages.answers import Redirect
+from modhub.request import Request
+from modhub.security import Credential, Identity, account_identity, bearer_challenge
+
+COOKIE = "account"
+_TOKEN = re.compile(r"\ABearer account-([0-9]{1,9})\Z")
+
+
+@implementer(ICredential)
+class NumberedAccounts:
+    """Whoever names a number is that account."""
+
+    def identify(self, request: Request) -> Identity | None:
+        """The account that the token names."""
+        found = _TOKEN.match(request.environ.get("HTTP_AUTHORIZATION", ""))
+        return account_identity(int(found[1])) if found else None
+
+    def challenge(self, request: Request) -> Refusal:
+        """As any bearer credential."""
+        return bearer_challenge(request)
+
+
+@implementer(ICredential)
+class CookieAccounts:
+    """Whoever has a cookie with a number is that account."""
+
+    def identify(self, request: Request) -> Identity | None:
+        """The account that the cookie names."""
+        number = request.cookies.get(COOKIE, "")
+        return account_identity(int(number)) if number.isascii() and number.isdigit() else None
+
+    def challenge(self, request: Request) -> Any:
+        """Strangers are sent to sign in; for somebody signed in there is nothing."""
+        if self.identify(request) is not None:
+            return not_found()
+        return Redirect("/Modhub/account/login?" + urlencode({"next": request.path}))
+
+
+@implementer(IProfiles)
+class NumberedProfiles:
+    """Every account has a name."""
+
+    def display_names(self, session: Any, account_ids: Iterable[int]) -> dict[int, str]:  # noqa: ARG002
+        """``Person 7``"""
+        return {number: f"Person {number}" for number in account_ids}
+
+
+def includeme(config: Configurator) -> None:
+    """For tests only."""
+    config.include("modhub")
+    config.add_credential(Credential.ACCOUNT, IApi, NumberedAccounts())
+    config.add_credential(Credential.ACCOUNT, ISite, CookieAccounts())
+    config.registry.registerUtility(NumberedProfiles(), IProfiles)

@@ -1,0 +1,87 @@
+"""A program that calls a running service over a loopback socket, for tests."""
+
+import http.client
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+TIMEOUT = 60.0
+
+
+class Answer(NamedTuple):
+    """One HTTP answer."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+
+class Caller:
+    """A program that calls the service: a connection a call, to each of the processes in turn.
+
+    ``token`` is the access token that goes with every call, none when it is empty.
+    """
+
+    def __init__(self, ports: Sequence[int], token: str = "") -> None:
+        self.ports = tuple(ports)
+        self.token = token
+        self._turns = itertools.cycle(self.ports)
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        port: int | None = None,
+        timeout: float = TIMEOUT,
+    ) -> Answer:
+        """One call. A dict is sent as JSON, an iterator of bytes chunked.
+
+        OSError or HTTPException: there was no answer.
+        """
+        sent = dict(headers or {})
+        if self.token:
+            sent.setdefault("Authorization", f"Bearer {self.token}")
+        if isinstance(body, dict):
+            sent.setdefault("Content-Type", "application/json")
+            body = json.dumps(body).encode()
+        connection = http.client.HTTPConnection("127.0.0.1", port or next(self._turns), timeout=timeout)
+        try:
+            connection.request(method, path, body, sent)
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.headers, answer.read())
+        finally:
+            connection.close()
+
+    def need(self, status: int, method: str, path: str, body: Any = None) -> Any:
+        """The JSON of an answer with this status (None when it is empty); AssertionError for another one."""
+        answer = self.ask(method, path, body)
+        assert answer.status == status, f"{method} {path}: {answer.status} {answer.body[:500]!r}"
+        return answer.json if answer.body else None
+
+    def new_mod(self, title: str, **fields: Any) -> Any:
+        """A draft."""
+        return self.need(201, "POST", "/api/modhub", {"title": title, **fields})
+
+    def send_file(
+        self, mod_id: int, kind: str, content: Any, content_type: str = "application/zip", **query: str
+    ) -> Answer:
+        """Upload ``content`` as ``code``, ``css`` or ``images``."""
+        address = f"/api/modhub/{mod_id}/{kind}" + ("?" + urlencode(query, quote_via=quote) if query else "")
+        return self.ask("POST", address, content, {"Content-Type": content_type})
+
+    def published(self, title: str, content: bytes = b"the code of a mod", **fields: Any) -> Any:
+        """A published mod of version 1."""
+        mod = self.new_mod(title, **fields)
+        sent = self.send_file(mod["id"], "code", content, version="1", name="mod.zip")
+        assert sent.status == 201, sent
+        return self.need(200, "POST", f"/api/modhub/{mod['id']}/publish")

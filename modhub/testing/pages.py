@@ -1,0 +1,26 @@
+"""Visitors of pages for tests: somebody with cookies of their own, who fills in forms."""
+
+from http.cookiejar import CookieJar
+from typing import Any
+
+from webtest.app import CookiePolicy
+
+from modhub.testing import Site
+from modhub.testing.accounts import COOKIE
+
+
+def visitor(site: Site, account_id: int | None = None) -> Site:
+    """The same application with a cookie jar of its own, signed in where a number is given."""
+    other = Site.__new__(Site)
+    other.__dict__.update(site.__dict__)
+    other.extra_environ = dict(site.extra_environ)
+    other.cookiejar = CookieJar(policy=CookiePolicy())
+    if account_id is not None:
+        other.set_cookie(COOKIE, str(account_id))
+    return other
+
+
+def form_at(page: Any, action: str) -> Any:
+    """The one form of ``page`` that is sent to ``action``."""
+    (found,) = {form for form in page.forms.values() if form.action == action}
+    return found

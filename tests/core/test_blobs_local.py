@@ -1,0 +1,306 @@
+"""The store on local disk: the shared suite, and what only a disk can do."""
+
+import errno
+import hashlib
+import io
+import logging
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from modhub.blobs import Blob, LocalStore, checked
+from modhub.blobs.testing import CONTENT, BlobStoreSuite
+from modhub.errors import Refusal
+
+
+def place(root: Path, key: str) -> Path:
+    return root / key[:2] / key[2:]
+
+
+def files(root: Path) -> list[Path]:
+    return [path for path in root.rglob("*") if path.is_file()]
+
+
+def descriptors() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def published(store: LocalStore, content: bytes = CONTENT) -> Blob:
+    blob = store.stage(io.BytesIO(content), len(content))
+    store.publish(blob.key)
+    return blob
+
+
+def failing(code: int):
+    def fail(*_args, **_keywords):
+        raise OSError(code, os.strerror(code), "/secret/path")
+
+    return fail
+
+
+class TestLocalStoreSuite(BlobStoreSuite):
+    @pytest.fixture(autouse=True)
+    def root(self, tmp_path: Path) -> None:
+        self.path = tmp_path / "files"
+
+    def make_store(self) -> LocalStore:
+        return LocalStore(self.path)
+
+    def overwrite(self, store: LocalStore, key: str, content: bytes) -> None:
+        place(self.path, key).write_bytes(content)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "files"
+
+
+@pytest.fixture
+def store(root: Path) -> LocalStore:
+    return LocalStore(root)
+
+
+def test_nobody_else_may_look_in(store, root):
+    staged = store.stage(io.BytesIO(CONTENT), 1000)
+    assert root.stat().st_mode & 0o777 == 0o700
+    assert (root / "staging" / staged.key).stat().st_mode & 0o777 == 0o600
+
+
+def test_two_stores_on_one_folder_share_the_files(store, root):
+    blob = published(store)
+    with LocalStore(root).open(blob.key, blob.size, blob.sha256) as file:
+        assert file.read() == CONTENT
+
+
+@pytest.mark.parametrize("call", ["open", "write", "fsync", "close"])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EMFILE, errno.EACCES, errno.EROFS])
+def test_a_disk_that_refuses_an_upload(store, monkeypatch, caplog, call, code):
+    before = descriptors()
+    close = os.close
+
+    def closing(descriptor):
+        close(descriptor)
+        failing(code)()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, closing if call == "close" else failing(code))
+        with pytest.raises(Refusal) as caught:
+            store.stage(io.BytesIO(CONTENT), 1000)
+    assert (caught.value.status, caught.value.code) == (502, "storage_refused")
+    assert [*store.keys()] == []
+    assert descriptors() == before
+    assert "ALARM" in caplog.text
+    assert "secret" not in caplog.text
+    assert store.stage(io.BytesIO(CONTENT), 1000).size == len(CONTENT), "it recovers by itself"
+
+
+def test_a_failed_fsync_is_not_tried_again(store, monkeypatch):
+    calls = []
+
+    def fsync(descriptor):
+        calls.append(descriptor)
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(Refusal):
+        store.stage(io.BytesIO(CONTENT), 1000)
+    assert len(calls) == 1
+
+
+def test_a_disk_that_writes_in_small_pieces(store, monkeypatch):
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:10]))
+    blob = published(store)
+    monkeypatch.undo()
+    assert store.verify(blob.key, blob.size, blob.sha256) is None
+
+
+def test_the_order_that_survives_a_power_loss(store, root, monkeypatch):
+    """The bytes are synced before the rename, the shard after it (threats F-3)."""
+    events = []
+    fsync, rename = os.fsync, Path.rename
+
+    def told_fsync(descriptor):
+        events.append(("fsync", Path(f"/proc/self/fd/{descriptor}").readlink()))
+        fsync(descriptor)
+
+    def told_rename(path, target):
+        events.append(("rename", target))
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", told_fsync)
+    monkeypatch.setattr(Path, "rename", told_rename)
+    blob = published(store)
+    target = place(root, blob.key)
+    assert events == [("fsync", root / "staging" / blob.key), ("rename", target), ("fsync", target.parent)]
+
+
+@pytest.mark.parametrize("name", ["rename", "fsync"])
+def test_a_disk_that_refuses_to_publish(store, root, monkeypatch, name):
+    blob = store.stage(io.BytesIO(CONTENT), 1000)
+    with monkeypatch.context() as patch:
+        patch.setattr(os if name == "fsync" else Path, name, failing(errno.EIO))
+        with pytest.raises(Refusal) as caught:
+            store.publish(blob.key)
+    assert (caught.value.status, caught.value.code) == (502, "storage_refused")
+    store.discard(blob.key)
+    assert files(root) == []
+
+
+def test_folders_that_were_tidied_away_come_back(store, root):
+    for folder in list(root.iterdir()):
+        folder.rmdir()
+    store.probe()
+    blob = published(store)
+    assert store.verify(blob.key, blob.size, blob.sha256) is None
+
+
+def test_a_root_that_is_gone_is_not_made_anew(store, root):
+    """Below a missing mount the files would be lost to sight."""
+    for folder in list(root.iterdir()):
+        folder.rmdir()
+    root.rmdir()
+    for call, status in [
+        (lambda: store.stage(io.BytesIO(CONTENT), 1000), 502),
+        (store.probe, 503),
+        (lambda: list(store.keys()), 503),
+    ]:
+        with pytest.raises(Refusal) as caught:
+            call()
+        assert caught.value.status == status
+    assert not root.exists()
+
+
+def test_a_probe_that_cannot_write(store, root, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", failing(errno.ENOSPC))
+        with pytest.raises(Refusal) as caught:
+            store.probe()
+    assert caught.value.code == "storage_unreachable"
+    assert files(root) == []
+
+
+def test_removing_what_cannot_be_removed(store, monkeypatch, caplog):
+    blob = published(store)
+    monkeypatch.setattr(Path, "unlink", failing(errno.EACCES))
+    store.discard(blob.key)
+    assert "sweep" in caplog.text
+    with pytest.raises(Refusal) as caught:
+        store.delete(blob.key)
+    assert caught.value.status == 503
+    assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.EACCES, errno.EIO])
+def test_a_file_that_cannot_be_opened(store, monkeypatch, caplog, code):
+    blob = published(store)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", failing(code))
+        with pytest.raises(Refusal) as caught:
+            store.open(blob.key, blob.size, blob.sha256)
+        assert os.strerror(code) in str(store.verify(blob.key, blob.size, blob.sha256))
+    assert caught.value.status == 503
+    assert "secret" not in caplog.text
+
+
+def test_a_file_that_cannot_be_read_is_closed(store, monkeypatch, caplog):
+    blob = published(store)
+    before = descriptors()
+    with monkeypatch.context() as patch:
+        patch.setattr(hashlib, "file_digest", failing(errno.EIO))
+        with pytest.raises(Refusal) as caught:
+            store.open(blob.key, blob.size, blob.sha256)
+    assert caught.value.status == 503
+    assert descriptors() == before
+
+
+def test_the_alarm_names_the_file_and_no_path(store, root, caplog):
+    blob = published(store)
+    place(root, blob.key).write_bytes(CONTENT[::-1])
+    with caplog.at_level(logging.INFO), pytest.raises(Refusal):
+        store.open(blob.key, blob.size, blob.sha256)
+    (record,) = caplog.records
+    assert record.levelno == logging.ERROR
+    assert blob.key in record.getMessage()
+    assert record.getMessage().startswith("ALARM")
+    assert str(root) not in record.getMessage()
+    assert record.exc_info is None
+
+
+def later(monkeypatch, seconds: float = 3.0) -> None:
+    now = time.time_ns
+    monkeypatch.setattr(checked.time, "time_ns", lambda: now() + int(seconds * 1e9))
+
+
+def counted(monkeypatch) -> list[int]:
+    hashed = []
+    digest = hashlib.file_digest
+
+    def counting(file, name):
+        hashed.append(1)
+        return digest(file, name)
+
+    monkeypatch.setattr(hashlib, "file_digest", counting)
+    return hashed
+
+
+def test_a_settled_file_is_hashed_once(store, monkeypatch):
+    blob = published(store)
+    later(monkeypatch)
+    hashed = counted(monkeypatch)
+    for _ in range(5):
+        with store.open(blob.key, blob.size, blob.sha256) as file:
+            assert file.read() == CONTENT
+    assert len(hashed) == 1
+
+
+def test_a_fresh_file_is_hashed_until_its_stamp_is_beyond_doubt(store, monkeypatch):
+    blob = published(store)
+    hashed = counted(monkeypatch)
+    for _ in range(3):
+        store.open(blob.key, blob.size, blob.sha256).close()
+    assert len(hashed) == 3
+
+
+def test_a_change_after_the_check_is_seen_though_the_times_are_set_back(store, root, monkeypatch):
+    blob = published(store)
+    path = place(root, blob.key)
+    later(monkeypatch)
+    store.open(blob.key, blob.size, blob.sha256).close()
+    before = path.stat()
+    time.sleep(0.05)  # the kernel stamps changes in ticks of a few milliseconds
+    with path.open("r+b") as file:
+        file.write(b"?")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(Refusal):
+        store.open(blob.key, blob.size, blob.sha256)
+
+
+def test_another_hash_for_the_same_file_is_not_taken_for_checked(store, monkeypatch):
+    blob = published(store)
+    later(monkeypatch)
+    store.open(blob.key, blob.size, blob.sha256).close()
+    with pytest.raises(Refusal):
+        store.open(blob.key, blob.size, "0" * 64)
+
+
+def test_what_is_remembered_is_bounded(root, monkeypatch):
+    store = LocalStore(root, remembered=2)
+    blobs = [published(store) for _ in range(3)]
+    later(monkeypatch)
+    hashed = counted(monkeypatch)
+    for index in (0, 1, 0, 2, 0, 1):  # the third pushes out the second, the least used
+        blob = blobs[index]
+        store.open(blob.key, blob.size, blob.sha256).close()
+    assert len(hashed) == 4
+
+
+def test_foreign_files_are_not_ours_to_sweep(store, root):
+    blob = published(store)
+    (root / "README").write_text("by hand")
+    (root / "lost+found").mkdir()
+    (root / "lost+found" / ("0" * 32)).write_text("by fsck")
+    (root / "ab" / "notes.txt").write_text("by hand")
+    assert set(dict(store.keys())) == {blob.key}

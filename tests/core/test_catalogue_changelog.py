@@ -1,0 +1,107 @@
+"""A mod's changelog: entries by uploads alone, their author's edits, deletion frees the version (decisions 2.18)."""
+
+from typing import Any
+
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, address, new_mod, notes, publish, published_mod, upload
+
+
+def note_call(site: Site, method: str, mod: Any, note: Any, *body: Any, status: int = 200) -> Any:
+    own = site.as_account(OWNER)
+    url = address(mod, "changelog", note["id"])
+    if method == "DELETE":
+        return own.delete(url, status=status)
+    return own.put_json(url, *body, status=status).json
+
+
+def test_newest_first_with_a_count(site: Site) -> None:
+    mod = published_mod(site, version="1")
+    for version in ("2", "3"):
+        upload(site, mod, "code", version=version)
+    answer = site.get(address(mod, "changelog")).json
+    assert list(answer) == ["count", "notes"]
+    assert answer["count"] == 3
+    assert [note["title"] for note in answer["notes"]] == ["3", "2", "1"]
+    assert list(answer["notes"][0]) == ["id", "title", "text", "createdAt", "editedAt", "automatic"]
+
+
+def test_an_edit_changes_what_is_sent_and_makes_it_its_authors(site: Site) -> None:
+    mod = published_mod(site)
+    (note,) = notes(site, mod)
+    changed = note_call(site, "PUT", mod, note, {"text": "<p>new<script>x</script></p>"})
+    assert changed == {**note, "text": "<p>new</p>", "editedAt": changed["editedAt"], "automatic": False}
+    assert changed["editedAt"] > note["createdAt"]
+    assert notes(site, mod) == [changed]
+    titled = note_call(site, "PUT", mod, note, {"title": " a\nb " + "x" * 200})
+    assert titled["title"] == ("a b " + "x" * 200)[:120]
+    assert titled["text"] == "<p>new</p>"
+    assert note_call(site, "PUT", mod, note, {"title": None})["title"] is None
+    assert note_call(site, "PUT", mod, note, {"text": None})["text"] == "<p>new</p>"
+    assert note_call(site, "PUT", mod, note, {"text": ""})["text"] == ""
+    assert note_call(site, "PUT", mod, note, {"title": "  "})["title"] is None
+    assert len(note_call(site, "PUT", mod, note, {"text": "y" * 9000})["text"]) == 4000
+    assert site.get(address(mod)).json["version"] == "1"
+
+
+def test_what_an_edit_refuses(site: Site) -> None:
+    mod = published_mod(site)
+    (note,) = notes(site, mod)
+    for body, field in (({"title": 5}, "title"), ({"text": 5}, "text"), ({"text": ["x"]}, "text"), ({"title": {}}, "")):
+        assert field in note_call(site, "PUT", mod, note, body, status=400)["message"]
+    for body in ([], "x", 5, None):
+        note_call(site, "PUT", mod, note, body, status=400)
+    assert notes(site, mod) == [note]
+    note_call(site, "PUT", mod, note, {"automatic": True, "id": 9, "createdAt": "x", "editedAt": "x"})
+    (edited,) = notes(site, mod)
+    assert edited["automatic"] is False
+    assert {**edited, "automatic": True, "editedAt": None} == note
+
+
+def test_deleting_frees_the_version_whatever_the_title_is_by_then(site: Site) -> None:
+    mod = published_mod(site, version="1")
+    upload(site, mod, "code", version="2")
+    second, first = notes(site, mod)
+    note_call(site, "PUT", mod, first, {"title": "2.5"})
+    upload(site, mod, "code", version="1", status=409)
+    # The title is only a heading: it reserves nothing.
+    upload(site, mod, "code", version="2.5")
+    note_call(site, "DELETE", mod, first, status=204)
+    assert site.get(address(mod)).json["version"] == "2.5"
+    upload(site, mod, "code", b"again", version="1")
+    assert [note["title"] for note in notes(site, mod)] == ["1", "2.5", "2"]
+    note_call(site, "PUT", mod, second, {"title": None})
+    upload(site, mod, "code", version="2", status=409)
+    note_call(site, "DELETE", mod, first, status=401)
+
+
+def test_deleting_the_last_leaves_an_empty_changelog(site: Site) -> None:
+    mod = published_mod(site)
+    (note,) = notes(site, mod)
+    assert note_call(site, "DELETE", mod, note, status=204).body == b""
+    assert site.get(address(mod, "changelog")).json == {"count": 0, "notes": []}
+    assert site.get(address(mod)).json["version"] == "1"
+
+
+def test_an_owner_edits_before_publication_and_nobody_reads(site: Site) -> None:
+    mod = new_mod(site)
+    upload(site, mod, "code", version="1")
+    site.get(address(mod, "changelog"), status=404)
+    site.as_account(OWNER).get(address(mod, "changelog"), status=404)
+    own = site.as_account(OWNER)
+    ids = [at for at in range(1, 5) if own.put_json(address(mod, "changelog", at), {}, status="*").status_int == 200]
+    assert len(ids) == 1
+    own.put_json(address(mod, "changelog", ids[0]), {"title": "First", "text": "hello"}, status=200)
+    publish(site, mod)
+    assert [(note["title"], note["text"], note["automatic"]) for note in notes(site, mod)] == [
+        ("First", "hello", False)
+    ]
+    site.get("/api/modhub/99999/changelog", status=404)
+
+
+def test_no_call_adds_an_entry(site: Site) -> None:
+    mod = published_mod(site)
+    own = site.as_account(OWNER)
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        refused = own._gen_request(method, address(mod, "changelog"), params=b'{"text":"x"}', expect_errors=True)
+        assert (refused.status_int, refused.headers["Allow"]) == (405, "GET, HEAD")
+    assert len(notes(site, mod)) == 1

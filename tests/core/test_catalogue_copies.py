@@ -1,0 +1,209 @@
+"""The public copies stay true whatever is written, damage is told, deleting leaves nothing, no id comes twice."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select, text, update
+
+from modhub.blobs import upkeep
+from modhub.blobs.models import StoredBlob
+from modhub.catalogue import public
+from modhub.catalogue.models import (
+    Asset,
+    Counter,
+    Mod,
+    Note,
+    PublicGame,
+    PublicMod,
+    PublicRequirement,
+    PublicText,
+    Vote,
+)
+from modhub.testing import Site, stored_files
+from modhub.testing.mods import OWNER, address, insert_mods, new_mod, notes, publish, published_mod, upload
+
+
+def damage(site: Site) -> list[str]:
+    with site.registry.databases.reading() as session:
+        return list(public.damage(session))
+
+
+def rows(site: Site, table: Any) -> int:
+    with site.registry.databases.reading() as session:
+        return len(session.execute(select(table)).all())
+
+
+def full_text_is_true(site: Site) -> None:
+    """SQLite's own check of the full-text index against the table that it is made from."""
+    if site.registry.databases.dialect == "sqlite":
+        with site.registry.databases.writer.begin() as connection:
+            connection.execute(text("INSERT INTO fts_core_text(fts_core_text, rank) VALUES ('integrity-check', 1)"))
+
+
+def test_copies_are_true_after_every_kind_of_write(site: Site) -> None:
+    own, other = site.as_account(OWNER), site.as_account(8)
+    mod = new_mod(site, title="Ünö", games=["Portal"], requires=["0" * 8 + "-0000-0000-0000-" + "0" * 12])
+    upload(site, mod, "code", version="1")
+    asset = upload(site, mod, "images", content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
+
+    def check() -> None:
+        assert damage(site) == []
+        full_text_is_true(site)
+
+    check()
+    publish(site, mod)
+    note = notes(site, mod)[0]["id"]
+    writes: list[Callable[[], Any]] = [
+        lambda: own.put_json(address(mod), {"title": "Dös", "games": ["Portal", "portal 2"], "requires": []}),
+        lambda: own.put_json(address(mod), {"requires": [f"{at:08d}-0000-0000-0000-{at:012d}" for at in range(50)]}),
+        lambda: own.put_json(address(mod), {"games": []}),
+        lambda: upload(site, mod, "code", b"two", version="2"),
+        lambda: upload(site, mod, "css"),
+        lambda: upload(site, mod, "images"),
+        lambda: own.delete(address(mod, "images", asset)),
+        lambda: other.put_json(address(mod, "vote"), {"value": 1}),
+        lambda: other.put_json(address(mod, "vote"), {"value": -1}),
+        lambda: own.put_json(address(mod, "changelog", note), {"title": "x", "text": "y"}),
+        lambda: own.delete(address(mod, "changelog", note)),
+        lambda: own.post(address(mod, "publish")),
+        lambda: own.put_json(address(mod), {"title": ""}, status=400),
+        lambda: insert_mods(site, [{}, {"published": False}]),
+        lambda: own.delete(address(mod)),
+    ]
+    for write in writes:
+        write()
+        check()
+    assert rows(site, PublicMod) == 1
+
+
+def test_a_random_life_keeps_copies_counts_and_search_true(site: Site) -> None:
+    rng = random.Random(5)
+    own = site.as_account(OWNER)
+    mods: list[Any] = []
+    for step in range(120):
+        act = rng.random()
+        if act < 0.2 or not mods:
+            mods.append(new_mod(site, title=f"mod {step}", games=rng.sample(["A", "B", "C"], 2)))
+            continue
+        mod = rng.choice(mods)
+        if act < 0.5:
+            upload(site, mod, "code", str(step).encode(), version=str(step))
+        elif act < 0.75:
+            own.post(address(mod, "publish"), expect_errors=True)
+        elif act < 0.95:
+            own.put_json(address(mod), {"title": f"mod {step}", "requires": [rng.choice(mods)["guid"]]}, status="*")
+        else:
+            own.delete(address(mod))
+            mods.remove(mod)
+    assert damage(site) == []
+    full_text_is_true(site)
+    published = [mod for mod in own.get("/api/modhub/mine").json["mods"] if mod["published"]]
+    assert len(published) > 2
+    for query in ("", "?q=mod", "?q=mo", "?sort=top"):
+        assert site.get(f"/api/modhub{query}").json["mods"] == published[:20]
+        assert site.get(f"/api/modhub{query}").json["total"] == len(published)
+
+
+BREAKS: list[Any] = [
+    update(PublicMod).values(document=b"{}"),
+    update(PublicMod).values(score=5),
+    update(PublicMod).values(owner=9),
+    update(PublicMod).values(requires="x"),
+    update(PublicText).values(text="other"),
+    update(PublicGame).values(folded="other"),
+    delete(PublicGame),
+    delete(PublicText),
+    delete(PublicRequirement),
+    update(PublicRequirement).values(guid="x"),
+    update(Counter).values(value=7),
+    update(Mod).values(title="other"),
+    update(Mod).values(published=False),
+    update(Asset).values(name="other"),
+    update(Asset).values(content_type="x/other", name="other2"),
+]
+
+
+def test_every_broken_copy_is_told(site: Site) -> None:
+    mod = published_mod(site, games=["Portal"], requires=["0" * 8 + "-0000-0000-0000-" + "0" * 12])
+    for broken in BREAKS:
+        session = site.registry.databases.writing()
+        session.execute(broken)
+        assert list(public.damage(session)), str(broken)
+        session.rollback()
+        session.close()
+    assert damage(site) == []
+    assert site.get(address(mod)).json["title"] == mod["title"]
+
+
+def test_deleting_leaves_nothing(site: Site) -> None:
+    mod = published_mod(site, games=["Portal"], requires=["0" * 8 + "-0000-0000-0000-" + "0" * 12])
+    upload(site, mod, "code", b"two", version="2")
+    upload(site, mod, "css")
+    upload(site, mod, "images")
+    site.as_account(8).put_json(address(mod, "vote"), {"value": 1})
+    answer = site.as_account(OWNER).delete(address(mod), status=204)
+    assert answer.body == b""
+    for table in (Mod, Asset, Note, Vote, PublicMod, PublicText, PublicGame, PublicRequirement):
+        assert rows(site, table) == 0, table
+    with site.registry.databases.writing.begin() as session:
+        assert session.scalar(select(Counter.value)) == 0
+        assert upkeep.sweep(session, site.registry.blob_store, 0) == (4, 0)
+    assert stored_files(site) == []
+    assert rows(site, StoredBlob) == 0
+    assert site.get("/api/modhub").json["total"] == 0
+    site.as_account(OWNER).delete(address(mod), status=401)
+
+
+def test_replacing_and_removing_leaves_the_file_to_the_sweep_alone(site: Site) -> None:
+    mod = published_mod(site)
+    old = stored_files(site)
+    upload(site, mod, "code", b"two", version="2")
+    assert len(stored_files(site)) == 2
+    with site.registry.databases.writing.begin() as session:
+        assert upkeep.sweep(session, site.registry.blob_store) == (0, 0)
+    with site.registry.databases.writing.begin() as session:
+        assert upkeep.sweep(session, site.registry.blob_store, 0) == (1, 0)
+    assert len(stored_files(site)) == 1
+    assert stored_files(site) != old
+    assert site.get(address(mod, "download")).body == b"two"
+
+
+def test_no_id_is_given_out_twice(site: Site) -> None:
+    own = site.as_account(OWNER)
+    seen: list[tuple[str, object]] = []
+    for _ in range(3):
+        mod = published_mod(site)
+        image = upload(site, mod, "images")["assets"][-1]["url"]
+        note = notes(site, mod)[0]["id"]
+        seen += [("mod", mod["id"]), ("guid", mod["guid"]), ("note", note), ("asset", image)]
+        seen.append(("asset", mod["assets"][0]["url"]))
+        own.delete(address(mod, "images", image.rpartition("/")[2]))
+        again = upload(site, mod, "images")["assets"][-1]["url"]
+        own.delete(address(mod, "changelog", note))
+        upload(site, mod, "code", version="1")
+        seen += [("asset", again), ("note", notes(site, mod)[0]["id"])]
+        own.delete(address(mod))
+    assert len(set(seen)) == len(seen) == 21
+
+
+def test_an_undone_write_leaves_the_copies_alone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    mod = published_mod(site)
+    before, files = site.get(address(mod)).body, stored_files(site)
+
+    def fail(*_: object) -> None:
+        raise ValueError("in the middle of the commit")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(public, "copies_of", fail)
+        broken = site.as_account(OWNER).post(address(mod, "code?version=2"), b"x", status=500)
+        assert broken.json["error"] == "internal_error"
+        assert "middle" not in broken.text
+        site.as_account(OWNER).put_json(address(mod), {"title": "x"}, status=500)
+    assert site.get(address(mod)).body == before
+    assert len(notes(site, mod)) == 1
+    assert damage(site) == []
+    with site.registry.databases.writing.begin() as session:
+        upkeep.sweep(session, site.registry.blob_store, 0)
+    assert stored_files(site) == files

@@ -1,0 +1,191 @@
+"""Nothing of a draft reaches anybody but its owner's own calls; a draft answers as what never was (threats B1, B2)."""
+
+import re
+import uuid
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, address, new_mod, notes, publish, published_mod, upload
+
+HIDDEN = {"date", "x-request-id"}
+MARK = "Zqxjkvbp"
+"""In every text of the draft; in nothing else."""
+NEVER = 10**9
+
+
+@pytest.fixture
+def draft(site: Site) -> dict[str, Any]:
+    """An unpublished mod that has everything, and published ones around it that name it."""
+    mod = new_mod(
+        site,
+        title=f"{MARK} title",
+        description=f"<p>{MARK} description</p>",
+        games=[f"{MARK} game", "Portal"],
+        requires=[str(uuid.uuid4())],
+        conflictsWith=[str(uuid.uuid4())],
+    )
+    upload(site, mod, "code", f"{MARK} code".encode(), version=f"{MARK}-1", name=f"{MARK}.zip")
+    upload(site, mod, "css", f"{MARK} css".encode(), name=f"{MARK}.css")
+    mod = upload(site, mod, "images", f"{MARK} image".encode(), name=f"{MARK}.png", content_type="image/png")
+    published_mod(site, 8, "Uses it", requires=[mod["guid"]])
+    published_mod(site, 8, "Fights it", conflictsWith=[mod["guid"]])
+    return mod
+
+
+def secrets_of(mod: dict[str, Any]) -> list[bytes]:
+    """What would give the draft away: its texts, and the GUIDs that it alone names."""
+    return [word.encode() for word in (MARK, MARK.lower(), *mod["requires"], *mod["conflictsWith"])]
+
+
+def addresses(mod_id: object, asset_ids: list[object]) -> list[str]:
+    own = [
+        f"/api/modhub/{mod_id}{rest}" for rest in ("", "/", "/changelog", "/download", "/vote", "/changelog/1", "/x")
+    ]
+    pages = [f"/Modhub/{mod_id}", f"/Modhub/{mod_id}/", f"/Modhub/mine/{mod_id}", f"/Modhub/{mod_id}/changelog"]
+    return own + pages + [f"/Modhub/file/{asset_id}" for asset_id in asset_ids]
+
+
+def ask(site: Site, url: str, method: str = "GET", **headers: str) -> Any:
+    return site._gen_request(method, url, headers=headers, expect_errors=True)
+
+
+def shown(answer: Any) -> str:
+    """All that a caller may compare; the address that was asked for is the caller's own word."""
+    headers = sorted((name, value) for name, value in answer.headerlist if name.lower() not in HIDDEN)
+    told = re.sub(r"nonce-[\w-]+", "nonce-X", f"{answer.status} {answer.body!r} {headers}")
+    url = answer.request.path.rstrip("/")
+    return told.replace(quote(url, safe=""), "ADDRESS").replace(url, "ADDRESS")
+
+
+VARIANTS: list[tuple[str, dict[str, str]]] = [
+    ("GET", {}),
+    ("HEAD", {}),
+    ("GET", {"If-None-Match": "*"}),
+    ("GET", {"If-Match": "*"}),
+    ("GET", {"Range": "bytes=0-3"}),
+    ("GET", {"If-Modified-Since": "Sat, 01 Jan 2033 00:00:00 GMT"}),
+    ("GET", {"Authorization": f"Bearer account-{OWNER}"}),
+    ("GET", {"Authorization": "Bearer nonsense"}),
+    ("GET", {"Accept": "application/json"}),
+    ("GET", {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "script"}),
+    ("GET", {"X-Vhm-Root": "/api/modhub"}),
+    ("OPTIONS", {}),
+    ("POST", {}),
+    ("PATCH", {}),
+]
+
+
+def test_a_draft_answers_as_an_id_that_never_was(site: Site, draft: dict[str, Any]) -> None:
+    assets = [asset["url"].rpartition("/")[2] for asset in draft["assets"]]
+    assert len(assets) == 3
+    there = addresses(draft["id"], list(assets))
+    never = addresses(NEVER, [NEVER + at for at in range(3)])
+    for real, absent in zip(there, never, strict=True):
+        for method, headers in VARIANTS:
+            answer = ask(site, real, method, **headers)
+            assert shown(answer) == shown(ask(site, absent, method, **headers)), (method, real, headers)
+            assert answer.status_int in {303, 401, 404, 405}, (method, real)
+            if answer.status_int == 404:
+                assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_no_vote_tells_a_draft_from_what_never_was(site: Site, draft: dict[str, Any]) -> None:
+    for who in (site, site.as_account(8), site.as_account(OWNER)):
+        for body in (b'{"value": 1}', b'{"value": 5}', b"\xff", b""):
+            answers = [
+                who.put(f"/api/modhub/{mod_id}/vote", body, content_type="application/json", expect_errors=True)
+                for mod_id in (draft["id"], NEVER)
+            ]
+            assert shown(answers[0]) == shown(answers[1])
+            assert answers[0].status_int == (401 if who is site else 404)
+
+
+def test_no_list_shows_a_draft(site: Site, draft: dict[str, Any]) -> None:
+    queries = ["", "?sort=top", "?sort=new&size=100", "?page=2&size=1", "?game=Portal", f"?game={MARK}%20game"]
+    queries += [
+        f"?q={q}" for q in (MARK, MARK.lower(), MARK[:3], MARK[:2], "title", "Portal", draft["guid"], "%25", "_")
+    ]
+    queries += [f"?q={MARK}&game=portal&sort=top"]
+    for who in (site, site.as_account(OWNER)):
+        for query in queries:
+            answer = who.get(f"/api/modhub{query}")
+            assert not any(secret in answer.body for secret in secrets_of(draft)), query
+            assert draft["id"] not in [mod["id"] for mod in answer.json["mods"]]
+        found = who.get("/api/modhub")
+        assert (found.json["total"], found.json["count"]) == (2, 2)
+        assert who.get(f"/api/modhub?q={MARK}").json["total"] == 0
+        assert who.get("/api/modhub?game=portal").json["total"] == 0
+        assert not any(secret in who.get("/api/modhub/games").body for secret in secrets_of(draft))
+
+
+def test_a_chain_ends_at_a_draft(site: Site, draft: dict[str, Any]) -> None:
+    """What lies behind it is not even missing, published or not: the requirement is the draft's own word."""
+    unknown = str(uuid.uuid4())
+    behind = published_mod(site, 8, "Behind the draft")
+    site.as_account(OWNER).put_json(address(draft), {"requires": [behind["guid"], unknown]})
+    one = published_mod(site, 8, "One", requires=[draft["guid"], unknown])
+    two = published_mod(site, 8, "Two", requires=[unknown, draft["guid"]])
+    answer = site.get(address(one))
+    assert [mod["id"] for mod in answer.json["install"]] == [one["id"]]
+    assert answer.json["missing"] == [draft["guid"], unknown]
+    assert site.get(address(two)).json["missing"] == [unknown, draft["guid"]]
+    assert MARK.encode() not in answer.body
+    # Deleted and never made are missing alike.
+    site.as_account(OWNER).delete(address(draft))
+    assert site.get(address(one)).json["missing"] == [draft["guid"], unknown]
+
+
+def test_lists_and_reads_do_not_change_while_a_draft_does(site: Site, draft: dict[str, Any]) -> None:
+    urls = ["/api/modhub", "/api/modhub?sort=top", "/api/modhub/games"]
+    urls += [f"/api/modhub/{mod['id']}" for mod in site.get("/api/modhub").json["mods"]]
+    before = [shown(site.get(url)) for url in urls]
+    own = site.as_account(OWNER)
+    own.put_json(address(draft), {"title": "Other", "games": ["Half-Life"]})
+    upload(site, draft, "code", b"new", version="2")
+    upload(site, draft, "images", b"another", content_type="image/png")
+    own.delete(address(draft))
+    new_mod(site, title="One more draft", games=["Portal"])
+    assert [shown(site.get(url)) for url in urls] == before
+
+
+def test_the_owner_sees_it_in_the_mine_list_and_nobody_else_does(site: Site, draft: dict[str, Any]) -> None:
+    mine = site.as_account(OWNER).get("/api/modhub/mine").json
+    assert mine["count"] == 1
+    assert mine["mods"] == [draft]
+    theirs = site.as_account(8).get("/api/modhub/mine")
+    assert MARK.encode() not in theirs.body
+    assert theirs.json["count"] == 2
+
+
+def test_publishing_shows_it_at_once_everywhere(site: Site, draft: dict[str, Any]) -> None:
+    for url in addresses(draft["id"], [])[:3]:
+        ask(site, url)
+    publish(site, draft)
+    assert site.get(address(draft)).json["title"] == draft["title"]
+    assert site.get(f"/api/modhub?q={MARK}").json["total"] == 1
+    assert site.get(f"/api/modhub?game={MARK} GAME").json["total"] == 1
+    assert [note["title"] for note in notes(site, draft)] == [f"{MARK}-1"]
+    assert site.get(address(draft, "download")).body == f"{MARK} code".encode()
+    assert [site.get(asset["url"]).body for asset in draft["assets"]] == [
+        f"{MARK} {kind}".encode() for kind in ("code", "css", "image")
+    ]
+    uses = site.get("/api/modhub?q=Uses").json["mods"][0]
+    assert [mod["id"] for mod in site.get(address(uses)).json["install"]] == [draft["id"], uses["id"]]
+    # What the draft itself requires and nobody has is missing now.
+    assert site.get(address(uses)).json["missing"] == draft["requires"]
+
+
+def test_deleting_hides_it_again_everywhere(site: Site, draft: dict[str, Any]) -> None:
+    publish(site, draft)
+    site.as_account(OWNER).delete(address(draft), status=204)
+    assets = [asset["url"].rpartition("/")[2] for asset in draft["assets"]]
+    never = addresses(NEVER, [NEVER] * 3)
+    for real, absent in zip(addresses(draft["id"], list(assets)), never, strict=True):
+        for method, headers in VARIANTS:
+            assert shown(ask(site, real, method, **headers)) == shown(ask(site, absent, method, **headers)), real
+    assert site.get(f"/api/modhub?q={MARK}").json == site.get("/api/modhub?q=Yyyyyyyyy").json
+    assert site.get("/api/modhub").json["total"] == 2
+    assert site.as_account(OWNER).get("/api/modhub/mine").json == {"count": 0, "mods": []}

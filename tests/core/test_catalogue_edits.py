@@ -1,0 +1,183 @@
+"""Creating and editing mods: fields, their cleaning, the rules for the lists (interface, "Edit semantics")."""
+
+import uuid
+from typing import Any
+
+import pytest
+
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, address, new_mod, published_mod
+
+G = [str(uuid.UUID(int=at + 1, version=4)) for at in range(60)]
+
+
+def create(site: Site, status: int = 201, **fields: Any) -> Any:
+    return site.as_account(OWNER).post_json("/api/modhub", fields, status=status).json
+
+
+def edit(site: Site, mod: Any, status: int = 200, **fields: Any) -> Any:
+    return site.as_account(OWNER).put_json(address(mod), fields, status=status).json
+
+
+def test_a_new_mod_is_a_draft_with_a_guid(site: Site) -> None:
+    mod = create(site, title="  A title\n ")
+    assert str(uuid.UUID(mod["guid"])) == mod["guid"]
+    assert mod == {
+        **mod,
+        "title": "A title",
+        "description": "",
+        "version": "",
+        "games": [],
+        "requires": [],
+        "conflictsWith": [],
+        "published": False,
+        "url": f"/Modhub/{mod['id']}",
+        "assets": [],
+    }
+
+
+@pytest.mark.parametrize("title", [None, "", "   ", "\n\t", "\u200b\u202e", "\x00", 5, True, ["x"], {}])
+def test_a_title_that_is_none_is_400_and_creates_nothing(site: Site, title: Any) -> None:
+    assert "title" in create(site, 400, title=title)["message"]
+    assert "title" in create(site, 400)["message"]
+    assert site.as_account(OWNER).get("/api/modhub/mine").json["count"] == 0
+    mod = create(site, title="kept")
+    if title is not None:
+        assert "title" in edit(site, mod, 400, title=title, description="new")["message"]
+    else:
+        edit(site, mod, title=None)
+    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
+
+
+def test_long_text_is_trimmed_and_never_refused(site: Site) -> None:
+    long = "é" * 200_000
+    mod = create(site, title=long, description=long, games=[long, long + "x"])
+    assert mod["title"] == "é" * 120
+    assert mod["description"] == "é" * 8000
+    assert mod["games"] == ["é" * 120]
+    assert edit(site, mod, title=" " * 500 + "y" * 500)["title"] == "y" * 120
+
+
+def test_description_is_cleaned_by_the_allowlist(site: Site) -> None:
+    mod = create(site, title="x", description='<p onclick="x()">a<script>alert(1)</script><b>b</b></p><blink>c</blink>')
+    assert mod["description"] == "<p>a<b>b</b></p>c"
+    assert edit(site, mod, description=mod["description"])["updatedAt"] == mod["updatedAt"]
+    assert edit(site, mod, description="")["description"] == ""
+
+
+def test_games_are_a_set(site: Site) -> None:
+    sent = [" Portal ", "portal", "PORTAL", "Portal 2", "", "  ", "Pörtal", "STRASSE", "straße", "half\nlife"]
+    mod = create(site, title="x", games=sent)
+    assert mod["games"] == ["Portal", "Portal 2", "Pörtal", "STRASSE", "half life"]
+    assert edit(site, mod, games=[f"g{at}" for at in range(30)])["games"] == [f"g{at}" for at in range(20)]
+    assert edit(site, mod, games=None)["games"] == [f"g{at}" for at in range(20)]
+    assert edit(site, mod, games=[])["games"] == []
+
+
+@pytest.mark.parametrize("games", ["Portal", {"a": 1}, [1], [None], [["x"]], 5, True])
+def test_games_of_the_wrong_kind_are_400(site: Site, games: Any) -> None:
+    assert "games" in create(site, 400, title="x", games=games)["message"]
+
+
+def test_only_what_is_sent_is_changed(site: Site) -> None:
+    mod = create(site, title="x", description="<p>d</p>", games=["Portal"], requires=[G[0]], conflictsWith=[G[1]])
+    for field, value in [("title", "y"), ("description", "e"), ("games", ["Z"]), ("requires", [G[2]])]:
+        changed = edit(site, mod, **{field: value})
+        assert changed == {**mod, field: value, "updatedAt": changed["updatedAt"]}
+        mod = changed
+    nulls = dict.fromkeys(("title", "description", "games", "requires", "conflictsWith"))
+    assert edit(site, mod, **nulls) == mod
+    assert edit(site, mod, conflictsWith=[])["conflictsWith"] == []
+
+
+def test_what_cannot_be_set_is_ignored(site: Site) -> None:
+    mod = published_mod(site)
+    sent = {"id": 999, "guid": G[0], "version": "9", "published": False, "owner": 8, "createdAt": "x", "assets": []}
+    sent |= {"url": "/x", "updatedAt": "x", "ups": 5, "unknown": {"a": [1]}}
+    assert edit(site, mod, **sent) == mod
+    made = create(site, title="x", **{**sent, "published": True})
+    assert (made["published"], made["version"], made["guid"] == G[0], made["id"] == 999) == (False, "", False, False)
+    assert site.as_account(8).get("/api/modhub/mine").json["count"] == 0
+
+
+def test_lists_are_stored_in_lower_case_merged_in_order(site: Site) -> None:
+    mod = create(site, title="x", requires=[G[5].upper(), G[1], G[5], G[0]])
+    assert mod["requires"] == [G[5], G[1], G[0]]
+    assert len(edit(site, mod, requires=[*G[:50], *(g.upper() for g in G[:50])])["requires"]) == 50
+    assert edit(site, mod, requires=[])["requires"] == []
+
+
+def test_what_is_no_guid_is_refused(site: Site) -> None:
+    mod = create(site, title="x", requires=[G[0]])
+    plain = G[1].replace("-", "")
+    bad = ["", "x", plain, "{" + G[1] + "}", "urn:uuid:" + G[1], G[1] + "\n", " " + G[1], G[1][:-1], "g" + G[1][1:]]
+    bad += [G[1].replace("0", "٠"), G[1] + G[1], 5, None, [G[1]]]
+    for field in ("requires", "conflictsWith"):
+        for value in bad:
+            for items in ([value], [G[2], value]):
+                assert field in edit(site, mod, 400, **{field: items})["message"], value
+                assert field in create(site, 400, title="y", **{field: items})["message"], value
+        for value in (G[1], {}, 5, True):
+            assert field in edit(site, mod, 400, **{field: value})["message"]
+    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
+
+
+def test_more_than_fifty_are_refused(site: Site) -> None:
+    mod = create(site, title="x", requires=[G[0]])
+    for field in ("requires", "conflictsWith"):
+        assert "50" in edit(site, mod, 400, **{field: G[1:52]})["message"]
+        assert "50" in create(site, 400, title="y", **{field: G[:51]})["message"]
+        create(site, title="y", **{field: G[:50]})
+    assert site.as_account(OWNER).get("/api/modhub/mine").json["count"] == 3
+
+
+def test_its_own_guid_is_refused_in_every_spelling(site: Site) -> None:
+    mod = new_mod(site)
+    for field in ("requires", "conflictsWith"):
+        for own in (mod["guid"], mod["guid"].upper(), mod["guid"].title()):
+            assert "own" in edit(site, mod, 400, **{field: [G[0], own]})["message"]
+
+
+def test_one_guid_in_both_lists_is_refused_even_when_one_is_sent(site: Site) -> None:
+    mod = create(site, title="x", requires=[G[0]], conflictsWith=[G[1]])
+    both: list[dict[str, list[str]]] = [
+        {"requires": [G[1]]},
+        {"requires": [G[1].upper()]},
+        {"conflictsWith": [G[0]]},
+        {"requires": [G[2]], "conflictsWith": [G[3], G[2].upper()]},
+    ]
+    for sent in both:
+        assert "both" in edit(site, mod, 400, title="changed", **sent)["message"]
+        assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
+    create(site, 400, title="y", requires=[G[0]], conflictsWith=[G[0]])
+    # Exchanged in one call they stand in one list each.
+    swapped = edit(site, mod, requires=[G[1]], conflictsWith=[G[0]])
+    assert (swapped["requires"], swapped["conflictsWith"]) == ([G[1]], [G[0]])
+    assert edit(site, mod, requires=[], conflictsWith=[G[1]])["conflictsWith"] == [G[1]]
+
+
+def test_a_refusal_of_one_list_changes_neither(site: Site) -> None:
+    mod = create(site, title="x", requires=[G[0]], conflictsWith=[G[1]])
+    edit(site, mod, 400, requires=[G[2]], conflictsWith=["x"])
+    edit(site, mod, 400, requires=["x"], conflictsWith=[G[2]])
+    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
+
+
+def test_the_bodies_of_a_refusal(site: Site) -> None:
+    for body in (b"", b"{", b"[]", b"null", b'"x"', b"\xff", b"[" * 100_000, '{"title":"x"}'.encode("utf-16")):
+        refused = site.as_account(OWNER).post("/api/modhub", body, content_type="application/json", status=400)
+        assert refused.json["error"] == "invalid_input"
+        assert refused.json["message"].endswith(".")
+        assert refused.headers["Cache-Control"] == "no-store"
+    large = site.as_account(OWNER).post("/api/modhub", b" " * (8 * 1024 * 1024 + 1), status=413)
+    assert large.json["limitBytes"] == 8 * 1024 * 1024
+    assert large.json["error"] == "too_large"
+    tolerated = site.as_account(OWNER).post("/api/modhub", b'{"title":"a","title":"b"}', content_type="text/plain")
+    assert tolerated.json["title"] == "b"
+
+
+def test_an_owner_has_the_mods_of_nobody_else(site: Site) -> None:
+    mine, theirs = new_mod(site), new_mod(site, 8)
+    assert [mod["id"] for mod in site.as_account(OWNER).get("/api/modhub/mine").json["mods"]] == [mine["id"]]
+    assert [mod["id"] for mod in site.as_account(8).get("/api/modhub/mine").json["mods"]] == [theirs["id"]]
+    assert site.as_account(9).get("/api/modhub/mine").json == {"count": 0, "mods": []}

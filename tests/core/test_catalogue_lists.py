@@ -1,0 +1,156 @@
+"""``GET /api/modhub``: the shape, and the values that are used whatever is sent (interface; decisions 1.6, 2.5)."""
+
+import re
+from typing import Any
+
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, address, insert_mods, published_mod, upload
+
+FIELDS = ["id", "guid", "title", "description", "version", "games", "requires", "conflictsWith", "published"]
+FIELDS += ["createdAt", "updatedAt", "url", "assets"]
+STAMP = r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z"
+
+
+def test_the_shape_of_the_list(site: Site) -> None:
+    mod = published_mod(site, title="One", games=["Portal"], description="<p>x</p>")
+    answer = site.get("/api/modhub")
+    assert list(answer.json) == ["count", "total", "page", "size", "more", "mods"]
+    assert {**answer.json, "mods": None} == {
+        "count": 1,
+        "total": 1,
+        "page": 1,
+        "size": 20,
+        "more": False,
+        "mods": None,
+    }
+    found = answer.json["mods"][0]
+    assert list(found) == FIELDS
+    assert found == mod
+    assert found["url"] == f"/Modhub/{mod['id']}"
+    assert found["assets"] == [
+        {"kind": "code", "name": "mod.zip", "bytes": 44, "url": found["assets"][0]["url"]},
+    ]
+    assert found["assets"][0]["url"].startswith("/Modhub/file/")
+    assert answer.content_type == "application/json"
+
+
+def test_every_mod_returning_call_gives_the_same_shape_and_only_the_single_read_adds_two(site: Site) -> None:
+    mod = published_mod(site)
+    upload(site, mod, "images", b"x", content_type="image/png")
+    changed = upload(site, mod, "css", b"x", content_type="text/css")
+    own = site.as_account(OWNER)
+    shapes = [site.get("/api/modhub").json["mods"][0], own.get("/api/modhub/mine").json["mods"][0], changed]
+    shapes += [own.put_json(address(mod), {}).json, own.post(address(mod, "publish")).json]
+    assert all(shape == changed for shape in shapes)
+    assert [asset["kind"] for asset in changed["assets"]] == ["code", "css", "image"]
+    assert re.match(STAMP, changed["createdAt"])
+    assert re.match(STAMP, changed["updatedAt"])
+    single = site.get(address(mod)).json
+    assert list(single) == [*FIELDS, "install", "missing"]
+    assert single["install"] == [changed]
+
+
+def test_values_that_make_no_sense_become_those_that_are_used(site: Site) -> None:
+    insert_mods(site, [{} for _ in range(3)])
+    pages: dict[str, int] = {
+        "0": 1,
+        "-1": 1,
+        "-99999999999999999999": 1,
+        "abc": 1,
+        "": 1,
+        "1.5": 1,
+        "%D9%A3": 1,
+        "0x2": 1,
+    }
+    pages |= {"2": 2, "02": 2, "1_0": 1, "NaN": 1, "1e3": 1, "%00": 1, "%202": 2}
+    for sent, used in pages.items():
+        assert site.get(f"/api/modhub?page={sent}").json["page"] == used, sent
+    sizes = {"0": 1, "-5": 1, "1": 1, "100": 100, "101": 100, "99999999999999999999999": 100, "abc": 20, "": 20}
+    sizes |= {"2.0": 20, "%D9%A3": 20, "%": 20, "1" * 5000: 100, "-" + "9" * 5000: 1, "--1": 20}
+    for sent, used in sizes.items():
+        assert site.get(f"/api/modhub?size={sent}").json["size"] == used, sent[:30]
+    new = [mod["id"] for mod in site.get("/api/modhub").json["mods"]]
+    for sort in ("newest", "TOP", "", "new;drop", "%27"):
+        assert [mod["id"] for mod in site.get(f"/api/modhub?sort={sort}").json["mods"]] == new
+
+
+def test_a_page_past_the_end_is_empty(site: Site) -> None:
+    insert_mods(site, [{} for _ in range(3)])
+    for page in ("3", "999999999", "9" * 400):
+        answer = site.get(f"/api/modhub?size=2&page={page}").json
+        assert (answer["count"], answer["total"], answer["more"], answer["mods"]) == (0, 3, False, [])
+    empty = site.get("/api/modhub?q=nothing").json
+    assert empty == {"count": 0, "total": 0, "page": 1, "size": 20, "more": False, "mods": []}
+
+
+def test_the_last_of_doubled_parameters_counts_and_strangers_are_ignored(site: Site) -> None:
+    insert_mods(site, [{} for _ in range(3)])
+    answer = site.get("/api/modhub?size=1&size=2&page=9&page=1&sort=new&sort=top&published=false&owner=8").json
+    assert (answer["size"], answer["page"], answer["count"]) == (2, 1, 2)
+
+
+def test_a_list_has_a_strong_etag_and_answers_304(site: Site) -> None:
+    ids = insert_mods(site, [{"title": "One"}])
+    for url in ("/api/modhub", f"/api/modhub/{ids[0]}", f"/api/modhub/{ids[0]}/changelog", "/api/modhub/games"):
+        first = site.get(url)
+        etag = first.headers["ETag"]
+        assert etag.startswith('"')
+        assert first.headers["Cache-Control"] == "no-cache"
+        for sent in (etag, f"W/{etag}", "*", f'"x", {etag}'):
+            known = site.get(url, headers={"If-None-Match": sent}, status=304)
+            assert known.body == b""
+            assert known.headers["ETag"] == etag
+            assert known.headers["Access-Control-Allow-Origin"] == "*"
+        assert site.get(url, headers={"If-None-Match": '"x"'}).body == first.body
+
+
+def test_public_reads_look_at_no_credential(site: Site) -> None:
+    ids = insert_mods(site, [{"title": "One"}])
+    for url in ("/api/modhub", f"/api/modhub/{ids[0]}", f"/api/modhub/{ids[0]}/changelog", "/api/modhub/games"):
+        plain = site.get(url)
+        for headers in ({"Authorization": "Bearer nonsense"}, {"X-Api-Key": "wrong"}, {"Cookie": "session=1"}):
+            other = site.get(url, headers=headers)
+            assert other.body == plain.body
+            assert "Set-Cookie" not in other.headers
+            assert other.headers["ETag"] == plain.headers["ETag"]
+
+
+def test_updated_at_moves_with_what_decisions_2_7_name_and_with_nothing_else(site: Site) -> None:
+    own, other = site.as_account(OWNER), site.as_account(8)
+    mod = published_mod(site, title="One", games=["Portal"], description="<p>x</p>")
+    image = upload(site, mod, "images", b"x", content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
+    note = site.get(address(mod, "changelog")).json["notes"][0]["id"]
+
+    def time() -> str:
+        return str(site.get(address(mod)).json["updatedAt"])
+
+    def check(moves: bool, act: Any) -> None:
+        before = time()
+        act()
+        assert (time() > before) is moves
+
+    check(False, lambda: other.put_json(address(mod, "vote"), {"value": 1}))
+    check(False, lambda: own.put_json(address(mod, "changelog", note), {"title": "x", "text": "y"}))
+    check(False, lambda: own.put_json(address(mod), {}))
+    check(False, lambda: own.put_json(address(mod), {"title": " One ", "games": ["Portal"], "description": "<p>x</p>"}))
+    check(False, lambda: own.put_json(address(mod), {"title": "", "games": []}, status=400))
+    check(False, lambda: own.post(address(mod, "publish")))
+    check(False, lambda: upload(site, mod, "code", version="1", status=409))
+    check(False, lambda: own.delete(address(mod, "changelog", note)))
+    check(True, lambda: own.put_json(address(mod), {"title": "Two"}))
+    check(True, lambda: own.put_json(address(mod), {"games": ["portal"]}))
+    check(True, lambda: upload(site, mod, "code", version="2"))
+    check(True, lambda: upload(site, mod, "css"))
+    check(True, lambda: own.delete(address(mod, "images", image)))
+    draft = own.post_json("/api/modhub", {"title": "x"}).json
+    coded = upload(site, draft, "code", version="1")
+    assert coded["updatedAt"] > draft["updatedAt"] == draft["createdAt"]
+    assert own.post(address(draft, "publish")).json["updatedAt"] > coded["updatedAt"]
+
+
+def test_new_is_the_order_of_change_and_mine_too(site: Site) -> None:
+    mods = [published_mod(site, title=str(at)) for at in range(3)]
+    site.as_account(OWNER).put_json(address(mods[0]), {"title": "changed"})
+    order = [mods[at]["id"] for at in (0, 2, 1)]
+    assert [mod["id"] for mod in site.get("/api/modhub").json["mods"]] == order
+    assert [mod["id"] for mod in site.as_account(OWNER).get("/api/modhub/mine").json["mods"]] == order

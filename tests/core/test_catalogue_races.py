@@ -1,0 +1,199 @@
+"""Many at once over two applications and one database: every promise on one mod holds (threats E)."""
+
+import hashlib
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from modhub.blobs import upkeep
+from modhub.blobs.models import StoredBlob
+from modhub.catalogue import public
+from modhub.testing import Site, Start, stored_files
+from modhub.testing.mods import OWNER, address, new_mod, notes, publish, published_mod, upload
+
+MB = 1024 * 1024
+AT_ONCE = 8
+GUID = "11111111-2222-4333-8444-555555555555"
+
+
+@pytest.fixture
+def sites(start: Start) -> tuple[Site, Site]:
+    """Two applications over one database and one file store."""
+    first = start()
+    return first, start(url=str(first.registry.settings["sqlalchemy.url"]))
+
+
+def together(sites: tuple[Site, Site], acts: list[Callable[[Site], Any]]) -> list[Any]:
+    """The answers of all ``acts``, begun at one moment, every other one on the second application."""
+    barrier = threading.Barrier(len(acts))
+
+    def run(at: int) -> Any:
+        barrier.wait(timeout=30)
+        return acts[at](sites[at % 2].as_account(OWNER))
+
+    with ThreadPoolExecutor(len(acts)) as pool:
+        return list(pool.map(run, range(len(acts))))
+
+
+def all_is_well(site: Site) -> None:
+    """Copies and files are true, and after a sweep exactly the files that rows name are left."""
+    databases, store = site.registry.databases, site.registry.blob_store
+    with databases.writing.begin() as session:
+        assert list(public.damage(session)) == []
+        assert list(upkeep.damage(session, store)) == []
+        upkeep.sweep(session, store, 0)
+    with databases.reading() as session:
+        keys = set(session.scalars(select(StoredBlob.key)))
+        assert list(upkeep.damage(session, store)) == []
+    assert {path.parent.name + path.name for path in stored_files(site)} == keys
+
+
+def post(mod: Any, rest: str, body: bytes) -> Callable[[Site], Any]:
+    return lambda site: site.post(address(mod, rest), body, expect_errors=True)
+
+
+def put(mod: Any, body: dict[str, Any]) -> Callable[[Site], Any]:
+    return lambda site: site.put_json(address(mod), body, expect_errors=True)
+
+
+def delete(mod: Any) -> Callable[[Site], Any]:
+    return lambda site: site.delete(address(mod), expect_errors=True)
+
+
+def statuses(answers: list[Any]) -> Counter[int]:
+    return Counter(answer.status_int for answer in answers)
+
+
+def test_one_version_from_eight(sites: tuple[Site, Site]) -> None:
+    mod = published_mod(sites[0])
+    bodies = [bytes([at]) * (1000 + at) for at in range(AT_ONCE)]
+    answers = together(sites, [post(mod, "code?version=2", body) for body in bodies])
+    assert statuses(answers) == {201: 1, 409: 7}
+    winner = bodies[[answer.status_int for answer in answers].index(201)]
+    for answer in answers:
+        if answer.status_int == 409:
+            told = (answer.json["version"], answer.json["bytes"], answer.json["sha256"])
+            assert told == ("2", len(winner), hashlib.sha256(winner).hexdigest())
+    for site in sites:
+        assert site.get(address(mod, "download")).body == winner
+        assert [note["title"] for note in notes(site, mod)] == ["2", "1"]
+    all_is_well(sites[0])
+
+
+def test_eight_versions_replace_one_file(sites: tuple[Site, Site]) -> None:
+    mod = published_mod(sites[0])
+    done = threading.Event()
+    torn: list[str] = []
+
+    def read() -> None:
+        site = sites[1]
+        while not done.is_set():
+            answer = site.get(address(mod))
+            version, size = answer.json["version"], answer.json["assets"][0]["bytes"]
+            if version != "1" and size != 100 + int(version):
+                torn.append(f"{version}: {size}")
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        answers = together(sites, [post(mod, f"code?version={at}", bytes(100 + at)) for at in range(10, 18)])
+    finally:
+        done.set()
+        reader.join()
+    assert statuses(answers) == {201: 8}
+    assert torn == []
+    final = sites[0].get(address(mod)).json
+    assert len(sites[0].get(address(mod, "download")).body) == 100 + int(final["version"])
+    assert len(notes(sites[0], mod)) == 9
+    all_is_well(sites[0])
+    assert len(stored_files(sites[0])) == 1
+
+
+def test_images_never_pass_their_sum(sites: tuple[Site, Site]) -> None:
+    mod = published_mod(sites[0])
+    for _ in range(4):
+        upload(sites[0], mod, "images", bytes(2 * MB))
+    answers = together(sites, [post(mod, "images", bytes(2 * MB)) for _ in range(AT_ONCE)])
+    assert statuses(answers) == {201: 1, 413: 7}
+    assert {answer.json["limitBytes"] for answer in answers if answer.status_int == 413} == {10 * MB}
+    images = [asset for asset in sites[0].get(address(mod)).json["assets"] if asset["kind"] == "image"]
+    assert sum(asset["bytes"] for asset in images) == 10 * MB
+    all_is_well(sites[0])
+
+
+def test_one_guid_never_comes_into_both_lists(sites: tuple[Site, Site]) -> None:
+    for _ in range(5):
+        mod = new_mod(sites[0])
+        sent = [{"requires": [GUID]}, {"conflictsWith": [GUID]}] * 2
+        answers = together(sites, [put(mod, body) for body in sent])
+        assert set(statuses(answers)) == {200, 400}
+        kept = next(m for m in sites[0].as_account(OWNER).get("/api/modhub/mine").json["mods"] if m["id"] == mod["id"])
+        assert sorted([kept["requires"], kept["conflictsWith"]]) == [[], [GUID]]
+
+
+def test_whatever_meets_a_delete_is_done_or_refused_as_if_it_came_after(sites: tuple[Site, Site]) -> None:
+    for published in (False, True, True):
+        mod = new_mod(sites[0])
+        upload(sites[0], mod, "code", version="1")
+        if published:
+            publish(sites[0], mod)
+        acts = [
+            post(mod, "publish", b""),
+            post(mod, "code?version=2", b"two"),
+            post(mod, "images", b"image"),
+            put(mod, {"title": "new"}),
+            delete(mod),
+            post(mod, "css", b"css"),
+            delete(mod),
+        ]
+        answers = together(sites, acts)
+        assert set(statuses(answers)) <= {200, 201, 204, 401}
+        assert statuses(answers)[204] == 1
+        sites[1].get(address(mod), status=404)
+        assert sites[0].as_account(OWNER).get("/api/modhub/mine").json["count"] == 0
+        assert sites[0].get("/api/modhub").json["total"] == 0
+    all_is_well(sites[0])
+    assert stored_files(sites[0]) == []
+
+
+def test_votes_are_counted_once_each(sites: tuple[Site, Site]) -> None:
+    mod = published_mod(sites[0])
+    url = address(mod, "vote")
+    acts: list[Callable[[Site], Any]] = [
+        lambda site, at=at: site.as_account(20 + at % 4).put_json(url, {"value": 1 if at < 6 else -1})
+        for at in range(12)
+    ]
+    answers = together(sites, acts)
+    assert statuses(answers) == {200: 12}
+    own = [sites[0].as_account(20 + at).get(url).json for at in range(4)]
+    values = [votes["value"] for votes in own]
+    assert sites[1].get(url).json == {"ups": values.count(1), "downs": values.count(-1)}
+    all_is_well(sites[0])
+
+
+def test_edits_at_once_are_all_taken_and_one_stays(sites: tuple[Site, Site]) -> None:
+    mod = published_mod(sites[0])
+    answers = together(sites, [put(mod, {"title": f"title {at}"}) for at in range(AT_ONCE)])
+    assert statuses(answers) == {200: 8}
+    times = {answer.json["updatedAt"]: answer.json["title"] for answer in answers}
+    assert len(times) == AT_ONCE
+    assert sites[0].get(address(mod)).json["title"] == times[max(times)]
+    all_is_well(sites[0])
+
+
+def test_publishing_many_at_once_counts_them_all(sites: tuple[Site, Site]) -> None:
+    mods = [new_mod(sites[0], title=f"mod {at}") for at in range(AT_ONCE)]
+    for mod in mods:
+        upload(sites[0], mod, "code", version="1")
+    assert statuses(together(sites, [post(mod, "publish", b"") for mod in mods])) == {200: 8}
+    assert sites[1].get("/api/modhub").json["total"] == AT_ONCE
+    assert sites[1].get("/api/modhub?q=mod").json["total"] == AT_ONCE
+    all_is_well(sites[0])
+    together(sites, [delete(mod) for mod in mods])
+    assert sites[1].get("/api/modhub").json["total"] == 0
+    all_is_well(sites[0])

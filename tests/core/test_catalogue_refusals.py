@@ -1,0 +1,154 @@
+"""The four 401s: anonymous or stranger, existing or not, are one answer for every owner call (decisions 1.7)."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, address, new_mod, published_mod, upload
+
+STRANGER = 8
+HIDDEN = {"date", "x-request-id"}
+PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
+REFUSED = {"error": "unauthorized", "message": "This needs the access token of the account that it belongs to."}
+
+MOD_CALLS = [
+    ("PUT", ""),
+    ("DELETE", ""),
+    ("POST", "/publish"),
+    ("POST", "/code?version=9"),
+    ("POST", "/code"),
+    ("POST", "/css"),
+    ("POST", "/images"),
+]
+BODIES: dict[str, dict[str, Any]] = {
+    "good": {"params": b'{"title": "x", "text": "x"}', "content_type": "application/json"},
+    "empty": {"params": b""},
+    "garbage": {"params": b"\xff{", "content_type": "application/json"},
+    "wrong types": {"params": b'{"title": 1, "requires": {}, "text": []}', "content_type": "application/json"},
+    "oversize": {"params": b"[" * (9 * 1024 * 1024)},
+    "coded": {"params": b"x", "headers": {"Content-Encoding": "gzip"}},
+}
+
+
+def shown(answer: Any) -> tuple[int, bytes, list[tuple[str, str]]]:
+    """All of an answer that a caller may compare."""
+    headers = [(name, value) for name, value in answer.headerlist if name.lower() not in HIDDEN]
+    return answer.status_int, answer.body, sorted(headers)
+
+
+def call(site: Site, method: str, url: str, **body: Any) -> Any:
+    params = body.pop("params", b"")
+    body.setdefault("content_type", "application/octet-stream")
+    return site._gen_request(method, url, params=params, expect_errors=True, **body)
+
+
+@pytest.fixture
+def places(site: Site) -> dict[str, Any]:
+    """A mod with a note and an image of the owner, one of the stranger, a deleted one."""
+    mine = published_mod(site)
+    image = upload(site, mine, "images", PNG, content_type="image/png")["assets"][-1]
+    other = published_mod(site, STRANGER)
+    deleted = published_mod(site)
+    site.as_account(OWNER).delete(address(deleted))
+    note = site.get(address(mine, "changelog")).json["notes"][0]["id"]
+    foreign = site.get(address(other, "changelog")).json["notes"][0]["id"]
+    draft = new_mod(site)
+    return {
+        "mine": mine["id"],
+        "draft": draft["id"],
+        "deleted": deleted["id"],
+        "other": other["id"],
+        "note": note,
+        "foreign": foreign,
+        "image": int(image["url"].rpartition("/")[2]),
+        "code": int(mine["assets"][0]["url"].rpartition("/")[2]),
+    }
+
+
+def mod_ids(places: dict[str, Any]) -> list[object]:
+    return [places["mine"], places["draft"], places["deleted"], 10**6, 10**17, 10**30, "abc", "-1", "%D9%A3", "1_0"]
+
+
+def test_a_mod_that_is_not_the_callers_answers_as_one_that_is_not_there(site: Site, places: dict[str, Any]) -> None:
+    callers = (site, site.as_account(STRANGER))
+    seen = set()
+    for (method, suffix), caller, (name, body) in product(MOD_CALLS, callers, BODIES.items()):
+        for mod_id in mod_ids(places):
+            answer = call(caller, method, f"/api/modhub/{mod_id}{suffix}", **body)
+            assert answer.status_int == 401, (method, suffix, mod_id, name)
+            seen.add(str(shown(answer)))
+    assert len(seen) == 1
+    assert answer.json == REFUSED
+    assert answer.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_a_note_or_an_image_that_is_not_there_answers_alike_to_everybody(
+    site: Site, places: dict[str, Any], method: str
+) -> None:
+    own, stranger = site.as_account(OWNER), site.as_account(STRANGER)
+    note, foreign, mine = places["note"], places["foreign"], places["mine"]
+    urls = [(own, f"{mine}/changelog/{bad}") for bad in (foreign, 10**6, 10**30, "abc", "-1")]
+    urls += [(caller, f"{mine}/changelog/{note}") for caller in (site, stranger)]
+    urls += [(stranger, f"{places['other']}/changelog/{note}"), (own, f"{places['draft']}/changelog/{note}")]
+    urls += [(own, f"{places['deleted']}/changelog/{note}"), (own, f"abc/changelog/{note}")]
+    if method == "DELETE":
+        image, code = places["image"], places["code"]
+        urls += [(own, f"{mine}/images/{bad}") for bad in (code, 10**6, 10**30, "abc")]
+        urls += [(caller, f"{mine}/images/{image}") for caller in (site, stranger)]
+        urls += [(stranger, f"{places['other']}/images/{image}"), (own, f"{places['draft']}/images/{image}")]
+    sent = product(urls, BODIES.values())
+    answers = [call(caller, method, f"/api/modhub/{url}", **body) for (caller, url), body in sent]
+    assert [answer.status_int for answer in answers] == [401] * len(answers)
+    assert len({str(shown(answer)) for answer in answers}) == 1
+    assert answers[0].json == REFUSED
+
+
+def test_create_and_mine_ask_for_an_account_before_anything_else(site: Site) -> None:
+    answers = [call(site, "POST", "/api/modhub", **body) for body in BODIES.values()]
+    answers.append(site.get("/api/modhub/mine", status=401))
+    assert len({str(shown(answer)) for answer in answers}) == 1
+    assert answers[0].json == REFUSED
+
+
+def test_a_bad_token_alone_adds_its_error(site: Site, places: dict[str, Any]) -> None:
+    plain = call(site, "DELETE", f"/api/modhub/{places['mine']}")
+    tokens = ("Bearer nonsense", "bearer account-", "Bearer account-7,", "Bearer account-7 x")
+    for mod_id, token in product(mod_ids(places), tokens):
+        headers = {"Authorization": token}
+        bad = call(site, "DELETE", f"/api/modhub/{mod_id}", headers=headers)
+        assert bad.headers["WWW-Authenticate"] == 'Bearer realm="modhub", error="invalid_token"'
+        bad.headers["WWW-Authenticate"] = 'Bearer realm="modhub"'
+        assert shown(bad) == shown(plain)
+
+
+def test_nothing_was_changed_by_the_refused(site: Site, places: dict[str, Any]) -> None:
+    before = [site.get("/api/modhub").body, site.get(f"/api/modhub/{places['mine']}/changelog").body]
+    for body in BODIES.values():
+        for method, suffix in MOD_CALLS:
+            call(site.as_account(STRANGER), method, f"/api/modhub/{places['mine']}{suffix}", **body)
+    assert [site.get("/api/modhub").body, site.get(f"/api/modhub/{places['mine']}/changelog").body] == before
+
+
+def test_the_owners_refusals_come_in_order(site: Site, places: dict[str, Any]) -> None:
+    own = site.as_account(OWNER)
+    draft, mine = f"/api/modhub/{places['draft']}", f"/api/modhub/{places['mine']}"
+    # Input before state: the version is used, and the body is empty.
+    assert call(own, "POST", f"{mine}/code?version=1").status_int == 400
+    assert call(own, "POST", f"{mine}/code", params=b"x").status_int == 400
+    assert call(own, "POST", f"{mine}/code?version=1", params=b"x").status_int == 409
+    assert call(own, "POST", f"{draft}/publish", params=b"\xff").status_int == 409
+    assert call(own, "PUT", mine, params=b"\xff{").status_int == 400
+
+
+def test_a_method_that_the_address_never_has_is_405_to_everybody(site: Site, places: dict[str, Any]) -> None:
+    callers = (site, site.as_account(OWNER), site.as_account(STRANGER))
+    for mod_id, who in product(mod_ids(places), callers):
+        answer = call(who, "POST", f"/api/modhub/{mod_id}/changelog", params=b'{"title": "x"}')
+        assert answer.status_int == 405
+        assert answer.headers["Allow"] == "GET, HEAD"
+        assert answer.json["error"] == "method_not_allowed"
+        assert call(who, "GET", f"/api/modhub/{mod_id}/publish").headers["Allow"] == "POST"

@@ -1,0 +1,97 @@
+"""How many SQL statements each list and read runs: a constant, whatever there is (architecture 5)."""
+
+from collections.abc import Callable
+
+import pytest
+
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, address, insert_mods, new_mod, published_mod, upload
+
+
+def count(site: Site, act: Callable[[], object]) -> int:
+    with site.counted() as statements:
+        act()
+    return len(statements)
+
+
+READS = {
+    "/api/modhub": 2,
+    "/api/modhub?size=100&sort=top": 2,
+    "/api/modhub?q=mod": 2,
+    "/api/modhub?q=mo+d+mod&game=Portal&sort=top": 2,
+    "/api/modhub?page=1000": 1,
+    "/api/modhub/games": 1,
+    "/api/modhub/{id}": 1,
+    "/api/modhub/{id}/changelog": 1,
+    "/api/modhub/{id}/vote": 1,
+    "/api/modhub/{id}/download": 1,
+    "/Modhub/file/{asset}": 1,
+    "/api/modhub/999999": 1,
+    "/api/modhub/abc": 0,
+    "/Modhub/file/999999": 1,
+    "/healthz": 0,
+}
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_anonymous_reads(site: Site, many: bool) -> None:
+    mod = published_mod(site, title="mod", games=["Portal"])
+    for version in range(2, 6 if many else 2):
+        upload(site, mod, "code", version=str(version))
+        upload(site, mod, "images", content_type="image/png")
+    insert_mods(site, [{"games": ["Portal"]}] * (120 if many else 1))
+    asset = mod["assets"][0]["url"].rpartition("/")[2]
+    for url, statements in READS.items():
+        filled = url.format(id=mod["id"], asset=asset)
+        assert count(site, lambda url=filled: site.get(url, expect_errors=True)) == statements, url
+
+
+def test_mine_is_constant(site: Site) -> None:
+    own = site.as_account(OWNER)
+    mod = published_mod(site)
+    few = count(site, lambda: own.get("/api/modhub/mine"))
+    for _ in range(3):
+        upload(site, mod, "images", content_type="image/png")
+    for _ in range(4):
+        upload(site, new_mod(site), "code", version="1")
+    assert count(site, lambda: own.get("/api/modhub/mine")) == few <= 3
+
+
+def call_cost(site: Site, account: int | None, method: str, url: str) -> int:
+    who = site if account is None else site.as_account(account)
+    return count(site, lambda: who._gen_request(method, url, params=b'{"value": 1}', expect_errors=True))
+
+
+def test_a_foreign_and_an_absent_mod_cost_the_same(site: Site) -> None:
+    mod, draft = published_mod(site), new_mod(site)
+    note = site.get(address(mod, "changelog")).json["notes"][0]["id"]
+    for account in (None, 8):
+        for rest in ("", f"/changelog/{note}", f"/images/{note}"):
+            ids = (mod["id"], draft["id"], 10**9, "abc")
+            costs = {call_cost(site, account, "DELETE", f"/api/modhub/{mod_id}{rest}") for mod_id in ids}
+            assert costs == {1}, rest
+        votes = {call_cost(site, account, "PUT", f"/api/modhub/{mod_id}/vote") for mod_id in (draft["id"], 10**9)}
+        assert votes == {1} if account else len(votes) == 1
+
+
+def test_a_refusal_for_want_of_a_credential_writes_nothing(site: Site) -> None:
+    mod = published_mod(site)
+    with site.counted() as statements:
+        site.post(address(mod, "code?version=2"), b"x", status=401)
+        site.put_json(address(mod), {"title": "x"}, status=401)
+        site.get(address(mod))
+        site.get("/api/modhub")
+    assert all(statement.lstrip().upper().startswith(("SELECT", "WITH")) for statement in statements)
+
+
+def test_writes_do_not_grow_with_what_the_mod_has(site: Site) -> None:
+    mod = published_mod(site)
+    own = site.as_account(OWNER)
+    titles = iter("abcdef")
+    few = count(site, lambda: own.put_json(address(mod), {"title": next(titles)}))
+    for number in range(6):
+        upload(site, mod, "images", content_type="image/png")
+        upload(site, mod, "code", version=f"v{number}")
+    assert count(site, lambda: own.put_json(address(mod), {"title": next(titles)})) == few
+    assert few <= 16
+    assert count(site, lambda: own.put_json(address(mod), {})) < few

@@ -1,0 +1,253 @@
+"""Uploads: names, types, limits, what replaces what; nothing is kept after a refusal (decisions 2.10 to 2.14)."""
+
+import hashlib
+from typing import Any
+
+import pytest
+
+from modhub import limits
+from modhub.blobs import upkeep
+from modhub.catalogue import uploads
+from modhub.catalogue.models import Kind
+from modhub.testing import Site, stored_files
+from modhub.testing.mods import OWNER, address, new_mod, notes, publish, published_mod, upload
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits that a test can pass quickly: code 100 bytes, css 50, one image 30, all images 80."""
+    for kind, limit in ((Kind.CODE, 100), (Kind.CSS, 50), (Kind.IMAGE, 30)):
+        monkeypatch.setitem(uploads.LIMITS, kind, limit)
+    monkeypatch.setattr(uploads, "IMAGES", 80)
+
+
+def post(site: Site, mod: Any, rest: str, body: bytes, **options: Any) -> Any:
+    options.setdefault("content_type", "application/octet-stream")
+    return site.as_account(OWNER).post(address(mod, rest), body, expect_errors=True, **options)
+
+
+def test_a_code_upload_sets_the_version_and_writes_an_entry(site: Site) -> None:
+    mod = new_mod(site)
+    answer = upload(site, mod, "code", b"one", version=" 1.0 ", name="a.zip")
+    assert answer["version"] == "1.0"
+    assert answer["assets"] == [{**answer["assets"][0], "kind": "code", "name": "a.zip", "bytes": 3}]
+    publish(site, mod)
+    (note,) = notes(site, mod)
+    assert (note["title"], note["text"], note["editedAt"], note["automatic"]) == ("1.0", "", None, True)
+
+
+def test_css_and_images_take_no_version_and_write_no_entry(site: Site) -> None:
+    mod = published_mod(site)
+    for _ in range(2):
+        upload(site, mod, "css", b"css", version="7")
+        upload(site, mod, "images", b"image", version="7", content_type="image/png")
+    assert len(notes(site, mod)) == 1
+    assert site.get(address(mod)).json["version"] == "1"
+
+
+def test_a_second_code_and_css_replace_the_first_and_keep_their_address(site: Site) -> None:
+    mod = published_mod(site)
+    first = upload(site, mod, "css", b"one", name="1.css", content_type="text/css")["assets"]
+    second = upload(site, mod, "code", b"two!", version="2", name="2.zip", content_type="text/x-two")["assets"]
+    third = upload(site, mod, "css", b"three", name="3.css", content_type="text/css")["assets"]
+    assert [asset["url"] for asset in third] == [asset["url"] for asset in second] == [a["url"] for a in first]
+    assert [(asset["kind"], asset["name"], asset["bytes"]) for asset in third] == [
+        ("code", "2.zip", 4),
+        ("css", "3.css", 5),
+    ]
+    download = site.get(address(mod, "download"))
+    assert (download.body, download.headers["Content-Type"]) == (b"two!", "text/x-two")
+    assert download.headers["Content-Disposition"] == 'attachment; filename="2.zip"'
+    assert download.headers["ETag"] == f'"{hashlib.sha256(b"two!").hexdigest()}"'
+    assert site.get(third[1]["url"]).body == b"three"
+
+
+def test_assets_come_as_code_css_and_images_in_order(site: Site) -> None:
+    mod = new_mod(site)
+    for name in "ab":
+        upload(site, mod, "images", name.encode(), name=name)
+    upload(site, mod, "css", name="x.css")
+    upload(site, mod, "images", b"c", name="c")
+    answer = upload(site, mod, "code", version="1", name="x.zip")
+    assert [asset["name"] for asset in answer["assets"]] == ["x.zip", "x.css", "a", "b", "c"]
+
+
+NAMES = {
+    "../../etc/passwd": "passwd",
+    "C:\\temp\\evil.zip": "evil.zip",
+    "/abs/name.zip": "name.zip",
+    "a\r\nb\x00c.zip": "abc.zip",
+    "x\u202egpj.exe": "xgpj.exe",
+    "n" * 5000 + ".zip": "n" * 251 + ".zip",
+    "e\u0301.zip": "é.zip",
+    "con": "con",
+    ' "quoted".zip ': '"quoted".zip',
+    "日本.zip": "日本.zip",
+}
+
+
+def test_names_are_leaves(site: Site) -> None:
+    mod = published_mod(site)
+    for at, (sent, stored) in enumerate(NAMES.items()):
+        answer = upload(site, mod, "code", version=f"v{at}", name=sent)
+        assert answer["assets"][0]["name"] == stored
+        disposition = site.get(address(mod, "download")).headers["Content-Disposition"]
+        assert disposition.isascii()
+        assert "\n" not in disposition
+    for kind, fallback in (("code", "mod.bin"), ("css", "mod.css"), ("images", "image")):
+        for name in ("", ".", "..", "/", "a/..", "\x00"):
+            asset = upload(site, mod, kind, version=f"{kind}{name!r}", name=name)["assets"]
+            assert fallback in [one["name"] for one in asset], (kind, name)
+
+
+def test_the_type_sent_is_stored_and_returned(site: Site) -> None:
+    mod = published_mod(site)
+    kept = ["text/html", "image/svg+xml", "application/xhtml+xml", 'text/plain; charset="x"', "image/png", "IMAGE/PNG"]
+    plain = ["text/html, image/png", "nonsense", "a/b/c", "text/" + "x" * 300, "/", "text/html\x0b"]
+    for sent in (*kept, *plain):
+        asset = post(site, mod, "images", b"x", content_type=sent).json["assets"][-1]
+        got = site.get(asset["url"])
+        assert got.headers["Content-Type"] == (sent if sent in kept else "application/octet-stream")
+        inline = sent in kept and sent.lower().startswith("image/")
+        assert got.headers["Content-Disposition"].startswith("inline" if inline else "attachment")
+        assert got.headers["X-Content-Type-Options"] == "nosniff"
+        assert "sandbox" in got.headers["Content-Security-Policy"]
+        assert got.headers["Cache-Control"] == "public, max-age=86400"
+
+
+def test_only_images_are_inline_whatever_their_type(site: Site) -> None:
+    mod = published_mod(site)
+    upload(site, mod, "css", content_type="image/png")
+    answer = upload(site, mod, "code", version="2", content_type="image/png")
+    for asset in answer["assets"]:
+        got = site.get(asset["url"])
+        assert got.headers["Content-Disposition"].startswith("attachment")
+        assert got.headers["Cache-Control"] == "no-cache"
+
+
+def test_an_image_without_a_type_gets_the_one_it_shows(site: Site) -> None:
+    mod = published_mod(site)
+    for body, kind in ((PNG, "image/png"), (b"GIF89a....", "image/gif"), (b"text", "application/octet-stream")):
+        asset = post(site, mod, "images", body, content_type="").json["assets"][-1]
+        assert site.get(asset["url"]).headers["Content-Type"] == kind
+    css = post(site, mod, "css", PNG, content_type="").json["assets"][1]
+    assert site.get(css["url"]).headers["Content-Type"] == "application/octet-stream"
+
+
+def test_a_code_upload_needs_a_version(site: Site) -> None:
+    mod = new_mod(site)
+    for query in ("", "?version=", "?version=%20%0A", "?version=%00", "?Version=1", "?version=%E2%80%8B"):
+        refused = post(site, mod, f"code{query}", b"x")
+        assert refused.status_int == 400
+        assert "version" in refused.json["message"]
+    assert stored_files(site) == []
+    assert upload(site, mod, "code", version="v" * 500)["version"] == "v" * 64
+
+
+def test_a_used_version_is_refused_with_what_it_stored(site: Site) -> None:
+    mod = new_mod(site)
+    upload(site, mod, "code", b"first", version="1")
+    upload(site, mod, "code", b"second", version="2")
+    files = stored_files(site)
+    refused = post(site, mod, "code?version=%201%20", b"other")
+    assert refused.status_int == 409
+    assert refused.json == {
+        "error": "version_used",
+        "message": refused.json["message"],
+        "version": "1",
+        "bytes": 5,
+        "sha256": hashlib.sha256(b"first").hexdigest(),
+    }
+    assert stored_files(site) == files
+    assert upload(site, mod, "code", version="1a")["version"] == "1a"
+    assert upload(site, new_mod(site), "code", version="1")["version"] == "1"
+    # Versions are labels: capitals tell them apart.
+    assert upload(site, mod, "code", version="1A")["version"] == "1A"
+
+
+def test_an_empty_or_encoded_body_is_refused(site: Site) -> None:
+    mod = new_mod(site)
+    for rest in ("code?version=1", "css", "images"):
+        assert post(site, mod, rest, b"").status_int == 400
+        for coding in ("gzip", "br", "deflate", "x", "identity, gzip"):
+            refused = post(site, mod, rest, b"x", headers={"Content-Encoding": coding})
+            assert refused.status_int == 400
+            assert "Content-Encoding" in refused.json["message"]
+    assert stored_files(site) == []
+    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
+    upload(site, mod, "code", version="1")
+
+
+@pytest.mark.usefixtures("small")
+def test_limits_are_exact_and_name_the_limit_that_was_passed(site: Site) -> None:
+    mod = new_mod(site)
+    for rest, limit in (("code?version=1", 100), ("css", 50), ("images", 30)):
+        refused = post(site, mod, rest, b"x" * (limit + 1))
+        assert refused.status_int == 413
+        assert refused.json == {"error": "too_large", "message": refused.json["message"], "limitBytes": limit}
+        assert stored_files(site) == []
+        assert post(site, mod, rest, b"x" * limit).status_int == 201
+        for path in stored_files(site):
+            assert path.parent.name != "staging"
+        site.as_account(OWNER).delete(address(mod))
+        assert "limitBytes" not in post(site, mod, rest, b"x").json
+        mod = new_mod(site)
+        run_sweep(site)
+        assert stored_files(site) == []
+
+
+def run_sweep(site: Site) -> None:
+    with site.registry.databases.writing.begin() as session:
+        upkeep.sweep(session, site.registry.blob_store, 0)
+
+
+@pytest.mark.usefixtures("small")
+def test_images_have_a_sum(site: Site) -> None:
+    mod = new_mod(site)
+    for size in (30, 30, 19):
+        mod = upload(site, mod, "images", b"x" * size)
+    files = stored_files(site)
+    assert post(site, mod, "images", b"xx").json["limitBytes"] == 80
+    assert post(site, mod, "images", b"x" * 31).json["limitBytes"] == 30
+    assert stored_files(site) == files
+    mod = upload(site, mod, "images", b"x")
+    assert post(site, mod, "images", b"x").status_int == 413
+    first = mod["assets"][0]["url"].rpartition("/")[2]
+    site.as_account(OWNER).delete(address(mod, "images", first), status=204)
+    mod = upload(site, mod, "images", b"x" * 30)
+    assert [asset["bytes"] for asset in mod["assets"]] == [30, 19, 1, 30]
+    # The sum is of images alone, and of one mod.
+    upload(site, mod, "code", b"x" * 100, version="1")
+    upload(site, mod, "css", b"x" * 50)
+    upload(site, new_mod(site), "images", b"x" * 30)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])  # the bytes do not pass through the database: once is enough
+def test_sixty_four_megabytes_are_taken_and_one_byte_more_is_not(site: Site) -> None:
+    mod = published_mod(site)
+    before = stored_files(site)
+    assert post(site, mod, "code?version=2", bytes(limits.CODE + 1)).json["limitBytes"] == 64 * 1024 * 1024
+    assert stored_files(site) == before
+    assert post(site, mod, "code?version=2", bytes(limits.CODE)).status_int == 201
+    assert int(site.head(address(mod, "download")).headers["Content-Length"]) == 67_108_864
+    (limit_css, limit_image) = (256 * 1024, 2 * 1024 * 1024)
+    assert post(site, mod, "css", bytes(limit_css + 1)).json["limitBytes"] == limit_css
+    assert post(site, mod, "images", bytes(limit_image + 1)).json["limitBytes"] == limit_image
+    for _ in range(5):
+        assert post(site, mod, "images", bytes(limit_image)).status_int == 201
+    assert post(site, mod, "images", b"x").json["limitBytes"] == 10 * 1024 * 1024
+
+
+def test_publishing_needs_code(site: Site) -> None:
+    mod = new_mod(site)
+    upload(site, mod, "css")
+    refused = post(site, mod, "publish", b"")
+    assert (refused.status_int, refused.json["error"]) == (409, "no_code")
+    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]["published"] is False
+    site.get(address(mod), status=404)
+    upload(site, mod, "code", version="1")
+    first = publish(site, mod)
+    assert first["published"] is True
+    assert publish(site, mod) == first

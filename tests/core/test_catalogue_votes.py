@@ -1,0 +1,73 @@
+"""Votes (decisions 2.16) and removing images (2.17)."""
+
+from typing import Any
+
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, address, new_mod, published_mod, upload
+
+
+def vote(site: Site, mod: Any, account: int, value: object, status: int = 200) -> Any:
+    return site.as_account(account).put_json(address(mod, "vote"), {"value": value}, status=status).json
+
+
+def test_one_vote_an_account_and_zero_withdraws(site: Site) -> None:
+    mod = published_mod(site)
+    steps = [(8, 1, 1, 0), (8, 1, 1, 0), (9, -1, 1, 1), (8, -1, 0, 2), (9, 0, 0, 1), (9, 0, 0, 1), (8, 1, 1, 0)]
+    for account, value, ups, downs in steps:
+        assert vote(site, mod, account, value) == {"ups": ups, "downs": downs, "value": value}
+        assert site.get(address(mod, "vote")).json == {"ups": ups, "downs": downs}
+        assert site.as_account(account).get(address(mod, "vote")).json == {"ups": ups, "downs": downs, "value": value}
+    assert site.as_account(10).get(address(mod, "vote")).json == {"ups": 1, "downs": 0, "value": 0}
+
+
+def test_a_bad_bearer_counts_as_none_on_the_read(site: Site) -> None:
+    mod = published_mod(site)
+    for token in ("Bearer nonsense", "Basic x", ""):
+        assert site.get(address(mod, "vote"), headers={"Authorization": token}).json == {"ups": 0, "downs": 0}
+
+
+def test_owners_do_not_vote_on_their_own(site: Site) -> None:
+    mod = published_mod(site)
+    for value in (1, 0, -1):
+        assert vote(site, mod, OWNER, value, 403)["error"] == "own_mod"
+    assert site.get(address(mod, "vote")).json == {"ups": 0, "downs": 0}
+
+
+def test_what_no_vote_is(site: Site) -> None:
+    mod = published_mod(site)
+    for value in (2, -2, "1", 1.5, True, None, [1], {}):
+        assert "value" in vote(site, mod, 8, value, 400)["message"], value
+    site.as_account(8).put_json(address(mod, "vote"), {}, status=400)
+    site.put_json(address(mod, "vote"), {"value": 1}, status=401)
+    for account in (8, OWNER):
+        vote(site, new_mod(site), account, 1, 404)
+        vote(site, {"id": 99999}, account, 1, 404)
+        vote(site, {"id": "abc"}, account, 1, 404)
+    assert site.get(address(mod, "vote")).json == {"ups": 0, "downs": 0}
+    refused = site.as_account(8).post_json(address(mod, "vote"), {"value": 1}, status=405)
+    assert refused.headers["Allow"] == "GET, HEAD, PUT"
+
+
+def test_votes_order_the_top_list(site: Site) -> None:
+    mods = [published_mod(site, title=str(at)) for at in range(3)]
+    vote(site, mods[0], 8, 1)
+    vote(site, mods[1], 8, -1)
+    order = [mods[at]["id"] for at in (0, 2, 1)]
+    assert [mod["id"] for mod in site.get("/api/modhub?sort=top").json["mods"]] == order
+    vote(site, mods[0], 8, 0)
+    assert [mod["id"] for mod in site.get("/api/modhub?sort=top").json["mods"]] == [mods[at]["id"] for at in (2, 0, 1)]
+
+
+def test_an_image_is_removed_alone(site: Site) -> None:
+    mod = published_mod(site)
+    own = site.as_account(OWNER)
+    one = upload(site, mod, "images", b"one", content_type="image/png")["assets"][-1]
+    two = upload(site, mod, "images", b"two", content_type="image/png")["assets"][-1]
+    answer = own.delete(address(mod, "images", one["url"].rpartition("/")[2]), status=204)
+    assert answer.body == b""
+    site.get(one["url"], status=404)
+    assert site.get(two["url"]).body == b"two"
+    assert [asset["url"] for asset in site.get(address(mod)).json["assets"]] == [mod["assets"][0]["url"], two["url"]]
+    own.delete(address(mod, "images", one["url"].rpartition("/")[2]), status=401)
+    own.delete(address(mod, "images", mod["assets"][0]["url"].rpartition("/")[2]), status=401)
+    assert own.get(address(mod, "images"), status=405).headers["Allow"] == "POST"

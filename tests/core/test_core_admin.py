@@ -1,0 +1,178 @@
+"""``modhub-admin``: verify, sweep, keys, the curated games; wrong calls end with one line (decisions 8.3)."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from modhub import admin
+from modhub.testing import SECRET, Site, stored_files
+from modhub.testing.mods import OWNER, address, published_mod, upload
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """``run("game", "add", "Portal")`` over the site's own database and files: (exit code, what it said)."""
+    monkeypatch.setattr(admin, "setup_logging", lambda _ini: None)
+    ini = tmp_path / "site.ini"
+    settings = site.registry.settings
+    lines = ["[app:main]", "use = egg:modhub", f"modhub.secret = {SECRET}"]
+    lines += [f"{name} = {settings[name]!s}" for name in ("sqlalchemy.url", "modhub.storage")]
+    ini.write_text("\n".join(lines) + "\n", "utf-8")
+
+    def command(*words: str) -> tuple[int, str]:
+        code = admin.main(["-c", str(ini), *words])
+        told = capsys.readouterr()
+        return code, told.out + told.err
+
+    return command
+
+
+def test_verify_finds_what_is_damaged(site: Site, run: Run) -> None:
+    published_mod(site)
+    assert run("verify") == (0, "Everything is as it should be.\n")
+    (path,) = stored_files(site)
+    content = path.read_bytes()
+    for damage in (lambda: path.write_bytes(b"x" * len(content)), lambda: path.write_bytes(b"x"), path.unlink):
+        damage()
+        code, said = run("verify")
+        assert code == 1
+        assert said.endswith("1 found.\n")
+        assert len(said.splitlines()) == 2
+    path.write_bytes(content)
+    assert run("verify")[0] == 0
+
+
+def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site: Site, run: Run) -> None:
+    mod = published_mod(site)
+    upload(site, mod, "code", b"two", version="2")
+    folder = stored_files(site)[0].parent.parent
+    orphan = folder / "ab" / ("0" * 30)
+    orphan.write_bytes(b"x")
+    (folder / "staging" / ("f" * 32)).write_bytes(b"x")
+    (folder / "README").write_bytes(b"not ours")
+    assert run("sweep") == (0, "Removed 0 replaced or deleted files and 0 that no row named.\n")
+    assert run("sweep", "--older-than", "0") == (0, "Removed 1 replaced or deleted files and 2 that no row named.\n")
+    assert not orphan.exists()
+    assert (folder / "README").exists()
+    assert site.get(address(mod, "download")).body == b"two"
+    assert run("verify")[0] == 0
+
+
+def test_a_curated_game_shows_at_once(site: Site, run: Run, tmp_path: Path) -> None:
+    assert site.get("/api/modhub/games").json == {"count": 0, "games": []}
+    icon = tmp_path / "icon.png"
+    icon.write_bytes(PNG)
+    assert run("game", "add", " Portal ", "--icon", str(icon))[0] == 0
+    assert run("game", "add", "Half-Life", "--display-name", "Half-Life (1998)")[0] == 0
+    games = site.get("/api/modhub/games").json
+    assert games["count"] == 2
+    url = games["games"][1]["iconUrl"]
+    assert games["games"] == [
+        {"name": "Half-Life", "displayName": "Half-Life (1998)", "iconUrl": None},
+        {"name": "Portal", "displayName": "Portal", "iconUrl": url},
+    ]
+    got = site.get(url)
+    assert (got.body, got.headers["Content-Type"]) == (PNG, "image/png")
+    assert got.headers["Content-Disposition"].startswith("inline")
+    assert "immutable" in got.headers["Cache-Control"]
+    assert "Half-Life (1998)" in run("game", "list")[1]
+
+
+def test_a_game_is_changed_by_its_identity_and_a_new_icon_has_a_new_address(
+    site: Site, run: Run, tmp_path: Path
+) -> None:
+    icon = tmp_path / "icon.gif"
+    icon.write_bytes(b"GIF89a....")
+    run("game", "add", "Portal", "--icon", str(icon), "--display-name", "One")
+    old = site.get("/api/modhub/games").json["games"][0]["iconUrl"]
+    run("game", "add", "  PORTAL ", "--icon", str(icon))
+    (game,) = site.get("/api/modhub/games").json["games"]
+    assert (game["name"], game["displayName"]) == ("Portal", "One")
+    assert game["iconUrl"] != old
+    site.get(old, status=404)
+    run("game", "add", "portal", "--display-name", "")
+    assert site.get("/api/modhub/games").json["games"][0]["displayName"] == "Portal"
+    assert run("game", "remove", "pORTAL") == (0, "")
+    assert run("game", "remove", "Portal") == (1, "There is no curated game of that name.\n")
+    assert site.get("/api/modhub/games").json["count"] == 0
+    site.get(game["iconUrl"], status=404)
+    assert run("sweep", "--older-than", "0")[1].startswith("Removed 2 ")
+    assert stored_files(site) == []
+
+
+def test_what_is_no_icon_is_one_line_and_keeps_nothing(site: Site, run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_bytes(b"<html>")
+    large = tmp_path / "large.png"
+    large.write_bytes(PNG + bytes(2 * 1024 * 1024))
+    for words in (("--icon", str(page)), ("--icon", str(tmp_path / "none.png")), ("--icon", str(large))):
+        code, said = run("game", "add", "Portal", *words)
+        assert code == 1
+        assert said.startswith("modhub-admin: ")
+        assert said.count("\n") == 1
+    assert run("game", "add", "  ")[0] == 1
+    assert site.get("/api/modhub/games").json["count"] == 0
+    assert stored_files(site) == []
+
+
+def test_a_new_key_is_long_and_each_another(run: Run) -> None:
+    keys = {run("key", "new", "Modhub:wiki")[1].splitlines()[0] for _ in range(3)}
+    assert len(keys) == 3
+    for line in keys:
+        key, scope = line.split()
+        assert len(key) == 64
+        assert scope == "Modhub:wiki"
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_wrong_calls_are_one_line(run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert admin.main([]) == 2
+    assert admin.main(["-c", str(tmp_path / "none.ini"), "verify"]) == 2
+    told = capsys.readouterr()
+    assert len(told.err.splitlines()) == 2
+    assert "Traceback" not in told.err
+    for words in ((), ("nonsense",), ("sweep", "--older-than", "x")):
+        with pytest.raises(SystemExit) as end:
+            run(*words)
+        assert end.value.code == 2
+    bad = tmp_path / "bad.ini"
+    bad.write_text("[app:main]\nuse = egg:modhub\n", "utf-8")
+    assert admin.main(["-c", str(bad), "verify"]) == 1
+    assert "is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_database_that_is_behind_or_away_is_one_line(
+    run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    ini = tmp_path / "other.ini"
+    for folder, said in ((".", "the database is behind (modhub)"), ("no/such", "the database cannot be reached")):
+        lines = f"sqlalchemy.url = sqlite:///{tmp_path}/{folder}/new.sqlite\nmodhub.secret = {SECRET}\n"
+        ini.write_text("[app:main]\nuse = egg:modhub\n" + lines, "utf-8")
+        for words in (["verify"], ["game", "list"], ["game", "add", "Portal"]):
+            assert admin.main(["-c", str(ini), *words]) == 1
+            assert said in capsys.readouterr().err
+        assert admin.main(["-c", str(ini), "key", "new"]) == 0
+        capsys.readouterr()
+    assert admin.main(["-c", str(ini), "migrate"]) == 1
+    assert "the database cannot be reached" in capsys.readouterr().err
+
+
+def test_without_a_store_the_commands_say_so(site: Site, run: Run, tmp_path: Path) -> None:
+    ini = next(tmp_path.glob("site.ini"))
+    ini.write_text(ini.read_text("utf-8").replace(str(site.registry.settings["modhub.storage"]), ""), "utf-8")
+    assert run("verify")[0] == 0
+    code, said = run("sweep")
+    assert code == 1
+    assert "modhub.storage is empty" in said
+
+
+def test_the_demo_fills_an_empty_service_that_verifies(site: Site, run: Run) -> None:
+    assert run("demo")[0] == 0
+    assert site.get("/api/modhub").json["total"] > 3
+    assert run("verify") == (0, "Everything is as it should be.\n")
+    assert site.as_account(OWNER).get("/api/modhub/mine").status_int == 200

@@ -1,0 +1,132 @@
+"""A database that is locked, gone or broken: reads go on where they can, writes wait, then 503 (decisions 1.4; F-4)."""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import make_url, text
+
+from modhub import db
+from modhub.testing import Site, Start, stored_files
+from modhub.testing.mods import OWNER, address, new_mod, notes, publish, published_mod, upload
+
+CEILING = 20.0
+"""Seconds; the wait itself is five."""
+
+
+@contextmanager
+def locked(site: Site) -> Iterator[None]:
+    """Somebody else holds what every writer needs."""
+    url = make_url(str(site.registry.settings["sqlalchemy.url"]))
+    if site.registry.databases.dialect == "sqlite":
+        with closing(sqlite3.connect(str(url.database), isolation_level=None)) as connection:
+            connection.execute("BEGIN EXCLUSIVE")
+            yield
+            connection.execute("ROLLBACK")
+        return
+    plain = str(site.registry.settings["sqlalchemy.url"]).replace("+psycopg", "")
+    with psycopg.connect(plain) as other:
+        for table in ("core_mod", "core_asset", "core_note", "core_vote", "core_blob"):
+            other.execute(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")
+        yield
+        other.rollback()
+
+
+def test_reads_go_on_and_writes_are_503_while_somebody_holds_the_lock(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    mod, draft = published_mod(site), new_mod(site)
+    upload(site, draft, "code", version="1")
+    files = stored_files(site)
+    own = site.as_account(OWNER)
+    with locked(site):
+        for url in (
+            "/api/modhub",
+            "/api/modhub?q=mod",
+            address(mod),
+            address(mod, "changelog"),
+            address(mod, "download"),
+        ):
+            began = time.monotonic()
+            assert site.get(url).status_int == 200
+            assert time.monotonic() - began < 3
+        assert own.get("/api/modhub/mine").json["count"] == 2
+        began = time.monotonic()
+        refused = own.post(address(mod, "code?version=2"), b"x", status=503)
+        assert time.monotonic() - began < CEILING
+        assert refused.json["error"] == "busy"
+        assert refused.headers["Retry-After"].isdigit()
+        assert own.post(address(draft, "publish"), status=503).json["error"] == "busy"
+        # What is refused in any case is not kept waiting.
+        own.put(address(mod), b"{", status=400)
+        site.put_json(address(mod), {}, status=401)
+    assert "Traceback" not in caplog.text
+    assert stored_files(site) == files
+    assert len(notes(site, mod)) == 1
+    upload(site, mod, "code", version="2")
+    publish(site, draft)
+
+
+def test_a_pool_recovers_from_connections_that_died(start: Start, dialect: str) -> None:
+    site = start()
+    mod = published_mod(site)
+    for _ in range(3):
+        if dialect == "postgresql":
+            plain = str(site.registry.settings["sqlalchemy.url"]).replace("+psycopg", "")
+            with psycopg.connect(plain, autocommit=True) as other:
+                other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        else:
+            site.registry.databases.dispose()
+        assert site.get(address(mod)).status_int == 200
+        site.as_account(OWNER).put_json(address(mod), {"description": "x"}, status=200)
+
+
+def test_a_database_that_cannot_be_had_is_503(start: Start, caplog: pytest.LogCaptureFixture, dialect: str) -> None:
+    site = start()
+    if dialect == "sqlite":
+        url = make_url(str(site.registry.settings["sqlalchemy.url"]))
+        site.registry.databases.dispose()
+        folder = f"{url.database}.folder"
+        unreachable = db.Databases(f"sqlite:///{folder}/x.sqlite")
+    else:
+        unreachable = db.Databases("postgresql+psycopg://postgres@/x?host=/nonexistent&port=5432")
+    site.registry.databases.dispose()
+    site.registry.databases = unreachable
+    site.registry.catalogue.reader.engine = unreachable.reader
+    for url in ("/api/modhub", "/api/modhub/1"):
+        answer = site.get(url, status=503)
+        assert answer.json["error"] == "busy"
+        assert answer.headers["Retry-After"].isdigit()
+    site.as_account(OWNER).post_json("/api/modhub", {"title": "x"}, status=503)
+    assert site.get("/readyz", status=503).json["database"] == "unreachable"
+    assert site.get("/healthz").json == {"status": "ok"}
+    assert "Traceback" not in caplog.text
+
+
+def test_our_own_mistakes_are_not_called_busy(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    with site.registry.databases.writer.connect() as connection:
+        for statement in ("SELECT nonsense", "SELECT * FROM nothing", "SELEC"):
+            with pytest.raises(Exception) as problem:  # noqa: PT011 - whatever the driver calls it
+                connection.execute(text(statement))
+            connection.rollback()
+            assert not db.is_passing(problem.value)
+    assert not db.is_passing(ValueError("x"))
+
+
+def test_what_nobody_foresaw_is_500_with_nothing_in_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("secret-path /srv/x")
+
+    monkeypatch.setattr(site.registry.catalogue, "find", fail)
+    answer = site.get("/api/modhub", status=500)
+    assert answer.json == {"error": "internal_error", "message": answer.json["message"]}
+    assert "secret-path" not in answer.text
+    assert "secret-path" in caplog.text
+    assert answer.headers["X-Request-Id"] in caplog.text
+    assert answer.headers["Cache-Control"] == "no-store"

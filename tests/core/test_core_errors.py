@@ -1,0 +1,272 @@
+"""Errors whatever is asked: methods, addresses, hostile input; JSON for programs, pages for people (decisions 1)."""
+
+import re
+from typing import Any
+
+import pytest
+
+from modhub.testing import Site, Start
+from modhub.testing.mods import OWNER, address, published_mod, upload
+
+METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
+ALLOWED = {
+    "/api/modhub": "GET, HEAD, POST",
+    "/api/modhub/games": "GET, HEAD",
+    "/api/modhub/mine": "GET, HEAD",
+    "/api/modhub/key": "GET, HEAD",
+    "/api/modhub/{id}": "DELETE, GET, HEAD, PUT",
+    "/api/modhub/{id}/changelog": "GET, HEAD",
+    "/api/modhub/{id}/changelog/{note}": "DELETE, PUT",
+    "/api/modhub/{id}/download": "GET, HEAD",
+    "/api/modhub/{id}/publish": "POST",
+    "/api/modhub/{id}/code": "POST",
+    "/api/modhub/{id}/css": "POST",
+    "/api/modhub/{id}/images": "POST",
+    "/api/modhub/{id}/images/{asset}": "DELETE",
+    "/api/modhub/{id}/vote": "GET, HEAD, PUT",
+    "/Modhub/file/{asset}": "GET, HEAD",
+    "/Modhub/game-icon/1": "GET, HEAD",
+    "/healthz": "GET, HEAD",
+    "/readyz": "GET, HEAD",
+}
+HIDDEN = {"date", "x-request-id"}
+
+
+def ask(site: Site, method: str, url: str, **options: Any) -> Any:
+    return site._gen_request(method, url, expect_errors=True, **options)
+
+
+def raw(site: Site, method: str = "GET", path: str = "/", query: str = "", **environ: Any) -> Any:
+    """A request whose environ no client library would make."""
+    request = site.RequestClass.blank("/", environ={**site.extra_environ, **environ}, method=method)
+    request.environ["PATH_INFO"] = path
+    request.environ["QUERY_STRING"] = query
+    status: list[Any] = []
+    body = b"".join(site.registry_app(request.environ, lambda *told: status.append(told)))
+    return int(status[0][0][:3]), dict(status[0][1]), body
+
+
+@pytest.fixture
+def names(site: Site) -> dict[str, Any]:
+    site.registry_app = site.config.make_wsgi_app()
+    mod = published_mod(site)
+    asset = upload(site, mod, "images", content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
+    note = site.get(address(mod, "changelog")).json["notes"][0]["id"]
+    return {"id": mod["id"], "asset": asset, "note": note}
+
+
+def test_a_method_that_an_address_has_not_is_405_with_allow(site: Site, names: dict[str, Any]) -> None:
+    for pattern, allow in ALLOWED.items():
+        url = pattern.format(**names)
+        for method in METHODS:
+            if method in allow.split(", "):
+                continue
+            answer = ask(site, method, url)
+            assert answer.status_int == 405, (method, url)
+            assert answer.headers["Allow"] == allow, url
+            if url.startswith("/api/") and method != "HEAD":
+                assert answer.json["error"] == "method_not_allowed"
+
+
+def test_head_has_the_headers_of_get_and_no_body(site: Site, names: dict[str, Any]) -> None:
+    urls = [pattern.format(**names) for pattern, allow in ALLOWED.items() if "HEAD" in allow]
+    urls += ["/api/modhub/999", "/api/modhub/x/download", "/Modhub/file/999", "/Modhub", "/api/nothing", "/nothing"]
+    own = site.as_account(OWNER)
+    for url in urls:
+        got, head = ask(own, "GET", url), ask(own, "HEAD", url)
+        assert head.body == b""
+        assert head.status == got.status, url
+        assert strip(head) == strip(got), url
+
+
+def strip(answer: Any) -> list[tuple[str, str]]:
+    """The headers that may be compared: without what is another one each time."""
+    shown = [(name, re.sub(r"nonce-[\w-]+", "nonce-X", value)) for name, value in answer.headerlist]
+    return sorted(pair for pair in shown if pair[0].lower() not in HIDDEN)
+
+
+def test_a_trailing_slash_is_the_address_without_it(site: Site, names: dict[str, Any]) -> None:
+    own = site.as_account(OWNER)
+    for pattern, allow in ALLOWED.items():
+        url = pattern.format(**names)
+        if "GET" in allow and url != "/readyz":
+            plain, slashed = ask(own, "GET", url), ask(own, "GET", url + "/")
+            assert (plain.status, plain.body, strip(plain)) == (slashed.status, slashed.body, strip(slashed)), url
+    assert own.post_json("/api/modhub/", {"title": "x"}).status_int == 201
+    assert own.put_json(f"/api/modhub/{names['id']}/", {"title": "x"}).status_int == 200
+
+
+def test_below_an_address_that_ends_there_is_nothing(site: Site, names: dict[str, Any]) -> None:
+    for pattern in ALLOWED:
+        if pattern in {"/api/modhub", "/api/modhub/{id}/changelog", "/api/modhub/{id}/images"}:
+            continue
+        url = pattern.format(**names) + "/nothing"
+        for method in METHODS:
+            assert ask(site, method, url).status_int == 404, (method, url)
+            assert ask(site.as_account(OWNER), method, url).status_int == 404, (method, url)
+
+
+def test_programs_get_json_and_people_pages(site: Site) -> None:
+    for url in ("/api", "/api/", "/api/x", "/api/modhub/x/y/z", "/Modhub/api", "/Modhub/api/x", "/api/modhub/9/files"):
+        answer = ask(site, "GET", url)
+        assert answer.status_int == 404
+        assert answer.content_type == "application/json"
+        assert answer.json == {"error": "not_found", "message": "There is nothing here."}
+        assert answer.headers["Cache-Control"] == "no-store"
+    for url in ("/x", "/Modhub/x/y", "/Modhub/file/9", "/apix", "/modhub"):
+        answer = ask(site, "GET", url)
+        assert answer.status_int == 404
+        assert answer.content_type == "text/html"
+        assert "script-src" in answer.headers["Content-Security-Policy"]
+        assert answer.headers["X-Frame-Options"] == "DENY"
+
+
+def test_unknown_methods_never_reach_a_view(site: Site, names: dict[str, Any]) -> None:
+    for method in ("TRACE", "CONNECT", "PROPFIND", "get", "X"):
+        status, headers, body = raw(site, method, "/api/modhub")
+        assert status == 405, method
+        assert "GET" in headers["Allow"]
+        assert b"mods" not in body
+        status, headers, body = raw(site, method, "/Modhub")
+        assert (status, headers["Content-Type"][:9]) == (405, "text/html")
+
+
+BAD_UTF8 = ["\xff", "\xc3", "\xed\xa0\x80", "\xc0\xaf", "\xf5\x80\x80\x80"]
+
+
+def test_a_path_that_is_not_utf8_is_400_and_a_query_is_mended(site: Site, names: dict[str, Any]) -> None:
+    for bad in BAD_UTF8:
+        for path in (f"/api/modhub/{bad}", f"/api/{bad}", f"/{bad}", f"/Modhub/{bad}", f"/Modhub/file/{bad}"):
+            status, headers, body = raw(site, "GET", path)
+            assert status == 400, path
+            if path.startswith("/api/"):
+                assert b'"error":"invalid_input"' in body
+                assert headers["Content-Type"] == "application/json"
+        for query in (f"q={bad}", f"{bad}=1", "q=" + "".join(f"%{ord(char):02x}" for char in bad)):
+            for place in ("/api/modhub", "/Modhub", "/healthz"):
+                assert raw(site, "GET", place, query)[0] == 200, query
+    # What is text stays as it is, also beside what is none: an encoded "&" parts nothing.
+    answer = raw(site, "GET", "/api/modhub", "q=%FF&size=7%26&page=3&game=caf%C3%A9")
+    assert b'"page":3,"size":20' in answer[2]
+
+
+HOSTILE_IDS = ["0", "-1", "9" * 18, "9" * 19, "9" * 400, str(2**31), str(2**63), "٣", "１", "1_0", "1.0", "0x1", "1e3"]
+HOSTILE_IDS += [
+    "%00",
+    "1%00",
+    "%0a",
+    "1%0a",
+    "%20",
+    " 7",
+    "..",
+    ".",
+    "*",
+    "null",
+    "true",
+    "😀",
+    "@@x",
+    "@@games",
+    "@@",
+    "%2e%2e",
+    "~",
+    "-",
+]
+
+
+def test_hostile_ids_are_unknown_ids(site: Site, names: dict[str, Any]) -> None:
+    own = site.as_account(OWNER)
+    for bad in HOSTILE_IDS:
+        path = bad.replace("%00", "\0").replace("%0a", "\n").replace("%20", " ").replace("%2e", ".")
+        if path in {".", ".."}:
+            continue
+        encoded = path.encode().decode("latin-1")
+        for rest in ("", "/changelog", "/download", "/vote"):
+            assert raw(site, "GET", f"/api/modhub/{encoded}{rest}")[0] == 404, (bad, rest)
+        assert raw(site, "GET", f"/Modhub/file/{encoded}")[0] == 404
+        assert raw(site, "GET", f"/Modhub/game-icon/{encoded}")[0] == 404
+        for method, rest in (
+            ("PUT", ""),
+            ("DELETE", ""),
+            ("POST", "/code"),
+            ("POST", "/publish"),
+            ("DELETE", "/images/1"),
+        ):
+            assert raw(own, method, f"/api/modhub/{encoded}{rest}")[0] == 401, (bad, method, rest)
+        assert raw(own, "PUT", f"/api/modhub/{names['id']}/changelog/{encoded}")[0] == 401
+        assert raw(own, "DELETE", f"/api/modhub/{names['id']}/images/{encoded}")[0] == 401
+
+
+HOSTILE_VALUES = ["\0", "\ud800", "x\0y", "\u202e", "\uffff", "e\u0301" * 3000, "'; DROP TABLE core_mod; --", "%s%n"]
+HOSTILE_BODIES = [
+    b"\xff\xfe\x00",
+    b"\xef\xbb\xbf{}",
+    b'{"title": NaN}',
+    b'{"title": 1e400}',
+    b"9" * 100_000,
+    b"[" * 500,
+]
+HOSTILE_BODIES += [b'{"a":' * 1000 + b"1" + b"}" * 1000, b'{"title": "\\ud800"}', b'{"games": ["\\u0000"]}', b"{}{}"]
+
+
+def test_no_input_gives_a_500(site: Site, names: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    own = site.as_account(OWNER)
+    mod = f"/api/modhub/{names['id']}"
+    seen = set()
+    for value in HOSTILE_VALUES:
+        for field in ("title", "description"):
+            seen.add(own.put_json(mod, {field: value}, expect_errors=True).status_int)
+        for field in ("games", "requires", "conflictsWith"):
+            seen.add(own.put_json(mod, {field: [value, value + "x"]}, expect_errors=True).status_int)
+        note = {"title": value, "text": value}
+        seen.add(own.put_json(f"{mod}/changelog/{names['note']}", note, expect_errors=True).status_int)
+        part = "".join(f"%{byte:02x}" for byte in value.encode("utf-8", "surrogatepass"))[:3000]
+        for name in ("q", "game", "sort", "page", "size"):
+            seen.add(ask(site, "GET", f"/api/modhub?{name}={part}").status_int)
+        for rest in (f"code?version={part}", f"css?name={part}", f"images?name={part}"):
+            seen.add(ask(own, "POST", f"{mod}/{rest}", params=b"x", content_type="x/y").status_int)
+    for body in HOSTILE_BODIES:
+        for method, url in (("POST", "/api/modhub"), ("PUT", mod), ("PUT", f"{mod}/changelog/{names['note']}")):
+            seen.add(ask(own, method, url, params=body, content_type="application/json").status_int)
+        seen.add(ask(site.as_account(8), "PUT", f"{mod}/vote", params=body).status_int)
+    assert seen <= {200, 201, 400, 409}
+    assert "Traceback" not in caplog.text
+
+
+def test_the_host_header_decides_nothing(site: Site, names: dict[str, Any]) -> None:
+    plain = site.get(f"/api/modhub/{names['id']}").body
+    for host in ("evil.example", "localhost:99999", "[::1]", "a" * 300, "x y", ""):
+        status, _, body = raw(site, "GET", f"/api/modhub/{names['id']}", HTTP_HOST=host)
+        assert (status, body) == (200, plain), host
+    for header in ("HTTP_X_VHM_ROOT", "HTTP_X_FORWARDED_HOST", "HTTP_FORWARDED"):
+        status, _, body = raw(site, "GET", f"/api/modhub/{names['id']}", **{header: "/api/modhub"})
+        assert (status, body) == (200, plain), header
+
+
+def test_cors_without_credentials(site: Site, names: dict[str, Any]) -> None:
+    headers = {"Origin": "https://x.example", "Access-Control-Request-Method": "PUT"}
+    for url in ("/api/modhub", "/api/modhub/1", "/api/auth/login"):
+        answer = ask(site, "OPTIONS", url, headers=headers)
+        assert answer.status_int == 204
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+        allowed = {name.strip() for name in answer.headers["Access-Control-Allow-Headers"].split(",")}
+        assert allowed == {"Authorization", "Content-Type", "Range"}
+        assert "Access-Control-Allow-Credentials" not in answer.headers
+    for url, status in (("/api/modhub", 200), ("/api/modhub/mine", 401), ("/api/modhub/999", 404)):
+        answer = ask(site, "GET", url)
+        assert answer.status_int == status
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+        exposed = {name.strip() for name in answer.headers["Access-Control-Expose-Headers"].split(",")}
+        assert exposed == {"ETag", "Content-Range", "Retry-After", "WWW-Authenticate"}
+    assert "Access-Control-Allow-Origin" not in ask(site, "OPTIONS", "/Modhub", headers=headers).headers
+
+
+def test_every_answer_has_a_request_id_and_nosniff(start: Start) -> None:
+    site = start(modhub__base_url="https://mods.example.org")
+    ids = set()
+    for url in ("/api/modhub", "/api/x", "/Modhub/x", "/healthz", "/api/modhub/mine"):
+        answer = ask(site, "GET", url)
+        ids.add(answer.headers["X-Request-Id"])
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Strict-Transport-Security"].startswith("max-age=")
+        assert len(answer.headers.getall("X-Request-Id")) == 1
+    assert len(ids) == 5

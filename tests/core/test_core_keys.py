@@ -1,0 +1,124 @@
+"""Machine keys and the address key (interface, "Machine key rules"; threats C11)."""
+
+import sys
+import types
+from typing import Any
+
+import pytest
+from pyramid.config import Configurator
+from zope.interface import implementer
+
+from modhub.credentials import ADDRESS
+from modhub.interfaces import IApi, IResource
+from modhub.security import Credential, Permission
+from modhub.testing import Start
+from modhub.tree import Resource
+
+KEYS = "first-key\n\n   \nwiki-key Modhub:wiki\n  both-key   Modhub:wiki  Modhub:app\nschlüssel-ключ\n"
+ADDRESS_KEY = "the-address-key"
+
+
+class KeyedPermission(Permission):
+    APP = "test:app", Credential.MACHINE
+    WIKI = "test:wiki", Credential.MACHINE
+    REPORT = "test:report", Credential.ADDRESS
+
+
+class IKeyed(IResource):
+    """A thing that asks for keys."""
+
+
+@implementer(IKeyed)
+class Keyed(Resource):
+    __acl__ = [
+        ("Allow", "scope:Modhub:app", KeyedPermission.APP),
+        ("Allow", "scope:Modhub:wiki", KeyedPermission.WIKI),
+        ("Allow", ADDRESS, KeyedPermission.REPORT),
+    ]
+
+
+def keyed_feature(config: Configurator) -> None:
+    """One address for each permission."""
+    config.include("modhub")
+    config.add_child(IApi, "keyed", Keyed)
+    for permission in KeyedPermission:
+        name = permission.value.partition(":")[2]
+        config.add_view(
+            lambda _context, _request: {"ok": True},
+            context=IKeyed,
+            name=name,
+            face=IApi,
+            renderer="json",
+            permission=permission,
+            request_method="POST",
+        )
+
+
+@pytest.fixture
+def keyed(start: Start, monkeypatch: pytest.MonkeyPatch) -> Any:
+    module = types.ModuleType("keyed_feature")
+    module.includeme = keyed_feature  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "keyed_feature", module)
+    return lambda **settings: start("keyed_feature", **settings)
+
+
+def ask(site: Any, url: str, key: str | bytes | None, method: str = "POST") -> tuple[int, Any]:
+    headers = {}
+    if key is not None:
+        raw = key if isinstance(key, bytes) else key.encode()
+        headers["X-Api-Key"] = raw.decode("latin-1")
+    answer = site._gen_request(method, url, headers=headers, expect_errors=True)
+    if answer.status_int == 401:
+        assert answer.headers["WWW-Authenticate"] == 'ApiKey realm="modhub"'
+        assert answer.headers["Cache-Control"] == "no-store"
+    return answer.status_int, answer.json
+
+
+def refused(code: str) -> tuple[int, dict[str, str]]:
+    return 401, {"error": code}
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_the_key_test_takes_any_valid_key_whole_and_nothing_else(keyed: Any) -> None:
+    site = keyed(ApiPrivateKeys=KEYS, modhub__storage_address_key=ADDRESS_KEY)
+    for good in ("first-key", "wiki-key", "both-key", "schlüssel-ключ"):
+        assert ask(site, "/api/modhub/key", good, "GET") == (200, {"ok": True})
+    bad = ["", " ", "first-ke", "first-key2", "First-key", "first-key, wiki-key", "wiki-key Modhub:wiki", "\t"]
+    bad += ["Modhub:wiki", ADDRESS_KEY, "schlussel", "x" * 200_000, "first-key\x00", "first-key "]
+    for key in (*bad, b"\xff\xfe", b"first-key\xff"):
+        assert ask(site, "/api/modhub/key", key, "GET") == refused("unknown_api_key"), key
+    assert ask(site, "/api/modhub/key", None, "GET") == refused("no_api_key")
+    bearer = site.get("/api/modhub/key", headers={"Authorization": "Bearer first-key"}, status=401)
+    assert bearer.json == {"error": "no_api_key"}
+    assert site.post("/api/modhub/key", status=405).headers["Allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_scopes_open_what_they_name_and_nothing_else(keyed: Any) -> None:
+    site = keyed(ApiPrivateKeys=KEYS, modhub__storage_address_key=ADDRESS_KEY)
+    opens = {"first-key": {"app"}, "wiki-key": {"wiki"}, "both-key": {"app", "wiki"}, ADDRESS_KEY: {"report"}}
+    for key, allowed in opens.items():
+        for name in ("app", "wiki", "report"):
+            wanted = (200, {"ok": True}) if name in allowed else refused("unknown_api_key")
+            assert ask(site, f"/api/keyed/{name}", key) == wanted, (key, name)
+    for name in ("app", "wiki", "report"):
+        assert ask(site, f"/api/keyed/{name}", None) == refused("no_api_key")
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.parametrize("configured", ["", "\n  \n\t\n"])
+def test_without_configured_keys_every_key_is_unknown(keyed: Any, configured: str) -> None:
+    site = keyed(ApiPrivateKeys=configured)
+    for url, method in (("/api/modhub/key", "GET"), ("/api/keyed/app", "POST"), ("/api/keyed/report", "POST")):
+        for key in ("", " ", "first-key", "Modhub:app"):
+            assert ask(site, url, key, method) == refused("unknown_api_key")
+        assert ask(site, url, None, method) == refused("no_api_key")
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_key_is_no_account(keyed: Any) -> None:
+    site = keyed(ApiPrivateKeys=KEYS)
+    for key in ("first-key", "both-key"):
+        answer = site.get("/api/modhub/mine", headers={"X-Api-Key": key}, status=401)
+        assert answer.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
+        assert answer.json["error"] == "unauthorized"

@@ -1,0 +1,131 @@
+"""Settings: each thing that is wrong stops the start with one line; the environment wins (decisions 7)."""
+
+import logging
+from typing import Any
+
+import pytest
+
+import modhub
+from modhub.settings import MachineKey, Secret, Setting, StartRefused, machine_keys, secrets, text
+from modhub.testing import SECRET, Start
+from modhub.testing.mods import published_mod
+
+DEVELOPMENT = "development-only-secret-never-for-production"
+
+
+@pytest.fixture
+def good(tmp_path: Any) -> dict[str, str]:
+    return {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": SECRET}
+
+
+WRONG: list[tuple[dict[str, str | None], str]] = [
+    ({"modhub.secret": None}, "modhub.secret is missing"),
+    ({"modhub.secret": ""}, "modhub.secret must hold at least 32"),
+    ({"modhub.secret": "short"}, "modhub.secret must hold at least 32"),
+    ({"modhub.secret": f"{SECRET}\nshort"}, "modhub.secret must hold at least 32"),
+    ({"modhub.secret": DEVELOPMENT, "modhub.base_url": "https://mods.example.org"}, "modhub.secret is the one of"),
+    (
+        {"modhub.secret": f"{SECRET}\n{DEVELOPMENT}", "modhub.base_url": "https://mods.example.org"},
+        "modhub.secret is the one of",
+    ),
+    ({"sqlalchemy.url": None}, "sqlalchemy.url is missing"),
+    ({"sqlalchemy.url": ""}, "sqlalchemy.url"),
+    ({"sqlalchemy.url": "nonsense"}, "sqlalchemy.url cannot be used"),
+    ({"sqlalchemy.url": "mysql://u:hunter2@x/y"}, "sqlalchemy.url"),
+    ({"modhub.base_url": "mods.example.org"}, "modhub.base_url must be an origin"),
+    ({"modhub.base_url": "https://x.org/path"}, "modhub.base_url must be an origin"),
+    ({"modhub.base_url": "https://u:p@x.org"}, "modhub.base_url must be an origin"),
+    ({"modhub.base_url": "ftp://x.org"}, "modhub.base_url must be an origin"),
+    ({"modhub.base_url": "https://x.org:99999"}, "modhub.base_url must be an origin"),
+    ({"modhub.base_url": "https://["}, "modhub.base_url must be an origin"),
+    ({"modhub.storage": "relative/folder"}, "modhub.storage"),
+    ({"modhub.storage": "file://relative"}, "modhub.storage"),
+    ({"modhub.storage": "s3://bucket"}, "modhub.storage"),
+    ({"modhub.storge": "file:///x"}, "modhub.storge is unknown"),
+    ({"modhub.": "x"}, "modhub. is unknown"),
+    ({"pyramid.includes": "modhub_nonsense"}, "modhub_nonsense, which is not installed"),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), WRONG, ids=lambda value: str(value)[:40])
+def test_each_refusal_is_one_line(good: dict[str, str], change: dict[str, str | None], sentence: str) -> None:
+    given = {key: value for key, value in {**good, **change}.items() if value is not None}
+    with pytest.raises(StartRefused) as refusal:
+        modhub.configure(given)
+    assert sentence in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert "hunter2" not in str(refusal.value)
+    with pytest.raises(SystemExit) as end:
+        modhub.main({}, **given)
+    assert str(end.value.code).startswith("modhub does not start: ")
+    assert sentence in str(end.value.code)
+
+
+def test_what_is_right_starts(good: dict[str, str]) -> None:
+    for change in (
+        {"modhub.secret": DEVELOPMENT, "modhub.base_url": "http://localhost:6543"},
+        {"modhub.secret": f"{SECRET}\n{DEVELOPMENT}", "modhub.base_url": "http://[::1]:6543"},
+        {"modhub.base_url": "https://mods.example.org/"},
+        {"modhub_wiki.title": "a feature that is not included", "other.key": "x"},
+    ):
+        config = modhub.configure({**good, **change})
+        assert not config.registry.settings["modhub.base_url"].endswith("/")
+        config.registry.databases.dispose()
+
+
+def test_the_environment_wins(good: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MODHUB_BASE_URL", "https://other.example.org")
+    monkeypatch.setenv("APIPRIVATEKEYS", "from-env Modhub:wiki\nsecond")
+    monkeypatch.setenv("MODHUB_SECRET", "s" * 40)
+    monkeypatch.setenv("PYRAMID_INCLUDES", "modhub.testing.accounts")
+    config = modhub.configure({**good, "modhub.base_url": "http://127.0.0.1", "pyramid.includes": "nonsense"})
+    settings = config.registry.settings
+    assert settings["modhub.base_url"] == "https://other.example.org"
+    assert [str(one.key) for one in settings["ApiPrivateKeys"]] == ["from-env", "second"]
+    assert settings["modhub.secret"] == ("s" * 40,)
+    config.registry.databases.dispose()
+    monkeypatch.setenv("MODHUB_BASE_URL", "nonsense")
+    with pytest.raises(StartRefused, match=r"modhub\.base_url"):
+        modhub.configure(good)
+
+
+def test_secrets_do_not_show(good: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    given = {"ApiPrivateKeys": "machine-key-1", "modhub.storage_address_key": "address-key-1"}
+    given |= {"modhub.storage.secret_key": "object-key-1"}
+    config = modhub.configure({**good, **given})
+    shown = repr(dict(config.registry.settings)) + repr(config.registry.declared_settings) + caplog.text
+    for secret in (SECRET, "machine-key-1", "address-key-1", "object-key-1"):
+        assert secret not in shown
+    assert repr(Secret("x")) == "Secret(...)"
+    assert SECRET not in repr(secrets(SECRET))
+    assert "key" not in repr(machine_keys("key"))
+    config.registry.databases.dispose()
+
+
+def test_machine_keys_are_a_line_each() -> None:
+    assert machine_keys(" a \n\n\t\nb  x:y  z\n") == (
+        MachineKey(Secret("a"), frozenset({"Modhub:app"})),
+        MachineKey(Secret("b"), frozenset({"x:y", "z"})),
+    )
+
+
+def test_a_missing_setting_says_what_it_is_for() -> None:
+    with pytest.raises(StartRefused, match=r"the setting a\.b is missing \(what it does\)"):
+        Setting("a.b", text, None, "what it does").read({}, {})
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_two_applications_in_one_process_do_not_see_each_other(start: Start) -> None:
+    one = start(ApiPrivateKeys="key-one", modhub__base_url="https://one.example.org")
+    two = start("", ApiPrivateKeys="key-two")
+    mod = published_mod(one)
+    assert two.get("/api/modhub").json["total"] == 0
+    two.get(f"/api/modhub/{mod['id']}", status=404)
+    two.as_account(7).get("/api/modhub/mine", status=401)
+    one.as_account(7).get("/api/modhub/mine", status=200)
+    one.get("/api/modhub/key", headers={"X-Api-Key": "key-one"}, status=200)
+    one.get("/api/modhub/key", headers={"X-Api-Key": "key-two"}, status=401)
+    two.get("/api/modhub/key", headers={"X-Api-Key": "key-two"}, status=200)
+    assert "Strict-Transport-Security" in one.get("/api/modhub").headers
+    assert "Strict-Transport-Security" not in two.get("/api/modhub").headers

@@ -1,0 +1,77 @@
+"""A table test over every registered view: each has a permission or says that it is open (architecture 9)."""
+
+import sys
+import types
+from typing import Any
+
+import pytest
+from pyramid.interfaces import IExceptionResponse
+from pyramid.security import NO_PERMISSION_REQUIRED
+from webob.exc import WSGIHTTPException
+
+from modhub.interfaces import IApi, ICatalogue, ISite
+from modhub.security import CorePermission, Credential, Permission
+from modhub.testing import Site, Start
+
+OPEN_METHODS = {"GET", "HEAD", "OPTIONS"}
+
+
+def views(site: Site) -> list[Any]:
+    found = [entry["introspectable"] for entry in site.config.introspector.get_category("views")]
+    return [view for view in found if not view["exception_only"] and not _is_pyramids_own(view)]
+
+
+def _is_pyramids_own(view: Any) -> bool:
+    """Static files, and the views that turn a response that was raised into itself."""
+    raised = view["context"] in {IExceptionResponse, WSGIHTTPException}
+    return raised or str(view["route_name"] or "").startswith("__")
+
+
+def permission_of(site: Site, view: Any) -> Any:
+    related = [entry for entry in site.config.introspector.related(view) if entry.category_name == "permissions"]
+    return related[0]["value"] if related else NO_PERMISSION_REQUIRED
+
+
+@pytest.fixture
+def whole(start: Start) -> Site:
+    return start()
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_every_view_says_who_may(whole: Site) -> None:
+    found = views(whole)
+    assert len(found) > 15
+    for view in found:
+        permission = permission_of(whole, view)
+        name = f"{view['context']} {view['name']!r} {view['request_methods']}"
+        if permission == NO_PERMISSION_REQUIRED:
+            methods = view["request_methods"]
+            methods = {methods} if isinstance(methods, str) else set(methods or ())
+            assert methods, f"{name} is open for every method"
+            assert methods <= OPEN_METHODS, f"{name} is open and may write"
+        else:
+            assert isinstance(permission, Permission), f"{name}: {permission}"
+            assert permission is not CorePermission.CLOSED, f"{name} forgot its permission"
+            assert permission.credential is not Credential.NONE, f"{name} asks for no credential"
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_every_view_below_a_face_names_its_face_and_methods(whole: Site) -> None:
+    for view in views(whole):
+        name = f"{view['context']} {view['name']!r}"
+        assert view["request_methods"], name
+        assert view.get("face") in {IApi, ISite} or "IRoot" in str(view["context"]), name
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_view_whose_author_forgot_is_closed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forgetful(config: Any) -> None:
+        config.include("modhub")
+        config.add_view(lambda *_: {"secret": 1}, context=ICatalogue, name="forgotten", face=IApi, renderer="json")
+
+    module = types.ModuleType("forgetful_feature")
+    module.includeme = forgetful  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "forgetful_feature", module)
+    site = start("modhub.testing.accounts forgetful_feature", url=start().registry.settings["sqlalchemy.url"])
+    for who in (site, site.as_account(7)):
+        assert who.get("/api/modhub/forgotten", status=404).json["error"] == "not_found"

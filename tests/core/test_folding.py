@@ -1,0 +1,116 @@
+"""The two folds and the words of a search: decisions 2.3, 2.6, threat D6."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from modhub.folding import fold_game, fold_search, search_words
+from modhub.text import line
+
+ANY = st.text(st.characters(exclude_categories=[]), max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("value", "folded"),
+    [
+        ("Pokémon", "pokemon"),
+        ("POKE\u0301MON", "pokemon"),
+        ("Straße STRASSE ẞ", "strasse strasse ss"),
+        ("Æsir œuvre Ørn Đà Łódź Ħal ısı Þór Ðað", "aesir oeuvre orn da lodz hal isi thor dad"),
+        ("İSTANBUL", "istanbul"),
+        ("ǽ ǿ", "ae o"),
+        ("ﬁne ℌ Ⅷ ﬀ", "fine h viii ff"),
+        ("Thần thoại", "than thoai"),
+        ("Ελλάς", "ελλασ"),
+        ("ＦＵＬＬ", "full"),
+        ("100%_\\", "100%_\\"),
+        ("a\x00b\ud800c", "abc"),
+        ("", ""),
+    ],
+)
+def test_the_search_fold(value: str, folded: str) -> None:
+    assert fold_search(value) == folded
+
+
+def test_a_part_of_a_syllable_is_found() -> None:
+    assert fold_search("하") in fold_search("한국어")
+    assert fold_search("e\u0301te\u0301") == fold_search("ÉTÉ") == "ete"
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "same"),
+    [
+        ("Portal", "PORTAL", True),
+        ("Portal", "  portal\t", True),
+        ("Straße", "STRASSE", True),
+        ("Pok\u00e9mon", "POKE\u0301MON", True),
+        ("\u1f82", "\u1f8a", True),
+        ("Portal", "Portal 2", False),
+        ("Portal 2", "Portal  2", False),
+        ("Pokémon", "Pokemon", False),
+        ("Ørn", "Orn", False),
+        ("Ⅷ", "viii", False),
+    ],
+)
+def test_games_differ_by_accents_and_not_by_case_or_outer_spaces(value: str, other: str, same: bool) -> None:
+    assert (fold_game(value) == fold_game(other)) is same
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("", []),
+        (" \t\n ", []),
+        ("Foo  bár\u3000BAZ", ["foo", "bar", "baz"]),
+        ("foo FOO fóo", ["foo"]),
+        ("% _ \\", ["%", "_", "\\"]),
+        ("a\x00b \ud800 c", ["ab", "c"]),
+        ("x \u0301 ´ y", ["x", "y"]),
+        ("a\nb\u2028c", ["a", "b", "c"]),
+        ("\u202eab\u202c", ["ab"]),
+        ("x" * 199 + " yz", ["x" * 199]),
+        ("x" * 199 + "yz", ["x" * 199 + "y"]),
+        (" " * 200 + "x", []),
+        ("ß" * 250, ["ss" * 200]),
+    ],
+)
+def test_a_query_is_cut_split_and_folded(query: str, words: list[str]) -> None:
+    assert search_words(query) == words
+
+
+@given(value=ANY)
+@settings(deadline=None)
+def test_folding_twice_is_folding_once(value: str) -> None:
+    for fold in (fold_search, fold_game):
+        folded = fold(value)
+        folded.encode()
+        assert fold(folded) == folded
+        assert "\n" in value or "\n" not in folded
+    assert all(word and word == fold_search(word) for word in search_words(value))
+
+
+@given(value=ANY)
+@settings(deadline=None)
+def test_a_title_is_found_by_its_own_words(value: str) -> None:
+    folded = fold_search(line(value[:200], 200))
+    assert all(word in folded for word in search_words(value))
+
+
+def test_every_character_has_a_fixed_fold_without_a_newline() -> None:
+    for number in range(0x20, 0x30000):
+        char = chr(number)
+        for fold in (fold_search, fold_game):
+            folded = fold(char)
+            assert fold(folded) == folded
+            assert "\n" not in folded
+
+
+def test_ten_thousand_marks_are_folded_in_time() -> None:
+    began = time.monotonic()
+    marks = "\u0301\u0323" * 5_000 + "\u0f73" * 5_000 + "\uff9e\u0301" * 5_000
+    assert fold_search("a" + marks) == "a"
+    assert fold_game("A" + marks).startswith("\u1ea1")
+    assert search_words(marks) == []
+    assert time.monotonic() - began < 5

@@ -1,0 +1,146 @@
+"""Forms of somebody else's page do nothing; neither do lapsed ones, broken ones and too large ones."""
+
+from typing import Any
+
+import pytest
+
+from modhub.testing import Site, Start
+from modhub.testing.mods import OWNER, new_mod, published_mod
+from modhub.testing.pages import form_at, visitor
+
+NEW = "/Modhub/mine/new"
+
+
+@pytest.fixture
+def author(site: Site) -> Site:
+    return visitor(site, OWNER)
+
+
+def token_of(author: Site) -> str:
+    return str(form_at(author.get(NEW), NEW)["csrf_token"].value)
+
+
+def titles(site: Site) -> list[str]:
+    return [mod["title"] for mod in site.as_account(OWNER).get("/api/modhub/mine").json["mods"]]
+
+
+@pytest.mark.parametrize("token", ["", "wrong", None])
+def test_a_form_without_its_token_does_nothing(site: Site, author: Site, token: str | None) -> None:
+    token_of(author)
+    fields = {"title": "Forged"} if token is None else {"title": "Forged", "csrf_token": token}
+    page = author.post(NEW, fields, status=400)
+    assert "lapsed" in page.html.select_one("main").text
+    assert titles(site) == []
+
+
+def test_a_token_of_somebody_else_does_nothing(site: Site, author: Site) -> None:
+    other = token_of(visitor(site, 8))
+    token_of(author)
+    author.post(NEW, {"title": "Forged", "csrf_token": other}, status=400)
+    assert titles(site) == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": "https://mods.example.org"}, 303),
+        ({}, 303),
+        ({"Origin": "null", "Sec-Fetch-Site": "same-origin"}, 303),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "null", "Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "http://mods.example.org"}, 403),
+        ({"Origin": "https://mods.example.org.evil.example"}, 403),
+        ({"Origin": ""}, 403),
+    ],
+)
+def test_a_form_of_another_origin_does_nothing(start: Start, headers: dict[str, str], status: int) -> None:
+    site = start(modhub__base_url="https://mods.example.org")
+    author = visitor(site, OWNER)
+    author.extra_environ["wsgi.url_scheme"] = "https"
+    author.post(NEW, {"title": "A", "csrf_token": token_of(author)}, headers=headers, status=status)
+    assert titles(site) == (["A"] if status == 303 else [])
+
+
+def test_streamed_forms_are_guarded_alike(site: Site, author: Site) -> None:
+    mod = new_mod(site)
+    address = f"/Modhub/mine/{mod['id']}/css"
+    token = token_of(author)
+    file = [("file", "a.css", b"x")]
+    author.post(address, {"csrf_token": "wrong"}, upload_files=file, status=400)
+    author.post(address, {}, upload_files=file, status=400)
+    evil = {"Origin": "https://evil.example"}
+    author.post(address, {"csrf_token": token}, upload_files=file, headers=evil, status=403)
+    author.post(address, {"csrf_token": token}, status=400)
+    author.post(address, b"x", content_type="text/plain", status=400)
+    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]["assets"] == []
+    author.post(address, {"csrf_token": token}, upload_files=file, status=303)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b"title=%ff%fe&csrf_token=%ff", "application/x-www-form-urlencoded"),
+        (b"title=x", "application/x-www-form-urlencoded; charset=nonsense"),
+        (b"title=x", "multipart/form-data"),
+        (b"title=x", "multipart/form-data; boundary="),
+        (b"--b\r\n\r\n", "multipart/form-data; boundary=b"),
+        (b"&" * 5000, "application/x-www-form-urlencoded"),
+        (b'{"title": "x"}', "application/json"),
+        (b"", ""),
+    ],
+)
+def test_a_broken_form_is_a_refusal_and_no_fault(site: Site, author: Site, body: bytes, content_type: str) -> None:
+    token_of(author)
+    mod = new_mod(site)
+    for address in (NEW, f"/Modhub/mine/{mod['id']}/code"):
+        author.post(address, body, content_type=content_type, status=400)
+
+
+def test_the_cookie_of_the_form_is_its_own_and_only_where_there_is_one(start: Start) -> None:
+    site = start(modhub__base_url="https://mods.example.org")
+    author = visitor(site, OWNER)
+    assert "Set-Cookie" not in visitor(site).get("/Modhub").headers
+    cookie = author.get(NEW).headers["Set-Cookie"]
+    assert cookie.startswith("__Host-modhub-form=")
+    assert {"secure", "httponly", "samesite=lax", "path=/"} <= {part.strip().lower() for part in cookie.split(";")}
+    assert "domain" not in cookie.lower()
+
+
+def test_a_vote_is_a_form(site: Site) -> None:
+    mod = published_mod(site)
+    voter = visitor(site, 8)
+    assert voter.get(mod["url"]).headers["Cache-Control"] == "no-store"
+
+    def press(value: str, status: int = 303) -> Any:
+        form = form_at(voter.get(mod["url"]), f"{mod['url']}/vote")
+        return voter.post(form.action, {"csrf_token": form["csrf_token"].value, "value": value}, status=status)
+
+    assert press("1").headers["Location"] == f"{mod['url']}#votes"
+    assert site.get(f"/api/modhub/{mod['id']}/vote").json == {"ups": 1, "downs": 0}
+    assert voter.get(mod["url"]).html.find("button", attrs={"aria-pressed": "true"})["value"] == "1"
+    press("-1")
+    assert site.get(f"/api/modhub/{mod['id']}/vote").json == {"ups": 0, "downs": 1}
+    press("0")
+    assert site.get(f"/api/modhub/{mod['id']}/vote").json == {"ups": 0, "downs": 0}
+    press("2", status=400)
+    assert voter.get(f"{mod['url']}/vote", status=303).headers["Location"] == f"{mod['url']}#votes"
+
+
+def test_who_may_not_vote_has_no_form(site: Site) -> None:
+    mod, draft = published_mod(site), new_mod(site)
+    owner = visitor(site, OWNER)
+    assert "to the workshop" in owner.get(mod["url"]).html.find(id="votes").text
+    owner.post(f"{mod['url']}/vote", {"csrf_token": token_of(owner), "value": "1"}, status=403)
+    voter = visitor(site, 8)
+    voter.post(f"/Modhub/{draft['id']}/vote", {"csrf_token": token_of(voter), "value": "1"}, status=404)
+    anonymous = visitor(site)
+    link = anonymous.get(mod["url"]).html.find(id="votes").a["href"]
+    back = f"%2FModhub%2F{mod['id']}%2Fvote"
+    assert anonymous.get(link, status=303).headers["Location"] == f"/Modhub/account/login?next={back}"
+    anonymous.post(f"{mod['url']}/vote", {"value": "1"}, status=303)
+
+
+def test_programs_need_no_token(site: Site) -> None:
+    elsewhere = {"Origin": "https://elsewhere.example"}
+    site.as_account(OWNER).post_json("/api/modhub", {"title": "A"}, headers=elsewhere, status=201)

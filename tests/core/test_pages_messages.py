@@ -1,0 +1,115 @@
+"""The catalogue of strings: German is complete and nothing in it is stale; readers get the language they ask for."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import modhub
+from modhub import refusals
+from modhub.pages import shapes
+from modhub.pages.messages import ENGLISH, Languages, Messages, read_po
+from modhub.testing import Site
+from modhub.testing.mods import published_mod
+
+HERE = Path(modhub.__file__).parent
+SINGLE = re.compile(r"""(?<![\w.])_\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""")
+PLURAL = re.compile(r'ngettext\(\s*"((?:[^"\\]|\\.)*)",\s*"((?:[^"\\]|\\.)*)"')
+HOLE = re.compile(r"%\((\w+)\)s")
+
+
+def in_templates() -> set[str]:
+    """Every string that a template of the core translates."""
+    found: set[str] = set()
+    for path in (HERE / "templates").rglob("*.jinja2"):
+        source = path.read_text("utf-8")
+        found |= {match[1] or match[2] for match in SINGLE.finditer(source)}
+        found |= {match[1] for match in PLURAL.finditer(source)}
+    return found
+
+
+def constants(path: Path) -> set[str]:
+    """Every string constant of a module but for its docstrings."""
+    tree = ast.parse(path.read_text("utf-8"))
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    strings = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return {node.value for node in strings if id(node) not in documentation}
+
+
+def in_code() -> set[str]:
+    """Every string constant of the core: whatever the catalogue holds must be one of them."""
+    return {text for path in HERE.rglob("*.py") if "testing" not in path.parts for text in constants(path)}
+
+
+def german() -> dict[str, tuple[str, ...]]:
+    return dict(read_po((HERE / "messages" / "de.po").read_text("utf-8")))
+
+
+def test_german_is_complete() -> None:
+    told = [*HERE.glob("errors.py"), *HERE.glob("pages/*.py"), *HERE.glob("catalogue/pages/*.py")]
+    # A sentence is what is told to people; names, patterns and formats are none.
+    sentence = re.compile(r"[A-Z][\w ,;:'-]+ [\w ,;:'-]+[.:]")
+    sentences = {text for path in told for text in constants(path) if sentence.fullmatch(text)}
+    wanted = in_templates() | set(refusals.TITLES.values()) | sentences
+    assert wanted - set(german()) - TO_PROGRAMS == set()
+
+
+TO_PROGRAMS = {"This form must be sent as multipart/form-data.", "The field value must be 1, 0 or -1."}
+
+
+def test_nothing_in_german_is_stale() -> None:
+    assert set(german()) - in_templates() - in_code() - set(shapes.MONTHS) == set()
+
+
+def test_translations_keep_their_holes() -> None:
+    for english, translated in german().items():
+        for text in translated:
+            # "One mod ..." may be said without the number.
+            assert set(HOLE.findall(text)) | {"num"} == set(HOLE.findall(english)) | {"num"}, english
+
+
+@pytest.mark.parametrize(
+    ("header", "language"),
+    [
+        (None, "en"),
+        ("", "en"),
+        ("de", "de"),
+        ("de-AT,de;q=0.9", "de"),
+        ("fr, de;q=0.5, en;q=0.4", "de"),
+        ("en-GB, de;q=0.5", "en"),
+        ("de;q=0, en;q=0.1", "en"),
+        ("*", "en"),
+        ("xx", "en"),
+        ("\x00de;;;q=9" * 100, "en"),
+    ],
+)
+def test_the_reader_chooses(site: Site, header: str | None, language: str) -> None:
+    page = site.get("/Modhub", headers={} if header is None else {"Accept-Language": header})
+    assert page.html.html["lang"] == language
+
+
+def test_a_german_page_is_german(site: Site) -> None:
+    mod = published_mod(site, games=["Portal"])
+    page = site.get(mod["url"], headers={"Accept-Language": "de"})
+    assert "Herunterladen" in page.text
+    assert "gerade eben" in page.text
+    # Cards are kept, each in its language.
+    assert "just now" in site.get("/Modhub").text
+    assert "gerade eben" in site.get("/Modhub", headers={"Accept-Language": "de"}).text
+    assert page.html.find(id="description").text == "Beschreibung"
+    assert site.get("/Modhub/0", status=404, headers={"Accept-Language": "de"}).html.h1.text == "Hier ist nichts"
+
+
+def test_a_folder_of_messages_is_added_and_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    languages = Languages()
+    source = '# fr\nmsgid "Find"\nmsgstr "Tr"\n"ouver"\n\nmsgid "Untranslated"\nmsgstr ""\n'
+    (tmp_path / "fr.po").write_text(source, "utf-8")
+    languages.add(tmp_path)
+    french = languages.choose("fr")
+    assert french.gettext("Find") == "Trouver"
+    assert french.gettext("Untranslated") == "Untranslated"
+    assert french.ngettext("%(num)s a", "%(num)s b", 1000) == "1\u202f000 b"
+    assert Messages(ENGLISH).ngettext("%(num)s a", "%(num)s b", 1) == "1 a"
+    with pytest.raises(ValueError, match="nonsense"):
+        read_po('msgid "x"\nnonsense')

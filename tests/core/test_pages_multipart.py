@@ -1,0 +1,109 @@
+"""Streamed forms: every byte of the file arrives, whatever it holds and however it is cut; nothing else does."""
+
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modhub.errors import Refusal
+from modhub.pages.multipart import CHUNK, HEAD, Parts
+
+BOUNDARY = b"----boundary7"
+PIECES = st.sampled_from([b"\r\n", b"--", BOUNDARY, b"\r\n--", b"\r\n--" + BOUNDARY[:-1], b"x", b"\r", b"\n", b"-"])
+
+
+class Drips(io.BytesIO):
+    """A stream that gives a few bytes at a time."""
+
+    def __init__(self, body: bytes, most: int) -> None:
+        super().__init__(body)
+        self.most = most
+
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(self.most if size is None or size < 0 else min(size, self.most))
+
+
+def body(*parts: tuple[str, bytes]) -> bytes:
+    made = b"".join(b"--" + BOUNDARY + b"\r\n" + head.encode() + b"\r\n\r\n" + data + b"\r\n" for head, data in parts)
+    return made + b"--" + BOUNDARY + b"--\r\n"
+
+
+def whole(parts: Parts, size: int) -> bytes:
+    return b"".join(iter(lambda: parts.read(size), b""))
+
+
+def head(name: str, file_name: str | None = None) -> str:
+    return f'Content-Disposition: form-data; name="{name}"' + ("" if file_name is None else f'; filename="{file_name}"')
+
+
+@given(
+    data=st.one_of(st.binary(max_size=200), st.lists(PIECES, max_size=12).map(b"".join)),
+    drip=st.integers(1, 40),
+    size=st.integers(1, 60),
+)
+def test_the_file_arrives_as_it_was(data: bytes, drip: int, size: int) -> None:
+    if b"\r\n--" + BOUNDARY in b"\r\n" + data + b"\r\n":
+        return  # no sender may choose such a boundary
+    sent = body(
+        (head("version"), b"1"), (head("file", "a.zip") + "\r\nContent-Type: application/zip", data), (head("x"), b"")
+    )
+    parts = Parts(Drips(sent, drip), BOUNDARY)
+    assert parts.next()
+    assert (parts.name, parts.file_name, whole(parts, size)) == ("version", None, b"1")
+    assert parts.next()
+    assert (parts.file_name, parts.content_type) == ("a.zip", "application/zip")
+    assert whole(parts, size) == data
+    assert parts.next()
+    assert whole(parts, size) == b""
+    assert not parts.next()
+
+
+def test_a_large_file_is_read_in_pieces() -> None:
+    data = bytes(range(256)) * 4096 * 3
+    parts = Parts(io.BytesIO(body((head("file", "a"), data))), BOUNDARY)
+    assert parts.next()
+    pieces = list(iter(lambda: parts.read(CHUNK), b""))
+    assert b"".join(pieces) == data
+    assert max(map(len, pieces)) <= CHUNK
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"no boundary at all",
+        b"--" + BOUNDARY,
+        b"--" + BOUNDARY + b"\r\n" + head("file", "a").encode(),
+        body((head("file", "a"), b"data"))[:-30],
+        b"--" + BOUNDARY + b"\r\nX: " + b"x" * (HEAD + 1) + b"\r\n\r\n\r\n--" + BOUNDARY + b"--",
+        b"--" + BOUNDARY + b"\r\nX: " + b"x" * (HEAD + 2 * CHUNK),
+    ],
+)
+def test_what_is_cut_off_or_no_form_is_refused(sent: bytes) -> None:
+    parts = Parts(io.BytesIO(sent), BOUNDARY)
+
+    def read_all() -> Any:
+        while parts.next():
+            whole(parts, 100)
+
+    with pytest.raises(Refusal) as caught:
+        read_all()
+    assert caught.value.status == 400
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        ("naïve 猫.zip", "naïve 猫.zip"),
+        ("a%22b.zip", 'a"b.zip'),
+        ('a\\"b.zip', 'a"b.zip'),
+        ("C:\\x.zip", "C:\\x.zip"),
+        ("", ""),
+    ],
+)
+def test_file_names_are_read_as_browsers_write_them(sent: str, read: str) -> None:
+    parts = Parts(io.BytesIO(body((head("file", sent), b""))), BOUNDARY)
+    assert parts.next()
+    assert parts.file_name == read

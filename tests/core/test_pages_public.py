@@ -1,0 +1,177 @@
+"""The pages for visitors: what they show, what they never show, and how much they ask the database."""
+
+import re
+
+from modhub.testing import Site, Start
+from modhub.testing.mods import OWNER, new_mod, publish, published_mod, upload
+
+ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
+HOSTILE_NAME = '" onerror="alert(1)"><img src=x onerror=alert(1)>.png'
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
+
+
+def body_of(page: str) -> str:
+    """A page without its nonce, which differs each time."""
+    return re.sub(r'nonce="[^"]+"', "", page)
+
+
+def test_the_root_leads_to_the_mods_by_a_relative_address(site: Site) -> None:
+    answer = site.get("/", headers={"Host": "evil.example"}, status=302)
+    assert answer.headers["Location"] == "/Modhub"
+
+
+def test_a_published_mod_is_shown_with_all_that_belongs_to_it(site: Site) -> None:
+    base = published_mod(site, title="Base", description="<p>Ground</p>")
+    mod = new_mod(
+        site,
+        title="Tower",
+        description="<h2>Steps</h2><p>Up.</p>",
+        games=["Portal"],
+        requires=[base["guid"], ABSENT],
+        conflictsWith=["11234567-89ab-cdef-0123-456789abcdef"],
+    )
+    upload(site, mod, "code", b"x" * 2048, version="1.5", name="tower.zip")
+    upload(site, mod, "images", b"\x89PNG\r\n\x1a\n", content_type="image/png", name="view.png")
+    publish(site, mod)
+    page = site.get(mod["url"], status=200)
+    assert page.html.h1.text == "Tower"
+    assert page.html.find("a", class_="download")["href"] == f"/api/modhub/{mod['id']}/download"
+    assert page.html.select_one(".chain li a")["href"] == base["url"]
+    assert "this mod" in page.html.select(".chain li")[-1].text
+    assert ABSENT in page.html.select_one(".note.warn").text
+    assert "11234567-89ab-cdef-0123-456789abcdef" in page.text
+    assert "view.png" in page.html.select_one(".gallery img")["alt"]
+    # Headings of the owner stand below the page's own.
+    assert page.html.select_one(".prose h3").text == "Steps"
+    assert "written by the upload itself" in page.html.select_one(".notes").text
+    assert "1.5" in page.html.select_one(".facts-list").text
+    used = site.get(base["url"]).html.find(id="users").find_parent("section")
+    assert [link["href"] for link in used.select("a")] == [mod["url"]]
+
+
+def test_absent_unpublished_and_senseless_addresses_are_the_same_page(site: Site) -> None:
+    draft = new_mod(site, title="Canary")
+    upload(site, draft, "code", version="1")
+    pages = [site.get(f"/Modhub/{name}", status=404) for name in (draft["id"], 999, "x", "%D9%A3", 10**20, "1.0")]
+    assert len({body_of(page.text) for page in pages}) == 1
+    assert all(page.headers["Cache-Control"] == "no-store" for page in pages)
+    assert "Canary" not in pages[0].text
+    assert site.get(f"/Modhub/{draft['id']}/nothing", status=404)
+
+
+def test_a_draft_leaves_no_trace_on_any_public_page(site: Site) -> None:
+    shown = published_mod(site, title="Shown")
+    draft = new_mod(site, title="Canary", requires=[shown["guid"]], games=["Canarygame"])
+    upload(site, draft, "code", version="1")
+    for address in ("/Modhub", "/Modhub?q=canary", "/Modhub?game=canarygame&sort=top", shown["url"]):
+        page = site.get(address)
+        assert "Canary" not in page.text.replace("canary", "")
+        assert f"/Modhub/{draft['id']}" not in page.text
+
+
+def test_hostile_text_is_shown_as_text(site: Site) -> None:
+    mod = published_mod(site, title=HOSTILE, games=[HOSTILE], description=HOSTILE)
+    upload(site, mod, "images", b"x", content_type="image/png", name=HOSTILE_NAME)
+    for address in ("/Modhub", mod["url"]):
+        page = site.get(address, {"q": "script", "game": HOSTILE} if address == "/Modhub" else None)
+        assert [script["src"].partition("-")[0] for script in page.html.find_all("script")] == ["/static/modhub"]
+        assert not page.html.find_all(onerror=True)
+    searched = site.get("/Modhub", {"q": HOSTILE + "zz", "game": HOSTILE})
+    assert len(searched.html.find_all("script")) == 1
+    assert HOSTILE + "zz" in searched.html.select_one(".empty").text
+
+
+def test_a_list_says_how_many_there_are_and_leads_on(site: Site) -> None:
+    for number in range(5):
+        published_mod(site, title=f"Mod {number}", games=["Portal"] if number else ["Quake"])
+    page = site.get("/Modhub?game=portal&size=2&page=2")
+    assert page.html.find(id="results").text == "4 mods"
+    assert [card.h3.text for card in page.html.select(".card")] == ["Mod 2", "Mod 1"]
+    assert page.html.find("a", rel="prev")["href"] == "/Modhub?game=portal&size=2"
+    assert page.html.find("a", rel="next") is None
+    assert page.html.select_one(".pager [aria-current=page]").text == "Page 2"
+    assert page.html.select_one(".filters a")["href"] == "/Modhub?size=2"
+    behind = site.get("/Modhub?page=9")
+    assert behind.html.select_one(".empty a")["href"] == "/Modhub"
+    assert "mods" in site.get("/Modhub?q=zz").html.select_one(".empty").text
+
+
+def test_a_card_says_what_one_wants_to_know(site: Site) -> None:
+    mod = published_mod(site, title="Card", description="<p>One</p><p>two</p>", requires=[ABSENT])
+    site.as_account(8).put_json(f"/api/modhub/{mod['id']}/vote", {"value": -1})
+    card = site.get("/Modhub").html.select_one(".card")
+    assert [link["href"] for link in card.select("a")] == [mod["url"]]
+    assert card.select_one(".summary").text == "One two"
+    assert "needs 1 mod" in card.text
+    assert "Votes against: 1" in card.text
+    assert card.select_one("svg.tile") is not None
+    assert card.time["datetime"].endswith("Z")
+
+
+def test_no_page_asks_the_database_more_when_there_is_more(site: Site) -> None:
+    def statements(address: str) -> int:
+        with site.counted() as seen:
+            site.get(address, status=200)
+        return len(seen)
+
+    first = published_mod(site, title="First")
+    second = published_mod(site, title="Second", requires=[first["guid"]], conflictsWith=[ABSENT])
+    before = statements("/Modhub"), statements(second["url"])
+    for number in range(12):
+        first = published_mod(site, title=f"Mod {number}", requires=[first["guid"]], games=[f"Game {number}"])
+    assert (statements("/Modhub"), statements(second["url"])) == before
+    last = published_mod(site, title="Last", requires=[first["guid"]], conflictsWith=[ABSENT, second["guid"]])
+    assert statements(last["url"]) == before[1]
+    assert before[0] <= 3
+    assert before[1] <= 8
+
+
+def test_pages_carry_a_policy_that_lets_nothing_in(site: Site) -> None:
+    page = site.get("/Modhub")
+    policy = dict(part.strip().partition(" ")[::2] for part in page.headers["Content-Security-Policy"].split(";"))
+    nonce = page.html.script["nonce"]
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == f"'nonce-{nonce}'"
+    assert policy["style-src"] == "'self'"
+    assert policy["frame-ancestors"] == policy["base-uri"] == policy["object-src"] == "'none'"
+    assert policy["require-trusted-types-for"] == "'script'"
+    assert "Set-Cookie" not in page.headers
+    assert page.headers["Vary"] == "Cookie, Accept-Language"
+    assert nonce != site.get("/Modhub").html.script["nonce"]
+    assert page.html.select("[style]") == []
+
+
+def test_static_files_are_kept_for_ever_under_a_name_of_their_content(site: Site) -> None:
+    address = site.get("/Modhub").html.find("link", rel="stylesheet")["href"]
+    file = site.get(address, headers={"Cookie": "session=1"})
+    assert file.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert file.headers["Content-Type"] == "text/css; charset=utf-8"
+    assert "Set-Cookie" not in file.headers
+    assert "Vary" not in file.headers
+    assert "http" not in file.text.replace("http-equiv", "")
+    head = site.head(address)
+    assert head.headers["Content-Length"] == str(len(file.body))
+    site.get(address.replace("style-", "style-0"), status=404)
+    site.get("/static/../modhub/__init__.py", status=404)
+
+
+def test_a_trouble_of_the_service_still_has_its_page(start: Start) -> None:
+    site = start()
+    site.registry.catalogue_pages.listing = None
+    page = site.get("/Modhub", status=500)
+    assert page.html.h1.text == "Something broke"
+    assert "Traceback" not in page.text
+    assert site.get("/Modhub/%ff", status=400).html.h1.text == "That did not work"
+
+
+def test_a_robot_finds_its_way(start: Start) -> None:
+    site = start(modhub__base_url="https://mods.example.org")
+    robots = site.get("/robots.txt")
+    assert "Sitemap: https://mods.example.org/sitemap.xml" in robots.text
+    assert robots.content_type == "text/plain"
+    assert site.get("/favicon.ico").content_type == "image/x-icon"
+    assert "max-age=31536000" in site.get("/Modhub").headers["Strict-Transport-Security"]
+    mod = published_mod(site, OWNER, "Canonical")
+    page = site.get(mod["url"], headers={"Host": "evil.example"})
+    assert page.html.find("link", rel="canonical")["href"] == f"https://mods.example.org{mod['url']}"
+    assert "evil" not in page.text

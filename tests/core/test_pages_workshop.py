@@ -1,0 +1,278 @@
+"""The workshop: a mod from its draft to its end with forms alone, and what happens where a form is refused."""
+
+from typing import Any
+
+import pytest
+from transaction.interfaces import TransientError
+
+from modhub import limits
+from modhub.catalogue.pages import files
+from modhub.catalogue.pages.drafts import own_draft
+from modhub.errors import Refusal, storage_refused
+from modhub.testing import Site, Start, stored_files
+from modhub.testing.mods import OWNER, new_mod, notes, published_mod, upload
+from modhub.testing.pages import form_at, visitor
+
+ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
+
+
+@pytest.fixture
+def author(site: Site) -> Site:
+    return visitor(site, OWNER)
+
+
+def make(author: Site, **fields: str) -> Any:
+    """The workshop page of a new draft."""
+    form = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")
+    for name, value in {"title": "A mod", **fields}.items():
+        form[name] = value
+    return form.submit(status=303).follow(status=200)
+
+
+def send_file(page: Any, kind: str, name: str, content: bytes, **fields: str) -> Any:
+    (form,) = (form for form in page.forms.values() if form.action.endswith(f"/{kind}"))
+    for field, value in fields.items():
+        form[field] = value
+    form["file"] = (name, content, "application/zip" if kind == "code" else "image/png")
+    return form.submit(expect_errors=True)
+
+
+def test_from_the_draft_to_the_end_with_forms_alone(site: Site, author: Site) -> None:
+    games = "Portal\r\n\r\n portal \r\nQuake"
+    page = make(author, title="My <mod>", description="<p>Hello</p>", games=games, requires=ABSENT)
+    address = page.request.path
+    number = address.rpartition("/")[2]
+    assert page.html.h1.text == "My <mod>"
+    assert "Upload a code file" in page.html.find(id="tasks").find_parent("section").text
+    assert ABSENT in page.html.find(id="tasks").find_parent("section").text
+    site.get(f"/Modhub/{number}", status=404)
+    page = send_file(page, "code", "my mod.zip", b"the code" * 1000, version=" 1.0 ").follow()
+    assert "changelog has an entry" in page.html.select_one(".note.good").text
+    page = send_file(page, "images", "shot.png", PNG).follow()
+    image = page.html.select_one(".gallery img")["src"]
+    assert author.get(image).body == PNG
+    assert author.get(image).headers["Cache-Control"] == "no-store"
+    preview = author.get(f"{address}/preview")
+    assert preview.html.select_one(".gallery img")["src"] == image
+    assert preview.html.select_one(".prose p").text == "Hello"
+    assert ABSENT in preview.html.select_one(".note.warn").text
+    publishing = form_at(page, f"{address}/publish")
+    assert "no unpublish" in page.html.find("form", action=f"{address}/publish").text
+    page = publishing.submit(status=303).follow()
+    shown = site.get(f"/api/modhub/{number}").json
+    assert (shown["title"], shown["games"], shown["requires"]) == ("My <mod>", ["Portal", "Quake"], [ABSENT])
+    assert (shown["version"], shown["description"]) == ("1.0", "<p>Hello</p>")
+    assert [asset["name"] for asset in shown["assets"]] == ["my mod.zip", "shot.png"]
+    assert site.get(f"/api/modhub/{number}/download").body == b"the code" * 1000
+    assert "publish" not in {form.action.rpartition("/")[2] for form in page.forms.values()}
+    (note,) = notes(site, shown)
+    form = form_at(page, f"{address}/changelog/{note['id']}")
+    form["text"] = "<p>What changed</p><script>x</script>"
+    form["title"] = ""
+    page = form.submit(status=303).follow()
+    (note,) = notes(site, shown)
+    assert (note["title"], note["text"], note["automatic"]) == (None, "<p>What changed</p>", False)
+    page = form_at(page, f"{address}/changelog/{note['id']}/remove").submit(status=303).follow()
+    assert notes(site, shown) == []
+    asset = image.rpartition("/")[2]
+    page = form_at(page, f"{address}/images/{asset}/remove").submit(status=303).follow()
+    assert not page.html.select(".gallery")
+    form = form_at(page, f"{address}/delete")
+    form["title"] = "my mod"
+    page = form.submit(status=400)
+    assert page.html.find(id="delete-title-error") is not None
+    site.get(f"/Modhub/{number}", status=200)
+    form = form_at(page, f"{address}/delete")
+    form["title"] = "My <mod>"
+    page = form.submit(status=303).follow()
+    assert "gone" in page.html.select_one(".note").text
+    site.get(f"/Modhub/{number}", status=404)
+
+
+def test_what_is_refused_is_said_beside_its_field_and_kept(author: Site) -> None:
+    form = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")
+    form["title"], form["requires"], form["games"] = "Kept", "no guid", "Portal"
+    page = form.submit(status=400)
+    assert page.html.find(id="requires")["aria-invalid"] == "true"
+    assert "not a GUID" in page.html.find(id="requires-error").text
+    assert page.html.find(id="errors").a["href"] == "#requires"
+    assert page.html.find(id="requires").text.strip() == "no guid"
+    assert page.html.find(id="title")["value"] == "Kept"
+    page = make(author, title="Real")
+    address = page.request.path
+    form = form_at(page, address)
+    form["title"] = "  "
+    form["description"] = "typed"
+    page = form.submit(status=400)
+    assert "title" in page.html.find(id="title-error").text
+    assert page.html.find(id="description").text.strip() == "typed"
+    assert page.html.h1.text == "Real"
+
+
+def test_what_was_too_long_is_cut_and_said(site: Site, author: Site) -> None:
+    page = make(author, title="t" * 130, description="d" * 8001, games="\n".join(f"g{n}" for n in range(21)))
+    said = page.html.select_one(".note.good").text
+    assert said.count("too long") == 3
+    assert page.html.find(id="title")["value"] == "t" * 120
+
+
+def test_an_edit_changes_only_what_the_form_has(site: Site, author: Site) -> None:
+    page = make(author, title="One", description="<p>Stays</p>")
+    token = form_at(page, page.request.path)["csrf_token"].value
+    author.post(page.request.path, {"csrf_token": token, "title": "Two"}, status=303)
+    (mod,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
+    assert (mod["title"], mod["description"]) == ("Two", "<p>Stays</p>")
+
+
+def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = make(author)
+    ours = page.request.path
+    used = send_file(page, "code", "a.zip", b"first", version="1").follow()
+    before = stored_files(site)
+    page = send_file(used, "code", "a.zip", b"second", version="1")
+    assert page.status_int == 409
+    assert "used on this mod already" in page.html.find(id="code-file-error").text
+    assert page.html.find(id="version")["value"] == "1"
+    assert send_file(used, "code", "a.zip", b"x", version=" ").status_int == 400
+    assert send_file(used, "code", "a.zip", b"", version="2").status_int == 400
+    assert send_file(used, "code", "", b"", version="2").status_int == 400
+    large = send_file(used, "images", "a.png", b"x" * (limits.IMAGE + 1))
+    assert large.status_int == 413
+    assert "2\xa0MB" in large.html.find(id="image-file-error").text
+    for _ in range(5):
+        send_file(used, "images", "a.png", b"x" * limits.IMAGE)
+    full = send_file(used, "images", "a.png", b"x")
+    assert full.status_int == 413
+    assert "10\xa0MB" in full.html.find(id="image-file-error").text
+    assert len(stored_files(site)) == len(before) + 5
+
+    def refuse(*_: Any) -> None:
+        raise storage_refused()
+
+    monkeypatch.setattr(type(site.registry.blob_store), "stage", refuse)
+    broken = send_file(author.get(ours), "images", "a.png", PNG)
+    assert broken.status_int == 502
+    assert "Try once more" in broken.html.find(id="image-file-error").text
+    told = author.post(
+        f"{ours}/images",
+        {"csrf_token": form_at(broken, ours)["csrf_token"].value},
+        upload_files=[("file", "a.png", PNG)],
+        headers={"Accept": "application/json"},
+        status=502,
+    )
+    assert told.json["error"] == "storage_refused"
+
+
+def test_without_a_store_the_page_says_that_the_set_up_is_incomplete(start: Start) -> None:
+    author = visitor(start(modhub__storage=""), OWNER)
+    page = send_file(make(author), "images", "a.png", PNG)
+    assert page.status_int == 503
+    assert "not set up" in page.html.find(id="image-file-error").text
+
+
+def test_publishing_without_code_is_not_offered_and_not_done(site: Site, author: Site) -> None:
+    page = make(author)
+    form = form_at(page, f"{page.request.path}/publish")
+    assert page.html.find("form", action=form.action).find("button") is None
+    refused = form.submit(status=409)
+    assert "code file" in refused.html.find(id="errors").text
+
+
+def test_nobody_else_gets_in(site: Site, author: Site) -> None:
+    page = make(author, title="Canary")
+    address = page.request.path
+    image = send_file(page, "images", "a.png", PNG).follow().html.select_one(".gallery img")["src"]
+    stranger, anonymous = visitor(site, 8), visitor(site)
+    absent = "/Modhub/mine/999"
+    for tail in ("", "/preview", image.removeprefix(address)):
+        answer = stranger.get(address + tail, status=404)
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert "Canary" not in answer.text
+        stranger.get(absent + tail, status=404)
+        sent = anonymous.get(address + tail, status=303).headers["Location"]
+        assert sent.startswith("/Modhub/account/login?next=")
+    for tail in ("", "/code", "/css", "/images", "/publish", "/delete", "/images/1/remove", "/changelog/1"):
+        stranger.post(address + tail, status=404)
+        stranger.post(absent + tail, status=404)
+        anonymous.post(address + tail, status=303)
+    assert "Canary" not in stranger.get("/Modhub/mine").text
+    assert "Canary" in author.get("/Modhub/mine").text
+    other = published_mod(site, owner=8)
+    (theirs,) = notes(site, other)
+    token = form_at(author.get(address), address)["csrf_token"].value
+    author.post(f"{address}/changelog/{theirs['id']}", {"csrf_token": token, "text": "x"}, status=404)
+    # The workshop's forms are nowhere but in the workshop.
+    mine = published_mod(site)
+    author.post(f"{mine['url']}/delete", {"csrf_token": token, "title": "A mod"}, status=[404, 405])
+
+
+def test_without_accounts_there_is_no_workshop(start: Start) -> None:
+    site = start("")
+    for address in ("/Modhub/mine", "/Modhub/mine/new", "/Modhub/mine/1", "/Modhub/mine/1/preview"):
+        site.get(address, status=404)
+    assert "Workshop" not in site.get("/Modhub").text
+
+
+def test_the_list_says_in_words_what_is_public(site: Site, author: Site) -> None:
+    assert "no mods yet" in author.get("/Modhub/mine").text
+    new_mod(site, title="Hidden")
+    published_mod(site, title="Shown")
+    rows = author.get("/Modhub/mine").html.select(".shelf > li")
+    assert [row.h2.text for row in rows] == ["Shown", "Hidden"]
+    assert "Published" in rows[0].text
+    assert "Draft: only you can see it" in rows[1].text
+
+
+def test_the_workshop_asks_no_more_when_there_is_more(site: Site, author: Site) -> None:
+    def statements(address: str) -> int:
+        with site.counted() as seen:
+            author.get(address, status=200)
+        return len(seen)
+
+    mod = new_mod(site, requires=[ABSENT])
+    upload(site, mod, "code", version="1")
+    pages = ("/Modhub/mine", f"/Modhub/mine/{mod['id']}", f"/Modhub/mine/{mod['id']}/preview")
+    before = [statements(page) for page in pages]
+    needed = [published_mod(site, title=f"Mod {n}", requires=[ABSENT])["guid"] for n in range(8)]
+    for number in range(2, 8):
+        upload(site, mod, "code", version=str(number))
+        upload(site, mod, "images", PNG, content_type="image/png")
+    site.as_account(OWNER).put_json(f"/api/modhub/{mod['id']}", {"requires": needed})
+    assert [statements(page) for page in pages] == before
+
+
+def test_the_curl_lines_name_this_mod_and_the_public_address(start: Start) -> None:
+    site = start(modhub__base_url="https://mods.example.org")
+    mod = new_mod(site)
+    page = visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")
+    lines = page.html.select_one("pre.lines").text
+    assert f"https://mods.example.org/api/modhub/{mod['id']}/code?name=mod.zip&version=1.0" in lines
+
+
+def test_an_upload_that_is_tried_again_is_read_again(site: Site, author: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, tries = files.uploads.upload, []
+
+    def once_more(*given: Any) -> Any:
+        tries.append(given)
+        if len(tries) == 1:
+            raise TransientError
+        return real(*given)
+
+    monkeypatch.setattr(files.uploads, "upload", once_more)
+    page = make(author)
+    assert send_file(page, "code", "a.zip", b"once" * 50_000, version="1").status_int == 303
+    (mod,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
+    assert mod["assets"][0]["bytes"] == 200_000
+    assert len(tries) == 2
+    assert len(stored_files(site)) == 1
+
+
+def test_a_mod_that_changed_hands_meanwhile_is_not_shown(site: Site) -> None:
+    """The ACL is judged before the row is read; the row is asked for its owner once more."""
+    mod = new_mod(site)
+    with site.registry.databases.reading() as session:
+        assert own_draft(session, mod["id"], OWNER).mod.guid == mod["guid"]
+        with pytest.raises(Refusal) as caught:
+            own_draft(session, mod["id"], 8)
+    assert caught.value.status == 404

@@ -1,0 +1,341 @@
+"""The gate for bodies and query parameters: decisions 1.3, 1.4, 2.10, threats D4 and D6."""
+
+import io
+import json
+import time
+from typing import Any, ClassVar, Literal
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import UNSET, UnsetType
+from pyramid.request import Request
+
+from modhub import limits, payload
+from modhub.errors import Refusal
+
+
+class Sample(msgspec.Struct, rename="camel"):
+    title: str
+    description: str | UnsetType | None = UNSET
+    games: list[str] | UnsetType | None = UNSET
+    vote_value: Literal[1, 0, -1] | UnsetType | None = UNSET
+    count: int | None = None
+    ratio: float | UnsetType | None = UNSET
+    flag: bool | UnsetType | None = UNSET
+    tags: list[str] | None = msgspec.field(default_factory=list)
+
+
+class Edit(msgspec.Struct, frozen=True):
+    nullable: ClassVar[frozenset[str]] = frozenset({"title"})
+    title: str | UnsetType | None = UNSET
+    text: str | UnsetType | None = UNSET
+
+
+class Bounded(msgspec.Struct):
+    item: Edit | UnsetType | None = UNSET
+    items: list[Edit] | UnsetType | None = UNSET
+    table: dict[str, int] | UnsetType | None = UNSET
+
+
+def post(body: bytes, **environ: Any) -> Any:
+    return Request.blank("/", environ, method="POST", body=body)
+
+
+def judged(body: bytes) -> Sample | Refusal:
+    try:
+        return payload.read_json(post(body), Sample)
+    except Refusal as refused:
+        return refused
+
+
+def refusal(body: bytes, model: type[msgspec.Struct] = Sample) -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        payload.read_json(post(body), model)
+    return caught.value
+
+
+def test_a_body_becomes_its_model() -> None:
+    found = payload.read_json(post('{"title":"é\\u0000\\ud83d\\ude00","voteValue":-1,"x":[{}]}'.encode()), Sample)
+    assert (found.title, found.vote_value, found.games, found.count) == ("é\0😀", -1, UNSET, None)
+
+
+@pytest.mark.parametrize(
+    "kind", [None, "", "text/plain", "application/json; charset=utf-7", "x\xe9", "multipart/form-data"]
+)
+def test_the_content_type_does_not_matter(kind: str | None) -> None:
+    request = post(b' {"title":"x"}\n', **({} if kind is None else {"CONTENT_TYPE": kind}))
+    assert payload.read_json(request, Sample).title == "x"
+
+
+def test_null_means_not_sent() -> None:
+    body = b'{"title":"x","description":null,"games":null,"voteValue":null,"count":null,"flag":null,"tags":null}'
+    assert payload.read_json(post(body), Sample) == Sample("x")
+    body = b'{"title":null,"text":null}'
+    assert payload.read_json(post(body), Edit) == Edit(title=None, text=UNSET)
+    assert payload.read_json(post(b"{}"), Edit) == Edit(UNSET, UNSET)
+
+
+@pytest.mark.parametrize(
+    ("body", "title"),
+    [
+        (b'{"title":"a","title":"b"}', "b"),
+        (b'{"title":1,"title":"b"}', "b"),
+        (b'{"title":null,"games":[1],"games":["x"],"title":"b"}', "b"),
+        (b'{"title":[{"a":"]"}],"\\u0074itle":"b"}', "b"),
+    ],
+)
+def test_the_last_of_doubled_fields_counts(body: bytes, title: str) -> None:
+    assert payload.read_json(post(body), Sample).title == title
+    assert refusal(b'{"title":"b","title":1}').message == "The field title must be a string."
+
+
+NOT_JSON = "The body is not JSON."
+NOT_UTF8 = "The body is not UTF-8."
+NO_OBJECT = "The body must be a JSON object."
+TOO_DEEP = "The JSON in the body nests deeper than 64 levels."
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (b"", NOT_JSON),
+        (b"  ", NOT_JSON),
+        (b"title=x", NOT_JSON),
+        (b'{"title":"x"', NOT_JSON),
+        (b'{"title":"x"} {}', NOT_JSON),
+        (b"{'title':'x'}", NOT_JSON),
+        (b'{"title":"a\nb"}', NOT_JSON),
+        (b'{"title":"x","y":NaN}', NOT_JSON),
+        (b'{"title":"x","y":Infinity}', NOT_JSON),
+        (b'{"title":NaN}', NOT_JSON),
+        (b'{"title":1,"y":NaN}', NOT_JSON),
+        (b'\xef\xbb\xbf{"title":"x"}', NOT_JSON),
+        (b'{"title":"\\ud800"}', NOT_JSON),
+        (b'{"title":"\\ud800x"}', NOT_JSON),
+        (b'{"title":"\\udc00"}', NOT_JSON),
+        (b'{"title":"x","y":"\\ud800"}', NOT_JSON),
+        (b'{"title":"\\u00"}', NOT_JSON),
+        (b'{"title":"\xff"}', NOT_UTF8),
+        (b'{"title":"x","y":"\xff"}', NOT_UTF8),
+        (b'{"title":"\xed\xa0\x80"}', NOT_UTF8),
+        ('{"title":"x"}'.encode("utf-16"), NOT_UTF8),
+        ('{"title":"x"}'.encode("utf-16-le"), NOT_JSON),
+        (b"[]", NO_OBJECT),
+        (b"null", NO_OBJECT),
+        (b"1", NO_OBJECT),
+        (b'"title"', NO_OBJECT),
+        (b"{}", "The field title is missing."),
+        (b'{"Title":"x"}', "The field title is missing."),
+        (b'{"title":null}', "The field title must be a string."),
+        (b'{"title":true}', "The field title must be a string."),
+        (b'{"title":{"a":1}}', "The field title must be a string."),
+        (b'{"title":"x","games":{}}', "The field games must be a list."),
+        (b'{"title":"x","games":"y"}', "The field games must be a list."),
+        (b'{"title":"x","games":["a","b",3]}', "The field games, item 3, must be a string."),
+        (b'{"title":"x","games":[null]}', "The field games, item 1, must be a string."),
+        (b'{"title":"x","flag":1}', "The field flag must be true or false."),
+        (b'{"title":"x","count":"1"}', "The field count must be a whole number."),
+        (b'{"title":"x","count":1.5}', "The field count must be a whole number."),
+        (b'{"title":"x","count":' + b"9" * 100_000 + b"}", "The field count has a value that is not allowed."),
+        (b'{"title":"x","count":1e400}', "The field count has a value that is not allowed."),
+        (b'{"title":"x","ratio":1e400}', "The field ratio has a value that is not allowed."),
+        (b'{"title":"x","ratio":"1"}', "The field ratio must be a number."),
+        (b'{"title":"x","voteValue":5}', "The field voteValue has a value that is not allowed."),
+        (b'{"title":"x","voteValue":"1"}', "The field voteValue must be a whole number."),
+        (b"[" * 100_000 + b"]" * 100_000, TOO_DEEP),
+        (b'{"title":' + b"[" * 100_000, TOO_DEEP),
+        (b'{"title":"x","y":' + b'{"a":' * 64 + b"1" + b"}" * 65, TOO_DEEP),
+        (b'{"title":"x","y":' + b"[" * 64 + b"]" * 64 + b"}", TOO_DEEP),
+    ],
+)
+def test_a_bad_body_is_400_with_a_sentence(body: bytes, sentence: str) -> None:
+    refused = refusal(body)
+    assert (refused.status, refused.message) == (400, sentence)
+
+
+def test_nested_fields_are_named() -> None:
+    assert refusal(b'{"item":{"text":1}}', Bounded).message == "The field item, field text, must be a string."
+    assert (
+        refusal(b'{"items":[{},{"text":1}]}', Bounded).message
+        == "The field items, item 2, field text, must be a string."
+    )
+    assert refusal(b'{"table":{"k":"v"}}', Bounded).message == "The field table, an entry, must be a whole number."
+
+
+def test_brackets_in_strings_and_in_a_row_are_not_depth() -> None:
+    for middle in (b'"' + b"[{" * 500 + b'"', b'"\\"' + b"[" * 500 + b'\\\\"', b"[" + b"[]," * 500 + b"{}]"):
+        assert payload.read_json(post(b'{"title":"x","y":' + middle + b"}"), Sample).title == "x"
+    assert payload.read_json(post(b'{"title":"x","y":' + b"[" * 63 + b"]" * 63 + b"}"), Sample).title == "x"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"title":"x","y":[' + b"[]," * 2_500_000 + b"[]]}",
+        b"[" * 8_000_000,
+        b"[[" * 50 + b'"\\' * 3_900_000,
+        b"[" * 70 + b'" ' * 3_900_000,
+        b'{"title":1' + b',"title":1' * 700_000 + b"}",
+        b"{" + b",".join(b'"%d":1' % number for number in range(600_000)) + b"}",
+        b'{"title":"' + b"x" * 8_000_000 + b'"}',
+    ],
+    ids=range(7),
+)
+def test_a_hostile_body_is_judged_in_time(body: bytes) -> None:
+    began = time.monotonic()
+    found = judged(body)
+    assert isinstance(found, Sample) or found.status == 400
+    assert time.monotonic() - began < 10
+
+
+@given(body=st.binary(max_size=60) | st.text('{}[]",:\\u0d8titlegamsnN1e-+. \x00é', max_size=60).map(str.encode))
+@settings(deadline=None, max_examples=300)
+def test_no_bytes_give_anything_but_the_model_or_400(body: bytes) -> None:
+    for candidate in (body, b'{"title":' + body + b"}", b'{"title":"x","games":' + body + b"}"):
+        found = judged(candidate)
+        assert isinstance(found, Sample) or found.status == 400
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(value=JSON, name=st.sampled_from(["title", "games", "count", "other"]))
+@settings(deadline=None)
+def test_a_refusal_names_the_field(value: Any, name: str) -> None:
+    found = judged(json.dumps({"title": "x", name: value}).encode())
+    if isinstance(found, Refusal):
+        assert found.status == 400
+        assert found.message.startswith(f"The field {name}")
+        assert found.message.endswith(".")
+
+
+def test_json_over_8_mb_is_413() -> None:
+    whole = b'{"title":"' + b"x" * (limits.JSON_BODY - 12) + b'"}'
+    assert len(whole) == 8 * 1024 * 1024
+    assert len(payload.read_json(post(whole), Sample).title) == limits.JSON_BODY - 12
+    refused = refusal(whole + b" ")
+    assert (refused.status, refused.extra) == (413, {"limitBytes": 8 * 1024 * 1024})
+
+
+def test_a_body_is_counted_as_it_arrives() -> None:
+    def chunked(size: int) -> Any:
+        request = Request.blank("/", method="POST")
+        request.environ.update({"wsgi.input": io.BytesIO(b"x" * size), "wsgi.input_terminated": True})
+        request.environ.pop("CONTENT_LENGTH", None)
+        return request
+
+    assert payload.read_body(chunked(1_000_000), 1_000_000) == b"x" * 1_000_000
+    with pytest.raises(Refusal) as caught:
+        payload.read_body(chunked(1_000_001), 1_000_000)
+    assert (caught.value.status, caught.value.extra) == (413, {"limitBytes": 1_000_000})
+
+
+def test_a_length_over_the_limit_is_413_before_anything_is_read() -> None:
+    request = post(b"x", CONTENT_LENGTH="100")
+    request.environ["CONTENT_LENGTH"] = "100"
+    with pytest.raises(Refusal) as caught:
+        payload.body_stream(request, 99)
+    assert (caught.value.status, caught.value.extra) == (413, {"limitBytes": 99})
+    assert request.environ["wsgi.input"].tell() == 0
+
+
+def test_the_stream_ends_where_the_length_says() -> None:
+    request = Request.blank("/", method="POST")
+    request.environ.update({"wsgi.input": io.BytesIO(b"body and the next request"), "CONTENT_LENGTH": "4"})
+    assert payload.body_stream(request, 10).read() == b"body"
+
+
+@pytest.mark.parametrize(("length", "body"), [("10", b"short"), ("-1", b"short")])
+def test_a_body_that_is_not_as_long_as_it_says_is_400(length: str, body: bytes) -> None:
+    request = Request.blank("/", method="POST")
+    request.environ.update({"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": length})
+    with pytest.raises(Refusal) as caught:
+        payload.read_body(request, 100)
+    assert caught.value.status == 400
+
+
+@pytest.mark.parametrize("length", [None, "", "0", "x"])
+def test_no_body_is_an_empty_body(length: str | None) -> None:
+    request = Request.blank("/", method="POST")
+    request.environ.update({"wsgi.input": io.BytesIO(b"the next request")})
+    request.environ.pop("CONTENT_LENGTH", None)
+    if length is not None:
+        request.environ["CONTENT_LENGTH"] = length
+    assert payload.read_body(request, 100) == b""
+
+
+@pytest.mark.parametrize(
+    ("left", "status", "extra"),
+    [
+        ({"modhub.body_limit_exceeded": 77}, 413, {"limitBytes": 77}),
+        ({"modhub.body_limit_exceeded": 0}, 413, {"limitBytes": 0}),
+        ({"modhub.body_failed": True}, 502, {}),
+        ({"modhub.body": "unread"}, 400, {}),
+        ({"HTTP_CONTENT_ENCODING": "gzip"}, 400, {}),
+        ({"HTTP_CONTENT_ENCODING": "identity, gzip"}, 400, {}),
+    ],
+)
+def test_what_the_server_left_is_obeyed(left: dict[str, Any], status: int, extra: dict[str, object]) -> None:
+    for read in (payload.body_stream, payload.read_body, payload.read_text):
+        with pytest.raises(Refusal) as caught:
+            read(post(b"{}", **left), 1000)
+        assert (caught.value.status, caught.value.extra) == (status, extra)
+    with pytest.raises(Refusal) as caught:
+        payload.read_json(post(b"{}", **left), Edit)
+    assert caught.value.status == status
+
+
+@pytest.mark.parametrize("coding", ["", "identity", " Identity "])
+def test_no_coding_may_be_said_aloud(coding: str) -> None:
+    assert payload.read_body(post(b"x", HTTP_CONTENT_ENCODING=coding), 10) == b"x"
+
+
+def test_text_is_utf8() -> None:
+    assert payload.read_text(post("é\r\n\0".encode()), 10) == "é\r\n\0"
+    assert payload.read_text(post(b"\xef\xbb\xbfx"), 10) == "x"
+    assert payload.read_text(post(b""), 10) == ""
+    for bad in (b"\xff", b"\xed\xa0\x80", "é".encode("utf-16")):
+        with pytest.raises(Refusal) as caught:
+            payload.read_text(post(bad), 10)
+        assert (caught.value.status, caught.value.message) == (400, NOT_UTF8)
+
+
+@pytest.mark.parametrize(
+    ("sent", "value"),
+    [
+        ("", None),
+        ("q=", ""),
+        ("q", ""),
+        ("x=1&q=caf%C3%A9+%2B", "café +"),
+        ("q=1&q=2", "2"),
+        ("q=1&Q=2&qq=3", "1"),
+        ("%71=x", "x"),
+        ("q=a=b", "a=b"),
+        ("q=%", "%"),
+        ("q=%zz", "%zz"),
+        ("q=%FF%C3", "\ufffd\ufffd"),
+        ("q=caf\xc3\xa9", "café"),
+        ("q=\u0661", "?"),
+        ("q=%00%ED%A0%80", "\0\ufffd\ufffd\ufffd"),
+        ("q=a;b&&", "a;b"),
+    ],
+)
+def test_a_query_parameter(sent: str, value: str | None) -> None:
+    assert payload.query(Request.blank("/", {"QUERY_STRING": sent}), "q") == value
+
+
+def test_a_query_without_anything_is_no_query() -> None:
+    request = Request.blank("/")
+    request.environ.pop("QUERY_STRING", None)
+    assert payload.query(request, "q") is None
+
+
+def test_answers_are_json_in_utf8() -> None:
+    assert payload.encode({"a": "é", "b": None, "c": [1, True]}) == '{"a":"é","b":null,"c":[1,true]}'.encode()
+    assert payload.encode(Edit(title=None)) == b'{"title":null}'

@@ -1,0 +1,245 @@
+import errno
+import logging
+import socket
+import threading
+from types import SimpleNamespace
+
+import pytest
+from waitress import wasyncore
+from waitress.channel import HTTPChannel
+
+from modhub.server import poller
+from modhub.server.channel import Channel
+from modhub.server.parser import Parser
+from modhub.server.testing import Client, running
+
+
+def app(environ, start_response):
+    path, headers, body = environ["PATH_INFO"], [("Content-Type", "text/plain")], [b"page"]
+    if path == "/raise":
+        raise LookupError("secret detail")
+    if path == "/raise-late":
+        start_response("200 OK", [*headers, ("Content-Length", "9")])
+        return iter(raising())
+    if path in ("/204", "/304"):
+        start_response(f"{path[1:]} Nothing", [("ETag", '"a"')])
+        return []
+    if path == "/pieces":
+        start_response("200 OK", headers)
+        return iter([b"pa", b"", b"ge"])
+    if path == "/large":
+        body = [b"x" * 3_000_000]
+    if path == "/excess":
+        body = [b"page and more"]
+        headers.append(("Content-Length", "4"))
+    if path == "/latin":
+        headers.append(("X-A", "\u20ac"))
+    start_response("200 OK", headers)
+    return body
+
+
+def raising():
+    yield b"part"
+    raise LookupError("secret detail")
+
+
+def get(path, *lines, method="GET", version="1.1"):
+    return "\r\n".join([f"{method} {path} HTTP/{version}", "Host: a", *lines, "", ""]).encode()
+
+
+@pytest.fixture(scope="module")
+def service():
+    with running(app, threads=2) as service:
+        yield service
+
+
+def test_the_connection_is_kept_after_every_kind_of_answer(service):
+    with Client(service) as client:
+        for _ in range(3):
+            assert client.ask(get("/")).body == b"page"
+            assert client.ask(get("/204")).status == 204
+            assert client.ask(get("/304")).fields["etag"] == '"a"'
+            assert client.ask(get("/pieces")).body == b"page"
+            assert client.ask(get("/", method="HEAD"), "HEAD").status == 200
+            assert client.ask(get("/pieces", method="HEAD"), "HEAD").status == 200
+            assert len(client.ask(get("/large")).body) == 3_000_000
+            assert client.ask(get("/excess")).body == b"page"
+
+
+@pytest.mark.parametrize("lines", [("Connection: close",), ("Connection: keep-alive, Close",)])
+def test_the_connection_ends_when_the_client_says_so(service, lines):
+    with Client(service) as client:
+        answer = client.ask(get("/", *lines))
+        assert answer.body == b"page"
+        assert answer.fields["connection"] == "close"
+        assert client.ended()
+
+
+def test_http_1_0_is_closed_unless_it_asks_to_be_kept(service):
+    with Client(service) as client:
+        assert client.ask(get("/", "Connection: keep-alive", version="1.0")).fields["connection"] == "Keep-Alive"
+        answer = client.ask(get("/pieces", "Connection: keep-alive", version="1.0"))
+        assert (answer.body, answer.fields["connection"]) == (b"page", "close")
+        assert "transfer-encoding" not in answer.fields
+    with Client(service) as client:
+        assert client.ask(get("/", version="1.0")).fields["connection"] == "close"
+        assert client.ended()
+
+
+@pytest.mark.parametrize("path", ["/raise", "/latin"])
+def test_an_exception_of_the_application_is_a_500_in_json_that_tells_nothing(service, path):
+    with Client(service) as client:
+        answer = client.ask(get(path))
+        assert answer.status == 500
+        assert answer.body == b'{"error": "internal_error", "message": "The server met an unexpected error."}'
+        assert client.ended()
+
+
+def test_an_exception_under_way_ends_the_connection_with_the_answer_visibly_short(service):
+    with Client(service) as client:
+        assert client.ask(get("/raise-late")).body == b"part"
+
+
+def errors(caplog):
+    return [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+def test_an_error_of_the_server_in_the_loop_ends_that_connection_alone(caplog):
+    class Broken:
+        def find(self, method, path):
+            raise LookupError("rules")
+
+    def broken(environ, start_response):
+        return app(environ, start_response)
+
+    broken.registry = SimpleNamespace(queryUtility=lambda kind: Broken())
+    with running(broken) as service, Client(service) as other:
+        assert other.ask(get("/")).status == 200
+        with Client(service) as client:
+            client.send(get("/", "Content-Length: 1"))
+            assert client.ended()
+        assert len(errors(caplog)) == 1
+        assert other.ask(get("/")).status == 200
+
+
+def test_an_error_of_the_server_in_a_worker_ends_that_connection_alone(caplog, monkeypatch):
+    def broken(self):
+        raise LookupError("close")
+
+    with running(app, threads=2, channel_timeout=60) as service, Client(service) as other:
+        monkeypatch.setattr(Parser, "close", broken)
+        for _ in range(5):
+            with Client(service) as client:
+                assert client.ask(get("/")).body == b"page"
+                assert client.ended()
+        assert [record.exc_info for record in errors(caplog)] == [None] * 5
+        monkeypatch.undo()
+        assert other.ask(get("/")).body == b"page"
+
+
+def test_a_wake_up_is_never_lost():
+    """The loop sleeps for a minute unless it is woken: one lost wake-up and a client times out."""
+    with running(app, threads=4, cleanup_interval=60, asyncore_loop_timeout=60, drain_seconds=1) as service:
+        done = []
+
+        def many():
+            with Client(service, timeout=15) as client:
+                for _ in range(700):
+                    client.ask(get("/"))
+                done.append(True)
+
+        threads = [threading.Thread(target=many) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(done) == 4
+
+
+def test_urgent_data_is_no_reason_to_wake_up(service, caplog, monkeypatch):
+    asked = []
+    monkeypatch.setattr(Channel, "readable", lambda self: asked.append(1) or HTTPChannel.readable(self))
+    with Client(service) as client:
+        assert client.ask(get("/")).body == b"page"
+        client.socket.send(b"!", socket.MSG_OOB)
+        threading.Event().wait(0.5)
+        assert len(asked) < 100
+        assert client.ask(get("/")).body == b"page"
+    assert not caplog.records
+
+
+def test_when_the_system_has_no_descriptor_left_the_server_waits_and_goes_on(service, caplog, monkeypatch):
+    left = [OSError(errno.EMFILE, "Too many open files")]
+    real = wasyncore.dispatcher.accept
+
+    def accept(listener):
+        if left:
+            raise left.pop()
+        return real(listener)
+
+    monkeypatch.setattr(wasyncore.dispatcher, "accept", accept)
+    with Client(service) as client:
+        assert client.ask(get("/")).body == b"page"
+    assert [(record.name, record.exc_info) for record in errors(caplog)] == [("modhub.server", None)]
+
+
+def test_a_system_without_epoll_is_served_too(monkeypatch):
+    monkeypatch.delattr(poller.select, "epoll")
+    with running(app) as service, Client(service) as client:
+        assert client.ask(get("/")).body == b"page"
+        assert len(client.ask(get("/large")).body) == 3_000_000
+
+
+def test_a_small_answer_is_sent_at_once(service, monkeypatch):
+    sent = []
+    real = wasyncore.dispatcher.send
+    monkeypatch.setattr(
+        Channel, "send", lambda self, data, **how: sent.append(data) or real(self, data, **how), raising=False
+    )
+    with Client(service) as client:
+        assert client.ask(get("/")).body == b"page"
+    assert [data.endswith(b"\r\n\r\npage") for data in sent] == [True]
+
+
+class Answered:
+    """An entry whose worker ends just after the loop asked what it waits for."""
+
+    accepting = False
+    in_flight = True
+    finished = False
+    events = 0
+
+    def readable(self):
+        was, self.finished, self.in_flight = self.finished, True, False
+        return was
+
+    def writable(self):
+        return False
+
+    def handle_read_event(self):
+        self.events += 1
+
+
+def test_a_worker_that_ends_while_its_connection_is_asked_is_seen_in_the_next_turn():
+    ours, theirs = socket.socketpair()
+    entries, entry = poller.Poller(), Answered()
+    with ours, theirs:
+        theirs.send(b"x")
+        entries[ours.fileno()] = entry
+        entries.turn(0)
+        entries.turn(0)
+        del entries[ours.fileno()]
+    entries.close()
+    assert entry.events == 1
+
+
+def test_no_server_header_and_unix_sockets(tmp_path):
+    path = str(tmp_path / "socket")
+    with running(app, unix_socket=path, listen=None) as service:
+        assert service.addresses == [("unix", path)]
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(path)
+            client.sendall(get("/", "Connection: close"))
+            answer = b"".join(iter(lambda: client.recv(1000), b""))
+    assert answer.endswith(b"page")
+    assert b"server:" not in answer.lower()

@@ -1,0 +1,266 @@
+import json
+import tempfile
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from modhub.server.rules import DEFAULT_LIMIT, BodyRules, IBodyRules
+from modhub.server.testing import Client, running
+
+LIMIT = 1000
+
+
+class App:
+    """Tells what it saw; 401 for a body that was left unread, 413 for one over its limit."""
+
+    def __init__(self):
+        rules = BodyRules()
+        rules.add(["POST"], "/owner/{id}", LIMIT, "Authorization")
+        rules.add(["POST"], "/key/{id}", LIMIT, "X-Api-Key")
+        rules.add(["POST"], "/large", 64 * 1024 * 1024)
+        self.registry = SimpleNamespace(queryUtility=lambda kind: rules if kind is IBodyRules else None)
+
+    def __call__(self, environ, start_response):
+        stream = environ["wsgi.input"]
+        size = sum(len(piece) for piece in iter(lambda: stream.read(65536), b""))
+        notes = {key: value for key, value in environ.items() if key.startswith("modhub")}
+        status = {"bad": "401 Unauthorized", "big": "413 Too Large"}.get(environ.get("HTTP_AUTHORIZATION"), "200 OK")
+        status = {"modhub.body": "401 Unauthorized", "modhub.body_limit_exceeded": "413 Too Large"}.get(
+            next(iter(notes), ""), status
+        )
+        stream.seek(0)
+        seen = {
+            "size": size,
+            "notes": notes,
+            "length": environ.get("CONTENT_LENGTH"),
+            "seekable": environ["webob.is_body_seekable"],
+        }
+        body = json.dumps(seen).encode()
+        start_response(status, [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
+        return [body]
+
+
+class Filter:
+    def __init__(self, application):
+        self.application = application
+
+    def __call__(self, environ, start_response):
+        return self.application(environ, start_response)
+
+
+@pytest.fixture(scope="module")
+def service():
+    with running(Filter(App())) as service:
+        yield service
+
+
+def post(path, *lines, body=b""):
+    return "\r\n".join([f"POST {path} HTTP/1.1", "Host: a", *lines, "", ""]).encode() + body
+
+
+def chunks(size, piece=100):
+    return b"".join(
+        b"%x\r\n%s\r\n" % (min(piece, size - at), b"x" * min(piece, size - at)) for at in range(0, size, piece)
+    )
+
+
+def seen(answer):
+    return json.loads(answer.body)
+
+
+@pytest.mark.parametrize("path", ["/owner/1", "/owner//1/", "/%6fwner/1", "/key/1"])
+@pytest.mark.parametrize(
+    "framing", [f"Content-Length: {LIMIT * 1000}", "Content-Length: 5", "Transfer-Encoding: chunked"]
+)
+@pytest.mark.parametrize("expect", ["Expect: 100-continue", "X: y"])
+def test_without_the_credential_the_body_is_not_awaited(service, path, framing, expect):
+    with Client(service) as client:
+        answer = client.ask(post(path, framing, expect))
+        assert answer.status == 401
+        assert seen(answer) == {"size": 0, "notes": {"modhub.body": "unread"}, "length": "0", "seekable": True}
+        assert answer.fields["connection"] == "close"
+        assert client.ended()
+
+
+@pytest.mark.parametrize("expect", ["Expect: 100-continue", "X: y"])
+@pytest.mark.parametrize("path", ["/owner/1", "/other"])
+def test_a_length_over_the_limit_is_not_awaited(service, path, expect):
+    limit = LIMIT if path == "/owner/1" else DEFAULT_LIMIT
+    with Client(service) as client:
+        answer = client.ask(post(path, "Authorization: x", f"Content-Length: {limit + 1}", expect))
+        assert answer.status == 413
+        assert seen(answer)["notes"] == {"modhub.body_limit_exceeded": limit}
+        assert answer.fields["connection"] == "close"
+        assert client.ended()
+
+
+def test_the_limit_itself_is_taken_by_length_and_chunked_on_one_connection(service):
+    credential = "Authorization: x"
+    with Client(service) as client:
+        for size in (0, 1, LIMIT):
+            answer = client.ask(post("/owner/1", credential, f"Content-Length: {size}", body=b"x" * size))
+            assert seen(answer) == {"size": size, "notes": {}, "length": str(size), "seekable": True}
+            chunked = chunks(size) + b"0\r\n\r\n"
+            answer = client.ask(post("/owner/1", credential, "Transfer-Encoding: chunked", body=chunked))
+            assert seen(answer) == {"size": size, "notes": {}, "length": str(size), "seekable": True}
+            assert "connection" not in answer.fields
+
+
+def test_a_chunked_body_is_refused_as_it_passes_the_limit_not_at_its_end(service):
+    with Client(service) as client:
+        client.send(post("/owner/1", "Authorization: x", "Transfer-Encoding: chunked", body=chunks(LIMIT)))
+        client.send(b"1\r\nx")
+        answer = client.answer()
+        assert answer.status == 413
+        assert seen(answer)["notes"] == {"modhub.body_limit_exceeded": LIMIT}
+        assert client.ended()
+
+
+def test_a_large_body_of_either_framing_arrives_whole(service):
+    size = 5_000_000
+    with Client(service) as client:
+        assert seen(client.ask(post("/large", f"Content-Length: {size}", body=b"x" * size)))["size"] == size
+        body = chunks(size, 70_001) + b"0\r\n\r\n"
+        assert seen(client.ask(post("/large", "Transfer-Encoding: chunked", body=body)))["size"] == size
+
+
+def test_100_continue_is_sent_when_the_body_will_be_taken(service):
+    with Client(service) as client:
+        head = post("/owner/1", "Authorization: x", "Content-Length: 3", "Expect: 100-continue")
+        assert client.ask(head).status == 100
+        assert seen(client.ask(b"abc"))["size"] == 3
+        assert client.ask(head).status == 100
+        assert seen(client.ask(b"abc"))["size"] == 3
+
+
+def test_no_100_when_there_is_no_body_to_come(service):
+    with Client(service) as client:
+        assert (
+            client.ask(post("/owner/1", "Authorization: x", "Content-Length: 0", "Expect: 100-continue")).status == 200
+        )
+
+
+@pytest.mark.parametrize("lines", [["Content-Length: 20000000"], ["Transfer-Encoding: chunked"]])
+def test_a_client_that_sends_20_mb_blindly_still_reads_the_answer(service, lines):
+    with Client(service) as client:
+        body = b"x" * 20_000_000 if "Length" in lines[0] else chunks(20_000_000, 65536)
+        client.send(post("/owner/1", *lines, body=body))
+        assert client.answer().status == 401
+        client.socket.shutdown(1)
+        assert client.ended()
+
+
+def test_a_long_answer_and_a_blind_client_do_not_wait_for_each_other():
+    def long_answer(environ, start_response):
+        start_response("401 Unauthorized", [("Content-Type", "text/plain"), ("Content-Length", "9000000")])
+        return [b"x" * 9_000_000]
+
+    long_answer.registry = App().registry
+    with running(long_answer) as service, Client(service, buffer=65536) as client:
+        client.send(post("/owner/1", "Content-Length: 20000000", body=b"x" * 20_000_000))
+        assert len(client.answer().body) == 9_000_000
+
+
+def test_what_comes_after_an_early_answer_is_no_request(service):
+    with Client(service) as client:
+        client.send(post("/owner/1", "Content-Length: 5") + post("/x", "Content-Length: 0"))
+        assert client.answer().status == 401
+        client.send(post("/x", "Content-Length: 0"))
+        assert client.ended()
+
+
+@pytest.mark.parametrize(
+    ("settings", "sends"), [({"discard_bytes": 3_000_000}, True), ({"discard_seconds": 0.3}, False)]
+)
+def test_discarding_has_a_measure_and_a_time(settings, sends):
+    with running(App(), **settings) as service, Client(service) as client:
+        client.send(post("/owner/1", "Content-Length: 100000000"))
+        assert client.answer().status == 401
+        with pytest.raises(ConnectionError):
+            send_on(client, pause=0 if sends else 0.02)
+
+
+def send_on(client, pause):
+    for _ in range(2000):
+        client.send(b"x" * 50_000)
+        threading.Event().wait(pause)
+
+
+def test_a_413_of_the_application_closes_too(service):
+    with Client(service) as client:
+        answer = client.ask(post("/owner/1", "Content-Length: 3", "Authorization: big", body=b"abc"))
+        assert (answer.status, answer.fields["connection"]) == (413, "close")
+        assert client.ended()
+
+
+def test_absent_and_bad_credential_are_answered_alike(service):
+    answers = []
+    for lines in ([], ["Authorization: bad"]):
+        with Client(service) as client:
+            answer = client.ask(post("/owner/1", "Content-Length: 3", *lines, body=b"abc"))
+            answers.append(
+                (answer.status, {k: v for k, v in answer.fields.items() if k not in ("date", "content-length")})
+            )
+            assert client.ended()
+    assert answers[0] == answers[1]
+
+
+def test_a_body_that_cannot_be_spooled_is_answered_at_once(service, monkeypatch):
+    def full(*_args, **_kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with Client(service) as client:
+        client.send(post("/large", "Content-Length: 10000000", body=b"x" * 2_000_000))
+        assert seen(client.answer())["notes"] == {"modhub.body_failed": True}
+        assert client.ended()
+    monkeypatch.undo()
+    with Client(service) as client:
+        assert seen(client.ask(post("/large", "Content-Length: 2000000", body=b"x" * 2_000_000)))["size"] == 2_000_000
+
+
+class FillingDisk:
+    def __init__(self, file):
+        self.file = file
+        self.room = 3
+
+    def write(self, data):
+        self.room -= 1
+        if self.room < 0:
+            raise OSError(28, "No space left on device")
+        return self.file.write(data)
+
+    def close(self):
+        self.file.close()
+        raise OSError(28, "No space left on device")
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+
+def test_a_disk_that_fills_while_the_body_arrives(service, monkeypatch):
+    real = tempfile.TemporaryFile
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda mode: FillingDisk(real(mode)))
+    with Client(service) as client:
+        client.send(post("/large", "Transfer-Encoding: chunked", body=chunks(10_000_000, 60_000)))
+        assert seen(client.answer())["notes"] == {"modhub.body_failed": True}
+
+
+def test_16_uploads_at_once_are_spooled_to_disk_not_to_memory(service):
+    size, kept = 8_000_000, []
+    clients = [Client(service, timeout=60) for _ in range(16)]
+    before = resident()
+    for client in clients:
+        client.send(post("/large", f"Content-Length: {size}", body=b"x" * (size - 1)))
+    grown = resident() - before
+    for client in clients:
+        kept.append(seen(client.ask(b"x"))["size"])
+        client.__exit__()
+    assert kept == [size] * 16
+    assert grown < 40_000_000
+
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

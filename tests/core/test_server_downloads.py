@@ -1,0 +1,151 @@
+import gzip
+import io
+import socket
+import threading
+from time import monotonic
+
+import pytest
+
+from modhub.server import files
+from modhub.server.testing import Client, running
+
+SIZE = 24_000_000
+
+
+class App:
+    """``/file`` sends a file from ``start`` on, ``length`` bytes of it; everything else is a page."""
+
+    def __init__(self, path, opened=open):
+        self.path = path
+        self.opened = opened
+
+    def __call__(self, environ, start_response):
+        if environ["PATH_INFO"] != "/file":
+            start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "4")])
+            return [b"page"]
+        start, length = map(int, environ["QUERY_STRING"].split(","))
+        file = self.opened(self.path, "rb")
+        file.seek(start)
+        start_response("200 OK", [("Content-Type", "a/b"), ("Content-Length", str(length))])
+        return environ["wsgi.file_wrapper"](file)
+
+
+@pytest.fixture(scope="module")
+def content():
+    return b"".join(b"%015d\n" % n for n in range(SIZE // 16))
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("download") / "file"
+    path.write_bytes(content)
+    return path
+
+
+def get(target):
+    return b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n" % target.encode()
+
+
+class Reading(io.BufferedReader):
+    """No plain file: must be read, not sent by its descriptor."""
+
+
+def opened_for_reading(path, mode):
+    return Reading(io.FileIO(path, mode))
+
+
+@pytest.mark.parametrize("opened", [open, opened_for_reading, io.FileIO])
+def test_whole_and_in_parts_with_the_connection_kept(path, content, opened):
+    with running(App(path, opened)) as service, Client(service) as client:
+        for start, length in ((0, SIZE), (7, 1), (SIZE - 5, 5), (1_000_001, 3_000_000), (0, 0)):
+            answer = client.ask(get(f"/file?{start},{length}"))
+            assert answer.body == content[start : start + length]
+        assert client.ask(get("/")).body == b"page"
+
+
+def test_a_file_object_that_is_not_its_descriptor_is_read(tmp_path, content):
+    path = tmp_path / "packed"
+    path.write_bytes(gzip.compress(content[:1_000_000]))
+    with running(App(path, gzip.open)) as service, Client(service) as client:
+        assert client.ask(get("/file?0,1000000")).body == content[:1_000_000]
+
+
+def test_sendfile_is_used_and_when_the_system_refuses_the_file_is_read(path, content, monkeypatch):
+    calls = []
+
+    def refuse(*args):
+        calls.append(args)
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(files.os, "sendfile", refuse)
+    with running(App(path)) as service, Client(service) as client:
+        assert client.ask(get(f"/file?0,{SIZE}")).body == content
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("opened", [open, opened_for_reading])
+def test_a_file_cut_short_under_way_ends_the_connection_not_the_server(tmp_path, content, opened, caplog):
+    path = tmp_path / "cut"
+    path.write_bytes(content)
+    with running(App(path, opened)) as service:
+        with Client(service, buffer=4096) as client:
+            client.send(get(f"/file?0,{SIZE}"))
+            client.socket.recv(1000)
+            with path.open("r+b") as file:
+                file.truncate(100)
+            assert taken(client) < SIZE
+        with Client(service) as client:
+            assert client.ask(get("/")).body == b"page"
+    assert [record.exc_info for record in caplog.records if "shorter" in record.getMessage()] == [None]
+
+
+def taken(client):
+    """Bytes that still arrive before the connection ends, however it ends."""
+    size = 0
+    try:
+        while piece := client.socket.recv(1_000_000):
+            size += len(piece)
+    except ConnectionError:
+        pass
+    return size
+
+
+def test_slow_readers_of_a_file_hold_no_thread_even_when_they_ask_for_more(path):
+    with running(App(path), threads=2) as service:
+        readers = [Client(service, buffer=4096) for _ in range(20)]
+        for reader in readers:
+            reader.send(get(f"/file?0,{SIZE}") * 3)
+        began = monotonic()
+        for _ in range(30):
+            with Client(service, timeout=10) as client:
+                assert client.ask(get("/")).body == b"page"
+        assert monotonic() - began < 8
+        for reader in readers:
+            reader.__exit__()
+
+
+def test_pipelined_downloads_arrive_whole_one_after_the_other(path, content):
+    with running(App(path), threads=1) as service, Client(service) as client:
+        client.send(get(f"/file?0,{SIZE}") + get("/") + get("/file?5,9"))
+        assert client.answer().body == content
+        assert client.answer().body == b"page"
+        assert client.answer().body == content[5:14]
+
+
+def test_a_reader_that_goes_away_leaves_nothing_open(path):
+    with running(App(path)) as service:
+        for _ in range(20):
+            with Client(service, buffer=4096) as client:
+                client.send(get(f"/file?0,{SIZE}"))
+                client.socket.recv(10)
+        deadline = monotonic() + 10
+        while len(service.map) > 2 and monotonic() < deadline:
+            threading.Event().wait(0.05)
+        assert len(service.map) == 2
+
+
+def test_a_client_that_half_closes_after_its_request_is_answered(path, content):
+    with running(App(path)) as service, Client(service) as client:
+        client.send(get(f"/file?0,{SIZE}"))
+        client.socket.shutdown(socket.SHUT_WR)
+        assert client.answer().body == content

@@ -1,0 +1,235 @@
+import json
+
+import pytest
+
+from modhub.server.testing import Client, running
+
+
+def app(environ, start_response):
+    seen = {key: value for key, value in environ.items() if isinstance(value, str) and not key.startswith("wsgi")}
+    body = json.dumps({**seen, "body": environ["wsgi.input"].read().decode("latin-1")}).encode()
+    start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
+    return [body]
+
+
+@pytest.fixture(scope="module")
+def service():
+    with running(app) as service:
+        yield service
+
+
+def get(*lines, line="GET / HTTP/1.1", host="Host: a"):
+    return "\r\n".join([line, *([host] if host else []), *lines, "", ""]).encode("latin-1")
+
+
+def post(*lines, body="", version="1.1"):
+    return get(*lines, line=f"POST /p HTTP/{version}") + body.encode("latin-1")
+
+
+CHUNKED = "Transfer-Encoding: chunked"
+
+REFUSED = {
+    "length and coding": (400, post("Content-Length: 5", CHUNKED, body="0\r\n\r\n")),
+    "coding and length": (400, post(CHUNKED, "Content-Length: 5", body="0\r\n\r\n")),
+    "two lengths": (400, post("Content-Length: 3", "Content-Length: 4", body="abcd")),
+    "one length twice": (400, post("Content-Length: 3", "Content-Length: 3", body="abc")),
+    "length list": (400, post("Content-Length: 3, 3", body="abc")),
+    "length with sign": (400, post("Content-Length: +3", body="abc")),
+    "negative length": (400, post("Content-Length: -3", body="abc")),
+    "empty length": (400, post("Content-Length:", body="abc")),
+    "hexadecimal length": (400, post("Content-Length: 0x3", body="abc")),
+    "length in superscript": (400, post("Content-Length: \xb2", body="ab")),
+    "length of 5000 digits": (400, post("Content-Length: " + "9" * 5000)),
+    "two codings": (400, post(CHUNKED, CHUNKED, body="0\r\n\r\n")),
+    "two different codings": (400, post("Transfer-Encoding: gzip", CHUNKED, body="0\r\n\r\n")),
+    "chunked twice": (400, post("Transfer-Encoding: chunked, chunked", body="0\r\n\r\n")),
+    "empty coding": (400, post("Transfer-Encoding:", body="0\r\n\r\n")),
+    "coding in 1.0": (400, post(CHUNKED, body="0\r\n\r\n", version="1.0")),
+    "unknown coding": (501, post("Transfer-Encoding: gzip, chunked", body="0\r\n\r\n")),
+    "identity": (501, post("Transfer-Encoding: identity", body="")),
+    "coding with vertical tab": (400, post("Transfer-Encoding: \x0bchunked", body="0\r\n\r\n")),
+    "coding with next line": (501, post("Transfer-Encoding: \x85chunked", body="0\r\n\r\n")),
+    "two hosts": (400, get("Host: b")),
+    "no host": (400, get(host=None)),
+    "empty host": (400, get(host="Host:")),
+    "host with user": (400, get(host="Host: u@evil")),
+    "host with path": (400, get(host="Host: a/b")),
+    "host with blank": (400, get(host="Host: a b")),
+    "host with odd port": (400, get(host="Host: a:x")),
+    "host with huge port": (400, get(host="Host: a:65536")),
+    "host with open bracket": (400, get(host="Host: [::1")),
+    "host beyond ascii": (400, get(host="Host: \xe9.example")),
+    "obs-fold": (400, get("X: a", " b")),
+    "obs-fold first": (400, get(host=" Host: a")),
+    "blank before colon": (400, get("X : a")),
+    "no colon": (400, get("X")),
+    "empty name": (400, get(": x")),
+    "bare LF line end": (400, b"GET / HTTP/1.1\nHost: a\n\n"),
+    "bare LF in the head": (400, b"GET / HTTP/1.1\r\nHost: a\nX: b\r\n\r\n"),
+    "bare CR in a value": (400, get("X: a\rb")),
+    "bare CR in the line": (400, b"GET /\r HTTP/1.1\r\nHost: a\r\n\r\n"),
+    "NUL in a value": (400, get("X: a\x00b")),
+    "vertical tab in a value": (400, get("X: a\x0bb")),
+    "escape in a value": (400, get("X: \x1b[2J")),
+    "DEL in a value": (400, get("X: a\x7f")),
+    "blanks, then a control": (400, get("X:" + " " * 200_000 + "\x01")),
+    "control before the method": (400, b"\x0bGET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    "blank before the method": (400, b" GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    "tab in the line": (400, get(line="GET\t/ HTTP/1.1")),
+    "two blanks in the line": (400, get(line="GET  / HTTP/1.1")),
+    "blank after the line": (400, get(line="GET / HTTP/1.1 ")),
+    "control in the target": (400, get(line="GET /\x01 HTTP/1.1")),
+    "small method": (400, get(line="get / HTTP/1.1")),
+    "no version": (400, b"GET /\r\n\r\n"),
+    "version 1.2": (505, get(line="GET / HTTP/1.2")),
+    "version 2.0": (505, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+    "asterisk": (400, get(line="OPTIONS * HTTP/1.1")),
+    "authority form": (400, get(line="GET a:80 HTTP/1.1")),
+    "CONNECT": (405, get(line="CONNECT a:443 HTTP/1.1")),
+    "other scheme": (400, get(line="GET ftp://a/b HTTP/1.1")),
+    "absolute with user": (400, get(line="GET http://u@a/b HTTP/1.1")),
+    "absolute without host": (400, get(line="GET http:///b HTTP/1.1")),
+    "absolute with open bracket": (400, get(line="GET http://[::1/b HTTP/1.1")),
+    "long head": (431, get("X: " + "a" * 300_000)),
+    "endless line": (431, b"GET /" + b"a" * 300_000),
+    "many lines": (431, get(*[f"X{n}: a" for n in range(201)])),
+    "chunk size no number": (400, post(CHUNKED, body="x\r\n")),
+    "chunk size prefixed": (400, post(CHUNKED, body="0x3\r\nabc\r\n0\r\n\r\n")),
+    "chunk size signed": (400, post(CHUNKED, body="+3\r\nabc\r\n0\r\n\r\n")),
+    "chunk size underscored": (400, post(CHUNKED, body="1_0\r\nabc\r\n0\r\n\r\n")),
+    "chunk size blank": (400, post(CHUNKED, body="3 \r\nabc\r\n0\r\n\r\n")),
+    "chunk size missing": (400, post(CHUNKED, body="\r\n0\r\n\r\n")),
+    "chunk size beyond reason": (400, post(CHUNKED, body="f" * 17 + "\r\n")),
+    "chunk line bare LF": (400, post(CHUNKED, body="3\nabc\r\n0\r\n\r\n")),
+    "chunk line bare CR": (400, post(CHUNKED, body="3\rx\r\nabc\r\n0\r\n\r\n")),
+    "chunk too long": (400, post(CHUNKED, body="3\r\nabcd\r\n0\r\n\r\n")),
+    "chunk ended by bare LF": (400, post(CHUNKED, body="3\r\nabc\n0\r\n\r\n")),
+    "extension without name": (400, post(CHUNKED, body="3;\r\nabc\r\n0\r\n\r\n")),
+    "extension with open quote": (400, post(CHUNKED, body='3;a="b\r\nabc\r\n0\r\n\r\n')),
+    "extension with control": (400, post(CHUNKED, body="3;a=\x01\r\nabc\r\n0\r\n\r\n")),
+    "endless extension": (400, post(CHUNKED, body="3;a=" + "b" * 2000 + "\r\nabc\r\n0\r\n\r\n")),
+    "trailer without colon": (400, post(CHUNKED, body="0\r\nX\r\n\r\n")),
+    "trailer by bare LF": (400, post(CHUNKED, body="0\r\n\n")),
+    "endless trailers": (400, post(CHUNKED, body="0\r\n" + "X: aaaaaaaa\r\n" * 1000 + "\r\n")),
+    "one byte a chunk": (400, post(CHUNKED, body="1\r\na\r\n" * 20_000 + "0\r\n\r\n")),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_could_be_read_in_two_ways_is_answered_once_in_json_and_closed(service, name):
+    status, request = REFUSED[name]
+    with Client(service) as client:
+        client.send(request + b"GET /second HTTP/1.1\r\nHost: a\r\n\r\n")
+        answer = client.answer()
+        assert answer.status == status
+        assert client.ended()
+    body = json.loads(answer.body)
+    assert sorted(body) == ["error", "message"]
+    assert body["error"].replace("_", "").isalpha()
+    assert body["error"] == body["error"].lower()
+    assert body["message"].endswith(".")
+    assert answer.fields["content-type"] == "application/json; charset=utf-8"
+    assert answer.fields["x-content-type-options"] == "nosniff"
+    assert answer.fields["cache-control"] == "no-store"
+    assert answer.fields["referrer-policy"] == "strict-origin-when-cross-origin"
+    assert answer.fields["cross-origin-resource-policy"] == "same-origin"
+    assert answer.fields["connection"] == "close"
+    assert "server" not in answer.fields
+    assert ("allow" in answer.fields) == (status == 405)
+
+
+TAKEN = {
+    "plain": get(),
+    "HTTP/1.0 without host": get(line="GET / HTTP/1.0", host=None),
+    "empty line first": b"\r\n" + get(),
+    "host with port": get(host="Host: a.example:6543"),
+    "literal host": get(host="Host: [::1]:80"),
+    "underscored host": get(host="Host: my_service"),
+    "raw UTF-8 in the target": get(line="GET /\xc3\xa9?q=\xc3\xa9 HTTP/1.1"),
+    "raw UTF-8 in a value": get("X: \xc3\xa9"),
+    "tab in a value": get("X: a\tb"),
+    "empty value": get("X:"),
+    "length with blanks": post("Content-Length: \t3 ", body="abc"),
+    "chunks": post("transfer-ENCODING: Chunked", body='1;a;b=c;d="e;\\"f"\r\na\r\n02\r\nbc\r\n000\r\nX: y\r\n\r\n'),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_can_be_read_in_one_way_only_is_taken_and_the_connection_kept(service, name):
+    with Client(service) as client:
+        answer = client.ask(TAKEN[name])
+        assert answer.status == 200
+        assert json.loads(answer.body)["body"] == ("abc" if TAKEN[name].startswith(b"POST") else "")
+        if b"HTTP/1.0" not in TAKEN[name]:
+            assert json.loads(client.ask(get(line="GET /next HTTP/1.1")).body)["PATH_INFO"] == "/next"
+
+
+def test_a_request_may_come_byte_by_byte(service):
+    with Client(service) as client:
+        for byte in post(CHUNKED, body='3;a="b"\r\nabc\r\n2\r\nde\r\n0\r\nX: y\r\n\r\n'):
+            client.send(bytes([byte]))
+        assert json.loads(client.answer().body)["body"] == "abcde"
+
+
+def test_requests_sent_at_once_are_answered_in_order(service):
+    with Client(service) as client:
+        client.send(b"".join(get(line=f"GET /{n} HTTP/1.1") for n in range(50)))
+        assert [json.loads(client.answer().body)["PATH_INFO"] for _ in range(50)] == [f"/{n}" for n in range(50)]
+
+
+@pytest.mark.parametrize(
+    ("target", "path", "uri", "query"),
+    [
+        ("http://evil.example:99/a%20b/c?q=1", "/a b/c", "/a%20b/c?q=1", "q=1"),
+        ("HTTPS://evil.example", "/", "/", ""),
+        ("http://evil.example?q=http://x/", "/", "/?q=http://x/", "q=http://x/"),
+        ("/a?b=http://c/d", "/a", "/a?b=http://c/d", "b=http://c/d"),
+        ("//a/b", "/a/b", "//a/b", ""),
+    ],
+)
+def test_the_authority_of_a_target_decides_nothing(service, target, path, uri, query):
+    with Client(service) as client:
+        seen = json.loads(client.ask(get(line=f"GET {target} HTTP/1.1")).body)
+    assert (seen["PATH_INFO"], seen["REQUEST_URI"], seen["QUERY_STRING"]) == (path, uri, query)
+    assert seen["HTTP_HOST"] == "a"
+    assert "evil" not in json.dumps(seen)
+
+
+@pytest.mark.parametrize("name", ["Authorization", "X-Api-Key"])
+@pytest.mark.parametrize("values", [("Bearer good", "Bearer good"), ("", "Bearer good"), ("Bearer good", "")])
+def test_a_credential_sent_twice_is_none_that_could_be_good(service, name, values):
+    with Client(service) as client:
+        seen = json.loads(client.ask(get(*[f"{name}: {value}" for value in values])).body)
+    value = seen["HTTP_" + name.upper().replace("-", "_")]
+    assert "good" not in value
+    assert "," in value
+    assert " " in value.strip()
+
+
+def test_other_fields_sent_twice_are_joined(service):
+    with Client(service) as client:
+        seen = json.loads(client.ask(get("Accept: a", "accept: b", "Cookie: c=1", "Cookie: d=2")).body)
+    assert seen["HTTP_ACCEPT"] == "a, b"
+    assert seen["HTTP_COOKIE"] == "c=1; d=2"
+
+
+def test_an_underscore_spoofs_no_hyphen(service):
+    lines = ["X_Api_Key: spoofed", "Content_Length: 9", "X-Forwarded_For: 1.1.1.1", "X-Forwarded-For: 9.9.9.9"]
+    with Client(service) as client:
+        seen = json.loads(client.ask(get(*lines)).body)
+    assert "HTTP_X_API_KEY" not in seen
+    assert "CONTENT_LENGTH" not in seen
+    assert "HTTP_X_FORWARDED_FOR" not in seen
+    assert seen["REMOTE_ADDR"] == "127.0.0.1"
+
+
+def test_forwarded_fields_count_from_a_trusted_proxy_only():
+    settings = {"trusted_proxy": "127.0.0.1", "trusted_proxy_headers": "x-forwarded-for"}
+    with running(app, **settings) as service, Client(service) as client:
+        assert json.loads(client.ask(get("X-Forwarded-For: 9.9.9.9")).body)["REMOTE_ADDR"] == "9.9.9.9"
+
+
+def test_a_fault_on_head_has_no_body(service):
+    with Client(service) as client:
+        assert client.ask(get("Host: b", line="HEAD / HTTP/1.1"), "HEAD").status == 400
+        assert client.ended()

@@ -1,0 +1,226 @@
+"""The address of the file-storage machine: who may report it, what is an origin, who learns of it (decisions 6)."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import text
+
+from modhub import migrate
+from modhub.interfaces import IStorageAddress
+from modhub.storage_address import STALE_SECONDS, CurrentAddress, parse_origin
+
+ADDRESS = "/api/modhub/storage/address"
+KEY = "the address key"
+HOST = "https://files.example.org"
+
+
+@pytest.fixture
+def storage(start):
+    return start("", modhub__storage_address_key=KEY, ApiPrivateKeys="machine\nwiki Modhub:wiki")
+
+
+def send(site, base_url=HOST, key=KEY, status=200):
+    headers = {} if key is None else {"X-Api-Key": key}
+    return site.post_json(ADDRESS, {"baseUrl": base_url}, headers=headers, status=status)
+
+
+def stored(site):
+    return CurrentAddress(site.registry.databases.reads).current()
+
+
+def test_a_report_is_stored_and_changes_once(storage):
+    assert stored(storage) is None
+    assert send(storage).json == {"baseUrl": HOST, "changed": True}
+    assert stored(storage) == HOST
+    assert send(storage).json == {"baseUrl": HOST, "changed": False}
+    assert send(storage, "https://FILES.example.org:443/").json == {"baseUrl": HOST, "changed": False}
+    assert send(storage, f"{HOST}:8443").json == {"baseUrl": f"{HOST}:8443", "changed": True}
+    answer = send(storage)
+    assert answer.json == {"baseUrl": HOST, "changed": True}
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_the_answer_names_no_more_than_the_contract(storage):
+    answer = storage.post_json(ADDRESS, {"baseUrl": HOST, "more": 1}, headers={"X-Api-Key": KEY})
+    assert answer.json == {"baseUrl": HOST, "changed": True}
+    assert answer.content_type == "application/json"
+
+
+@pytest.mark.parametrize(
+    "key", ["machine", "wiki", "", " ", KEY + " ", KEY[:-1], KEY.upper(), "\u0627", f"{KEY},{KEY}", "x" * 100_000]
+)
+def test_a_key_that_is_not_the_address_key_is_refused(storage, key):
+    answer = send(storage, key=key.encode().decode("latin-1"), status=401)
+    assert answer.json == {"error": "unknown_api_key"}
+    assert answer.headers["WWW-Authenticate"] == 'ApiKey realm="modhub"'
+    assert stored(storage) is None
+
+
+def test_without_a_header_there_is_no_key(storage):
+    assert send(storage, key=None, status=401).json == {"error": "no_api_key"}
+    assert send(storage.as_account(1), key=None, status=401).json == {"error": "no_api_key"}
+
+
+@pytest.mark.parametrize("configured", ["", "  "])
+def test_with_none_configured_every_key_is_refused(start, configured):
+    site = start("", modhub__storage_address_key=configured, ApiPrivateKeys="machine")
+    for key in ("machine", "", "  ", KEY):
+        assert send(site, key=key, status=401).json == {"error": "unknown_api_key"}
+    assert send(site, key=None, status=401).json == {"error": "no_api_key"}
+
+
+def test_the_address_key_opens_nothing_else(storage):
+    assert storage.get("/api/modhub/key", headers={"X-Api-Key": KEY}, status=401).json == {"error": "unknown_api_key"}
+
+
+def test_the_key_is_judged_before_the_body(storage):
+    for body in ("not json", "{}", '{"baseUrl": "http://x"}'):
+        assert storage.post(ADDRESS, body, headers={"X-Api-Key": "no"}, status=401).json == {"error": "unknown_api_key"}
+
+
+@pytest.mark.parametrize(
+    "body", ["", "null", "[]", "{}", '{"baseUrl": null}', '{"baseUrl": 7}', '{"baseurl": "https://a"}']
+)
+def test_a_body_without_an_address_is_400(storage, body):
+    answer = storage.post(ADDRESS, body, headers={"X-Api-Key": KEY}, status=400)
+    assert set(answer.json) == {"error", "message"}
+    assert stored(storage) is None
+
+
+def test_a_refusal_names_the_field(storage):
+    send(storage)
+    assert "baseUrl" in send(storage, "http://files.example.org", status=400).json["message"]
+    assert stored(storage) == HOST
+
+
+def test_other_methods_and_places(storage):
+    assert storage.get(ADDRESS, status=405).headers["Allow"] == "POST"
+    assert storage.put(ADDRESS, status=405).headers["Allow"] == "POST"
+    for path in ("/api/modhub/storage", f"{ADDRESS}/more", "/Modhub/storage/address", "/api/storage/address"):
+        assert storage.post_json(path, {"baseUrl": HOST}, headers={"X-Api-Key": KEY}, status=404)
+
+
+ORIGINS = {
+    "https://a": "https://a",
+    "https://files.example.org/": "https://files.example.org",
+    "HTTPS://Files.EXAMPLE.org": "https://files.example.org",
+    "https://files.example.org:443": "https://files.example.org",
+    "https://files.example.org:443/": "https://files.example.org",
+    "https://files.example.org:80": "https://files.example.org:80",
+    "https://files.example.org:65535": "https://files.example.org:65535",
+    "https://xn--bcher-kva.example": "https://xn--bcher-kva.example",
+    "https://a_b-c.example": "https://a_b-c.example",
+    "https://mylocalhost": "https://mylocalhost",
+    "https://localhost.example.org": "https://localhost.example.org",
+    "https://10.0.0.5:9000": "https://10.0.0.5:9000",
+    "https://192.168.1.1": "https://192.168.1.1",
+    "https://[2001:DB8:0:0::1]:8443": "https://[2001:db8::1]:8443",
+    "https://1.example": "https://1.example",
+}
+
+
+@pytest.mark.parametrize("given", ORIGINS)
+def test_origins(given):
+    assert parse_origin(given) == ORIGINS[given]
+    assert parse_origin(parse_origin(given)) == ORIGINS[given]
+
+
+NO_ORIGINS = """
+http://files.example.org|ftp://files.example.org|//files.example.org|files.example.org|https:files.example.org|https:/a
+https://|https:///|https://:443|https://a:|https://a:0|https://a:00443|https://a:65536|https://a:99999|https://a:-1
+https://a:4_3|https://a:+443|https://a:443:443|https://a:x|https://a//|https://a/b|https://a/.|https://a/%2f|https://a/;
+https://a?|https://a/?|https://a#|https://a/#|https://a?b|https://a#b|https://@a|https://u@a|https://u:p@a|https://:@a
+https://a@|https://a\\|https://a\\@b|https:\\\\a|https://a\\b|https://a b|https://a%20b|https://%61|https://a,b|https://a;b
+https://.|https://..|https://a..b|https://.a|https://-a|https://a-|https://a.-b|https://*.a|https://a|b
+https://localhost|https://LOCALHOST|https://localhost.|https://a.localhost|https://a.LocalHost.|https://localhost:8443
+https://127.0.0.1|https://127.1|https://127.255.0.1|https://2130706433|https://0x7f.0.0.1|https://0x7f000001|https://0177.0.0.1
+https://127.0.0.1.|https://1.2.3|https://1.2.3.4.5|https://1.2.3.256|https://01.2.3.4|https://a.1|https://a.0x|https://1.2.3.4.
+https://0.0.0.0|https://0|https://0.1.2.3|https://169.254.169.254|https://224.0.0.1|https://239.1.2.3
+https://[::]|https://[::1]|https://[0:0:0:0:0:0:0:1]|https://[fe80::1]|https://[fe80::1%25eth0]|https://[fe80::1%eth0]
+https://[ff02::1]|https://[::ffff:127.0.0.1]|https://[::ffff:7f00:1]|https://[::127.0.0.1]|https://[64:ff9b::7f00:1]
+https://[2002:7f00:1::]|https://[::ffff:169.254.169.254]|https://[::ffff:0:0]|https://[64:ff9b::a9fe:a9fe]
+https://[]|https://[1]|https://[::1|https://::1|https://2001:db8::1|https://[2001:db8::1]x|https://[v1.a]|https://[1.2.3.4]
+""".replace("https://a|b", "https://a,b")
+
+
+@pytest.mark.parametrize("given", [one for line in NO_ORIGINS.split("\n") for one in line.split("|") if one])
+def test_what_is_no_origin(given):
+    with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
+        parse_origin(given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "", " https://a", "https://a ", "https://a\n", "\thttps://a", "https://a\t", "ht\ntps://a", "https://a\0",
+        "https://b\u00fccher.example", "https://\uff4cocalhost", "https://a\u3002b", "https://\u212a.example",
+        "https://a\x7f",
+        "https://" + "a" * 64, "https://" + ".".join(["a" * 60] * 5), "https://" + "a." * 100_000,
+        "https://a:" + "9" * 10_000,
+    ],
+)  # fmt: skip
+def test_what_cannot_be_seen_or_ends_nowhere_is_no_origin(given):
+    with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
+        parse_origin(given)
+
+
+def test_of_equal_reports_at_once_one_has_changed_it(storage):
+    for number in range(5):
+        origin = f"https://host-{number}"
+        with ThreadPoolExecutor(8) as pool:
+            answers = [answer.json for answer in pool.map(send, [storage] * 8, [origin] * 8)]
+        assert {answer["baseUrl"] for answer in answers} == {origin}
+        assert [answer["changed"] for answer in answers].count(True) == 1
+        assert stored(storage) == origin
+
+
+def test_another_process_follows_within_five_seconds(storage, start):
+    other = start("", url=str(storage.registry.settings["sqlalchemy.url"]))
+    clock = [100.0]
+    theirs = CurrentAddress(other.registry.databases.reads, lambda: clock[0])
+    assert theirs.current() is None
+    send(storage)
+    clock[0] += STALE_SECONDS - 0.01
+    assert theirs.current() is None
+    clock[0] += 0.01
+    assert theirs.current() == HOST
+    assert STALE_SECONDS < 5
+
+
+def test_the_database_is_not_asked_each_time(storage):
+    clock = [100.0]
+    asked = []
+
+    class Counting:
+        def prepare(self, select):
+            return storage.registry.databases.reads.prepare(select)
+
+        def rows(self, statement):
+            asked.append(clock[0])
+            return storage.registry.databases.reads.rows(statement)
+
+    mine = CurrentAddress(Counting(), lambda: clock[0])
+    for moment in (100.0, 100.5, 101.9, 102.0, 103.0, 104.5):
+        clock[0] = moment
+        mine.current()
+    assert asked == [100.0, 102.0, 104.5]
+
+
+def test_it_is_offered_by_the_interface(storage):
+    utility = storage.registry.getUtility(IStorageAddress)
+    assert utility.current() is None
+    assert IStorageAddress.providedBy(utility)
+
+
+def test_two_applications_have_two_addresses(start):
+    one, two = (start("", modhub__storage_address_key=KEY) for _ in range(2))
+    send(one)
+    assert one.registry.getUtility(IStorageAddress).current() == HOST
+    assert two.registry.getUtility(IStorageAddress).current() is None
+
+
+def test_models_and_migrations_agree(storage):
+    core = next(one for one in storage.registry.migrations if one.package == "modhub")
+    assert migrate.differences(storage.registry.databases, core) == []
+    with storage.registry.databases.reader.connect() as connection:
+        assert connection.execute(text("SELECT id, base_url FROM core_storage_address")).all() == [(1, None)]

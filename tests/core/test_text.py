@@ -1,0 +1,256 @@
+"""Cleaning of plain text: decisions 1.5 and 2.10, threats A5, A7, D6."""
+
+import string
+import time
+import unicodedata
+from collections.abc import Callable
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from modhub import text
+
+# Any code points, lone surrogates included, and often those that make trouble.
+TROUBLE = "\x00\x01\t\n\r\x7f\x85\xa0\u0301\u0323\u0338\u200b\u200e\u2028\u202e\u2066\u2069\ufeff\ud800\udfff/\\. ae"
+ANY = st.text(st.characters(exclude_categories=[]), max_size=80) | st.text(TROUBLE, max_size=40)
+LIMITS = st.integers(min_value=1, max_value=40)
+CLEANERS = [text.line, text.block]
+
+
+@pytest.mark.parametrize(
+    ("given_text", "kept"),
+    [
+        ("Portal", "Portal"),
+        ("  Portal \t\n", "Portal"),
+        ("Cafe\u0301", "Café"),
+        ("two\nlines\tand tab", "two lines and tab"),
+        ("dos\r\nline", "dos line"),
+        ("a\x00b\x1bc\x7fd\x85e\x9ff", "abcdef"),
+        ("e\x00\u0301", "é"),
+        ("a\u2028b\u2029c", "a b c"),
+        ("\u202ecod.exe\u202c \u2066x\u2069 \u202a\u202b\u202d\u2067\u2068", "cod.exe x"),
+        ("\u05d0\u200e\u200f\u061c", "\u05d0\u200e\u200f\u061c"),
+        ("\ud800a\udfff", "a"),
+        ("\ud83d\ude00", ""),
+        ("😀", "😀"),
+        ("👨\u200d👩\u200d👧 ❤\ufe0f", "👨\u200d👩\u200d👧 ❤\ufe0f"),
+        ("\xa0\u3000x\u2003", "x"),
+        ("\u200b\u200d\ufeff\u2060\xad", ""),
+        ("\u3164\u115f\u2800\ufe0f \u034f", ""),
+        ("\u0301", "\u0301"),
+        ("", ""),
+    ],
+)
+def test_a_line_is_cleaned(given_text: str, kept: str) -> None:
+    assert text.line(given_text, 120) == kept
+
+
+@pytest.mark.parametrize(
+    ("given_text", "kept"),
+    [
+        ("one\n\ttwo", "one\n\ttwo"),
+        ("dos\r\nline", "dos\nline"),
+        ("\n\n x \n", "x"),
+        ("a\x00\x08\x0b\x0c\x0e\x1f\x7f\x80\x9fb", "ab"),
+        ("Cafe\u0301\ud800", "Café"),
+        ("\u202ex", "\u202ex"),
+        ("a\u2028b", "a\u2028b"),
+    ],
+)
+def test_a_block_keeps_newlines_and_tabs(given_text: str, kept: str) -> None:
+    assert text.block(given_text, 8000) == kept
+
+
+@pytest.mark.parametrize("clean", CLEANERS)
+def test_the_cut_counts_code_points_and_leaves_no_white_space_at_the_end(clean: Callable[[str, int], str]) -> None:
+    assert clean("é" * 200, 120) == "é" * 120
+    assert clean("😀" * 200, 120) == "😀" * 120
+    assert clean("e\u0301" * 200, 120) == "é" * 120
+    assert clean("\u1f00\u0300\u0345" * 200, 120) == "\u1f82" * 120
+    assert clean("abc def", 4) == "abc"
+    assert clean(" " * 500 + "abc", 3) == "abc"
+
+
+@pytest.mark.parametrize("clean", CLEANERS)
+@given(value=ANY, limit=LIMITS)
+@example(value="e\x00\u0301 \u200b", limit=2)
+@settings(deadline=None)
+def test_cleaning_is_total_and_idempotent(clean: Callable[[str, int], str], value: str, limit: int) -> None:
+    kept = clean(value, limit)
+    kept.encode()
+    assert clean(kept, limit) == kept
+    assert len(kept) <= limit
+    assert kept == kept.strip()
+    assert unicodedata.is_normalized("NFC", kept)
+    assert all(unicodedata.category(char) not in {"Cc", "Cs"} or char in "\n\t" for char in kept)
+    if clean is text.line:
+        assert kept.splitlines() in ([kept], [])
+        assert not set(kept) & set("\t\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def test_long_runs_of_marks_are_cleaned_in_time_and_as_the_library_would() -> None:
+    began = time.monotonic()
+    for run in ("\u0301\u0323" * 500_000, "\u0301" * 500_000 + "\u0323" * 500_000, "\u0f73" * 1_000_000):
+        assert len(text.block("a" + run, 8000)) == 8000
+    for form in ("NFC", "NFD", "NFKC", "NFKD"):
+        text.normal(form, "\u0301\u0323\uff9e\u0f73" * 50_000)
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+@given(
+    value=st.text("ae\u0301\u0323\u0327\u0338\u0344\u0345\u0f73\u0f75\uff9e\u3099\u1100\u1161가ｶｶ\u1e0b", min_size=600)
+)
+@settings(deadline=None, max_examples=20)
+def test_normalising_long_text_gives_what_the_library_gives(form: text.Form, value: str) -> None:
+    doubled = value + "\u0301\uff9e\u0323\u0f73\u0344" * 40 + value
+    assert text.normal(form, doubled) == unicodedata.normalize(form, doubled)
+
+
+def test_a_version_is_a_line_of_64() -> None:
+    assert text.version(" 1.0\n") == "1.0"
+    assert text.version("v" * 1_000_000) == "v" * 64
+    assert text.version(None) == text.version(" \u200b\x00") == ""
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ("mod.zip", "mod.zip"),
+        ("../../etc/passwd", "passwd"),
+        ("/abs/mod.zip", "mod.zip"),
+        ("C:\\Users\\me\\mod.zip", "mod.zip"),
+        ("a/b\\c/d\\e.js", "e.js"),
+        ("mod\x00.zip\r\nX: y", "mod.zipX: y"),
+        ("mod\tx.zip", "modx.zip"),
+        ("\u202egpj.exe", "gpj.exe"),
+        ("a\u2028b.js", "ab.js"),
+        ("  mod.zip ", "mod.zip"),
+        ("Cafe\u0301.js", "Café.js"),
+        ("\ud800x.js", "x.js"),
+        (".hidden", ".hidden"),
+        ("...", "..."),
+        ("con", "con"),
+        ('quo"te;.js', 'quo"te;.js'),
+        (None, "code"),
+        ("", "code"),
+        (".", "code"),
+        ("..", "code"),
+        (" .. ", "code"),
+        (".\x00.", "code"),
+        ("folder/", "code"),
+        ("a/\u200b", "code"),
+        ("\\..", "code"),
+    ],
+)
+def test_a_file_name_is_a_leaf(sent: str | None, kept: str) -> None:
+    assert text.file_name(sent, "code") == kept
+
+
+def test_a_long_file_name_keeps_its_extension() -> None:
+    kept = text.file_name("a" * 4000 + ".tar.zip", "code")
+    assert (len(kept), kept[-5:]) == (255, "a.zip")
+    assert text.file_name("a" * 4000, "code") == "a" * 255
+    assert text.file_name("a." + "b" * 4000, "code") == "a." + "b" * 253
+    assert text.file_name("a" * 250 + " " * 20 + "b.js", "code") == "a" * 250 + ".js"
+
+
+@given(value=ANY)
+@settings(deadline=None)
+def test_a_file_name_is_never_a_path(value: str) -> None:
+    kept = text.file_name(value, "code")
+    kept.encode()
+    assert not set(kept) & set("/\\\u2028\u2029\u202e" + "".join(map(chr, range(32))))
+    assert kept not in {"", ".", ".."}
+    assert len(kept) <= 255
+    assert text.file_name(kept, "code") == kept
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "image/png",
+        "text/html; charset=utf-8",
+        "TEXT/HTML;charset=UTF-8",
+        "image/svg+xml",
+        "multipart/x-mixed-replace; boundary=x",
+        'application/x; a="b, c; \\"d\\""; e=f',
+        "application/vnd.ms-excel;",
+    ],
+)
+def test_a_media_type_is_stored_as_sent(header: str) -> None:
+    assert text.content_type(header) == header
+    assert text.content_type(f" {header}\t") == header
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        None,
+        "",
+        " ",
+        "png",
+        "image/",
+        "/png",
+        "image/png/x",
+        "text/html, image/png",
+        "image/png\n",
+        "image/png\r\nX: y",
+        "image/png;a=b\n",
+        "image/pn\xe9",
+        'a/b;c="\xe9"',
+        'a/b;c="\t"',
+        "*/*",
+        "a/b;c",
+        "a/b c",
+        'a/b;c="open',
+        "a/b;x=" + "y" * 250,
+        "a/b" + "; " * 120 + "!",
+        "x" * 1_000_000,
+    ],
+)
+def test_a_malformed_media_type_is_an_octet_stream(header: str | None) -> None:
+    assert text.content_type(header) == "application/octet-stream"
+
+
+def test_the_longest_media_type_is_255() -> None:
+    assert text.content_type("a/" + "b" * 253) == "a/" + "b" * 253
+    assert text.content_type("a/" + "b" * 254) == "application/octet-stream"
+
+
+@given(value=st.text(string.printable + "\xe9\u0661", max_size=60))
+@settings(deadline=None)
+def test_a_stored_media_type_is_printable_ascii(value: str) -> None:
+    kept = text.content_type(value)
+    assert kept.isascii()
+    assert kept.isprintable()
+    assert text.content_type(kept) == kept
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (b"\x89PNG\r\n\x1a\nrest", "image/png"),
+        (b"\xff\xd8\xff\xe0\x00\x10JFIF", "image/jpeg"),
+        (b"GIF87a..", "image/gif"),
+        (b"GIF89a..", "image/gif"),
+        (b"RIFF\n\x00\x00\x00WEBPVP8 ", "image/webp"),
+        (b"\x00\x00\x00\x20ftypavif\x00", "image/avif"),
+        (b"\x00\x00\x00\x20ftypavis\x00", "image/avif"),
+        (b"BM\x36\x00\x0c\x00\x00\x00\x00\x00\x36", "image/bmp"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'>", "image/svg+xml"),
+        (b'\xef\xbb\xbf<?xml version="1.0"?>\n<!-- a -- b --> <!DOCTYPE svg PUBLIC "x" "y">\n<svg>', "image/svg+xml"),
+        (b"", None),
+        (b"\x89PN", None),
+        (b"RIFF\x00\x00\x00\x00WAVE", None),
+        (b"BMW is a car maker", None),
+        (b"<html><svg>", None),
+        (b"<svgx>", None),
+        (b"xx\x89PNG\r\n\x1a\n", None),
+        (b"<!--" * 2000, None),
+        (b" " * 8000, None),
+    ],
+)
+def test_an_image_shows_its_type(head: bytes, kind: str | None) -> None:
+    assert text.sniff_image(head) == kind

@@ -1,0 +1,141 @@
+"""Each part installs by itself: the core starts alone and with any one feature; what was not installed is not there."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PARTS = sorted(path.parent.name for path in ROOT.glob("modhub*/pyproject.toml"))
+FEATURES = [part for part in PARTS if part != "modhub"]
+
+INI = """
+[app:main]
+use = egg:modhub
+pyramid.includes = {features}
+sqlalchemy.url = sqlite:///{here}/modhub.sqlite
+modhub.base_url = http://127.0.0.1:6543
+modhub.secret = a secret for this one test alone, of forty characters
+modhub.storage = file://{here}/files
+modhub.mail_dir = {here}/mail
+"""
+
+SERVE = """
+import sys
+from paste.deploy import loadapp
+from webob import Request
+app = loadapp("config:" + sys.argv[1])
+for address in sys.argv[2:]:
+    print(Request.blank(address).get_response(app).status_int)
+"""
+
+
+class Environment:
+    """A virtual environment that sees this one's third-party packages, and of ours only what is installed into it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.bin = folder / "bin"
+        venv.create(folder, symlinks=True)
+        (self.packages / "third-party.pth").write_text(f"{self._third_party()}\n")
+
+    @property
+    def packages(self) -> Path:
+        return Path(sysconfig.get_path("purelib", vars={"base": str(self.folder)}, scheme="venv"))
+
+    def _third_party(self) -> Path:
+        """Make a folder of links: the whole site-packages would bring the editable suite's modules along."""
+        links = self.folder / "third-party"
+        links.mkdir()
+        for source in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
+            for entry in Path(source).iterdir():
+                if not entry.name.startswith(("modhub", "__editable__")) and entry.suffix != ".pth":
+                    (links / entry.name).symlink_to(entry)
+        return links
+
+    def install(self, *parts: str) -> None:
+        for part in parts:
+            source = self.folder / "sources" / part
+            shutil.copytree(ROOT / part, source, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+            options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
+            self.run(
+                sys.executable, "-m", "pip", "--python", str(self.bin / "python"), "install", *options, str(source)
+            )
+
+    def run(self, *command: str, code: int = 0) -> str:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE"))}
+        done = subprocess.run(
+            command, cwd=self.folder, env=clean, capture_output=True, text=True, check=False, timeout=300
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + (done.stderr if code else "")
+
+    def python(self, program: str, *arguments: str, code: int = 0) -> str:
+        return self.run(str(self.bin / "python"), "-I", "-c", program, *arguments, code=code)
+
+    def serve(self, features: list[str], *addresses: str) -> list[int]:
+        ini = self.folder / "service.ini"
+        ini.write_text(INI.format(here=self.folder, features=" ".join(features)))
+        self.run(str(self.bin / "modhub-admin"), "-c", str(ini), "migrate")
+        return [int(line) for line in self.python(SERVE, str(ini), *addresses).split()]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Callable[..., Environment]:
+    def make(*parts: str) -> Environment:
+        made = Environment(tmp_path / "environment")
+        made.install(*parts)
+        return made
+
+    return make
+
+
+def test_core_alone_starts_and_no_feature_can_be_imported(environment: Callable[..., Environment]) -> None:
+    alone = environment("modhub")
+    assert alone.serve([], "/healthz", "/api/modhub", "/Modhub") == [200, 200, 200]
+    for feature in FEATURES:
+        assert "ModuleNotFoundError" in alone.python(f"import {feature}", code=1)
+
+
+def test_every_entry_point_of_the_core_leads_somewhere(environment: Callable[..., Environment]) -> None:
+    points = environment("modhub").python(
+        "from importlib.metadata import distribution as d\n"
+        "for point in d('modhub').entry_points: print(point.group, point.name, callable(point.load()))"
+    )
+    assert {line.rpartition(" ")[0] for line in points.splitlines() if line.endswith(" True")} == {
+        "console_scripts modhub-admin",
+        "paste.app_factory main",
+        "paste.server_runner server",
+    }
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_core_and_one_feature_start_without_the_others(environment: Callable[..., Environment], feature: str) -> None:
+    pair = environment("modhub", feature)
+    assert pair.serve([feature], "/healthz", "/api/modhub") == [200, 200]
+    for other in FEATURES:
+        if other != feature:
+            assert "ModuleNotFoundError" in pair.python(f"import {other}", code=1)
+
+
+def test_feature_that_is_named_but_not_installed_is_told_in_a_sentence(environment: Callable[..., Environment]) -> None:
+    alone = environment("modhub")
+    alone.serve([])
+    ini = alone.folder / "service.ini"
+    ini.write_text(INI.format(here=alone.folder, features=FEATURES[0]))
+    told = alone.python(SERVE, str(ini), code=1)
+    assert FEATURES[0] in told
+    assert "Traceback" not in told
+
+
+def test_every_feature_requires_the_core_by_name() -> None:
+    for feature in FEATURES:
+        project = tomllib.loads((ROOT / feature / "pyproject.toml").read_text("utf-8"))["project"]
+        assert any(line.startswith("modhub>=") for line in project["dependencies"]), feature

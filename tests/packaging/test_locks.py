@@ -1,0 +1,85 @@
+"""The locked sets: complete, hashed, bound to no index, and installable on Debian 12's Python 3.11.2."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PARTS = sorted(path.parent for path in ROOT.glob("modhub*/pyproject.toml"))
+LOCKS = ("run", "test")
+DEBIAN_12 = default_environment() | {"python_version": "3.11", "python_full_version": "3.11.2", "sys_platform": "linux"}
+
+
+def locked(name: str) -> list[tuple[Requirement, list[str]]]:
+    """Return each requirement of a lock with its hashes."""
+    text = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8")
+    text = re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE).replace("\\\n", " ")
+    lines = [line.split(" --hash=") for line in text.splitlines()]
+    return [(Requirement(line[0]), [entry.strip() for entry in line[1:]]) for line in lines]
+
+
+def versions(name: str, environment: dict[str, str] = DEBIAN_12) -> dict[str, list[str]]:
+    chosen: dict[str, list[str]] = {}
+    for line, _ in locked(name):
+        if line.marker is None or line.marker.evaluate(environment):
+            chosen.setdefault(canonicalize_name(line.name), []).append(str(line.specifier).removeprefix("=="))
+    return chosen
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_line_is_one_exact_version_with_hashes(name: str) -> None:
+    for line, hashes in locked(name):
+        assert re.fullmatch(r"==[0-9][0-9a-z.]*", str(line.specifier)), line
+        assert line.url is None
+        assert hashes, line
+        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", entry) for entry in hashes), line
+
+
+@pytest.mark.parametrize("name", [f"{lock}.{kind}" for lock in LOCKS for kind in ("in", "txt")])
+def test_files_name_no_index_and_no_place(name: str) -> None:
+    text = (ROOT / "requirements" / name).read_text("utf-8")
+    assert re.findall(r"https?:|file:|--(?:extra-)?index|--find-links|(?:^|\s)/\S+", text) == []
+
+
+@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize("python", ["3.11.2", "3.11.7", "3.12.1", "3.13.0"])
+def test_one_version_of_each_on_every_python(name: str, python: str) -> None:
+    environment = DEBIAN_12 | {"python_version": python.rpartition(".")[0], "python_full_version": python}
+    found = versions(name, environment)
+    doubled = {key: chosen for key, chosen in found.items() if len(chosen) != 1}
+    names = [canonicalize_name(line.name) for line, _ in locked(name)]
+    lost = {key for key in names if names.count(key) > 1} - found.keys()
+    assert (doubled, lost) == ({}, set())
+
+
+def test_test_set_is_the_run_set_and_more() -> None:
+    assert versions("run").items() <= versions("test").items()
+
+
+def declared(*extras: str) -> list[Requirement]:
+    projects = [tomllib.loads((part / "pyproject.toml").read_text("utf-8"))["project"] for part in PARTS]
+    lines = [line for project in projects for line in project["dependencies"]]
+    for project in projects:
+        lines += [line for extra in extras for line in project.get("optional-dependencies", {}).get(extra, [])]
+    own = {canonicalize_name(project["name"]) for project in projects}
+    return [entry for entry in map(Requirement, lines) if canonicalize_name(entry.name) not in own]
+
+
+@pytest.mark.parametrize(("name", "extras"), [("run", ["postgres"]), ("test", ["postgres", "test"])])
+def test_lock_satisfies_what_the_parts_declare(name: str, extras: list[str]) -> None:
+    chosen = versions(name)
+    unmet = [
+        str(entry)
+        for entry in declared(*extras)
+        if not any(entry.specifier.contains(version) for version in chosen.get(canonicalize_name(entry.name), []))
+    ]
+    assert unmet == [], "run `make lock`"
+
+
+def test_setuptools_still_has_pkg_resources() -> None:
+    assert versions("run")["setuptools"] == ["81.0.0"]

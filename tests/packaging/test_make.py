@@ -1,0 +1,75 @@
+"""The Makefile's promises that can be kept without a network: help, refusals, and nothing in CI that is not named."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TARGETS = {"help", "install", "run", "test", "test-browser", "lint", "bench"}
+
+
+def make(folder: Path, *arguments: str, path: str | None = None) -> "subprocess.CompletedProcess[str]":
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    program = shutil.which("make")
+    assert program, "make is not installed"
+    return subprocess.run(
+        [program, "-C", str(folder), *arguments],
+        env=clean | ({"PATH": path} if path is not None else {}),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
+    return tmp_path
+
+
+def python(folder: Path, body: str) -> Path:
+    path = folder / "fake-python"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_help_is_the_default_and_lists_every_target() -> None:
+    told = make(ROOT)
+    assert told.returncode == 0
+    assert set(re.findall(r"^ +make ([a-z-]+) +\S", told.stdout, re.MULTILINE)) >= TARGETS
+
+
+def test_an_older_python_is_refused_in_one_sentence(checkout: Path) -> None:
+    told = make(checkout, "install", f"PYTHON={python(checkout, 'exit 1')}")
+    assert told.returncode != 0
+    assert "Python 3.11 or newer is needed" in told.stderr
+    assert not (checkout / ".venv").exists()
+
+
+def test_python_that_cannot_make_an_environment_is_told_what_to_install(checkout: Path) -> None:
+    body = 'case "$2" in *ensurepip*) exit 1 ;; *print*) echo python3.11-venv ;; esac'
+    tools = checkout / "tools"
+    tools.mkdir()
+    for name in ("sh", "test", "cat", "cmp", "grep", "cp"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    python(tools, "echo 1000").rename(tools / "id")
+    told = make(checkout, "install", f"PYTHON={python(checkout, body)}", path=str(tools))
+    assert told.returncode != 0
+    assert "install the package python3.11-venv first" in told.stderr
+    assert not (checkout / ".venv").exists()
+
+
+def test_ci_runs_only_what_the_readme_names() -> None:
+    script = (ROOT / ".ci" / "run").read_text("utf-8")
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+    commands = [line for line in script.splitlines() if line and not line.startswith(("#", "set ", "cd "))]
+    assert commands == ["make lint test test-browser"]
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert [target for target in commands[0].split()[1:] if f"make {target}" not in readme] == []

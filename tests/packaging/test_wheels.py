@@ -1,0 +1,195 @@
+"""What is installed is what is in the repository: each part by itself, and the suite of them all."""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.parser import HeaderParser
+from importlib.metadata import packages_distributions
+from pathlib import Path, PurePosixPath
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PARTS = sorted(path.parent.name for path in ROOT.glob("modhub*/pyproject.toml"))
+SUITE = "the suite"
+SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11.2 has no filters yet
+LEFT_OUT = {"__pycache__", "build", "dist", "var"}
+
+BUILD = """
+import sys
+from setuptools import build_meta
+print(getattr(build_meta, sys.argv[1])(sys.argv[2]))
+"""
+
+
+@dataclass
+class Built:
+    """A wheel that was built from the tracked files, and the one that was built from their source distribution."""
+
+    wheel: Path
+    again: Path
+
+    def files(self, wheel: Path | None = None) -> set[str]:
+        with zipfile.ZipFile(wheel or self.wheel) as archive:
+            return {name for name in archive.namelist() if ".dist-info/" not in name}
+
+    def text(self, name: str) -> str:
+        with zipfile.ZipFile(self.wheel) as archive:
+            found = [inside for inside in archive.namelist() if inside.endswith(f".dist-info/{name}")]
+            return archive.read(found[0]).decode() if found else ""
+
+    def field(self, name: str) -> list[str]:
+        return HeaderParser().parsestr(self.text("METADATA")).get_all(name, [])
+
+
+def tracked() -> list[str]:
+    """Return the repository's files: git's and those about to be added; in an unpacked archive all there are."""
+    if git := shutil.which("git"):
+        command = [git, "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        listing = subprocess.run(command, capture_output=True, text=True, check=False)
+        if listing.returncode == 0:
+            return [name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
+    found = [path.relative_to(ROOT) for top in ROOT.iterdir() if top.name[0] != "." for path in [top, *top.rglob("*")]]
+    return [
+        path.as_posix()
+        for path in found
+        if (ROOT / path).is_file() and not LEFT_OUT & set(path.parts) and ".egg-info" not in path.as_posix()
+    ]
+
+
+def hook(name: str, source: Path, target: Path) -> Path:
+    target.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-I", "-W", "error::UserWarning", "-c", BUILD, name, str(target)]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return target / done.stdout.split()[-1]
+
+
+class Workshop(dict[str, Built]):
+    """Builds what it is asked for, once; so that a part that cannot be built is no trouble to the others."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+        self.names = tracked()
+        for name in self.names:
+            (folder / "tracked" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / "tracked" / name)
+
+    def expected(self, part: str) -> set[str]:
+        """Return what the wheel of this part has to hold."""
+        return {name for name in self.names if name.startswith(f"{part}/")} - {f"{part}/pyproject.toml"}
+
+    def __missing__(self, name: str) -> Built:
+        folder = self.folder / name
+        source = self.folder / "tracked" / ("" if name == SUITE else name)
+        archive = hook("build_sdist", source, folder)
+        with tarfile.open(archive) as unpacked:
+            unpacked.extractall(folder / "source", **SAFELY)
+        inside = next((folder / "source").iterdir())
+        self[name] = Built(hook("build_wheel", source, folder), hook("build_wheel", inside, folder / "again"))
+        return self[name]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    return Workshop(tmp_path_factory.mktemp("built"))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_wheel_of_a_part_holds_its_tracked_files_and_no_others(built: Workshop, part: str) -> None:
+    assert built[part].files() == built.expected(part)
+    assert f"{part}/py.typed" in built[part].files()
+
+
+def test_wheel_of_the_suite_holds_every_part(built: Workshop) -> None:
+    assert built[SUITE].files() == set().union(*map(built.expected, PARTS))
+    assert built[SUITE].text("licenses/LICENSE") == (ROOT / "LICENSE").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", [*PARTS, SUITE])
+def test_source_distribution_builds_the_same_wheel(built: Workshop, name: str) -> None:
+    assert built[name].files(built[name].again) == built[name].files()
+    assert built[name].again.name == built[name].wheel.name
+
+
+def test_versions_agree(built: Workshop) -> None:
+    versions = {name: built[name].field("Version") for name in (*PARTS, SUITE)}
+    core = versions["modhub"][0]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", core)
+    assert versions == {part: [core] for part in PARTS} | {SUITE: [f"{core}+suite"]}
+
+
+def test_suite_has_the_name_of_the_core_which_replaces_it(built: Workshop) -> None:
+    assert built[SUITE].field("Name") == built["modhub"].field("Name") == ["modhub"]
+
+
+def requirements(built: Built) -> set[tuple[str, str, str]]:
+    lines = map(Requirement, built.field("Requires-Dist"))
+    return {(canonicalize_name(line.name), str(line.specifier), str(line.marker or "")) for line in lines}
+
+
+def test_suite_requires_what_its_parts_require(built: Workshop) -> None:
+    names = {canonicalize_name(built[part].field("Name")[0]) for part in PARTS}
+    union = set().union(*(requirements(built[part]) for part in PARTS))
+    assert requirements(built[SUITE]) == {line for line in union if line[0] not in names}
+
+
+def test_suite_has_the_entry_points_of_its_parts(built: Workshop) -> None:
+    lines = [line for part in PARTS for line in built[part].text("entry_points.txt").splitlines() if "=" in line]
+    assert sorted(line for line in built[SUITE].text("entry_points.txt").splitlines() if "=" in line) == sorted(lines)
+    assert {
+        "main = modhub:main",
+        "server = modhub.server:serve",
+        "modhub-admin = modhub.admin:main",
+    } <= set(lines)
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module or ""
+
+
+def distributions(module: str, known: dict[str, list[str]]) -> set[str]:
+    """Return the distributions that may be meant; ``zope`` is a folder that many share, ``zope.interface`` is one."""
+    top, _, rest = module.partition(".")
+    if top == "zope":
+        return {canonicalize_name(f"zope.{rest.partition('.')[0]}")}
+    return {canonicalize_name(name) for name in known.get(top, [top])}
+
+
+def is_for_tests(name: str) -> bool:
+    return "testing" in PurePosixPath(name).with_suffix("").parts
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_import_is_of_a_declared_requirement(built: Workshop, part: str) -> None:
+    project = tomllib.loads((ROOT / part / "pyproject.toml").read_text("utf-8"))["project"]
+    known = packages_distributions() | {name: [name] for name in PARTS}
+
+    def names(lines: list[str]) -> set[str]:
+        return {canonicalize_name(Requirement(line).name) for line in lines}
+
+    declared = names(project["dependencies"]) | {canonicalize_name(project["name"])}
+    for_tests = names(project.get("optional-dependencies", {}).get("test", []))
+    undeclared = [
+        (name, module)
+        for name in sorted(built.expected(part))
+        if name.endswith(".py")
+        for module in imports(built.folder / "tracked" / name)
+        if module.partition(".")[0] not in sys.stdlib_module_names
+        and not distributions(module, known) & (declared | (for_tests if is_for_tests(name) else set()))
+    ]
+    assert undeclared == []
