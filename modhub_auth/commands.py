@@ -1,0 +1,147 @@
+"""``modhub-admin letters`` and ``modhub-admin account``: what the operator does about letters and accounts."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any, Final
+
+from pyramid.config import Configurator
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from modhub.db import iso
+from modhub.directives import Command
+from modhub.settings import StartRefused
+from modhub_auth import addresses, factor, recovery
+from modhub_auth.deleting import delete_account
+from modhub_auth.models import Account, Client, Kind, Letter, Login, PageSession
+from modhub_auth.post import Unreachable
+from modhub_auth.services import lock_account
+
+
+def state_of(letter: Letter) -> str:
+    """``sent``, ``dead``, or when it is tried next."""
+    if letter.finished_at is not None:
+        return "dead" if letter.problem else "sent"
+    return f"waits until {iso(letter.next_at)}" if letter.attempts else "waits"
+
+
+def send_letters(admin: Any) -> int:
+    """Send all that is due."""
+    sent = 0
+    try:
+        while count := admin.registry.accounts.sender.send_due():
+            sent += count
+    except Unreachable as problem:
+        admin.say(f"Sent {sent}; the others wait: {problem}.")
+        return 1
+    admin.say(f"Sent {sent}.")
+    return 0
+
+
+def run_letters(admin: Any, arguments: argparse.Namespace) -> int:
+    """``letters send|list``"""
+    if arguments.action == "send":
+        return send_letters(admin)
+    with admin.reading() as session:
+        for letter in session.scalars(select(Letter).order_by(Letter.id)):
+            state = state_of(letter) + (f": {letter.problem}" if letter.problem else "")
+            admin.say(f"{letter.id} {iso(letter.created_at)} {letter.kind} {letter.recipient} {state}")
+    return 0
+
+
+def find_account(session: Session, name: str) -> Account:
+    """The account that a number or an address names."""
+    if name.isascii() and name.isdigit():
+        found = lock_account(session, int(name))
+    else:
+        login = recovery.by_address(session, addresses.parse(name) or "")
+        found = None if login is None else lock_account(session, login.account_id)
+    if found is None:
+        raise StartRefused(f"there is no account {name}")
+    return found
+
+
+def _said(login: Login | None) -> str:
+    if login is None:
+        return "no login"
+    return f"{login.kind} {login.subject} ({'confirmed' if login.verified else 'not confirmed'})"
+
+
+def list_accounts(admin: Any) -> None:
+    """One line an account."""
+    with admin.reading() as session:
+        joined = select(Account, Login).outerjoin(Login, Login.account_id == Account.id).order_by(Account.id, Login.id)
+        for account, login in session.execute(joined):
+            admin.say(f"{account.id} {account.display_name}: {_said(login)}")
+
+
+def show(admin: Any, session: Session, account: Account) -> None:
+    """All there is to know, and no secret."""
+    admin.say(f"{account.id} {account.display_name}, {account.kind}, since {iso(account.created_at)}")
+    for login in session.scalars(select(Login).where(Login.account_id == account.id)):
+        admin.say(f"  login: {_said(login)}")
+    admin.say(f"  authenticator: {'yes' if factor.is_active(session, account.id) else 'no'}")
+    for client in session.scalars(select(Client).where(Client.account_id == account.id)):
+        admin.say(f"  signed in: program {client.label}, last used {iso(client.used_at)}")
+    for page in session.scalars(select(PageSession).where(PageSession.account_id == account.id)):
+        admin.say(f"  signed in: pages {page.label}, last used {iso(page.used_at)}")
+
+
+def sign_out(admin: Any, session: Session, account: Account) -> None:
+    """End every session; access tokens lapse within half an hour."""
+    recovery.end_sessions(session, account.id)
+    admin.say(f"Account {account.id} is signed out everywhere; access tokens lapse within 30 minutes.")
+
+
+def confirm(admin: Any, session: Session, account: Account) -> None:
+    """Take the account's addresses for confirmed."""
+    for login in session.scalars(
+        select(Login).where(Login.account_id == account.id, Login.kind == Kind.PASSWORD.value)
+    ):
+        login.verified = True
+    session.flush()
+    admin.say(f"The address of account {account.id} is confirmed.")
+
+
+def delete(admin: Any, session: Session, account: Account) -> None:
+    """Delete the account with all that it owns."""
+    account_id = account.id
+    delete_account(session, admin.registry, account)
+    admin.say(f"Account {account_id} is deleted, with everything that it owned.")
+
+
+ACTIONS: Final[dict[str, tuple[str, Callable[[Any, Session, Account], None]]]] = {
+    "show": ("show one", show),
+    "sign-out": ("sign one out everywhere", sign_out),
+    "delete": ("delete one with its mods, votes and files", delete),
+    "confirm": ("take its address for confirmed", confirm),
+}
+
+
+def run_account(admin: Any, arguments: argparse.Namespace) -> int:
+    """``account list``, or an action on one."""
+    if arguments.action == "list":
+        list_accounts(admin)
+        return 0
+    with admin.writing() as (session, _):
+        ACTIONS[arguments.action][1](admin, session, find_account(session, arguments.account))
+    return 0
+
+
+def account_arguments(parser: argparse.ArgumentParser) -> None:
+    """``list``, or an action and the account's number or address"""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="list the accounts")
+    for name, (meaning, _) in ACTIONS.items():
+        actions.add_parser(name, help=meaning).add_argument("account", help="its number or address")
+
+
+def letter_arguments(parser: argparse.ArgumentParser) -> None:
+    """``send`` or ``list``"""
+    parser.add_argument("action", choices=["send", "list"])
+
+
+def includeme(config: Configurator) -> None:
+    """The commands."""
+    config.add_command(Command("letters", "the letters on their way", letter_arguments, run_letters))
+    config.add_command(Command("account", "the accounts", account_arguments, run_account))

@@ -1,0 +1,93 @@
+"""The cookie credential: somebody who is signed in on pages. Programs' addresses never look at it (decisions 1.8)."""
+
+import re
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+from pyramid.csrf import new_csrf_token
+from sqlalchemy import update
+from sqlalchemy.exc import SQLAlchemyError
+from zope.interface import implementer
+
+from modhub.db import now
+from modhub.errors import Refusal, not_found
+from modhub.interfaces import ICredential
+from modhub.pages.answers import Redirect
+from modhub.request import Request
+from modhub.security import NOBODY, Credential, Identity, account_identity
+from modhub_auth.models import PageSession
+from modhub_auth.parts import Parts, parts
+from modhub_auth.sessions import ABSOLUTE, IDLE, TOUCH
+from modhub_auth.tokens import digest
+
+LOGIN: Final = "/Modhub/account/login"
+NEXT_LENGTH: Final = 2000
+_SECRET: Final = re.compile(r"\A[0-9a-f]{64}\Z")
+_PATH: Final = re.compile(r"\A/(?![/\\])[!-\[\]-~]*\Z")
+"""A path of this site, in printable ASCII without a backslash; not ``//host``, which names another."""
+
+
+def cookie_name(request: Request) -> str:
+    """``__Host-`` binds the cookie to this very host; browsers take such a name over https only."""
+    return "__Host-modhub" if is_https(request) else "modhub"
+
+
+def is_https(request: Request) -> bool:
+    """Whether the service is reached by https, as its operator says."""
+    return bool(request.registry.settings["modhub.base_url"].startswith("https:"))
+
+
+def safe_next(path: str | None) -> str | None:
+    """``path`` when it is one of this site's, else None (threats C14)."""
+    return path if path and len(path) <= NEXT_LENGTH and _PATH.match(path) else None
+
+
+def keep(request: Request, response: Any, secret: str) -> Any:
+    """Give the browser the cookie of a session; the forms' token changes with it."""
+    response.set_cookie(cookie_name(request), secret, path="/", secure=is_https(request), httponly=True, samesite="Lax")
+    new_csrf_token(request)
+    return response
+
+
+def leave(request: Request, response: Any) -> Any:
+    """Take the cookie away, and all else that the browser keeps of this site."""
+    response.headers["Clear-Site-Data"] = '"cache", "cookies", "storage"'
+    response.set_cookie(
+        cookie_name(request), "", max_age=0, path="/", secure=is_https(request), httponly=True, samesite="Lax"
+    )
+    return response
+
+
+@implementer(ICredential)
+class Cookie:
+    """Somebody on pages. ``Identity.details`` is the :class:`modhub_auth.finding.Found`, with the session's id."""
+
+    def identify(self, request: Request) -> Identity | None:
+        """The account; None without a living session."""
+        secret = request.cookies.get(cookie_name(request), "")
+        if not _SECRET.match(secret):
+            return None
+        time = now()
+        own = parts(request)
+        held = own.finder.page_session(digest(secret), time - ABSOLUTE, time - IDLE)
+        if held is None:
+            return None
+        found, used_at = held
+        if time - used_at > TOUCH:
+            _touch(own, found.session_id, time)
+        return account_identity(found.account_id, found)
+
+    def challenge(self, request: Request) -> Refusal | Redirect:
+        """The sign-in page for somebody who is not signed in; 404 for what is somebody else's (decisions 9)."""
+        if request.identify(Credential.ACCOUNT) is not NOBODY:
+            return not_found()
+        wanted = safe_next(quote(request.path_qs, safe="/?&=%+:@!$'()*,;~._-")) if request.is_safe else None
+        return Redirect(f"{LOGIN}?next={quote(wanted, safe='/')}" if wanted else LOGIN)
+
+
+def _touch(own: Parts, session_id: int | None, time: datetime) -> None:
+    """Note the use in a transaction of its own; while the database is busy the next use will do."""
+    with suppress(SQLAlchemyError), own.databases.writing.begin() as session:
+        session.execute(update(PageSession).where(PageSession.id == session_id).values(used_at=time))

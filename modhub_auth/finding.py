@@ -1,0 +1,95 @@
+"""What is read of accounts before any transaction: one driver statement for each question (architecture 5)."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlalchemy import bindparam, exists, select
+
+from modhub.db import from_micros, to_micros
+from modhub.reader import Reader, Row
+from modhub_auth.models import Account, Authenticator, Kind, Login, PageSession
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A login and its account as they were when read. ``kind`` is the account's, ``login_kind`` the login's."""
+
+    login_id: int
+    account_id: int
+    kind: str
+    display_name: str
+    login_kind: str
+    subject: str
+    verified: bool
+    session_id: int | None = None
+    """The page session, where it is one; a program has none."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Secretive:
+    """A login by password: what a sign-in is judged by."""
+
+    login_id: int
+    account_id: int
+    verified: bool
+    factor: bool
+    subject: str
+    password_hash: str | None
+
+
+_ACCOUNT = (Login.id, Login.account_id, Account.kind, Account.display_name, Login.kind, Login.subject, Login.verified)
+
+
+class Finder:
+    """The reading side of accounts; one for an application."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        joined = select(*_ACCOUNT).join(Account, Account.id == Login.account_id)
+        self._login = reader.prepare(joined.where(Login.id == bindparam("id")))
+        held = (PageSession.secret_hash == bindparam("held"), PageSession.created_at > bindparam("oldest"))
+        session = (PageSession.id, PageSession.used_at)
+        self._session = reader.prepare(
+            joined.add_columns(*session)
+            .join(PageSession, PageSession.login_id == Login.id)
+            .where(*held, PageSession.used_at > bindparam("idle"))
+        )
+        factor = exists().where(Authenticator.account_id == Login.account_id)
+        judged = (Login.id, Login.account_id, Login.verified, factor, Login.subject, Login.password_hash)
+        by_password = select(*judged).where(Login.kind == Kind.PASSWORD.value, Login.platform == "")
+        self._address = reader.prepare(by_password.where(Login.subject == bindparam("subject")))
+        self._password = reader.prepare(by_password.where(Login.account_id == bindparam("account")))
+
+    def login(self, login_id: int) -> Found | None:
+        """The login with this id; None when it has been deleted."""
+        rows = self.reader.rows(self._login, id=login_id)
+        return _found(rows[0]) if rows else None
+
+    def page_session(self, held: str, oldest: datetime, idle: datetime) -> tuple[Found, datetime] | None:
+        """Who holds the page session of this hash, and when it was last used; None when it has ended."""
+        rows = self.reader.rows(self._session, held=held, oldest=to_micros(oldest), idle=to_micros(idle))
+        if not rows:
+            return None
+        *login, session_id, used_at = rows[0]
+        return replace(_found(login), session_id=session_id), from_micros(used_at)
+
+    def by_address(self, address: str | None) -> Secretive | None:
+        """The login by password with this address; None asks all the same, so that nothing takes another time."""
+        rows = self.reader.rows(self._address, subject=address or "")
+        return _secretive(rows[0]) if rows else None
+
+    def password_of(self, account_id: int) -> Secretive | None:
+        """The account's login by password; None when it has none."""
+        rows = self.reader.rows(self._password, account=account_id)
+        return _secretive(rows[0]) if rows else None
+
+
+def _found(row: Row) -> Found:
+    # SQLite's driver has no booleans.
+    login_id, account_id, kind, display_name, login_kind, subject, verified = row
+    return Found(login_id, account_id, kind, display_name, login_kind, subject, bool(verified))
+
+
+def _secretive(row: Row) -> Secretive:
+    login_id, account_id, verified, factor, subject, password_hash = row
+    return Secretive(login_id, account_id, bool(verified), bool(factor), subject, password_hash)

@@ -1,0 +1,15 @@
+"""The resources of accounts."""
+
+from modhub.interfaces import IResource
+
+
+class IAccount(IResource):
+    """``/Modhub/account``"""
+
+
+class IPlatform(IResource):
+    """``/Modhub/account/platform/{provider}``"""
+
+
+class IAuth(IResource):
+    """``/api/auth``"""

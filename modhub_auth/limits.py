@@ -1,0 +1,166 @@
+"""How often something may be tried (decisions 3.4, 3.5; threats C6): counters in the database, shared by all processes.
+
+A try takes its place in every one of its counters at once, before anything is checked, in a transaction of its own: a
+burst over several processes never gets more tries than the counters have. A place that is taken is *settled* once the
+try has failed; a try that succeeds gives it back.
+"""
+
+import hashlib
+import math
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from ipaddress import IPv6Address, IPv6Network, ip_address
+from typing import Any, Final
+
+from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.orm import Session
+
+from modhub.db import Databases, now
+from modhub.errors import Refusal, busy
+from modhub_auth.journal import note
+from modhub_auth.models import Attempt
+
+WAIT_SECONDS: Final = 5.0
+PAUSE_SECONDS: Final = 0.05
+ABANDONED: Final = timedelta(seconds=60)
+"""A place that is still not settled then belonged to a process that died: it counts as a failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """One counter: its name tells nothing of the address or the caller that it is for."""
+
+    purpose: str
+    name: str
+    most: int
+
+
+def counter(purpose: str, key: str, most: int) -> Counter:
+    """The counter of ``purpose`` for ``key``, which takes ``most`` tries in the window."""
+    sent = f"{purpose}\0{key}".encode("utf-8", "surrogatepass")
+    return Counter(purpose, hashlib.sha256(sent).hexdigest(), most)
+
+
+def caller_of(request: Any) -> str:
+    """Who calls: the peer address that the server vouches for, of IPv6 the /64 (decisions 3.4, 3.5)."""
+    sent: str = request.environ.get("REMOTE_ADDR") or ""
+    try:
+        address = ip_address(sent)
+    except ValueError:
+        return sent
+    if isinstance(address, IPv6Address):
+        mapped = address.ipv4_mapped
+        return str(mapped) if mapped else str(IPv6Network((int(address) >> 64 << 64, 64)))
+    return str(address)
+
+
+def too_many(seconds: float) -> Refusal:
+    """429; ``seconds`` until the next try has a chance."""
+    wait = max(1, math.ceil(seconds))
+    message = f"Too many attempts; try again in {wait} seconds."
+    return Refusal(429, "too_many_attempts", message, headers={"Retry-After": str(wait)}, retryAfterSeconds=wait)
+
+
+class Place:
+    """The place of one try; whoever holds it says when the try has failed."""
+
+    def __init__(self) -> None:
+        self.name = secrets.token_hex(16)
+        self.failed = False
+
+
+class Limits:
+    """The counters of one application."""
+
+    def __init__(self, databases: Databases, window: timedelta) -> None:
+        self._databases = databases
+        self._window = window
+
+    def count(self, counters: Sequence[Counter]) -> None:
+        """Count a call, whatever comes of it. 429 when one of the counters is full; then none of them rises."""
+        place = Place()
+        with self._databases.writing.begin() as session:
+            self._refuse_full(session, counters, now())
+            _insert(session, counters, place, settled=True)
+
+    def allows(self, session: Session, counters: Sequence[Counter]) -> bool:
+        """As :meth:`count` within the caller's transaction; False instead of a refusal."""
+        try:
+            self._refuse_full(session, counters, now())
+        except Refusal:
+            return False
+        _insert(session, counters, Place(), settled=True)
+        return True
+
+    @contextmanager
+    def attempt(self, counters: Sequence[Counter]) -> Iterator[Place]:
+        """A try: it has its place for the length of the block, and leaves it taken when it says that it failed.
+
+        429 when a counter is full of failures; 503 when it is full of tries whose end is not known in five seconds.
+        """
+        place = Place()
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not self._take(counters, place):
+            if time.monotonic() >= deadline:
+                raise busy()
+            time.sleep(PAUSE_SECONDS)
+        try:
+            yield place
+        finally:
+            self._settle(place)
+
+    def purge(self, session: Session) -> None:
+        """Forget what lies before the window."""
+        session.execute(delete(Attempt).where(Attempt.at <= now() - self._window))
+
+    def _take(self, counters: Sequence[Counter], place: Place) -> bool:
+        with self._databases.writing.begin() as session:
+            self._refuse_full(session, counters, now())
+            taken = select(func.count()).select_from(Attempt)
+            for one in counters:
+                if (session.scalar(taken.where(*self._current(one, now()))) or 0) >= one.most:
+                    return False
+            _insert(session, counters, place, settled=False)
+            return True
+
+    def _settle(self, place: Place) -> None:
+        held = Attempt.place == place.name
+        with self._databases.writing.begin() as session:
+            session.execute(
+                update(Attempt).where(held).values(settled=True) if place.failed else delete(Attempt).where(held)
+            )
+
+    def _current(self, one: Counter, moment: datetime) -> tuple[Any, ...]:
+        return Attempt.counter == one.name, Attempt.at > moment - self._window
+
+    def _refuse_full(self, session: Session, counters: Sequence[Counter], moment: datetime) -> None:
+        _lock(session, counters)
+        waits = []
+        for one in counters:
+            settled = Attempt.settled | (Attempt.at <= moment - ABANDONED)
+            # The try that has to leave the window before there is room for another.
+            statement = select(Attempt.at).where(*self._current(one, moment), settled)
+            last = session.scalar(statement.order_by(Attempt.at.desc()).offset(one.most - 1).limit(1))
+            if last is not None:
+                waits.append((last + self._window - moment).total_seconds())
+        if waits:
+            note("limited", counter=counters[0].purpose)
+            raise too_many(max(waits))
+
+
+def _lock(session: Session, counters: Iterable[Counter]) -> None:
+    """Nobody else looks at these counters until the transaction ends. SQLite has one writer anyway."""
+    if session.get_bind().dialect.name != "postgresql":
+        return
+    for key in sorted(int.from_bytes(bytes.fromhex(one.name[:16]), signed=True) for one in counters):
+        session.execute(select(func.pg_advisory_xact_lock(key)))
+
+
+def _insert(session: Session, counters: Iterable[Counter], place: Place, *, settled: bool) -> None:
+    moment = now()
+    rows = [{"counter": one.name, "place": place.name, "at": moment, "settled": settled} for one in counters]
+    session.execute(insert(Attempt), rows)

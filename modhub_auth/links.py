@@ -1,0 +1,62 @@
+"""Links in letters: a random secret, stored as a hash, bound to one purpose, working once (decisions 3.7)."""
+
+from datetime import timedelta
+from typing import Final
+
+from sqlalchemy import delete, select
+from sqlalchemy.engine import CursorResult
+from sqlalchemy.orm import Session
+
+from modhub.db import now
+from modhub_auth.models import Link
+from modhub_auth.tokens import digest, new_refresh_token
+
+CONFIRM: Final = "confirm"
+RESET: Final = "reset"
+ADD: Final = "add"
+LIVES: Final = {CONFIRM: timedelta(days=7), RESET: timedelta(minutes=60), ADD: timedelta(days=7)}
+
+
+def make(
+    session: Session,
+    purpose: str,
+    account_id: int,
+    *,
+    login_id: int | None = None,
+    address: str | None = None,
+    password_hash: str | None = None,
+) -> str:
+    """A new link; answers its secret, of which this is the one copy. An older one of the same purpose dies."""
+    session.execute(delete(Link).where(Link.account_id == account_id, Link.purpose == purpose))
+    secret = new_refresh_token()
+    session.add(
+        Link(
+            purpose=purpose,
+            account_id=account_id,
+            login_id=login_id,
+            address=address,
+            password_hash=password_hash,
+            secret_hash=digest(secret),
+            expires_at=now() + LIVES[purpose],
+        )
+    )
+    session.flush()
+    return secret
+
+
+def find(session: Session, secret: str, *purposes: str) -> Link | None:
+    """The living link of one of these purposes; None for every other secret."""
+    living = (Link.secret_hash == digest(secret), Link.purpose.in_(purposes), Link.expires_at > now())
+    return session.scalars(select(Link).where(*living)).one_or_none()
+
+
+def consume(session: Session, link: Link) -> bool:
+    """Use the link up: of many who try at once, one succeeds."""
+    found = session.execute(delete(Link).where(Link.id == link.id), execution_options={"synchronize_session": False})
+    assert isinstance(found, CursorResult)
+    return bool(found.rowcount == 1)
+
+
+def purge(session: Session) -> None:
+    """Forget the links that have lapsed."""
+    session.execute(delete(Link).where(Link.expires_at <= now()))

@@ -1,0 +1,161 @@
+"""The rows of accounts. No password, token or code is kept in clear."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from modhub.db import Base, Id, Timestamp
+from modhub.limits import DISPLAY_NAME
+from modhub_auth.addresses import LENGTH
+
+CLIENT: Final = 80
+"""Code points of a client's label."""
+
+
+class Kind(StrEnum):
+    """How an account was made, and what a login is."""
+
+    PASSWORD = "Password"  # noqa: S105 - a word of the contract
+    PLATFORM = "Platform"
+
+
+class Account(Base):
+    """An account: the identity. Its row is locked by whatever signs in, refreshes, resets or deletes."""
+
+    __tablename__ = "auth_account"
+    __table_args__ = {"sqlite_autoincrement": True}
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    kind: Mapped[str] = mapped_column(String(8))
+    display_name: Mapped[str] = mapped_column(String(DISPLAY_NAME))
+    created_at: Mapped[datetime] = mapped_column(Timestamp)
+
+
+class Login(Base):
+    """A way to sign in to an account: an address with a password, or an identity at a game platform."""
+
+    __tablename__ = "auth_login"
+    __table_args__ = (UniqueConstraint("platform", "subject"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("auth_account.id", ondelete="CASCADE"), index=True)
+    kind: Mapped[str] = mapped_column(String(8))
+    platform: Mapped[str] = mapped_column(String(20), default="")
+    """The platform's name, empty for a login by password: a subject is one of its kind alone."""
+    subject: Mapped[str] = mapped_column(String(LENGTH))
+    verified: Mapped[bool] = mapped_column(default=False)
+    password_hash: Mapped[str | None] = mapped_column(String(255))
+    created_at: Mapped[datetime] = mapped_column(Timestamp)
+
+
+class Client(Base):
+    """A program that is signed in. It holds the hash of its one living refresh token; using that puts the next here."""
+
+    __tablename__ = "auth_client"
+    __table_args__ = {"sqlite_autoincrement": True}
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("auth_account.id", ondelete="CASCADE"), index=True)
+    login_id: Mapped[int] = mapped_column(ForeignKey("auth_login.id", ondelete="CASCADE"), index=True)
+    label: Mapped[str] = mapped_column(String(CLIENT))
+    refresh_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    created_at: Mapped[datetime] = mapped_column(Timestamp)
+    used_at: Mapped[datetime] = mapped_column(Timestamp)
+    expires_at: Mapped[datetime] = mapped_column(Timestamp)
+
+
+class Attempt(Base):
+    """One try in one counter of :mod:`modhub_auth.limits`; those of one try bear the same ``place``."""
+
+    __tablename__ = "auth_attempt"
+    __table_args__ = (Index("ix_auth_attempt_counter_at", "counter", "at"),)
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    counter: Mapped[str] = mapped_column(String(64))
+    place: Mapped[str] = mapped_column(String(32), index=True)
+    at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+    settled: Mapped[bool]
+
+
+class Authenticator(Base):
+    """The second factor of an account. Its secret is sealed; a code works once, because its time step is kept here."""
+
+    __tablename__ = "auth_authenticator"
+
+    account_id: Mapped[int] = mapped_column(
+        ForeignKey("auth_account.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    sealed: Mapped[str] = mapped_column(String(255))
+    last_step: Mapped[int] = mapped_column(BigInteger)
+    created_at: Mapped[datetime] = mapped_column(Timestamp)
+
+
+class RecoveryCode(Base):
+    """A code that stands in for the authenticator once; using it deletes it."""
+
+    __tablename__ = "auth_recovery_code"
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("auth_account.id", ondelete="CASCADE"), index=True)
+    code_hash: Mapped[str] = mapped_column(String(64))
+
+
+class Letter(Base):
+    """A letter on its way. What it says is sealed, because links are secrets, and forgotten once it has been sent."""
+
+    __tablename__ = "auth_letter"
+    __table_args__ = (Index("ix_auth_letter_due", "finished_at", "next_at"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    kind: Mapped[str] = mapped_column(String(20))
+    recipient: Mapped[str] = mapped_column(String(LENGTH))
+    sealed: Mapped[str | None] = mapped_column(Text)
+    message_id: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime] = mapped_column(Timestamp)
+    next_at: Mapped[datetime] = mapped_column(Timestamp)
+    attempts: Mapped[int] = mapped_column(default=0)
+    finished_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    problem: Mapped[str | None] = mapped_column(String(200))
+    """Why the last attempt failed; a finished letter with a problem is dead."""
+
+
+class Link(Base):
+    """A link that a letter carries. It holds the hash of its secret, and works once."""
+
+    __tablename__ = "auth_link"
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    purpose: Mapped[str] = mapped_column(String(8))
+    account_id: Mapped[int] = mapped_column(ForeignKey("auth_account.id", ondelete="CASCADE"), index=True)
+    login_id: Mapped[int | None] = mapped_column(ForeignKey("auth_login.id", ondelete="CASCADE"), index=True)
+    secret_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    address: Mapped[str | None] = mapped_column(String(LENGTH))
+    password_hash: Mapped[str | None] = mapped_column(String(255))
+    expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+
+
+class PageSession(Base):
+    """Somebody who is signed in on pages: the cookie holds a secret, this row its hash (decisions 3.10)."""
+
+    __tablename__ = "auth_page_session"
+    __table_args__ = {"sqlite_autoincrement": True}
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("auth_account.id", ondelete="CASCADE"), index=True)
+    login_id: Mapped[int] = mapped_column(ForeignKey("auth_login.id", ondelete="CASCADE"), index=True)
+    secret_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    label: Mapped[str] = mapped_column(String(CLIENT))
+    created_at: Mapped[datetime] = mapped_column(Timestamp)
+    used_at: Mapped[datetime] = mapped_column(Timestamp)
+
+
+class Nonce(Base):
+    """The nonce of a platform's assertion that has been used."""
+
+    __tablename__ = "auth_nonce"
+
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    at: Mapped[datetime] = mapped_column(Timestamp, index=True)

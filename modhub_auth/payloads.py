@@ -1,0 +1,65 @@
+"""The request bodies of accounts, and how their fields are cleaned (interface, "Accounts"; decisions 1, 3)."""
+
+from msgspec import UNSET, Struct, UnsetType
+
+from modhub import text
+from modhub.limits import DISPLAY_NAME
+from modhub_auth.models import CLIENT
+
+Text = str | None | UnsetType
+
+
+def _line(value: Text, limit: int) -> str:
+    return text.line(value, limit) if isinstance(value, str) else ""
+
+
+class Labelled(Struct, rename="camel", kw_only=True):
+    """A body that may name the client which the refresh token goes to."""
+
+    client: Text = UNSET
+
+    def clean_client(self) -> str:
+        """The label; empty when none was sent."""
+        return _line(self.client, CLIENT)
+
+
+class Registration(Labelled, rename="camel", kw_only=True):
+    """``POST /api/auth/register``"""
+
+    email: str
+    password: str
+    display_name: Text = UNSET
+
+    def clean_display_name(self) -> str:
+        """The name to show; empty when none was sent."""
+        return _line(self.display_name, DISPLAY_NAME)
+
+
+class SignIn(Labelled, rename="camel", kw_only=True):
+    """``POST /api/auth/login``"""
+
+    email: str
+    password: str
+    code: Text = UNSET
+
+    def clean_code(self) -> str:
+        """The code as sent; empty when none was."""
+        return self.code.strip() if isinstance(self.code, str) else ""
+
+
+class Refresh(Labelled, rename="camel", kw_only=True):
+    """``POST /api/auth/refresh``"""
+
+    refresh_token: str
+
+
+class SignOut(Struct, rename="camel"):
+    """``POST /api/auth/logout``"""
+
+    refresh_token: str
+
+
+class Forgot(Struct):
+    """``POST /api/auth/forgot``"""
+
+    email: str

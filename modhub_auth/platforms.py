@@ -1,0 +1,153 @@
+"""Logins at game platforms: whom an assertion signs in, links or makes (decisions 3.9, 3.10)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from modhub.db import now
+from modhub.errors import conflict
+from modhub_auth import factor, links, recovery, services
+from modhub_auth.joining import Prepared
+from modhub_auth.journal import note
+from modhub_auth.letters import Writer
+from modhub_auth.limits import counter
+from modhub_auth.models import Account, Kind, Login, Nonce
+from modhub_auth.openid import NONCE_LIFE, Assertion, refused
+from modhub_auth.parts import Parts
+from modhub_auth.tokens import digest
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who somebody is at a platform."""
+
+    platform: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Somebody who has come back from a platform; ``factor``: a code of the authenticator is wanted as well."""
+
+    account: Account
+    login: Login
+    factor: bool
+
+
+def use_nonce(session: Session, assertion: Assertion) -> None:
+    """An assertion counts once: of many who present it, one succeeds."""
+    session.execute(delete(Nonce).where(Nonce.at <= now() - 2 * NONCE_LIFE))
+    session.add(Nonce(hash=digest(assertion.nonce), at=now()))
+    try:
+        session.flush()
+    except IntegrityError:
+        raise refused() from None
+
+
+def by_identity(session: Session, identity: Identity) -> Login | None:
+    """The login of this identity."""
+    wanted = (Login.platform == identity.platform, Login.subject == identity.subject)
+    return session.scalars(select(Login).where(*wanted)).one_or_none()
+
+
+def _add(session: Session, account: Account, identity: Identity, time: datetime) -> Login:
+    login = Login(
+        account_id=account.id,
+        kind=Kind.PLATFORM.value,
+        platform=identity.platform,
+        subject=identity.subject,
+        verified=True,
+        created_at=time,
+    )
+    session.add(login)
+    try:
+        session.flush()
+    except IntegrityError:
+        raise login_taken() from None
+    return login
+
+
+def login_taken() -> Exception:
+    """409: the identity signs in to another account."""
+    return conflict("login_taken", "This login belongs to another account already.")
+
+
+def arrive(session: Session, identity: Identity, *, registration: bool) -> Arrived:
+    """Whom the identity signs in; a new account when there is none and registration is open."""
+    known = by_identity(session, identity)
+    if known is not None:
+        account = services.lock_account(session, known.account_id)
+        if account is None:
+            raise refused()
+        return Arrived(account, known, factor.is_active(session, account.id))
+    if not registration:
+        raise services.registration_closed()
+    time = now()
+    account = Account(kind=Kind.PLATFORM.value, display_name="", created_at=time)
+    session.add(account)
+    session.flush()
+    account.display_name = f"Modder {account.id}"
+    login = _add(session, account, identity, time)
+    note("registered", account=account.id, login=login.id)
+    return Arrived(account, login, factor=False)
+
+
+def link(session: Session, writer: Writer, account_id: int, identity: Identity, messages: Any) -> None:
+    """Link the identity to a signed-in account. 409 when it is another's."""
+    account = services.lock_account(session, account_id)
+    known = by_identity(session, identity)
+    if account is None or (known is not None and known.account_id != account_id):
+        raise login_taken()
+    if known is None:
+        login = _add(session, account, identity, now())
+        recovery.notify(session, writer, account_id, "login linked", messages)
+        note("login linked", account=account_id, login=login.id)
+
+
+def unlink(session: Session, account_id: int, login_id: int | None) -> None:
+    """Take a platform's login away from a locked account, with the sessions that it began; never the last login."""
+    mine = Login.account_id == account_id
+    if (session.scalar(select(func.count()).select_from(Login).where(mine)) or 0) < 2:
+        raise conflict("last_login", "This is the only way to sign in to your account, so it stays.")
+    gone = (Login.id == login_id, mine, Login.kind == Kind.PLATFORM.value)
+    session.execute(delete(Login).where(*gone))
+    note("login unlinked", account=account_id, login=login_id)
+
+
+def ask_password(session: Session, own: Parts, account_id: int, prepared: Prepared, messages: Any) -> None:
+    """Queue the letter by which an account without a password gets one; who has the address already is told by it."""
+    address = prepared.address
+    if not own.limits.allows(session, [counter("letter", address, recovery.LETTERS)]):
+        return
+    if recovery.by_address(session, address) is not None:
+        own.writer.queue(session, "taken", address, own.writer.write("taken", messages))
+        return
+    secret = links.make(session, links.ADD, account_id, address=address, password_hash=prepared.password_hash)
+    own.writer.queue(session, "add", address, own.writer.write("add", messages, secret))
+
+
+def add_password(session: Session, secret: str) -> None:
+    """Add the password by the link in its letter, which proves the address. 410 for a dead one, 409 when taken."""
+    found = links.find(session, secret, links.ADD)
+    account = None if found is None else services.lock_account(session, found.account_id)
+    if found is None or account is None or found.address is None or not links.consume(session, found):
+        raise recovery.dead_link()
+    login = Login(
+        account_id=account.id,
+        kind=Kind.PASSWORD.value,
+        platform="",
+        subject=found.address,
+        verified=True,
+        password_hash=found.password_hash,
+        created_at=now(),
+    )
+    session.add(login)
+    try:
+        session.flush()
+    except IntegrityError:
+        raise services.address_taken() from None
+    note("password added", account=account.id, login=login.id)

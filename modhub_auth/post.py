@@ -1,0 +1,117 @@
+"""How a letter leaves: by SMTP, else as a file in ``modhub.mail_dir``, else into the log (decisions 7)."""
+
+import logging
+import smtplib
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any, Final
+
+log = logging.getLogger(__name__)
+TIMEOUT_SECONDS: Final = 15
+_FOR_EVER: Final = range(500, 600)
+
+Deliver = Callable[[EmailMessage], None]
+Post = Callable[[], AbstractContextManager[Deliver]]
+
+
+class Unreachable(Exception):
+    """Nothing can be sent just now, whatever it is."""
+
+
+class Refused(Exception):
+    """This letter was refused. ``for_ever``: another attempt would be refused as well."""
+
+    def __init__(self, message: str, *, for_ever: bool) -> None:
+        super().__init__(message)
+        self.for_ever = for_ever
+
+
+def post_from(settings: Mapping[str, Any]) -> Post:
+    """The way that the settings name."""
+    if settings["mail.host"]:
+        return lambda: by_smtp(settings)
+    if settings["modhub.mail_dir"]:
+        return lambda: into_folder(Path(settings["modhub.mail_dir"]))
+    return into_log
+
+
+def _connect(settings: Mapping[str, Any]) -> smtplib.SMTP:
+    where = {"host": settings["mail.host"], "port": settings["mail.port"], "timeout": TIMEOUT_SECONDS}
+    if settings["mail.ssl"]:
+        server: smtplib.SMTP = smtplib.SMTP_SSL(**where, context=ssl.create_default_context())
+    else:
+        server = smtplib.SMTP(**where)
+    try:
+        if settings["mail.tls"]:
+            server.starttls(context=ssl.create_default_context())
+        if settings["mail.username"]:
+            server.login(settings["mail.username"], str(settings["mail.password"]))
+    except BaseException:
+        server.close()
+        raise
+    return server
+
+
+@contextmanager
+def by_smtp(settings: Mapping[str, Any]) -> Iterator[Deliver]:
+    """One connection for many letters (RFC 5321)."""
+    try:
+        server = _connect(settings)
+    except (OSError, smtplib.SMTPException) as problem:
+        raise Unreachable(f"the mail server cannot be had ({type(problem).__name__})") from None
+
+    def deliver(message: EmailMessage) -> None:
+        try:
+            server.send_message(message)
+        except smtplib.SMTPRecipientsRefused as problem:
+            code = next(iter(problem.recipients.values()), (0, b""))[0]
+            raise Refused(f"the recipient was refused ({code})", for_ever=code in _FOR_EVER) from None
+        except smtplib.SMTPNotSupportedError:
+            raise Refused("the mail server does not take this address", for_ever=True) from None
+        except ValueError:
+            raise Refused("its headers cannot be written", for_ever=True) from None
+        except smtplib.SMTPServerDisconnected:
+            raise Unreachable("the mail server has hung up") from None
+        except smtplib.SMTPResponseException as problem:
+            raise Refused(f"the letter was refused ({problem.smtp_code})", for_ever=False) from None
+        except OSError as problem:
+            raise Unreachable(f"the mail server is gone ({type(problem).__name__})") from None
+
+    try:
+        yield deliver
+    finally:
+        with suppress(OSError, smtplib.SMTPException):
+            server.quit()
+        server.close()
+
+
+@contextmanager
+def into_folder(folder: Path) -> Iterator[Deliver]:
+    """One ``.eml`` file a letter, whole when it has its name."""
+
+    def deliver(message: EmailMessage) -> None:
+        name = str(message["Message-ID"]).strip("<>").partition("@")[0]
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            unfinished = folder / f".{name}.part"
+            unfinished.write_bytes(message.as_bytes())
+            unfinished.rename(folder / f"{name}.eml")
+        except OSError as problem:
+            raise Unreachable(f"the folder for letters cannot be written ({type(problem).__name__})") from None
+
+    yield deliver
+
+
+@contextmanager
+def into_log() -> Iterator[Deliver]:
+    """For a service without a mail server and without a folder: the operator reads the letters in the log."""
+
+    def deliver(message: EmailMessage) -> None:
+        body = message.get_body(("plain",))
+        text = "" if body is None else body.get_content()
+        log.warning("no mail.host and no modhub.mail_dir: a letter to %s: %s", message["To"], text)
+
+    yield deliver

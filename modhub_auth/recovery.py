@@ -1,0 +1,113 @@
+"""Reset and confirmation by letter (decisions 3.7). What ends sessions locks the account's row first."""
+
+from typing import Any, Final
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from modhub.errors import Refusal
+from modhub_auth import factor, links
+from modhub_auth.journal import note
+from modhub_auth.letters import Writer
+from modhub_auth.limits import Limits, counter
+from modhub_auth.models import Client, Kind, Link, Login, PageSession
+from modhub_auth.services import lock_account
+
+LETTERS: Final = 3
+"""How many letters ``forgot`` sends to one address in the window."""
+
+
+def dead_link() -> Refusal:
+    """410: the link has lapsed or has been used."""
+    message = "This link has been used already, or has lapsed. Ask for a new one."
+    return Refusal(410, "dead_link", message, headers={"Referrer-Policy": "no-referrer"})
+
+
+def by_address(session: Session, address: str) -> Login | None:
+    """The login with this address."""
+    wanted = select(Login).where(Login.kind == Kind.PASSWORD.value, Login.platform == "", Login.subject == address)
+    return session.scalars(wanted).one_or_none()
+
+
+def welcome(session: Session, writer: Writer, login: Login, messages: Any) -> None:
+    """Queue the letter by which a new account confirms its address."""
+    secret = links.make(session, links.CONFIRM, login.account_id, login_id=login.id)
+    writer.queue(session, "confirm", login.subject, writer.write("confirm", messages, secret))
+
+
+def ask_reset(session: Session, writer: Writer, limits: Limits, address: str, messages: Any) -> None:
+    """Queue a reset letter when there is an account; at most three an address and window, whether there is or not."""
+    allowed = limits.allows(session, [counter("letter", address, LETTERS)])
+    login = by_address(session, address)
+    if allowed and login is not None:
+        secret = links.make(session, links.RESET, login.account_id, login_id=login.id)
+        writer.queue(session, "reset", login.subject, writer.write("reset", messages, secret))
+
+
+def notify(session: Session, writer: Writer, account_id: int, kind: str, messages: Any) -> None:
+    """Queue a notice to every confirmed address of the account."""
+    wanted = (Login.account_id == account_id, Login.kind == Kind.PASSWORD.value, Login.verified)
+    for address in session.scalars(select(Login.subject).where(*wanted)):
+        writer.queue(session, kind, address, writer.write(kind, messages))
+
+
+def end_sessions(session: Session, account_id: int, keep: int | None = None) -> None:
+    """Sign the account out everywhere, programs and pages; ``keep`` is the page session that stays."""
+    session.execute(delete(Client).where(Client.account_id == account_id))
+    others = PageSession.id != keep if keep is not None else PageSession.id.is_not(None)
+    session.execute(delete(PageSession).where(PageSession.account_id == account_id, others))
+
+
+def set_password(session: Session, login: Login, password_hash: str) -> None:
+    """Give the login another password; reset links die with the old one."""
+    login.password_hash = password_hash
+    session.execute(delete(Link).where(Link.account_id == login.account_id, Link.purpose == links.RESET))
+    session.flush()
+
+
+def _locked(session: Session, link: Link) -> Login:
+    """The login that a link is for, its account locked and the link used up; 410 when somebody was quicker."""
+    account = lock_account(session, link.account_id)
+    login = None if account is None else session.get(Login, link.login_id, populate_existing=True)
+    if login is None or not links.consume(session, link):
+        raise dead_link()
+    return login
+
+
+def _first_proof(session: Session, login: Login) -> None:
+    """The first proof that the address is its owner's: whoever registered a stranger's address keeps nothing."""
+    if login.verified:
+        return
+    factor.remove(session, login.account_id)
+    session.execute(delete(Login).where(Login.account_id == login.account_id, Login.id != login.id))
+    end_sessions(session, login.account_id)
+    login.verified = True
+    session.flush()
+
+
+def confirm(session: Session, secret: str) -> None:
+    """Confirm an address by the link in its letter."""
+    link = links.find(session, secret, links.CONFIRM)
+    if link is None:
+        raise dead_link()
+    login = _locked(session, link)
+    _first_proof(session, login)
+    note("address confirmed", account=login.account_id, login=login.id)
+
+
+def reset(session: Session, writer: Writer, secret: str, password_hash: str, messages: Any) -> int:
+    """Set a new password by the link in a letter; it proves the address too. Every session of the account ends.
+
+    The second factor stays, and nobody is signed in by it. Answers the account.
+    """
+    link = links.find(session, secret, links.RESET)
+    if link is None:
+        raise dead_link()
+    login = _locked(session, link)
+    _first_proof(session, login)
+    set_password(session, login, password_hash)
+    end_sessions(session, login.account_id)
+    session.execute(delete(Link).where(Link.login_id == login.id))
+    notify(session, writer, login.account_id, "password changed", messages)
+    note("password reset", account=login.account_id, login=login.id)
+    return login.account_id

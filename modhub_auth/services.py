@@ -1,0 +1,165 @@
+"""Signing in and out. Every function here works in the caller's transaction and locks the account's row first, so that
+nothing outlives a reset or a deletion which happens at the same moment (architecture 5). No password is hashed here.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.engine import CursorResult
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from modhub.db import now
+from modhub.errors import Refusal, conflict
+from modhub_auth.factor import is_active
+from modhub_auth.journal import note
+from modhub_auth.models import Account, Client, Kind, Login
+from modhub_auth.tokens import REFRESH_LIFE, digest, new_refresh_token
+
+CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="modhub"'}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Checked:
+    """A login whose password was right a moment ago."""
+
+    login_id: int
+    account_id: int
+    password_hash: str
+    factor: bool
+    """Whether a code of the authenticator was used up for it."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SignedIn:
+    """Somebody who has just signed in, with the one copy of the refresh token."""
+
+    login_id: int
+    account_id: int
+    display_name: str
+    refresh_token: str
+
+
+def invalid_credentials() -> Refusal:
+    """401, one and the same for an unknown address and a wrong password."""
+    return Refusal(401, "invalid_credentials", "The address or the password is wrong.", headers=CHALLENGE)
+
+
+def second_factor_required() -> Refusal:
+    """401 after the right password, when the code is missing or wrong (interface, "Sign-in rules" 2)."""
+    message = "Send the code of the authenticator too; each code works once."
+    return Refusal(401, "second_factor_required", message, headers=CHALLENGE, twoFactorRequired=True)
+
+
+def invalid_refresh_token() -> Refusal:
+    """401 for a refresh token that is unknown, lapsed, used or signed out."""
+    return Refusal(401, "invalid_refresh_token", "Sign in again: this refresh token has ended.", headers=CHALLENGE)
+
+
+def registration_closed() -> Refusal:
+    """403 while the operator has registration switched off."""
+    return Refusal(403, "registration_closed", "No new accounts are made on this service just now.")
+
+
+def email_not_confirmed() -> Refusal:
+    """403 after the right password, where sign-in needs a confirmed address."""
+    return Refusal(403, "email_not_confirmed", "Confirm your address first: follow the link in the letter.")
+
+
+def address_taken() -> Refusal:
+    """409: the address has an account."""
+    return conflict("address_taken", "There is an account with this address already.")
+
+
+def lock_account(session: Session, account_id: int) -> Account | None:
+    """The account, its row locked until the end of the transaction; None when it has been deleted."""
+    statement = select(Account).where(Account.id == account_id).with_for_update()
+    return session.scalars(statement.execution_options(populate_existing=True)).one_or_none()
+
+
+def register(session: Session, address: str, password_hash: str, display_name: str) -> tuple[Account, Login]:
+    """A new account and its login. 409 when the address has one, also when two come at the same moment."""
+    time = now()
+    account = Account(kind=Kind.PASSWORD.value, display_name=display_name, created_at=time)
+    session.add(account)
+    session.flush()
+    if not display_name:
+        account.display_name = f"Modder {account.id}"
+    login = Login(
+        account_id=account.id,
+        kind=Kind.PASSWORD.value,
+        subject=address,
+        password_hash=password_hash,
+        created_at=time,
+    )
+    session.add(login)
+    try:
+        session.flush()
+    except IntegrityError:
+        raise address_taken() from None
+    note("registered", account=account.id, login=login.id)
+    return account, login
+
+
+def sign_in(session: Session, checked: Checked, client: str) -> SignedIn:
+    """Sign a program in, by a login that has just been checked outside the transaction."""
+    account, login = still_right(session, checked)
+    return begin(session, account, login, client)
+
+
+def still_right(session: Session, checked: Checked) -> tuple[Account, Login]:
+    """The account, locked, and the login of a check that still holds; 401 when something changed meanwhile."""
+    account = lock_account(session, checked.account_id)
+    login = session.get(Login, checked.login_id, populate_existing=True)
+    if account is None or login is None or login.password_hash != checked.password_hash:
+        raise invalid_credentials()
+    if is_active(session, account.id) and not checked.factor:
+        raise second_factor_required()
+    return account, login
+
+
+def begin(session: Session, account: Account, login: Login, label: str) -> SignedIn:
+    """A client of the account, with its first refresh token; the account's row is new or locked."""
+    time = now()
+    token = new_refresh_token()
+    session.add(
+        Client(
+            account_id=account.id,
+            login_id=login.id,
+            label=label,
+            refresh_hash=digest(token),
+            created_at=time,
+            used_at=time,
+            expires_at=time + REFRESH_LIFE,
+        )
+    )
+    session.execute(delete(Client).where(Client.account_id == account.id, Client.expires_at <= time))
+    session.flush()
+    note("signed in", account=account.id, login=login.id, face="program")
+    return SignedIn(login.id, account.id, account.display_name, token)
+
+
+def refresh(session: Session, token: str, label: str) -> SignedIn:
+    """Exchange a refresh token for the next one: of many that present it at once, one succeeds (decisions 3.3)."""
+    held = digest(token)
+    owner = session.execute(select(Client.account_id, Client.login_id).where(Client.refresh_hash == held)).one_or_none()
+    account = None if owner is None else lock_account(session, owner.account_id)
+    if owner is None or account is None:
+        raise invalid_refresh_token()
+    time = now()
+    fresh = new_refresh_token()
+    values: dict[str, object] = {"refresh_hash": digest(fresh), "used_at": time, "expires_at": time + REFRESH_LIFE}
+    if label:
+        values["label"] = label
+    living = update(Client).where(Client.refresh_hash == held, Client.expires_at > time).values(values)
+    changed = session.execute(living, execution_options={"synchronize_session": False})
+    assert isinstance(changed, CursorResult)
+    if changed.rowcount != 1:
+        raise invalid_refresh_token()
+    return SignedIn(owner.login_id, account.id, account.display_name, fresh)
+
+
+def sign_out(session: Session, token: str) -> None:
+    """End the client that holds this refresh token; an unknown one changes nothing."""
+    session.execute(delete(Client).where(Client.refresh_hash == digest(token)))

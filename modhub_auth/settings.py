@@ -1,0 +1,36 @@
+"""The settings of accounts and of letters (decisions 7)."""
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from modhub.settings import Setting, boolean, port, positive, secret, text
+
+
+def address(value: str) -> str:
+    """``http(s)://host[:port]/path``"""
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.fragment:
+        raise ValueError(f"must be an address such as https://example.org/openid, not {value!r}")
+    return value
+
+
+ACCOUNTS: Final = (
+    Setting("modhub_auth.registration", boolean, "true", "whether new accounts may be made"),
+    Setting("modhub_auth.require_verified", boolean, "false", "whether sign-in needs a confirmed address"),
+    Setting("modhub_auth.failures", positive, "10", "failed sign-ins per address and per caller in the window"),
+    Setting("modhub_auth.window_seconds", positive, "900", "the sliding window of all limits, in seconds"),
+    Setting("modhub_auth.register_limit", positive, "30", "register calls per caller in the window"),
+    Setting("modhub_auth.forgot_limit", positive, "10", "forgot calls per caller in the window"),
+    Setting("modhub_auth.steam", boolean, "false", "whether Steam accounts may sign in"),
+    Setting("modhub_auth.steam_provider", address, "https://steamcommunity.com/openid/login", "Steam's OpenID address"),
+)
+
+MAIL: Final = (
+    Setting("mail.host", text, "", "SMTP server; empty: letters go to modhub.mail_dir, or to the log"),
+    Setting("mail.port", port, "25", "port of the SMTP server"),
+    Setting("mail.username", text, "", "name at the SMTP server; empty: no sign-in there"),
+    Setting("mail.password", secret, "", "password at the SMTP server"),
+    Setting("mail.ssl", boolean, "false", "TLS from the first byte on"),
+    Setting("mail.tls", boolean, "false", "STARTTLS"),
+    Setting("mail.default_sender", text, "modhub@localhost", "the address that letters come from"),
+)

@@ -1,0 +1,200 @@
+"""Accounts over REST on a fresh database of each kind, with passwords that are cheap to hash."""
+
+import email.policy
+import json
+import re
+import socketserver
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modhub.testing import SECRET, Site, Start
+from modhub_auth.passwords import Gate, Passwords
+
+Auth = Callable[..., "Site"]
+
+
+def cheap() -> Passwords:
+    """argon2id with the least that it takes."""
+    return Passwords(Gate(), memory_kib=8, time_cost=1)
+
+
+@pytest.fixture
+def auth(start: Start, tmp_path: Path) -> Auth:
+    """``auth(**settings)``: an application with accounts, its letters in a folder."""
+
+    def begin(**settings: Any) -> Site:
+        settings.setdefault("modhub__mail_dir", str(tmp_path / "mail"))
+        site = start("modhub_auth", **settings)
+        site.registry.accounts.passwords = cheap()
+        return site
+
+    return begin
+
+
+@pytest.fixture
+def app(auth: Auth) -> Site:
+    """An application with accounts, its settings at their defaults."""
+    return auth()
+
+
+@pytest.fixture
+def person() -> dict[str, str]:
+    """What somebody registers with."""
+    return {"email": "ada@example.org", "password": "correct horse battery"}
+
+
+CONTENDER = Path(__file__).with_name("contender.py")
+Call = tuple[str, dict[str, Any]]
+
+
+def contend(app: Site, processes: list[list[Call]], **settings: str) -> tuple[list[Any], int]:
+    """Make every list of calls in a process of its own, all at the same moment, over the database of ``app``.
+
+    Answers ``[status, body]`` of every call, and how many passwords were verified in all.
+    """
+    given = {"sqlalchemy.url": str(app.registry.settings["sqlalchemy.url"]), "modhub.secret": SECRET}
+    given |= {"pyramid.includes": "modhub_auth", **settings}
+    started = [
+        subprocess.Popen([sys.executable, str(CONTENDER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in processes
+    ]
+    try:
+        for process, calls in zip(started, processes, strict=True):
+            process.stdin.write(json.dumps({"settings": given, "calls": calls}) + "\n")
+            process.stdin.flush()
+        assert [process.stdout.readline() for process in started] == ["ready\n"] * len(started)
+        for process in started:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        said = [json.loads(process.communicate(timeout=90)[0]) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
+    return [answer for one in said for answer in one["answers"]], sum(one["verified"] for one in said)
+
+
+@pytest.fixture(name="contend")
+def _contend() -> Callable[..., tuple[list[Any], int]]:
+    return contend
+
+
+class MailServer:
+    """An SMTP server on loopback (RFC 5321) that keeps what it takes; ``refuse`` maps recipients to an answer."""
+
+    def __init__(self, port: int = 0) -> None:
+        self.taken: list[tuple[str, EmailMessage]] = []
+        self.refuse: dict[str, str] = {}
+        outer = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            timeout = 20
+
+            def say(self, line: str) -> None:
+                self.wfile.write(line.encode() + b"\r\n")
+
+            def handle(self) -> None:
+                self.say("220 test")
+                recipient = ""
+                for raw in iter(self.rfile.readline, b""):
+                    line = raw.decode("utf-8", "replace").strip()
+                    verb = line[:4].upper()
+                    if verb == "EHLO":
+                        self.wfile.write(b"250-test\r\n250-8BITMIME\r\n250 SMTPUTF8\r\n")
+                    elif verb == "RCPT":
+                        recipient = line.partition("<")[2].partition(">")[0]
+                        self.say(outer.refuse.get(recipient, "250 ok"))
+                    elif verb == "DATA":
+                        self.say("354 go on")
+                        outer.taken.append((recipient, self.read()))
+                        self.say("250 taken")
+                    elif verb == "QUIT":
+                        self.say("221 bye")
+                        return
+                    else:
+                        self.say("250 ok")
+
+            def read(self) -> EmailMessage:
+                lines = iter(self.rfile.readline, b".\r\n")
+                whole = b"".join(line[1:] if line.startswith(b"..") else line for line in lines)
+                return email.message_from_bytes(whole, policy=email.policy.default)
+
+        class Server(socketserver.ThreadingTCPServer):
+            allow_reuse_address = True
+            daemon_threads = True
+
+        self._server = Server(("127.0.0.1", port), Handler)
+        self.port: int = self._server.server_address[1]
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def mail_server() -> Iterator[MailServer]:
+    """A mail server that works."""
+    server = MailServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def new_mail_server() -> Iterator[Callable[[int], MailServer]]:
+    """``new_mail_server(port)``: one that begins when the test says so."""
+    made: list[MailServer] = []
+
+    def new(port: int) -> MailServer:
+        made.append(MailServer(port))
+        return made[-1]
+
+    yield new
+    for server in made:
+        server.close()
+
+
+def text_of(message: EmailMessage) -> str:
+    """The plain text of a letter."""
+    body = message.get_body(("plain",))
+    assert body is not None
+    return str(body.get_content())
+
+
+class Mail:
+    """The letters of an application, read as the people who get them read them."""
+
+    def __init__(self, app: Site, folder: Path) -> None:
+        self.app = app
+        self.folder = folder
+
+    def read(self) -> list[EmailMessage]:
+        """Send what is due; all letters so far, oldest first."""
+        self.app.registry.accounts.sender.send_due()
+        files = sorted(self.folder.glob("*.eml"), key=lambda path: path.stat().st_mtime_ns)
+        return [email.message_from_bytes(path.read_bytes(), policy=email.policy.default) for path in files]
+
+    def link(self, at: int = -1) -> str:
+        """The path and query of the link in a letter, the newest unless told."""
+        found = re.search(r"^http://127\.0\.0\.1:6543(/Modhub/account/\S+)$", text_of(self.read()[at]), re.MULTILINE)
+        assert found is not None
+        return found[1]
+
+    def secret(self, at: int = -1) -> str:
+        """The secret in that link."""
+        return self.link(at).partition("token=")[2]
+
+
+@pytest.fixture
+def mail(app: Site) -> Mail:
+    """The letters of ``app``."""
+    return Mail(app, Path(app.registry.settings["modhub.mail_dir"]))

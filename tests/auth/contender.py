@@ -1,0 +1,48 @@
+"""A second process over the same database: makes the calls that it is told on standard input, all at once.
+
+In: one JSON line ``{"settings": {...}, "calls": [[path, body], ...]}``; it says ``ready``, and goes at the next line.
+Out: one JSON line ``{"answers": [[status, body], ...], "verified": <passwords that were verified>}``.
+"""
+
+import json
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+warnings.simplefilter("ignore")
+
+from webtest import TestApp  # noqa: E402
+
+import modhub  # noqa: E402
+from modhub_auth.passwords import Gate, Passwords  # noqa: E402
+
+
+class Counting(Passwords):
+    verified = 0
+
+    def verify(self, known: str | None, password: str) -> bool:
+        self.verified += 1
+        return super().verify(known, password)
+
+
+def main() -> None:
+    told = json.loads(sys.stdin.readline())
+    config = modhub.configure(told["settings"])
+    config.registry.accounts.passwords = passwords = Counting(Gate(), memory_kib=8, time_cost=1)
+    app = TestApp(config.make_wsgi_app())
+
+    def call(wanted: list) -> list:
+        answer = app.post_json(wanted[0], wanted[1], expect_errors=True)
+        return [answer.status_int, answer.json if answer.body else None]
+
+    with ThreadPoolExecutor(len(told["calls"])) as pool:
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        sys.stdin.readline()
+        answers = list(pool.map(call, told["calls"]))
+    sys.stdout.write(json.dumps({"answers": answers, "verified": passwords.verified}) + "\n")
+    sys.stdout.flush()
+    config.registry.databases.dispose()
+
+
+main()

@@ -1,0 +1,60 @@
+"""Addresses: what is one, and which spellings are the same (decisions 3.1; threats C6, C9)."""
+
+import pytest
+
+from modhub.errors import Refusal
+from modhub_auth.addresses import parse, require
+
+
+@pytest.mark.parametrize(
+    ("sent", "known"),
+    [
+        ("ada@example.org", "ada@example.org"),
+        ("  Ada@Example.ORG\t", "ada@example.org"),
+        ("ADA+x@example.org", "ada+x@example.org"),
+        ("e\u0301a@example.org", "éa@example.org"),
+        ("ÉA@example.org", "éa@example.org"),
+        ("a@bücher.example.org", "a@bücher.example.org"),
+        ("a@xn--bcher-kva.example.org", "a@bücher.example.org"),
+        ("\u212aate@example.org", "kate@example.org"),
+    ],
+)
+def test_one_spelling(sent: str, known: str) -> None:
+    assert parse(sent) == known
+    assert parse(known) == known
+
+
+def test_capitals_alone_are_folded() -> None:
+    addresses = ["straße@example.org", "strasse@example.org", "ıda@example.org", "ida@example.org"]
+    assert len({parse(address) for address in addresses} - {None}) == len(addresses)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "",
+        " ",
+        "ada",
+        "ada@",
+        "@example.org",
+        "ada@localhost",
+        "ada@example",
+        "ada@192.0.2.1",
+        "ada@[192.0.2.1]",
+        "Ada <ada@example.org>",
+        "ada@example.org,eve@example.org",
+        "ada@example.org\r\nBcc: eve@example.org",
+        "ada@exa\u200bmple.org",
+        "ada\0@example.org",
+        "ada\ud800@example.org",
+        '"ada eve"@example.org',
+        "a" * 300 + "@example.org",
+        "a" * 1_000_000 + "@example.org",
+        "ada@" + "a." * 200 + "org",
+    ],
+)
+def test_no_address(sent: str) -> None:
+    assert parse(sent) is None
+    with pytest.raises(Refusal) as caught:
+        require(sent)
+    assert (caught.value.status, "email" in caught.value.message) == (400, True)

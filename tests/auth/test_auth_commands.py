@@ -1,0 +1,114 @@
+"""``modhub-admin letters`` and ``account``; people for others; what an account takes with it."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from modhub.admin import Admin, build_parser
+from modhub.interfaces import IDemoAccounts, IProfiles
+from modhub.settings import StartRefused
+from modhub_auth.models import Account, Letter
+
+Person = dict[str, str]
+
+
+@pytest.fixture
+def admin(app: Any, capsys: pytest.CaptureFixture[str]) -> Any:
+    """``admin("account", "list")``: (exit code, what it said)."""
+
+    def run(*words: str) -> tuple[int, str]:
+        capsys.readouterr()
+        arguments = build_parser(app.config).parse_args(["-c", "unused", *words])
+        code = arguments.run(Admin(app.config), arguments)
+        return code, capsys.readouterr().out
+
+    return run
+
+
+def bearer(made: Any) -> dict[str, str]:
+    return {"Authorization": f"Bearer {made['accessToken']}"}
+
+
+def test_letters_are_listed_and_sent(app: Any, person: Person, admin: Any, mail: Any) -> None:
+    app.post_json("/api/auth/register", person)
+    assert "confirm ada@example.org waits" in admin("letters", "list")[1]
+    assert admin("letters", "send") == (0, "Sent 1.\n")
+    assert admin("letters", "send") == (0, "Sent 0.\n")
+    assert "confirm ada@example.org sent" in admin("letters", "list")[1]
+    assert len(list(mail.folder.glob("*.eml"))) == 1
+
+
+def test_letters_that_cannot_be_sent_are_said(app: Any, person: Person, admin: Any, mail: Any) -> None:
+    mail.folder.write_text("a file where the folder should be")
+    app.post_json("/api/auth/register", person)
+    code, said = admin("letters", "send")
+    assert code == 1
+    assert "wait" in said
+    assert "waits" in admin("letters", "list")[1]
+
+
+def test_accounts_are_shown_without_secrets(app: Any, person: Person, admin: Any) -> None:
+    made = app.post_json("/api/auth/register", {**person, "client": "laptop", "displayName": "Ada"}).json
+    assert admin("account", "list")[1] == f"{made['accountId']} Ada: Password ada@example.org (not confirmed)\n"
+    for name in (str(made["accountId"]), " ADA@example.org"):
+        said = admin("account", "show", name)[1]
+        assert "authenticator: no" in said
+        assert "laptop" in said
+    with app.registry.databases.reading() as session:
+        assert session.scalars(select(Letter)).one().sealed not in said
+    assert "argon2" not in said
+
+
+def test_confirming_and_signing_out(app: Any, person: Person, admin: Any) -> None:
+    made = app.post_json("/api/auth/register", person).json
+    assert admin("account", "confirm", "ada@example.org")[0] == 0
+    assert app.get("/api/auth/me", headers=bearer(made)).json["verified"] is True
+    assert admin("account", "sign-out", "ada@example.org")[0] == 0
+    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
+    app.post_json("/api/auth/login", person, status=200)
+
+
+@pytest.mark.parametrize("name", ["7", "eve@example.org", "no address", "9" * 18])
+def test_an_account_that_is_not_there_is_said(app: Any, admin: Any, name: str) -> None:
+    with pytest.raises(StartRefused, match="there is no account"):
+        admin("account", "show", name)
+
+
+def test_an_account_goes_with_all_that_it_owned(app: Any, person: Person, admin: Any) -> None:
+    ada = app.post_json("/api/auth/register", person).json
+    eve = app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}).json
+    mods = []
+    for made in (ada, eve):
+        mod = app.post_json("/api/modhub", {"title": "A mod"}, headers=bearer(made)).json
+        app.post(f"/api/modhub/{mod['id']}/code?version=1&name=a.zip", b"code", headers=bearer(made))
+        app.post(f"/api/modhub/{mod['id']}/publish", headers=bearer(made))
+        mods.append(mod["id"])
+    app.put_json(f"/api/modhub/{mods[1]}/vote", {"value": 1}, headers=bearer(ada), status=200)
+    app.put_json(f"/api/modhub/{mods[0]}/vote", {"value": -1}, headers=bearer(eve), status=200)
+    assert admin("account", "delete", "ada@example.org")[0] == 0
+    assert [mod["id"] for mod in app.get("/api/modhub").json["mods"]] == [mods[1]]
+    app.get(f"/api/modhub/{mods[0]}", status=404)
+    assert app.get(f"/api/modhub/{mods[1]}/vote").json == {"ups": 0, "downs": 0}
+    app.get("/api/modhub/mine", headers=bearer(ada), status=401)
+    assert admin("verify")[0] == 0
+    assert "Removed 1 replaced or deleted files and 0" in admin("sweep", "--older-than", "0")[1]
+
+
+def test_people_have_names(app: Any, person: Person) -> None:
+    ada = app.post_json("/api/auth/register", {**person, "displayName": "Ada"}).json["accountId"]
+    profiles = app.registry.getUtility(IProfiles)
+    with app.registry.databases.reading() as session, app.counted() as seen:
+        assert profiles.display_names(session, {ada, 999}) == {ada: "Ada"}
+    assert len(seen) <= 1
+
+
+def test_nobody_can_sign_in_to_a_sample(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", {**person, "displayName": "Sample"})
+    people = app.registry.getUtility(IDemoAccounts)
+    with app.registry.databases.writing.begin() as session:
+        first = people.account_for(session, "Sample")
+        assert people.account_for(session, "Sample") == first
+        assert people.account_for(session, "Other") != first
+    with app.registry.databases.reading() as session:
+        assert len(session.scalars(select(Account)).all()) == 3

@@ -1,0 +1,217 @@
+"""The second factor over REST (interface, "Sign-in rules"; decisions 3.4; threats C3, C4)."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pyotp
+import pytest
+from sqlalchemy import select, update
+
+from modhub.db import now
+from modhub.errors import Refusal
+from modhub_auth import factor
+from modhub_auth.models import Authenticator, RecoveryCode
+from modhub_auth.sealing import Seal
+
+Person = dict[str, str]
+
+
+class Protected:
+    """An account with an authenticator, activated by the code of the step before the current one."""
+
+    def __init__(self, app: Any, person: Person) -> None:
+        self.app = app
+        self.person = person
+        self.account_id: int = app.post_json("/api/auth/register", person).json["accountId"]
+        seal = app.registry.accounts.seal
+        with app.registry.databases.writing.begin() as session:
+            self.secret = pyotp.random_base32()
+            self.recovery = factor.add(session, seal, self.account_id, self.secret, self.code(-1))
+
+    def code(self, drift: int = 0) -> str:
+        return pyotp.TOTP(self.secret).generate_otp(int(factor.now().timestamp()) // 30 + drift)
+
+    def login(self, code: Any = None, **other: Any) -> Any:
+        body = {**self.person, "code": code, **other}
+        return self.app.post_json("/api/auth/login", body, expect_errors=True)
+
+    def forget_steps(self) -> None:
+        with self.app.registry.databases.writing.begin() as session:
+            session.execute(update(Authenticator).values(last_step=0))
+
+
+@pytest.fixture
+def ada(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> Protected:
+    # The clock stands still: no step ends between making a code and sending it.
+    time = now()
+    monkeypatch.setattr(factor, "now", lambda: time)
+    return Protected(app, person)
+
+
+def test_the_right_password_without_a_code_says_what_is_missing(ada: Protected) -> None:
+    for missing in (None, "", "  "):
+        answer = ada.login(missing)
+        assert (answer.status_int, answer.json["twoFactorRequired"]) == (401, True)
+    assert answer.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
+    body = ada.login().json
+    assert set(body) == {"error", "message", "twoFactorRequired"}
+
+
+def test_a_wrong_password_never_says_it(ada: Protected) -> None:
+    for code in (None, "000000", ada.code()):
+        answer = ada.login(code, password="wrong horse battery")
+        assert (answer.status_int, answer.json["error"]) == (401, "invalid_credentials")
+        assert "twoFactorRequired" not in answer.json
+    assert ada.login(ada.code()).status_int == 200
+
+
+def test_a_code_works_once(ada: Protected) -> None:
+    code = ada.code()
+    assert ada.login(code).status_int == 200
+    for again in (code, f"{code[:3]} {code[3:]}", f" {code} "):
+        assert ada.login(again).json["twoFactorRequired"] is True
+
+
+@pytest.mark.parametrize("spell", [lambda code: f"{code[:3]} {code[3:]}", " ".join, lambda code: f" {code}"])
+def test_digits_may_be_grouped(ada: Protected, spell: Any) -> None:
+    assert ada.login(spell(ada.code())).status_int == 200
+
+
+def test_the_previous_the_current_and_the_next_step_pass(ada: Protected) -> None:
+    for drift in (-1, 0, 1):
+        ada.forget_steps()
+        assert ada.login(ada.code(drift)).status_int == 200
+    for drift in (-3, 3):
+        ada.forget_steps()
+        assert ada.login(ada.code(drift)).status_int == 401
+
+
+def test_no_step_at_or_before_the_last_passes(ada: Protected) -> None:
+    assert ada.login(ada.code(1)).status_int == 200
+    assert [ada.login(ada.code(drift)).status_int for drift in (-1, 0, 1)] == [401] * 3
+
+
+def test_the_code_that_completed_the_enrolment_is_used_up(ada: Protected) -> None:
+    assert ada.login(ada.code(-1)).status_int == 401
+
+
+@pytest.mark.parametrize(
+    "code", ["000000", "12345", "1234567", "abcdef", "１２３４５６", "0x1234", "é\0", "-" * 50, "x" * 5_000]
+)
+def test_wrong_codes_are_refused_and_counted(auth: Any, person: Person, code: str) -> None:
+    ada = Protected(auth(modhub_auth__failures="2"), person)
+    for _ in range(2):
+        answer = ada.login(code)
+        assert (answer.status_int, answer.json["twoFactorRequired"]) == (401, True)
+    assert ada.login(ada.code()).status_int == 429
+
+
+def test_a_missing_code_is_no_failure(auth: Any, person: Person) -> None:
+    ada = Protected(auth(modhub_auth__failures="2"), person)
+    for _ in range(4):
+        assert ada.login().status_int == 401
+    assert ada.login(ada.code()).status_int == 200
+
+
+def test_a_code_must_be_text(ada: Protected) -> None:
+    answer = ada.login(123456)
+    assert (answer.status_int, "code" in answer.json["message"]) == (400, True)
+
+
+def test_a_code_for_an_account_without_authenticator_is_ignored(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", person)
+    app.post_json("/api/auth/login", {**person, "code": "123456"}, status=200)
+
+
+def test_a_recovery_code_works_once(ada: Protected) -> None:
+    first, second = ada.recovery[:2]
+    assert len(set(ada.recovery)) == 10
+    assert ada.login(first).status_int == 200
+    assert ada.login(first).status_int == 401
+    assert ada.login(second.replace("-", " ").upper()).status_int == 200
+    with ada.app.registry.databases.reading() as session:
+        assert len(session.scalars(select(RecoveryCode)).all()) == 8
+
+
+def test_verification_is_asked_for_after_the_code(auth: Any, person: Person) -> None:
+    ada = Protected(auth(modhub_auth__require_verified="true"), person)
+    assert ada.login().status_int == 401
+    assert ada.login(ada.code()).json["error"] == "email_not_confirmed"
+
+
+@pytest.mark.parametrize("kind", ["code", "recovery"])
+def test_of_many_who_use_one_code_one_succeeds(auth: Any, person: Person, kind: str, contend: Any) -> None:
+    ada = Protected(auth(modhub_auth__failures="1000"), person)
+    for number in range(2):
+        ada.forget_steps()
+        code = ada.code() if kind == "code" else ada.recovery[number]
+        calls = [("/api/auth/login", {**person, "code": code})] * 4
+        answers, _ = contend(ada.app, [calls, calls], **{"modhub_auth.failures": "1000"})
+        assert Counter(status for status, _ in answers) == {200: 1, 401: 7}
+
+
+def test_one_statement_succeeds_once(ada: Protected) -> None:
+    own = ada.app.registry.accounts
+
+    def use(code: str) -> bool:
+        with own.databases.writing.begin() as session:
+            return factor.use(session, own.seal, ada.account_id, code)
+
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(20):
+            ada.forget_steps()
+            code = ada.recovery[number // 2] if number % 2 else ada.code()
+            assert sum(pool.map(use, [code] * 8)) == 1
+
+
+def test_an_authenticator_added_while_somebody_signs_in_is_asked_for(app: Any, person: Person) -> None:
+    account_id = app.post_json("/api/auth/register", person).json["accountId"]
+    passwords, seal = app.registry.accounts.passwords, app.registry.accounts.seal
+    verify = passwords.verify
+
+    def add(known: str | None, password: str) -> bool:
+        with app.registry.databases.writing.begin() as session:
+            secret = pyotp.random_base32()
+            factor.add(session, seal, account_id, secret, pyotp.TOTP(secret).now())
+        return bool(verify(known, password))
+
+    passwords.verify = add
+    app.post_json("/api/auth/login", person, status=401)
+
+
+def test_adding_and_removing(ada: Protected) -> None:
+    own = ada.app.registry.accounts
+    with own.databases.writing.begin() as session:
+        secret = pyotp.random_base32()
+        with pytest.raises(Refusal):
+            factor.add(session, own.seal, ada.account_id, secret, pyotp.TOTP(secret).now())
+        assert factor.remove(session, ada.account_id)
+        assert not factor.remove(session, ada.account_id)
+        for code in ("000000", "", "x" * 6):
+            with pytest.raises(Refusal):
+                factor.add(session, own.seal, ada.account_id, secret, code)
+        with pytest.raises(Refusal):
+            factor.add(session, own.seal, ada.account_id, "", "000000")
+        assert not factor.use(session, own.seal, ada.account_id, pyotp.TOTP(secret).now())
+        assert "secret=" + secret in factor.address_for_qr(secret, "ada@example.org")
+    assert ada.login().status_int == 200
+
+
+def test_nothing_of_it_is_stored_in_clear(ada: Protected) -> None:
+    with ada.app.registry.databases.reading() as session:
+        row = session.scalars(select(Authenticator)).one()
+        hashes = session.scalars(select(RecoveryCode.code_hash)).all()
+    assert ada.secret not in row.sealed
+    assert ada.secret.encode().hex() not in row.sealed
+    assert not {code.replace("-", "") for code in ada.recovery} & set(hashes)
+
+
+def test_a_seal_opens_for_its_owner_and_with_every_known_secret() -> None:
+    old, new = "an old secret of more than thirty-two characters", "a new secret of more than thirty-two characters!"
+    sealed = Seal([old], "purpose").close("the text", "7")
+    assert Seal([new, old], "purpose").open(sealed, "7") == "the text"
+    assert Seal([new], "purpose").open(sealed, "7") is None
+    assert Seal([old], "purpose").open(sealed, "8") is None
+    assert Seal([old], "other").open(sealed, "7") is None
+    assert Seal([old], "purpose").close("the text", "7") != sealed

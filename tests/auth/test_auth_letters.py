@@ -1,0 +1,265 @@
+"""Letters: queued in the causing transaction, sent beside it, none lost (decisions 3.7; threats C7, C9, F-6)."""
+
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from modhub.db import now
+from modhub_auth import sending
+from modhub_auth.letters import TEXTS
+from modhub_auth.models import Letter
+from modhub_auth.post import Unreachable
+
+Person = dict[str, str]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def letters(app: Any) -> list[Letter]:
+    with app.registry.databases.reading() as session:
+        return list(session.scalars(select(Letter).order_by(Letter.id)).all())
+
+
+def make_due(app: Any) -> None:
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(Letter).values(next_at=now()))
+
+
+def smtp(auth: Any, port: int) -> Any:
+    return auth(mail__host="127.0.0.1", mail__port=str(port), mail__default_sender="modhub@example.org")
+
+
+def test_registering_sends_a_letter_to_confirm(app: Any, person: Person, mail: Any) -> None:
+    app.post_json("/api/auth/register", {**person, "displayName": "Visit http://evil.example.org"})
+    [letter] = mail.read()
+    assert letter["To"] == "ada@example.org"
+    assert letter["From"] == "modhub@localhost"
+    assert letter["Subject"] == "Confirm your address"
+    assert letter["Auto-Submitted"] == "auto-generated"
+    assert len(mail.secret()) == 64
+    html = letter.get_body(("html",)).get_content()
+    assert f'<a href="http://127.0.0.1:6543{mail.link()}">' in html
+    assert "evil" not in letter.as_string()
+
+
+def test_a_file_shows_the_link_as_it_is(app: Any, person: Person, mail: Any) -> None:
+    app.post_json("/api/auth/register", person)
+    mail.read()
+    [file] = mail.folder.iterdir()
+    assert file.suffix == ".eml"
+    assert f"\nhttp://127.0.0.1:6543{mail.link()}\n" in file.read_text()
+
+
+def test_a_refused_registration_sends_nothing(app: Any, person: Person, mail: Any) -> None:
+    app.post_json("/api/auth/register", person)
+    app.post_json("/api/auth/register", person, status=409)
+    assert len(mail.read()) == 1
+
+
+def test_what_waits_is_sealed_and_what_was_sent_is_forgotten(app: Any, person: Person, mail: Any) -> None:
+    app.post_json("/api/auth/register", person)
+    [waiting] = letters(app)
+    secret = mail.secret()
+    assert secret not in waiting.sealed
+    assert secret.encode().hex() not in waiting.sealed
+    [sent] = letters(app)
+    assert sent.sealed is None
+    assert sent.finished_at is not None
+
+
+def test_every_text_can_be_written(app: Any) -> None:
+    own = app.registry.accounts
+    messages = app.registry.languages.known["en"]
+    for kind in TEXTS:
+        written = own.writer.write(kind, messages, "SECRET")
+        assert "%(" not in written.text
+        assert ("SECRET" in written.text) == ("SECRET" in written.html) == bool(TEXTS[kind].link)
+
+
+def test_letters_arrive_by_smtp(auth: Any, person: Person, mail_server: Any) -> None:
+    app = smtp(auth, mail_server.port)
+    for email in ("ada@example.org", "éa@bücher.example.org", "o'hara+x@example.org"):
+        app.post_json("/api/auth/register", {**person, "email": email}, status=201)
+    assert app.registry.accounts.sender.send_due() == 3
+    assert app.registry.accounts.sender.send_due() == 0
+    recipients = [recipient for recipient, _ in mail_server.taken]
+    assert recipients[0] == "ada@example.org"
+    assert recipients[2] == "o'hara+x@example.org"
+    assert mail_server.taken[0][1]["From"] == "modhub@example.org"
+
+
+def test_a_server_that_is_down_changes_no_answer_and_loses_nothing(
+    auth: Any, person: Person, new_mail_server: Any
+) -> None:
+    port = free_port()
+    app = smtp(auth, port)
+    for number in range(25):
+        app.post_json("/api/auth/register", {**person, "email": f"ada{number}@example.org"}, status=201)
+    app.post_json("/api/auth/forgot", {"email": "ada0@example.org"}, status=204)
+    for _ in range(3):
+        with pytest.raises(Unreachable):
+            app.registry.accounts.sender.send_due()
+    server = new_mail_server(port)
+    with ThreadPoolExecutor(4) as pool:
+        sent = sum(pool.map(lambda _: app.registry.accounts.sender.send_due(), range(4)))
+    assert sent == 26
+    expected = sorted([f"ada{number}@example.org" for number in range(25)] + ["ada0@example.org"])
+    assert sorted(recipient for recipient, _ in server.taken) == expected
+    assert len({message["Message-ID"] for _, message in server.taken}) == 26
+
+
+def test_a_letter_that_is_refused_for_now_is_tried_again_later(auth: Any, person: Person, mail_server: Any) -> None:
+    app = smtp(auth, mail_server.port)
+    mail_server.refuse["ada@example.org"] = "451 later"
+    app.post_json("/api/auth/register", person)
+    app.post_json("/api/auth/register", {**person, "email": "eve@example.org"})
+    assert app.registry.accounts.sender.send_due() == 1
+    first = letters(app)[0]
+    assert (first.finished_at, first.problem) == (None, "the recipient was refused (451)")
+    assert app.registry.accounts.sender.send_due() == 0
+    mail_server.refuse.clear()
+    make_due(app)
+    assert app.registry.accounts.sender.send_due() == 1
+    assert [recipient for recipient, _ in mail_server.taken] == ["eve@example.org", "ada@example.org"]
+
+
+def test_a_letter_that_is_refused_for_ever_is_dead(auth: Any, person: Person, mail_server: Any) -> None:
+    app = smtp(auth, mail_server.port)
+    mail_server.refuse["ada@example.org"] = "550 unknown"
+    app.post_json("/api/auth/register", person)
+    app.registry.accounts.sender.send_due()
+    [dead] = letters(app)
+    assert dead.finished_at is not None
+    assert (dead.problem, dead.sealed) == ("the recipient was refused (550)", None)
+
+
+def test_a_letter_dies_after_three_days_of_trying(auth: Any, person: Person, mail_server: Any) -> None:
+    app = smtp(auth, mail_server.port)
+    mail_server.refuse["ada@example.org"] = "451 later"
+    app.post_json("/api/auth/register", person)
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(Letter).values(created_at=now() - timedelta(days=4)))
+    app.registry.accounts.sender.send_due()
+    assert letters(app)[0].finished_at is not None
+
+
+def test_pauses_grow_to_a_limit() -> None:
+    pauses = [sending.pause(attempts) for attempts in range(1, 60)]
+    assert pauses == sorted(pauses)
+    assert pauses[0] <= timedelta(seconds=30)
+    assert pauses[-1] == sending.LONGEST_PAUSE
+
+
+def test_a_letter_taken_by_a_process_that_died_is_sent_later(app: Any, person: Person, mail: Any) -> None:
+    app.post_json("/api/auth/register", person)
+    sender = app.registry.accounts.sender
+    [letter] = letters(app)
+    assert sender._take(letter)
+    assert not sender._take(letter)
+    assert mail.read() == []
+    make_due(app)
+    assert len(mail.read()) == 1
+
+
+def test_without_a_way_letters_are_in_the_log(auth: Any, person: Person, caplog: pytest.LogCaptureFixture) -> None:
+    app = auth(modhub__mail_dir="")
+    app.post_json("/api/auth/register", person)
+    assert app.registry.accounts.sender.send_due() == 1
+    assert "/Modhub/account/confirm?token=" in caplog.text
+
+
+def test_a_folder_that_cannot_be_written_loses_nothing(auth: Any, person: Person, tmp_path: Any) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.write_text("a file where the folder should be")
+    app = auth(modhub__mail_dir=str(blocked))
+    app.post_json("/api/auth/register", person, status=201)
+    with pytest.raises(Unreachable):
+        app.registry.accounts.sender.send_due()
+    blocked.unlink()
+    assert app.registry.accounts.sender.send_due() == 1
+
+
+def test_the_thread_sends_by_itself(app: Any, person: Person, mail: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "POLL_SECONDS", 0.05)
+    sender = app.registry.accounts.sender
+    sent = sending.threading.Event()
+    finish = sender._finish
+
+    def finished(*given: Any, **values: Any) -> None:
+        finish(*given, **values)
+        sent.set()
+
+    sender._finish = finished
+    sender.start()
+    try:
+        app.post_json("/api/auth/register", person)
+        assert sent.wait(20)
+    finally:
+        sender.stop()
+    assert len(list(mail.folder.glob("*.eml"))) == 1
+
+
+def test_the_thread_outlives_trouble(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    sender = app.registry.accounts.sender
+    monkeypatch.setattr(sender, "send_due", lambda: 1 / 0)
+    assert sender._round(2.0, tidy=True) == 4.0
+    assert sender._round(1000.0, tidy=False) == sending.LONGEST_POLL_SECONDS
+    monkeypatch.setattr(sender, "send_due", lambda: 0)
+    assert sender._round(16.0, tidy=False) == sending.POLL_SECONDS
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example.org"},
+        {"X-Forwarded-Host": "evil.example.org"},
+        {"Host": "a@evil.example.org"},
+        {"Host": "127.0.0.1:6543", "Forwarded": "host=evil.example.org"},
+        {"Host": "evil.example.org:99999"},
+        {"Host": "127.0.0.1:6543@evil.example.org"},
+        {"Host": "127.0.0.1:6543.evil.example.org"},
+        {"Host": "[::1]:6543.evil.example.org"},
+        {"Host": "evil.example.org/127.0.0.1:6543"},
+        {"Host": "evil.example.org#"},
+        {"Host": "evil.example.org?x="},
+        {"Host": " evil.example.org"},
+        {"Host": "EVIL.example.org, evil.example.org"},
+        {"Host": ""},
+        {"X-Forwarded-Server": "evil.example.org", "X-Original-Host": "evil.example.org"},
+        {"X-Forwarded-Proto": "evil", "X-Forwarded-Port": "1", "X-Forwarded-Prefix": "/evil"},
+        {"X-HTTP-Host-Override": "evil.example.org", "X-Host": "evil.example.org"},
+        {"Referer": "https://evil.example.org/", "Origin": "https://evil.example.org"},
+    ],
+)
+def test_links_name_the_configured_origin(app: Any, person: Person, mail: Any, headers: dict[str, str]) -> None:
+    app.post_json("/api/auth/register", person, headers=headers, status=201)
+    app.post_json("/api/auth/forgot", {"email": person["email"]}, headers=headers, status=204)
+    assert len(mail.read()) == 2
+    for message in mail.read():
+        assert "evil" not in message.as_string().lower()
+    assert mail.link().startswith("/Modhub/account/reset?")
+
+
+def test_forgot_sends_three_letters_to_an_address(app: Any, person: Person, mail: Any) -> None:
+    app.post_json("/api/auth/register", person)
+    for number in range(5):
+        environ = {"REMOTE_ADDR": f"192.0.2.{number}"}
+        app.post_json("/api/auth/forgot", {"email": " ADA@example.org"}, extra_environ=environ, status=204)
+    assert [letter["Subject"] for letter in mail.read()].count("Choose a new password") == 3
+
+
+def test_forgot_says_nothing_to_strangers(app: Any, person: Person, mail: Any) -> None:
+    app.post_json("/api/auth/register", person)
+    mail.read()
+    for email in ("eve@example.org", "no address", "ada@example.org\r\nBcc: eve@example.org"):
+        answer = app.post_json("/api/auth/forgot", {"email": email}, status=204)
+        assert answer.body == b""
+    assert len(mail.read()) == 1

@@ -1,0 +1,210 @@
+"""Limits on sign-in, register and forgot (decisions 3.4, 3.5; threats C6)."""
+
+from collections import Counter
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from modhub.db import now
+from modhub.errors import Refusal
+from modhub_auth import limits
+from modhub_auth.limits import caller_of, counter
+from modhub_auth.models import Attempt
+
+Person = dict[str, str]
+WRONG = {"email": "ada@example.org", "password": "wrong horse battery"}
+
+
+def login(app: Any, given: Person, caller: str = "192.0.2.1", **headers: str) -> Any:
+    environ = {"REMOTE_ADDR": caller}
+    return app.post_json("/api/auth/login", given, extra_environ=environ, headers=headers, expect_errors=True)
+
+
+def attempts(app: Any) -> list[Attempt]:
+    with app.registry.databases.reading() as session:
+        return list(session.scalars(select(Attempt)).all())
+
+
+def age(app: Any, by: timedelta) -> None:
+    """Let time pass for what is in the database."""
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(Attempt).values(at=now() - by))
+
+
+def test_ten_failures_then_429_even_with_the_right_password(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", person)
+    for number in range(10):
+        assert login(app, WRONG, f"192.0.2.{number}").status_int == 401
+    answer = login(app, person, "198.51.100.1")
+    assert (answer.status_int, answer.json["error"]) == (429, "too_many_attempts")
+    assert 890 <= answer.json["retryAfterSeconds"] <= 900
+    assert answer.headers["Retry-After"] == str(answer.json["retryAfterSeconds"])
+    assert login(app, {**person, "email": "eve@example.org"}, "198.51.100.1").status_int == 401
+    age(app, timedelta(seconds=901))
+    assert login(app, person).status_int == 200
+
+
+def test_ten_failures_of_one_caller_over_many_addresses(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", person)
+    for number in range(10):
+        assert login(app, {**WRONG, "email": f"eve{number}@example.org"}).status_int == 401
+    assert login(app, person).status_int == 429
+    assert login(app, person, "192.0.2.2").status_int == 200
+
+
+@pytest.mark.parametrize("spelling", [" ADA@example.org ", "Ada@EXAMPLE.ORG"])
+def test_an_address_counts_in_every_spelling(auth: Any, person: Person, spelling: str) -> None:
+    app = auth(modhub_auth__failures="2")
+    assert [login(app, WRONG, f"192.0.2.{number}").status_int for number in range(2)] == [401, 401]
+    assert login(app, {**WRONG, "email": spelling}, "192.0.2.9").status_int == 429
+
+
+def test_what_is_no_address_is_limited_as_an_unknown_one(auth: Any) -> None:
+    app = auth(modhub_auth__failures="2")
+    given = {**WRONG, "email": "no address"}
+    assert [login(app, given, f"192.0.2.{number}").status_int for number in range(3)] == [401, 401, 429]
+
+
+def test_a_success_neither_counts_nor_resets(auth: Any, person: Person) -> None:
+    app = auth(modhub_auth__failures="3")
+    app.post_json("/api/auth/register", person)
+    for _ in range(5):
+        assert login(app, person).status_int == 200
+    assert [login(app, WRONG).status_int for _ in range(2)] == [401, 401]
+    assert login(app, person).status_int == 200
+    assert login(app, WRONG).status_int == 401
+    assert login(app, person).status_int == 429
+
+
+def test_an_unconfirmed_address_is_no_failure(auth: Any, person: Person) -> None:
+    app = auth(modhub_auth__failures="2", modhub_auth__require_verified="true")
+    app.post_json("/api/auth/register", person)
+    assert [login(app, person).status_int for _ in range(4)] == [403] * 4
+
+
+def test_the_window_slides(auth: Any, person: Person) -> None:
+    app = auth(modhub_auth__failures="2", modhub_auth__window_seconds="100")
+    app.post_json("/api/auth/register", person)
+    login(app, WRONG)
+    age(app, timedelta(seconds=60))
+    login(app, WRONG)
+    answer = login(app, person)
+    assert answer.status_int == 429
+    assert 30 <= answer.json["retryAfterSeconds"] <= 40
+
+
+def test_both_counters_rise_at_once_and_tell_nobody(app: Any) -> None:
+    login(app, WRONG)
+    found = attempts(app)
+    assert len(found) == 2
+    assert len({one.place for one in found}) == 1
+    assert all(one.settled for one in found)
+    assert not any("ada" in one.counter or "192" in one.counter for one in found)
+
+
+def test_of_a_burst_over_two_processes_ten_are_checked(app: Any, person: Person, contend: Any) -> None:
+    app.post_json("/api/auth/register", person)
+    calls = [("/api/auth/login", WRONG)] * 20
+    answers, verified = contend(app, [calls, calls])
+    assert verified == 10
+    assert Counter(status for status, _ in answers) == {401: 10, 429: 30}
+    assert login(app, person).status_int == 429
+
+
+def test_places_that_are_not_settled_make_others_wait(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "WAIT_SECONDS", 0.2)
+    own, full = app.registry.accounts.limits, [counter("sign-in", "ada", 1)]
+    with own.attempt(full), pytest.raises(Refusal) as caught, own.attempt(full):
+        pass
+    assert (caught.value.status, caught.value.code) == (503, "busy")
+    with own.attempt(full) as place:
+        place.failed = True
+    with pytest.raises(Refusal) as caught, own.attempt(full):
+        pass
+    assert caught.value.status == 429
+
+
+def test_a_place_is_given_back_when_the_check_breaks(app: Any) -> None:
+    own, full = app.registry.accounts.limits, [counter("sign-in", "ada", 1)]
+    with pytest.raises(ValueError, match="broken"), own.attempt(full):
+        raise ValueError("broken")
+    assert attempts(app) == []
+
+
+def test_a_place_left_by_a_process_that_died_counts_as_a_failure(app: Any) -> None:
+    own, full = app.registry.accounts.limits, [counter("sign-in", "ada", 1)]
+    held = own.attempt(full)
+    held.__enter__()
+    age(app, timedelta(seconds=61))
+    with pytest.raises(Refusal) as caught, own.attempt(full):
+        pass
+    assert caught.value.status == 429
+    held.__exit__(None, None, None)
+
+
+def test_register_counts_every_call(auth: Any, person: Person) -> None:
+    app = auth(modhub_auth__register_limit="3")
+    app.post_json("/api/auth/register", person, status=201)
+    app.post_json("/api/auth/register", person, status=409)
+    app.post_json("/api/auth/register", {}, status=400)
+    answer = app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}, status=429)
+    assert answer.headers["Retry-After"] == str(answer.json["retryAfterSeconds"])
+    age(app, timedelta(seconds=901))
+    app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}, status=201)
+    app.post_json("/api/auth/forgot", person, status=204)
+    assert login(app, person).status_int == 200
+
+
+def test_forgot_counts_every_call(auth: Any) -> None:
+    app = auth(modhub_auth__forgot_limit="2")
+    for email in ("ada@example.org", "eve@example.org"):
+        app.post_json("/api/auth/forgot", {"email": email}, status=204)
+    answer = app.post_json("/api/auth/forgot", {"email": "joe@example.org"}, status=429)
+    assert answer.json["retryAfterSeconds"] >= 1
+    app.post_json(
+        "/api/auth/forgot", {"email": "joe@example.org"}, extra_environ={"REMOTE_ADDR": "192.0.2.9"}, status=204
+    )
+
+
+def test_forwarding_headers_change_nothing(auth: Any) -> None:
+    app = auth(modhub_auth__failures="2")
+    names = ["X-Forwarded-For", "Forwarded", "X-Real-IP", "X-Client-IP", "Via"]
+    statuses = [
+        login(app, {**WRONG, "email": f"eve{at}@example.org"}, **{name: f"203.0.113.{at}"}).status_int
+        for at, name in enumerate(names)
+    ]
+    assert statuses == [401, 401, 429, 429, 429]
+
+
+@pytest.mark.parametrize(
+    ("peer", "caller"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("localhost", "localhost"),
+        ("", ""),
+    ],
+)
+def test_callers(peer: str, caller: str) -> None:
+    assert caller_of(SimpleNamespace(environ={"REMOTE_ADDR": peer})) == caller
+
+
+def test_counters_outlive_the_process(auth: Any, person: Person) -> None:
+    app = auth(modhub_auth__failures="1")
+    login(app, WRONG)
+    again = auth(url=str(app.registry.settings["sqlalchemy.url"]), modhub_auth__failures="1")
+    assert login(again, WRONG).status_int == 429
+
+
+def test_old_attempts_are_forgotten(app: Any) -> None:
+    login(app, WRONG)
+    age(app, timedelta(seconds=901))
+    with app.registry.databases.writing.begin() as session:
+        app.registry.accounts.limits.purge(session)
+    assert attempts(app) == []

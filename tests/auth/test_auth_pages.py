@@ -1,0 +1,509 @@
+"""Pages of accounts (decisions 3.7, 3.10, 9; threats C5, C8, C12, C14)."""
+
+from datetime import timedelta
+from typing import Any
+
+import pyotp
+import pytest
+from sqlalchemy import select, update
+
+from modhub.db import now
+from modhub_auth import factor, links
+from modhub_auth.cookies import safe_next
+from modhub_auth.models import Account, Link, Login, PageSession
+
+Person = dict[str, str]
+HOME = "/Modhub/account"
+HERE = "http://127.0.0.1:6543"
+
+
+def send(page: Any, status: int | None = None, headers: dict[str, str] | None = None, **fields: str) -> Any:
+    """Fill the page's form in and send it."""
+    form = next(form for form in page.forms.values() if form.method.upper() == "POST")
+    for name, value in fields.items():
+        form[name] = value
+    return form.submit(status=status, headers=headers, expect_errors=status is None)
+
+
+def register(app: Any, person: Person) -> Any:
+    return send(app.get(f"{HOME}/register"), 303, **person)
+
+
+def login(app: Any, person: Person, **more: str) -> Any:
+    return send(app.get(f"{HOME}/login"), None, **person, **more)
+
+
+def sessions(app: Any) -> list[PageSession]:
+    with app.registry.databases.reading() as session:
+        return list(session.scalars(select(PageSession)).all())
+
+
+def signed_in(app: Any) -> bool:
+    return bool(app.get(HOME, expect_errors=True).status_int == 200)
+
+
+def test_registering_signs_in(app: Any, person: Person, mail: Any) -> None:
+    answer = register(app, {**person, "displayName": "Ada"})
+    assert answer.headers["Location"] == HOME
+    assert "Ada" in app.get(HOME).text
+    assert len(mail.read()) == 1
+    assert app.post_json("/api/auth/login", person).json["displayName"] == "Ada"
+
+
+def test_the_cookie(app: Any, auth: Any, person: Person) -> None:
+    cookie = next(value for value in register(app, person).headers.getall("Set-Cookie") if value.startswith("modhub="))
+    assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= {part.strip() for part in cookie.split(";")}
+    assert "Max-Age" not in cookie
+    assert "Domain" not in cookie
+    secret = cookie.partition("=")[2].partition(";")[0]
+    assert len(secret) == 64
+    assert secret not in {one.secret_hash for one in sessions(app)}
+    app = auth(modhub__base_url="https://mods.example.org")
+    app.extra_environ = {"wsgi.url_scheme": "https", "HTTP_HOST": "localhost:443"}
+    answer = register(app, {**person, "email": "eve@example.org"})
+    cookie = next(value for value in answer.headers.getall("Set-Cookie") if value.startswith("__Host-modhub="))
+    assert "secure" in cookie.lower().split("; ")
+
+
+def test_signing_in_and_out(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", person)
+    assert not signed_in(app)
+    assert login(app, person).status_int == 303
+    page = app.get(HOME)
+    assert page.headers["Cache-Control"] == "no-store"
+    held = app.cookies["modhub"]
+    answer = send(app.get(f"{HOME}/logout"), 303)
+    assert answer.headers["Clear-Site-Data"] == '"cache", "cookies", "storage"'
+    assert not signed_in(app)
+    app.set_cookie("modhub", held)
+    assert not signed_in(app)
+    assert sessions(app) == []
+
+
+def test_a_page_that_needs_an_account_leads_to_the_sign_in_page(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", person)
+    answer = app.get(f"{HOME}/password?x=1", status=303)
+    assert answer.headers["Location"] == "/Modhub/account/login?next=/Modhub/account/password%3Fx%3D1"
+    page = app.get(answer.headers["Location"])
+    assert send(page, 303, **person).headers["Location"] == "/Modhub/account/password?x=1"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "//evil.example.org",
+        "/\\evil.example.org",
+        "https://evil.example.org",
+        "evil.example.org",
+        "javascript:alert(1)",
+        "/a\r\nSet-Cookie: x=y",
+        "/\tevil",
+        "/a b",
+        "/é",
+        "",
+        "/" + "x" * 3000,
+    ],
+)
+def test_next_leads_nowhere_else(app: Any, person: Person, path: str) -> None:
+    assert safe_next(path) is None
+    app.post_json("/api/auth/register", person)
+    page = app.get(f"{HOME}/login", {"next": path})
+    assert send(page, 303, **person).headers["Location"] == HOME
+
+
+@pytest.mark.parametrize("path", ["/", "/Modhub/12", "/Modhub?q=%20x&page=2", "/Modhub/mine/3#x"])
+def test_next_leads_to_our_own_pages(path: str) -> None:
+    assert safe_next(path) == path
+
+
+def test_wrong_sign_ins_are_one_page(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", person)
+    texts = set()
+    for given in ({**person, "password": "wrong horse battery"}, {**person, "email": "eve@example.org"}):
+        answer = login(app, given)
+        assert answer.status_int == 401
+        assert 'value="wrong' not in answer.text
+        texts.add(answer.text.replace(given["email"], ""))
+    assert len(texts) == 1
+    assert not signed_in(app)
+
+
+def test_what_was_typed_stays(app: Any, person: Person) -> None:
+    answer = send(app.get(f"{HOME}/register"), 400, email="ada@example.org", password="short", displayName="<b>Ada")
+    assert 'value="ada@example.org"' in answer.text
+    assert 'value="&lt;b&gt;Ada"' in answer.text
+    assert "short" not in answer.text
+    assert 'aria-invalid="true"' in answer.text
+
+
+def test_limits_hold_on_pages_too(auth: Any, person: Person) -> None:
+    app = auth(modhub_auth__failures="2")
+    for _ in range(2):
+        assert login(app, {**person, "password": "wrong horse battery"}).status_int == 401
+    answer = login(app, person)
+    assert answer.status_int == 429
+    assert int(answer.headers["Retry-After"]) >= 1
+    assert app.post_json("/api/auth/login", person, expect_errors=True).status_int == 429
+
+
+def test_registration_can_be_closed(auth: Any, person: Person) -> None:
+    app = auth()
+    page = app.get(f"{HOME}/register")
+    app.registry.settings["modhub_auth.registration"] = False
+    assert send(page, 403, **person).status_int == 403
+    app.get(f"{HOME}/register", status=403)
+    assert "register" not in app.get(f"{HOME}/login").text
+
+
+def test_forms_need_their_token_and_our_origin(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", person)
+    app.post(f"{HOME}/login", person, status=400)
+    page = app.get(f"{HOME}/login")
+    assert send(page, 403, {"Origin": "https://evil.example.org"}, **person).status_int == 403
+    assert send(page, 303, {"Origin": HERE}, **person).status_int == 303
+
+
+def test_the_token_changes_at_sign_in(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", person)
+    page = app.get(f"{HOME}/login")
+    assert send(page, 303, **person).status_int == 303
+    assert send(page, 400, **person).status_int == 400
+
+
+def test_the_session_changes_at_sign_in(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", person)
+    app.set_cookie("modhub", "0" * 64)
+    login(app, person)
+    first = app.cookies["modhub"]
+    assert first != "0" * 64
+    login(app, person)
+    assert app.cookies["modhub"] != first
+    assert len(sessions(app)) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "alive"),
+    [
+        ({"used_at": timedelta(hours=11)}, True),
+        ({"used_at": timedelta(hours=12, seconds=1)}, False),
+        ({"created_at": timedelta(days=13)}, True),
+        ({"created_at": timedelta(days=14, seconds=1)}, False),
+    ],
+)
+def test_sessions_end(app: Any, person: Person, values: dict[str, timedelta], alive: bool) -> None:
+    register(app, person)
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(PageSession).values({name: now() - ago for name, ago in values.items()}))
+    assert signed_in(app) is alive
+
+
+def test_use_is_noted(app: Any, person: Person) -> None:
+    register(app, person)
+    before = now() - timedelta(hours=1)
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(PageSession).values(used_at=before))
+    app.get(HOME)
+    assert sessions(app)[0].used_at > before
+
+
+def test_programs_and_pages_do_not_mix(app: Any, person: Person) -> None:
+    register(app, person)
+    app.get("/api/auth/me", status=401)
+    token = app.post_json("/api/auth/login", person).json["accessToken"]
+    app.reset()
+    app.get(HOME, headers={"Authorization": f"Bearer {token}"}, status=303)
+    assert "Set-Cookie" not in app.post_json("/api/auth/login", person).headers
+
+
+def test_a_second_factor_holds_on_pages(app: Any, person: Person) -> None:
+    account_id = app.post_json("/api/auth/register", person).json["accountId"]
+    own = app.registry.accounts
+    with own.databases.writing.begin() as session:
+        secret = pyotp.random_base32()
+        [code, *_] = factor.add(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
+    assert login(app, person).status_int == 401
+    assert not signed_in(app)
+    assert login(app, person, code=code).status_int == 303
+    assert signed_in(app)
+
+
+def test_resetting_a_password(app: Any, person: Person, mail: Any) -> None:
+    old = app.post_json("/api/auth/register", person).json
+    login(app, person)
+    other = app.get(f"{HOME}/forgot")
+    assert "letter is on its way" in send(other, 200, email=" ADA@example.org").text
+    page = app.get(mail.link())
+    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert page.headers["Cache-Control"] == "no-store"
+    assert send(page, 400, password="short").status_int == 400
+    assert "password is set" in send(page, 200, password="another password").text
+    assert not signed_in(app)
+    app.post_json("/api/auth/refresh", {"refreshToken": old["refreshToken"]}, status=401)
+    app.post_json("/api/auth/login", person, status=401)
+    token = app.post_json("/api/auth/login", {**person, "password": "another password"}).json["accessToken"]
+    answer = app.get("/api/auth/me", headers={"Authorization": f"Bearer {token}"})
+    assert answer.json["verified"] is True
+    assert mail.read()[-1]["Subject"] == "Your password was changed"
+    assert send(page, 410, password="yet another password").status_int == 410
+
+
+def test_a_reset_does_not_skip_the_second_factor(app: Any, person: Person, mail: Any) -> None:
+    account_id = app.post_json("/api/auth/register", person).json["accountId"]
+    send(app.get(mail.link()), 200)
+    own = app.registry.accounts
+    with own.databases.writing.begin() as session:
+        secret = pyotp.random_base32()
+        factor.add(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
+    send(app.get(f"{HOME}/forgot"), 200, email=person["email"])
+    send(app.get(mail.link()), 200, password="another password")
+    answer = app.post_json("/api/auth/login", {**person, "password": "another password"}, status=401)
+    assert answer.json["twoFactorRequired"] is True
+
+
+def test_confirming_an_address(auth: Any, person: Person, tmp_path: Any, mail: Any, app: Any) -> None:
+    app.registry.settings["modhub_auth.require_verified"] = True
+    app.post_json("/api/auth/register", person)
+    app.post_json("/api/auth/login", person, status=403)
+    link = mail.link()
+    page = app.get(link)
+    app.post_json("/api/auth/login", person, status=403)
+    assert "is confirmed" in send(page, 200).text
+    app.post_json("/api/auth/login", person, status=200)
+    app.get(link, status=410)
+    assert send(page, 410).status_int == 410
+
+
+@pytest.mark.parametrize("proof", ["confirm", "reset"])
+def test_whoever_registered_a_strangers_address_keeps_nothing(app: Any, person: Person, mail: Any, proof: str) -> None:
+    made = app.post_json("/api/auth/register", person).json
+    register_link = mail.link()
+    own = app.registry.accounts
+    with own.databases.writing.begin() as session:
+        secret = pyotp.random_base32()
+        factor.add(session, own.seal, made["accountId"], secret, pyotp.TOTP(secret).now())
+        session.add(Login(account_id=made["accountId"], kind="Platform", subject="7", verified=True, created_at=now()))
+    if proof == "reset":
+        app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
+        send(app.get(mail.link()), 200, password=person["password"])
+    else:
+        send(app.get(register_link), 200)
+    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
+    app.post_json("/api/auth/login", person, status=200)
+    with app.registry.databases.reading() as session:
+        assert [one.kind for one in session.scalars(select(Login))] == ["Password"]
+
+
+def test_a_second_proof_takes_nothing_away(app: Any, person: Person, mail: Any) -> None:
+    app.post_json("/api/auth/register", person)
+    send(app.get(mail.link()), 200)
+    made = app.post_json("/api/auth/login", person).json
+    login(app, person)
+    own = app.registry.accounts
+    with own.databases.writing.begin() as session:
+        secret = pyotp.random_base32()
+        factor.add(session, own.seal, made["accountId"], secret, pyotp.TOTP(secret).now())
+    app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
+    send(app.get(mail.link()), 200, password=person["password"])
+    app.post_json("/api/auth/login", person, status=401)
+    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
+    assert sessions(app) == []
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?token=", "?token=x", "?token=" + "0" * 64, "?token=%00%C3%A9", "?token=" + "x" * 5000]
+)
+@pytest.mark.parametrize("name", ["reset", "confirm"])
+def test_dead_links_are_410(app: Any, name: str, query: str) -> None:
+    app.get(f"{HOME}/{name}{query}", status=410)
+
+
+def test_a_link_is_for_one_purpose(app: Any, person: Person, mail: Any) -> None:
+    app.post_json("/api/auth/register", person)
+    confirm = mail.secret()
+    app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
+    reset = mail.secret()
+    app.get(f"{HOME}/reset?token={confirm}", status=410)
+    app.get(f"{HOME}/confirm?token={reset}", status=410)
+
+
+def test_an_older_link_dies_with_a_newer(app: Any, person: Person, mail: Any) -> None:
+    app.post_json("/api/auth/register", person)
+    app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
+    first = mail.link()
+    app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
+    app.get(first, status=410)
+    app.get(mail.link(), status=200)
+
+
+def test_deleted_accounts_have_no_session(app: Any, person: Person) -> None:
+    register(app, person)
+    with app.registry.databases.writing.begin() as session:
+        session.delete(session.scalars(select(Account)).one())
+    assert not signed_in(app)
+
+
+@pytest.mark.parametrize("name", ["login", "register", "forgot", "logout"])
+def test_every_form_has_labels_and_is_never_stored(app: Any, name: str) -> None:
+    page = app.get(f"{HOME}/{name}")
+    assert page.headers["Cache-Control"] == "no-store"
+    for field in page.html.select("form.sheet input:not([type=hidden])"):
+        assert page.html.select_one(f"label[for={field['id']}]") is not None
+    assert page.html.select_one("form.sheet input[name=csrf_token]") is not None
+    assert len(page.html.select("h1")) == 1
+
+
+def test_the_name(app: Any, person: Person) -> None:
+    register(app, person)
+    page = app.get(HOME)
+    form = next(form for form in page.forms.values() if form.action.endswith("/name"))
+    form["displayName"] = " Ada\u202e Lovelace "
+    form.submit(status=303)
+    assert 'value="Ada Lovelace"' in app.get(HOME).text
+    assert app.post_json("/api/auth/login", person).json["displayName"] == "Ada Lovelace"
+
+
+def test_changing_the_password(app: Any, person: Person, mail: Any) -> None:
+    register(app, person)
+    send(app.get(mail.link()), 200)
+    login(app, person)
+    send(app.get(f"{HOME}/forgot"), 200, email=person["email"])
+    reset = mail.link()
+    program = app.post_json("/api/auth/login", person).json
+    held = app.cookies["modhub"]
+    page = app.get(f"{HOME}/password")
+    assert send(page, 403, currentPassword="wrong horse battery", password="another password").status_int == 403
+    assert send(page, 400, currentPassword=person["password"], password="short").status_int == 400
+    assert send(page, 303, currentPassword=person["password"], password="another password").status_int == 303
+    assert signed_in(app)
+    assert app.cookies["modhub"] != held
+    app.post_json("/api/auth/login", person, status=401)
+    app.post_json("/api/auth/login", {**person, "password": "another password"}, status=200)
+    app.get(reset, status=410)
+    app.post_json("/api/auth/refresh", {"refreshToken": program["refreshToken"]}, status=200)
+    assert mail.read()[-1]["Subject"] == "Your password was changed"
+    app.set_cookie("modhub", held)
+    assert not signed_in(app)
+
+
+def test_guessing_the_current_password_is_limited(auth: Any, person: Person) -> None:
+    app = auth(modhub_auth__failures="2")
+    register(app, person)
+    page = app.get(f"{HOME}/password")
+    given = {"currentPassword": "wrong horse battery", "password": "another password"}
+    assert [send(page, **given).status_int for _ in range(3)] == [403, 403, 429]
+
+
+def test_adding_and_removing_an_authenticator(app: Any, person: Person) -> None:
+    register(app, person)
+    page = app.get(f"{HOME}/authenticator")
+    secret = page.html.select_one("#authenticator-secret").text
+    assert page.html.select_one(".qr svg path") is not None
+    assert send(page, 400, code="000000").html.select_one("#authenticator-secret").text == secret
+    held = app.cookies["modhub"]
+    done = send(page, 200, code=pyotp.TOTP(secret).now())
+    codes = [code.text for code in done.html.select("#recovery-codes code")]
+    assert len(codes) == 10
+    assert app.cookies["modhub"] != held
+    assert app.get(f"{HOME}/authenticator").html.select_one("#authenticator-secret") is None
+    app.post_json("/api/auth/login", person, status=401)
+    app.post_json("/api/auth/login", {**person, "code": codes[0]}, status=200)
+    page = app.get(f"{HOME}/authenticator")
+    assert send(page, 403, currentPassword="wrong horse battery").status_int == 403
+    assert send(page, 303, currentPassword=person["password"]).status_int == 303
+    app.post_json("/api/auth/login", person, status=200)
+    assert app.get(f"{HOME}/authenticator").html.select_one("#authenticator-secret").text != secret
+
+
+def test_clients_are_listed_and_signed_out(app: Any, person: Person) -> None:
+    one = app.post_json("/api/auth/register", {**person, "client": "laptop"}).json
+    two = app.post_json("/api/auth/login", {**person, "client": "phone"}).json
+    send(app.get(f"{HOME}/login"), 303, headers={"User-Agent": "Old browser"}, **person)
+    app.reset()
+    send(app.get(f"{HOME}/login"), 303, headers={"User-Agent": "New browser"}, **person)
+    listed = app.get(HOME).html.select_one("#signed-in").text
+    assert all(name in listed for name in ("laptop", "phone", "Old browser", "New browser"))
+
+    def end(label: str) -> None:
+        page = app.get(HOME)
+        button = page.html.find("button", attrs={"aria-label": lambda text: text is not None and text.endswith(label)})
+        fields = {field["name"]: field["value"] for field in button.find_parent("form").select("input")}
+        app.post(f"{HOME}/sign-out", fields, status=303)
+
+    end("laptop")
+    app.post_json("/api/auth/refresh", {"refreshToken": one["refreshToken"]}, status=401)
+    end("Old browser")
+    assert len(sessions(app)) == 1
+    two = app.post_json("/api/auth/refresh", {"refreshToken": two["refreshToken"]}).json
+    page = app.get(HOME)
+    everywhere = next(
+        form for form in page.forms.values() if form.action.endswith("/sign-out") and len(form.fields) <= 2
+    )
+    everywhere.submit(status=303)
+    app.post_json("/api/auth/refresh", {"refreshToken": two["refreshToken"]}, status=401)
+    assert signed_in(app)
+
+
+def test_nobody_ends_the_sessions_of_others(app: Any, person: Person) -> None:
+    other = app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}).json
+    register(app, person)
+    token = app.get(HOME).html.select_one("input[name=csrf_token]")["value"]
+    for number in range(20):
+        app.post(f"{HOME}/sign-out", {"csrf_token": token, "clientId": str(number)}, status=303)
+    app.post_json("/api/auth/refresh", {"refreshToken": other["refreshToken"]}, status=200)
+
+
+def test_deleting_the_account(app: Any, person: Person) -> None:
+    register(app, person)
+    made = app.post_json("/api/auth/login", person).json
+    bearer = {"Authorization": f"Bearer {made['accessToken']}"}
+    app.post_json("/api/modhub", {"title": "The first mod"}, headers=bearer, status=201)
+    page = app.get(f"{HOME}/delete")
+    assert "The first mod" in page.html.select_one("#mods").text
+    assert send(page, 403, currentPassword="wrong horse battery").status_int == 403
+    answer = send(page, 303, currentPassword=person["password"])
+    assert answer.headers["Clear-Site-Data"]
+    app.get("/api/auth/me", headers=bearer, status=401)
+    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
+    app.post_json("/api/auth/login", person, status=401)
+    assert not signed_in(app)
+    assert app.post_json("/api/auth/register", person).json["accountId"] > made["accountId"]
+
+
+@pytest.mark.parametrize(
+    ("agent", "label"),
+    [
+        ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on Linux"),
+        ("Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/140.0 Safari/537.36 Edg/140.0", "Edge on Windows"),
+        ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Safari/604.1", "Safari on iOS"),
+        ("curl/8.0\t", "curl/8.0"),
+        ("x" * 300, "x" * 80),
+    ],
+)
+def test_browsers_are_named(app: Any, person: Person, agent: str, label: str) -> None:
+    send(app.get(f"{HOME}/register"), 303, headers={"User-Agent": agent}, **person)
+    assert sessions(app)[0].label == label
+
+
+@pytest.mark.parametrize(("name", "life"), [("reset", timedelta(minutes=60)), ("confirm", timedelta(days=7))])
+def test_links_lapse(app: Any, person: Person, mail: Any, name: str, life: timedelta) -> None:
+    app.post_json("/api/auth/register", person)
+    if name == "reset":
+        app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
+    link = mail.link()
+    with app.registry.databases.writing.begin() as session:
+        found = session.scalars(select(Link).where(Link.purpose == name)).one()
+        assert abs(found.expires_at - now() - life) < timedelta(minutes=1)
+    app.get(link, status=200)
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(Link).values(expires_at=now()))
+    app.get(link, status=410)
+    with app.registry.databases.writing.begin() as session:
+        links.purge(session)
+        assert session.scalars(select(Link)).all() == []
+
+
+def test_forgot_is_limited_on_pages_too(auth: Any) -> None:
+    app = auth(modhub_auth__forgot_limit="1")
+    assert send(app.get(f"{HOME}/forgot"), 200, email="ada@example.org").status_int == 200
+    assert send(app.get(f"{HOME}/forgot"), 429, email="ada@example.org").status_int == 429
+    app.post_json("/api/auth/forgot", {"email": "ada@example.org"}, status=429)

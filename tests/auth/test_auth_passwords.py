@@ -1,0 +1,140 @@
+"""Password rules, hashing and its gate (decisions 1.5, 3.1, 3.4, 3.6)."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from modhub.errors import Refusal
+from modhub_auth.passwords import MEMORY_KIB, Gate, Passwords, accepted, normalised
+
+WAIT = 20
+
+
+def cheap(gate: Gate | None = None) -> Passwords:
+    return Passwords(gate or Gate(), memory_kib=8, time_cost=1)
+
+
+def refused(call: Callable[[], object]) -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        call()
+    return caught.value
+
+
+@pytest.mark.parametrize("password", ["a" * 10, "a" * 1024, "  ten  ten ", "\0" * 10, "𝄞" * 10, "é" * 10])
+def test_ten_to_1024_characters_are_accepted_as_they_are(password: str) -> None:
+    assert accepted(password) == password
+
+
+@pytest.mark.parametrize(
+    "password", ["", "a" * 9, "𝄞" * 9, "e\u0301" * 9, "a" * 1025, "a" * 5000, "e\u0301" * 9 + "\ud800"]
+)
+def test_others_are_400(password: str) -> None:
+    refusal = refused(lambda: accepted(password))
+    assert (refusal.status, "password" in refusal.message) == (400, True)
+
+
+def test_two_ways_to_write_one_password_are_one() -> None:
+    assert accepted("e\u0301" * 10) == accepted("é" * 10)
+    assert normalised("ﬁ") == "ﬁ"
+
+
+def test_verifies_the_right_password_alone() -> None:
+    passwords = cheap()
+    known = passwords.hash("correct horse")
+    assert known.startswith("$argon2id$")
+    assert "correct" not in known
+    assert passwords.verify(known, "correct horse")
+    assert not passwords.verify(known, "correct horse ")
+    assert not passwords.verify(None, "nobody has this password")
+    assert not passwords.verify("not a hash", "correct horse")
+    long = "a" * 1024
+    assert not passwords.verify(passwords.hash(long), long + "a")
+
+
+def test_parameters_are_no_less_than_owasp_asks_for() -> None:
+    assert MEMORY_KIB == 19 * 1024
+    assert "$m=19456,t=2,p=1$" in Passwords(Gate()).hash("correct horse")
+
+
+def test_nobody_is_verified_with_the_same_parameters() -> None:
+    seen: list[str] = []
+    passwords = cheap()
+    verify = passwords._hasher.verify
+
+    class Spy:
+        def verify(self, known: str, password: str) -> bool:
+            seen.append(known)
+            return verify(known, password)
+
+    passwords._hasher = Spy()  # type: ignore[assignment]
+    passwords.verify(None, "whatever it is")
+    passwords.verify(cheap().hash("whatever it is"), "whatever it is")
+    first, second = (one.rsplit("$", 2)[0] for one in seen)
+    assert first == second
+
+
+class Crowd:
+    """Threads that hold a turn of the gate until they are let go."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        self.inside = threading.Semaphore(0)
+        self.go = threading.Event()
+        self.refusals: list[int] = []
+        self.threads: list[threading.Thread] = []
+
+    def _one(self) -> None:
+        try:
+            with self.gate.turn():
+                self.inside.release()
+                self.go.wait(WAIT)
+        except Refusal as refusal:
+            self.refusals.append(refusal.status)
+
+    def send(self, count: int) -> None:
+        fresh = [threading.Thread(target=self._one) for _ in range(count)]
+        self.threads += fresh
+        for thread in fresh:
+            thread.start()
+
+    def end(self) -> None:
+        self.go.set()
+        for thread in self.threads:
+            thread.join(WAIT)
+
+
+def test_few_are_inside_and_the_others_have_their_turn_later() -> None:
+    crowd = Crowd(Gate(at_once=2, places=5))
+    crowd.send(7)
+    assert crowd.inside.acquire(timeout=WAIT)
+    assert crowd.inside.acquire(timeout=WAIT)
+    assert not crowd.inside.acquire(timeout=0.2)
+    crowd.end()
+    assert crowd.refusals == []
+    assert all(crowd.inside.acquire(blocking=False) for _ in range(5))
+
+
+def test_a_full_queue_is_busy_at_once() -> None:
+    crowd = Crowd(Gate(at_once=1, places=1))
+    crowd.send(1)
+    assert crowd.inside.acquire(timeout=WAIT)
+    crowd.send(5)
+    for thread in crowd.threads[1:]:
+        thread.join(0.5)
+    assert crowd.refusals == [503] * 4
+    crowd.end()
+    assert crowd.refusals == [503] * 4
+
+
+def test_too_long_a_wait_is_busy_and_gives_the_place_back() -> None:
+    gate = Gate(at_once=1, places=1, seconds=0.05)
+
+    def try_it() -> None:
+        with gate.turn():
+            pass
+
+    with gate.turn():
+        for _ in range(3):
+            assert refused(try_it).code == "busy"
+    try_it()

@@ -1,0 +1,351 @@
+"""Game-platform login over OpenID 2.0 (decisions 3.9, 3.10), against a provider on loopback."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+
+import pyotp
+import pytest
+from sqlalchemy import select
+
+from modhub_auth import factor
+from modhub_auth.models import Account, Login
+from modhub_auth.passwords import Gate
+
+HOME = "/Modhub/account"
+STEAM = f"{HOME}/platform/steam"
+SIGNED = ["op_endpoint", "return_to", "response_nonce", "assoc_handle", "claimed_id", "identity"]
+SUBJECT = "76561198000000001"
+Person = dict[str, str]
+
+
+class Provider:
+    """The provider's half of OpenID 2.0 without associations (sections 10, 11.4.2): it signs, and confirms once."""
+
+    def __init__(self) -> None:
+        self.key = secrets.token_bytes(32)
+        self.confirmed: list[bool] = []
+        self.moved = ""
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                sent = dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
+                if outer.moved:
+                    self.send_response(307)
+                    self.send_header("Location", outer.moved)
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
+                valid = sent.get("openid.mode") == "check_authentication" and outer.verify(sent)
+                outer.confirmed.append(valid)
+                body = f"ns:http://specs.openid.net/auth/2.0\nis_valid:{'true' if valid else 'false'}\n".encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_given: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.host = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.endpoint = f"{self.host}/openid/login"
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
+        self.thread.start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+    def sign(self, fields: dict[str, str]) -> str:
+        text = "".join(f"{name}:{fields[f'openid.{name}']}\n" for name in fields["openid.signed"].split(","))
+        return base64.b64encode(hmac.digest(self.key, text.encode(), hashlib.sha1)).decode()
+
+    def verify(self, fields: dict[str, str]) -> bool:
+        try:
+            return hmac.compare_digest(self.sign(fields), fields["openid.sig"])
+        except KeyError:
+            return False
+
+    def assertion(
+        self, asked: str, subject: str = SUBJECT, signed: list[str] = SIGNED, **edited: str
+    ) -> dict[str, str]:
+        """A positive assertion; what is ``edited`` is so before it is signed."""
+        wish = {name: values[0] for name, values in parse_qs(urlsplit(asked).query).items()}
+        claimed = f"https://steamcommunity.com/openid/id/{subject}"
+        fields = {
+            "openid.ns": "http://specs.openid.net/auth/2.0",
+            "openid.mode": "id_res",
+            "openid.op_endpoint": self.endpoint,
+            "openid.claimed_id": claimed,
+            "openid.identity": claimed,
+            "openid.return_to": wish["openid.return_to"],
+            "openid.response_nonce": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}{secrets.token_hex(8)}",
+            "openid.assoc_handle": "1",
+            "openid.signed": ",".join(signed),
+        }
+        fields.update({f"openid.{name}": value for name, value in edited.items()})
+        fields["openid.sig"] = self.sign(fields)
+        return fields
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    made = Provider()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def site(auth: Any, provider: Provider) -> Any:
+    return auth(modhub_auth__steam="true", modhub_auth__steam_provider=provider.endpoint)
+
+
+def leave(site: Any, path: str = STEAM) -> str:
+    """Where the browser is sent."""
+    location: str = site.get(path, status=303).headers["Location"]
+    return location
+
+
+def come_back(site: Any, fields: dict[str, str], extra: str = "") -> Any:
+    """Follow the provider's redirect."""
+    target = urlsplit(fields["openid.return_to"])
+    return site.get(f"{target.path}?{target.query}&{urlencode(fields)}{extra}", expect_errors=True)
+
+
+def sign_in(site: Any, provider: Provider, subject: str = SUBJECT) -> Any:
+    return come_back(site, provider.assertion(leave(site), subject))
+
+
+def logins(site: Any) -> list[Login]:
+    with site.registry.databases.reading() as session:
+        return list(session.scalars(select(Login).order_by(Login.id)).all())
+
+
+def test_leaving_says_where_to_return(site: Any, provider: Provider) -> None:
+    asked = urlsplit(leave(site, f"{STEAM}?next=/Modhub/mine"))
+    wish = {name: values[0] for name, values in parse_qs(asked.query).items()}
+    assert f"{asked.scheme}://{asked.netloc}{asked.path}" == provider.endpoint
+    assert wish["openid.mode"] == "checkid_setup"
+    assert wish["openid.realm"] == "http://127.0.0.1:6543"
+    assert wish["openid.return_to"].startswith(f"http://127.0.0.1:6543{STEAM}?state=")
+    assert wish["openid.return_to"].endswith("&next=%2FModhub%2Fmine")
+
+
+def test_a_new_account_and_again(site: Any, provider: Provider) -> None:
+    assert sign_in(site, provider).headers["Location"] == HOME
+    assert SUBJECT in site.get(HOME).text
+    site.reset()
+    assert sign_in(site, provider).status_int == 303
+    [login] = logins(site)
+    assert (login.kind, login.subject, login.verified) == ("Platform", SUBJECT, True)
+    with site.registry.databases.reading() as session:
+        account = session.scalars(select(Account)).one()
+    assert (account.kind, account.display_name) == ("Platform", f"Modder {account.id}")
+
+
+def test_next_is_followed(site: Any, provider: Provider) -> None:
+    answer = come_back(site, provider.assertion(leave(site, f"{STEAM}?next=/Modhub/mine")))
+    assert answer.headers["Location"] == "/Modhub/mine"
+
+
+def test_a_replay_is_refused(site: Any, provider: Provider) -> None:
+    fields = provider.assertion(leave(site))
+    target = urlsplit(fields["openid.return_to"])
+    cookies = dict(site.cookies)
+    assert come_back(site, fields).status_int == 303
+    site.reset()
+    for name, value in cookies.items():
+        site.set_cookie(name, value)
+    assert site.get(f"{target.path}?{target.query}&{urlencode(fields)}", expect_errors=True).status_int == 403
+    assert provider.confirmed == [True, True]
+
+
+def test_of_many_replays_at_once_one_counts(site: Any, provider: Provider) -> None:
+    fields = provider.assertion(leave(site))
+    cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in site.cookies.items())}
+    target = urlsplit(fields["openid.return_to"])
+    site.registry.accounts.platforms["steam"]._gate = Gate()
+    address = f"{target.path}?{target.query}&{urlencode(fields)}"
+    browsers = [type(site)(site.config) for _ in range(6)]
+
+    def visit(browser: Any) -> int:
+        return int(browser.get(address, headers=cookie, expect_errors=True).status_int)
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sorted(pool.map(visit, browsers)) == [303] + [403] * 5
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        {"mode": "cancel"},
+        {"mode": "setup_needed"},
+        {"ns": "http://openid.net/signon/1.1"},
+        {"op_endpoint": "https://evil.example.org/openid/login"},
+        {"return_to": "https://evil.example.org/"},
+        {"identity": "https://steamcommunity.com/openid/id/7"},
+        {"claimed_id": "https://evil.example.org/openid/id/7", "identity": "https://evil.example.org/openid/id/7"},
+        {"claimed_id": "https://steamcommunity.com@evil.example.org/openid/id/7"},
+        {"claimed_id": "https://steamcommunity.com/openid/id/x", "identity": "https://steamcommunity.com/openid/id/x"},
+        {"response_nonce": f"{datetime.now(UTC) - timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}x"},
+        {"response_nonce": "x"},
+        {"response_nonce": "9999-99-99T99:99:99Zx"},
+    ],
+)
+def test_an_assertion_that_says_something_else_is_refused(
+    site: Any, provider: Provider, edited: dict[str, str]
+) -> None:
+    fields = provider.assertion(leave(site), **edited)
+    good = provider.assertion(leave(site))
+    target = urlsplit(good["openid.return_to"])
+    answer = site.get(f"{target.path}?{target.query}&{urlencode(fields)}", expect_errors=True)
+    assert answer.status_int == 403
+    assert logins(site) == []
+
+
+@pytest.mark.parametrize("missing", SIGNED)
+def test_a_cut_signed_set_is_refused(site: Any, provider: Provider, missing: str) -> None:
+    fields = provider.assertion(leave(site), signed=[name for name in SIGNED if name != missing])
+    assert come_back(site, fields).status_int == 403
+    assert provider.confirmed == []
+
+
+def test_an_edited_identity_and_a_bad_signature_are_refused(site: Any, provider: Provider) -> None:
+    fields = provider.assertion(leave(site))
+    other = "https://steamcommunity.com/openid/id/7"
+    assert come_back(site, {**fields, "openid.claimed_id": other, "openid.identity": other}).status_int == 403
+    assert come_back(site, {**fields, "openid.sig": "AAAA"}).status_int == 403
+    assert come_back(site, fields, extra="&openid.identity=x").status_int == 403
+    assert provider.confirmed == [False, False]
+    assert logins(site) == []
+
+
+def test_a_state_of_another_browser_is_refused(site: Any, provider: Provider) -> None:
+    fields = provider.assertion(leave(site))
+    site.reset()
+    leave(site)
+    assert come_back(site, fields).status_int == 403
+    assert provider.confirmed == []
+
+
+def test_a_provider_that_cannot_be_asked_is_503(site: Any, provider: Provider) -> None:
+    fields = provider.assertion(leave(site))
+    provider.moved = provider.endpoint
+    assert come_back(site, fields).status_int == 503
+    assert logins(site) == []
+
+
+def test_it_is_off_unless_switched_on(app: Any) -> None:
+    app.get(STEAM, status=404)
+    app.get(f"{HOME}/platform", status=404)
+    app.get(f"{HOME}/platform/other", status=404)
+    assert "platform" not in app.get(f"{HOME}/login").text
+
+
+def test_a_closed_registration_is_closed_here_too(site: Any, provider: Provider) -> None:
+    sign_in(site, provider)
+    site.reset()
+    site.registry.settings["modhub_auth.registration"] = False
+    assert sign_in(site, provider, "7").status_int == 403
+    assert sign_in(site, provider).status_int == 303
+
+
+def register(site: Any, person: Person) -> None:
+    form = site.get(f"{HOME}/register").forms[0]
+    form["email"], form["password"] = person["email"], person["password"]
+    form.submit(status=303)
+
+
+def test_linking_and_unlinking(site: Any, provider: Provider, person: Person) -> None:
+    register(site, person)
+    assert sign_in(site, provider).headers["Location"] == HOME
+    assert [login.account_id for login in logins(site)] == [1, 1]
+    site.reset()
+    sign_in(site, provider)
+    page = site.get(HOME)
+    unlink = next(form for form in page.forms.values() if form.action.endswith("/unlink"))
+    unlink.submit(status=303)
+    assert [login.kind for login in logins(site)] == ["Password"]
+    site.get(HOME, status=303)
+
+
+def test_the_last_login_stays(site: Any, provider: Provider) -> None:
+    sign_in(site, provider)
+    token = site.get(HOME).html.select_one("input[name=csrf_token]")["value"]
+    site.post(f"{HOME}/unlink", {"csrf_token": token, "loginId": str(logins(site)[0].id)}, status=409)
+    assert len(logins(site)) == 1
+
+
+def test_a_login_of_another_account_is_not_linked(site: Any, provider: Provider, person: Person) -> None:
+    sign_in(site, provider)
+    site.reset()
+    register(site, person)
+    assert sign_in(site, provider).status_int == 409
+    assert len({login.account_id for login in logins(site)}) == 2
+
+
+def test_a_platform_account_adds_a_password(site: Any, provider: Provider, person: Person, mail: Any) -> None:
+    mail.app = site
+    sign_in(site, provider)
+    site.post_json("/api/auth/login", person, status=401)
+    form = site.get(f"{HOME}/password").forms[0]
+    form["email"], form["password"] = person["email"], person["password"]
+    assert "letter is on its way" in form.submit(status=200).text
+    site.post_json("/api/auth/login", person, status=401)
+    site.get(mail.link()).forms[0].submit(status=200)
+    made = site.post_json("/api/auth/login", person, status=200).json
+    me = site.get("/api/auth/me", headers={"Authorization": f"Bearer {made['accessToken']}"}).json
+    assert (me["kind"], me["subject"], me["verified"]) == ("Platform", "ada@example.org", True)
+
+
+def test_an_address_that_is_taken_is_told_by_letter_only(
+    site: Any, provider: Provider, person: Person, mail: Any
+) -> None:
+    mail.app = site
+    site.post_json("/api/auth/register", person)
+    sign_in(site, provider)
+    texts = []
+    for email in (person["email"], "new@example.org"):
+        form = site.get(f"{HOME}/password").forms[0]
+        form["email"], form["password"] = email, person["password"]
+        texts.append(form.submit(status=200).text.replace(email, ""))
+    token = site.get(HOME).html.select_one("input[name=csrf_token]")["value"]
+    assert texts[0].replace(token, "") == texts[1].replace(token, "")
+    assert {letter["Subject"] for letter in mail.read()} == {"You have an account already", "Confirm your address"}
+
+
+def test_the_second_factor_holds(site: Any, provider: Provider) -> None:
+    sign_in(site, provider)
+    own = site.registry.accounts
+    secret = pyotp.random_base32()
+    with own.databases.writing.begin() as session:
+        codes = factor.add(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
+    site.reset()
+    page = sign_in(site, provider)
+    assert page.status_int == 200
+    site.get(HOME, status=303)
+    form = page.forms[0]
+    form["code"] = "000000"
+    page = form.submit(status=401)
+    form = page.forms[0]
+    form["code"] = codes[0]
+    assert form.submit(status=303).headers["Location"] == HOME
+    assert site.get(HOME).status_int == 200
+
+
+def test_a_platform_account_can_be_deleted(site: Any, provider: Provider) -> None:
+    sign_in(site, provider)
+    site.get(f"{HOME}/delete").forms[0].submit(status=303)
+    assert logins(site) == []

@@ -1,0 +1,222 @@
+"""Races on one promise: of many at the same moment exactly one has it (decisions 3.3; threats C1, E8)."""
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Barrier, Event
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from modhub.catalogue.models import Mod
+from modhub.errors import Refusal
+from modhub.interfaces import IAccounts
+from modhub_auth import links, recovery, services
+from modhub_auth.deleting import delete_account
+from modhub_auth.models import Account, Client, Login
+
+CONTENDERS = 8
+WAIT = 60
+Person = dict[str, str]
+
+
+def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
+    """Run every call in a thread of its own, all let go at the same moment."""
+    barrier = Barrier(len(calls))
+
+    def one(call: Callable[[], Any]) -> Any:
+        barrier.wait(WAIT)
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [future.result(WAIT) for future in [pool.submit(one, call) for call in calls]]
+
+
+def post(app: Any, path: str, body: dict[str, str]) -> Any:
+    return app.post_json(f"/api/auth/{path}", body, expect_errors=True)
+
+
+def test_of_many_refreshes_one_succeeds(app: Any, person: Person) -> None:
+    token = app.post_json("/api/auth/register", person).json["refreshToken"]
+    for _ in range(5):
+        held = token
+        answers = at_once([lambda held=held: post(app, "refresh", {"refreshToken": held})] * CONTENDERS)
+        assert Counter(answer.status_int for answer in answers) == {200: 1, 401: CONTENDERS - 1}
+        token = next(answer.json["refreshToken"] for answer in answers if answer.status_int == 200)
+    assert post(app, "refresh", {"refreshToken": token}).status_int == 200
+
+
+def test_of_many_registrations_one_succeeds(auth: Any, person: Person) -> None:
+    app = auth(modhub_auth__register_limit="1000")
+    for number in range(5):
+        given = {**person, "email": f"ada{number}@example.org"}
+        answers = at_once([lambda given=given: post(app, "register", given)] * CONTENDERS)
+        assert Counter(answer.status_int for answer in answers) == {201: 1, 409: CONTENDERS - 1}
+    with app.registry.databases.reading() as session:
+        assert len(session.scalars(select(Account)).all()) == 5
+        assert len(session.scalars(select(Login)).all()) == 5
+
+
+def test_no_transaction_is_held_while_a_password_is_hashed(app: Any, person: Person) -> None:
+    passwords = app.registry.accounts.passwords
+    hashed, verify = passwords.hash, passwords.verify
+
+    def write() -> None:
+        # SQLite has one writer: this waits five seconds and fails when the request holds its transaction.
+        with app.registry.databases.writing.begin() as session:
+            session.execute(update(Account).values(kind="Password"))
+
+    passwords.hash = lambda password: write() or hashed(password)
+    passwords.verify = lambda known, password: write() or verify(known, password)
+    post(app, "register", person)
+    assert post(app, "login", person).status_int == 200
+
+
+def test_a_password_that_changes_while_it_is_verified_does_not_sign_in(app: Any, person: Person) -> None:
+    post(app, "register", person)
+    passwords = app.registry.accounts.passwords
+    verify, other = passwords.verify, passwords.hash("another password")
+
+    def change(known: str | None, password: str) -> bool:
+        right = bool(verify(known, password))
+        with app.registry.databases.writing.begin() as session:
+            session.execute(update(Login).values(password_hash=other))
+        return right
+
+    passwords.verify = change
+    assert post(app, "login", person).status_int == 401
+
+
+def test_a_full_queue_of_hashing_is_503(app: Any, person: Person) -> None:
+    post(app, "register", person)
+    gate = app.registry.accounts.passwords._gate
+    gate._seconds = 0.05
+    with gate.turn(), gate.turn():
+        answer = post(app, "login", person)
+    assert (answer.status_int, answer.json["error"]) == (503, "busy")
+    assert int(answer.headers["Retry-After"]) >= 1
+    assert post(app, "login", person).status_int == 200
+
+
+def test_over_two_processes_one_refresh_succeeds(app: Any, person: Person, contend: Any) -> None:
+    token = post(app, "register", person).json["refreshToken"]
+    calls = [("/api/auth/refresh", {"refreshToken": token})] * CONTENDERS
+    answers, _ = contend(app, [calls, calls])
+    assert Counter(status for status, _ in answers) == {200: 1, 401: 2 * CONTENDERS - 1}
+
+
+def test_after_a_reset_no_refresh_token_lives(app: Any, person: Person, mail: Any) -> None:
+    own, messages = app.registry.accounts, app.registry.languages.known["en"]
+    password_hash = own.passwords.hash(person["password"])
+    token = post(app, "register", person).json["refreshToken"]
+    with own.databases.reading() as session:
+        login = session.scalars(select(Login)).one()
+    refreshed = 0
+    for _ in range(25):
+        with own.databases.writing.begin() as session:
+            secret = links.make(session, links.RESET, login.account_id, login_id=login.id)
+
+        def reset(secret: str = secret) -> None:
+            with own.databases.writing.begin() as session:
+                recovery.reset(session, own.writer, secret, password_hash, messages)
+
+        held = token
+        _, *answers = at_once([reset, *[lambda held=held: post(app, "refresh", {"refreshToken": held})] * 3])
+        fresh = [answer.json["refreshToken"] for answer in answers if answer.status_int == 200]
+        assert len(fresh) <= 1
+        refreshed += len(fresh)
+        for dead in [token, *fresh]:
+            assert post(app, "refresh", {"refreshToken": dead}).status_int == 401
+        token = post(app, "login", person).json["refreshToken"]
+    assert refreshed > 0
+
+
+def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None:
+    own, messages = app.registry.accounts, app.registry.languages.known["en"]
+    post(app, "register", person)
+    with own.databases.reading() as session:
+        login = session.scalars(select(Login)).one()
+    for purpose in (links.RESET, links.CONFIRM) * 5:
+        with own.databases.writing.begin() as session:
+            secret = links.make(session, purpose, login.account_id, login_id=login.id)
+
+        def use(purpose: str = purpose, secret: str = secret) -> bool:
+            try:
+                with own.databases.writing.begin() as session:
+                    if purpose == links.RESET:
+                        recovery.reset(session, own.writer, secret, "hash", messages)
+                    else:
+                        recovery.confirm(session, secret)
+            except Refusal:
+                return False
+            return True
+
+        assert sum(at_once([use] * CONTENDERS)) == 1
+
+
+def test_nobody_signs_in_with_the_old_password_after_a_reset(app: Any, person: Person) -> None:
+    own, messages = app.registry.accounts, app.registry.languages.known["en"]
+    post(app, "register", person)
+    with own.databases.reading() as session:
+        login = session.scalars(select(Login)).one()
+    verify, other = own.passwords.verify, own.passwords.hash("another password")
+
+    def reset_meanwhile(known: str | None, password: str) -> bool:
+        right = bool(verify(known, password))
+        with own.databases.writing.begin() as session:
+            secret = links.make(session, links.RESET, login.account_id, login_id=login.id)
+            recovery.reset(session, own.writer, secret, other, messages)
+        return right
+
+    own.passwords.verify = reset_meanwhile
+    assert post(app, "login", person).status_int == 401
+
+
+@pytest.mark.parametrize("path", ["login", "refresh"])
+def test_who_comes_while_a_reset_is_being_written_waits_for_it(app: Any, person: Person, path: str) -> None:
+    own, messages = app.registry.accounts, app.registry.languages.known["en"]
+    token = post(app, "register", person).json["refreshToken"]
+    body = person if path == "login" else {"refreshToken": token}
+    with own.databases.reading() as session:
+        login = session.scalars(select(Login)).one()
+    at_the_door = Event()
+    lock = services.lock_account
+    services.lock_account = lambda *given: at_the_door.set() or lock(*given)  # type: ignore[assignment]
+    try:
+        with ThreadPoolExecutor(1) as pool, own.databases.writing() as session:
+            with session.begin():
+                secret = links.make(session, links.RESET, login.account_id, login_id=login.id)
+                recovery.reset(session, own.writer, secret, own.passwords.hash("another password"), messages)
+                session.flush()
+                later = pool.submit(post, app, path, body)
+                # On SQLite it does not even begin before the reset has been committed.
+                at_the_door.wait(1.0)
+                assert not wait([later], timeout=1.0).done
+            assert later.result(WAIT).status_int == 401
+    finally:
+        services.lock_account = lock
+    with own.databases.reading() as session:
+        assert session.scalars(select(Client)).all() == []
+
+
+def test_what_is_made_while_its_maker_is_deleted_is_not_there(app: Any, person: Person) -> None:
+    token = app.post_json("/api/auth/register", person).json["accessToken"]
+    bearer = {"Authorization": f"Bearer {token}"}
+    held = app.registry.getUtility(IAccounts)
+
+    class DeletedMeanwhile:
+        """The account goes between the check of its token and the first statement of its request."""
+
+        def hold(self, session: Any, account_id: int) -> bool:
+            with app.registry.databases.writing.begin() as other:
+                account = services.lock_account(other, account_id)
+                assert account is not None
+                delete_account(other, app.registry, account)
+            return bool(held.hold(session, account_id))
+
+    app.registry.registerUtility(DeletedMeanwhile(), IAccounts)
+    answer = app.post_json("/api/modhub", {"title": "An orphan"}, headers=bearer, status=401)
+    assert answer.json["error"] == "unauthorized"
+    with app.registry.databases.reading() as session:
+        assert session.scalars(select(Mod)).all() == []

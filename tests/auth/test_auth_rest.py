@@ -1,0 +1,299 @@
+"""Accounts over REST (interface, "Accounts"; decisions 1, 3)."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select, update
+
+from modhub.db import now
+from modhub_auth.models import Account, Client, Login
+from modhub_auth.tokens import AccessTokens
+
+SESSION = {"accessToken", "expiresInSeconds", "refreshToken", "accountId", "displayName"}
+Person = dict[str, str]
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def me(app: Any, token: str, status: int = 200) -> Any:
+    return app.get("/api/auth/me", headers=bearer(token), status=status)
+
+
+def write(app: Any, statement: Any) -> None:
+    with app.registry.databases.writing.begin() as session:
+        session.execute(statement)
+
+
+def same(first: Any, second: Any) -> bool:
+    """One answer: body and headers without the request id (decisions 1.7)."""
+
+    def seen(answer: Any) -> Any:
+        return answer.status, answer.body, sorted(pair for pair in answer.headerlist if pair[0] != "X-Request-Id")
+
+    return bool(seen(first) == seen(second))
+
+
+def test_registering_signs_in_at_once(app: Any, person: Person) -> None:
+    answer = app.post_json("/api/auth/register", person, status=201)
+    assert set(answer.json) == SESSION
+    assert answer.json["expiresInSeconds"] == 1800
+    assert answer.json["displayName"] == f"Modder {answer.json['accountId']}"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "Set-Cookie" not in answer.headers
+    assert me(app, answer.json["accessToken"]).json == {
+        "accountId": answer.json["accountId"],
+        "kind": "Password",
+        "subject": "ada@example.org",
+        "displayName": answer.json["displayName"],
+        "verified": False,
+    }
+
+
+def test_names_are_cleaned_and_cut(app: Any, person: Person) -> None:
+    given = {**person, "displayName": "  Ada\n\u202eLovelace " + "x" * 100, "client": "\tlaptop\0" + "y" * 5_000}
+    answer = app.post_json("/api/auth/register", given)
+    assert answer.json["displayName"] == ("Ada Lovelace " + "x" * 100)[:80]
+    with app.registry.databases.reading() as session:
+        assert session.scalars(select(Client.label)).one() == ("laptop" + "y" * 100)[:80]
+
+
+@pytest.mark.parametrize("name", [None, "", " \u200b "])
+def test_a_name_that_is_none_is_made_up(app: Any, person: Person, name: str | None) -> None:
+    answer = app.post_json("/api/auth/register", {**person, "displayName": name})
+    assert answer.json["displayName"] == f"Modder {answer.json['accountId']}"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("email", None),
+        ("email", 5),
+        ("email", "ada"),
+        ("email", "ada@example.org\r\nBcc: eve@example.org"),
+        ("password", None),
+        ("password", "nine char"),
+        ("password", "x" * 1025),
+        ("password", ["correct horse"]),
+        ("displayName", 5),
+        ("client", {}),
+    ],
+)
+def test_registering_says_which_field_is_wrong(app: Any, person: Person, field: str, value: Any) -> None:
+    answer = app.post_json("/api/auth/register", {**person, field: value}, status=400)
+    assert field in answer.json["message"]
+    with app.registry.databases.reading() as session:
+        assert session.scalars(select(Account)).all() == []
+
+
+@pytest.mark.parametrize("path", ["register", "login", "refresh"])
+@pytest.mark.parametrize(
+    "body", [b"", b"null", b"[]", b"{", b"\xff", b'{"email":"\\ud800"}', b'{"password":"\\ud800"}']
+)
+def test_bodies_that_are_none_are_400(app: Any, path: str, body: bytes) -> None:
+    assert app.post(f"/api/auth/{path}", body, status=400).json["error"] == "invalid_input"
+
+
+@pytest.mark.parametrize("email", ["ada@example.org", " ADA@EXAMPLE.org "])
+def test_an_address_has_one_account(app: Any, person: Person, email: str) -> None:
+    app.post_json("/api/auth/register", person)
+    answer = app.post_json("/api/auth/register", {**person, "email": email}, status=409)
+    assert answer.json["error"] == "address_taken"
+
+
+def test_registration_can_be_closed(auth: Any, person: Person) -> None:
+    app = auth(modhub_auth__registration="false")
+    assert app.post_json("/api/auth/register", person, status=403).json["error"] == "registration_closed"
+
+
+def test_signing_in(app: Any, person: Person) -> None:
+    made = app.post_json("/api/auth/register", person).json
+    answer = app.post_json("/api/auth/login", {**person, "email": " ADA@example.org", "client": "phone"})
+    assert set(answer.json) == SESSION
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.json["accountId"] == made["accountId"]
+    assert answer.json["refreshToken"] != made["refreshToken"]
+    assert me(app, answer.json["accessToken"]).json["subject"] == "ada@example.org"
+
+
+def test_a_password_is_never_trimmed(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", {**person, "password": "  ten e\u0301 ten "})
+    app.post_json("/api/auth/login", {**person, "password": "  ten é ten "})
+    app.post_json("/api/auth/login", {**person, "password": "ten é ten"}, status=401)
+
+
+def test_a_wrong_address_and_a_wrong_password_are_one_answer(app: Any, person: Person) -> None:
+    made = app.post_json("/api/auth/register", person).json
+    wrong = app.post_json("/api/auth/login", {**person, "password": "wrong horse battery"}, status=401)
+    assert wrong.json["error"] == "invalid_credentials"
+    assert "twoFactorRequired" not in wrong.json
+    assert wrong.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
+    others: list[dict[str, str]] = [
+        {**person, "email": "eve@example.org"},
+        {**person, "email": "no address"},
+        {**person, "email": ""},
+        {**person, "password": ""},
+        {**person, "password": "x" * 2000},
+        {**person, "password": person["password"] + "\0"},
+    ]
+    for given in others:
+        assert same(app.post_json("/api/auth/login", given, status=401), wrong)
+    write(app, update(Login).where(Login.account_id == made["accountId"]).values(password_hash=None))
+    assert same(app.post_json("/api/auth/login", person, status=401), wrong)
+
+
+def test_every_refused_sign_in_verifies_one_hash(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", person)
+    passwords = app.registry.accounts.passwords
+    verified: list[bool] = []
+    verify = passwords.verify
+
+    def spy(known: str | None, password: str) -> bool:
+        verified.append(known is not None)
+        return bool(verify(known, password))
+
+    passwords.verify = spy
+    for email in ["ada@example.org", "eve@example.org", "no address"]:
+        app.post_json("/api/auth/login", {"email": email, "password": "wrong horse battery"}, status=401)
+    assert verified == [True, False, False]
+
+
+def test_a_confirmed_address_can_be_asked_for(auth: Any, person: Person) -> None:
+    app = auth(modhub_auth__require_verified="true")
+    app.post_json("/api/auth/register", person, status=201)
+    assert app.post_json("/api/auth/login", person, status=403).json["error"] == "email_not_confirmed"
+    app.post_json("/api/auth/login", {**person, "password": "wrong horse battery"}, status=401)
+    write(app, update(Login).values(verified=True))
+    assert me(app, app.post_json("/api/auth/login", person).json["accessToken"]).json["verified"] is True
+
+
+def test_me_needs_a_token(app: Any, person: Person) -> None:
+    token = app.post_json("/api/auth/register", person).json["accessToken"]
+    answer = app.get("/api/auth/me", status=401)
+    assert answer.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
+    foreign = AccessTokens(["the secret of another deployment, long enough"]).make(1, now())
+    unknown = app.registry.accounts.tokens.make(2**63 - 1, now())
+    headers = [bearer(one) for one in (token.upper(), token + "0", foreign, unknown, "x" * 5_000, "é", f"{token}, x")]
+    for header in headers:
+        answer = app.get("/api/auth/me", headers=header, status=401)
+        assert answer.headers["WWW-Authenticate"] == 'Bearer realm="modhub", error="invalid_token"'
+    # Without a bearer token none can be invalid (RFC 6750, 3.1).
+    others = [{"Authorization": sent} for sent in (f"Basic {token}", token, f"Bearer{token}", "Bearer ")]
+    for header in others:
+        answer = app.get("/api/auth/me", headers=header, status=401)
+        assert answer.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
+    for header in ({"Authorization": f"bearer {token}"}, {"Authorization": f"BEARER  {token}"}):
+        assert app.get("/api/auth/me", headers=header).json["accountId"]
+
+
+def test_a_session_token_of_another_kind_is_no_access_token(app: Any, person: Person) -> None:
+    made = app.post_json("/api/auth/register", person).json
+    me(app, made["refreshToken"], 401)
+    app.post_json("/api/auth/refresh", {"refreshToken": made["accessToken"]}, status=401)
+
+
+def test_a_deleted_login_is_nobody(app: Any, person: Person) -> None:
+    made = app.post_json("/api/auth/register", person).json
+    write(app, delete(Login))
+    assert me(app, made["accessToken"], 401).json["error"] == "unauthorized"
+    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
+    app.post_json("/api/auth/login", person, status=401)
+
+
+def test_ids_of_deleted_accounts_do_not_return(app: Any, person: Person) -> None:
+    first = app.post_json("/api/auth/register", person).json
+    write(app, delete(Login))
+    write(app, delete(Account))
+    second = app.post_json("/api/auth/register", person).json
+    assert second["accountId"] > first["accountId"]
+    me(app, first["accessToken"], 401)
+
+
+def test_the_bearer_is_one_statement(app: Any, person: Person) -> None:
+    token = app.post_json("/api/auth/register", person).json["accessToken"]
+    with app.counted() as seen:
+        me(app, token)
+    assert len(seen) <= 1
+
+
+def test_a_refresh_token_works_once(app: Any, person: Person) -> None:
+    made = app.post_json("/api/auth/register", {**person, "client": "laptop"}).json
+    answer = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]})
+    assert set(answer.json) == SESSION
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert (answer.json["accountId"], answer.json["displayName"]) == (made["accountId"], made["displayName"])
+    me(app, answer.json["accessToken"])
+    again = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
+    assert again.json["error"] == "invalid_refresh_token"
+    assert again.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
+    # A used token changes nothing else (decisions 3.3).
+    third = app.post_json("/api/auth/refresh", {"refreshToken": answer.json["refreshToken"], "client": "phone"})
+    assert third.json["refreshToken"] not in {made["refreshToken"], answer.json["refreshToken"]}
+    with app.registry.databases.reading() as session:
+        assert session.scalars(select(Client.label)).one() == "phone"
+
+
+def test_a_refresh_token_lapses(app: Any, person: Person) -> None:
+    made = app.post_json("/api/auth/register", person).json
+    write(app, update(Client).values(expires_at=now()))
+    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
+
+
+def test_signing_in_clears_what_has_lapsed(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", person)
+    write(app, update(Client).values(expires_at=now()))
+    app.post_json("/api/auth/login", person)
+    with app.registry.databases.reading() as session:
+        assert len(session.scalars(select(Client)).all()) == 1
+
+
+@pytest.mark.parametrize("token", ["", "x", "é\0", "0" * 64, "0" * 5_000])
+def test_unknown_refresh_tokens_are_401(app: Any, token: str) -> None:
+    app.post_json("/api/auth/refresh", {"refreshToken": token}, status=401)
+
+
+def test_signing_out_ends_one_client(app: Any, person: Person) -> None:
+    first = app.post_json("/api/auth/register", person).json
+    second = app.post_json("/api/auth/login", person).json
+    answer = app.post_json("/api/auth/logout", {"refreshToken": first["refreshToken"]}, status=204)
+    assert answer.body == b""
+    app.post_json("/api/auth/refresh", {"refreshToken": first["refreshToken"]}, status=401)
+    app.post_json("/api/auth/refresh", {"refreshToken": second["refreshToken"]})
+    me(app, first["accessToken"])
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"refreshToken":5}', b'{"refreshToken":"x"}', b"\xff"])
+def test_signing_out_is_204_always(app: Any, body: bytes) -> None:
+    app.post("/api/auth/logout", body, status=204)
+
+
+@pytest.mark.parametrize("body", [b"", b'{"email":"ada@example.org"}', b'{"email":"eve@example.org"}', b'{"email":5}'])
+def test_forgetting_is_204_always(app: Any, person: Person, body: bytes) -> None:
+    app.post_json("/api/auth/register", person)
+    app.post("/api/auth/forgot", body, status=204)
+
+
+@pytest.mark.parametrize("name", ["register", "login", "refresh", "logout", "forgot"])
+def test_methods(app: Any, name: str) -> None:
+    answer = app.get(f"/api/auth/{name}", status=405)
+    assert answer.headers["Allow"] == "POST"
+    assert app.post("/api/auth/me", status=405).headers["Allow"] == "GET, HEAD"
+    app.post(f"/api/auth/{name}/more", status=404)
+    app.get("/api/auth/other", status=404)
+
+
+def test_a_token_opens_the_catalogue(app: Any, person: Person) -> None:
+    token = app.post_json("/api/auth/register", person).json["accessToken"]
+    app.post_json("/api/modhub", {"title": "A mod"}, headers=bearer(token), status=201)
+    app.post_json("/api/modhub", {"title": "A mod"}, headers=bearer(token[:-1] + "x"), status=401)
+
+
+def test_nothing_is_stored_in_clear(app: Any, person: Person) -> None:
+    made = app.post_json("/api/auth/register", person).json
+    fresh = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}).json
+    secret = [person["password"], made["refreshToken"], fresh["refreshToken"], made["accessToken"]]
+    with app.registry.databases.reading() as session:
+        rows = [str(row) for model in (Account, Login, Client) for row in session.execute(select(model.__table__))]
+    assert len(rows) == 3
+    assert not any(one in row for one in secret for row in rows)

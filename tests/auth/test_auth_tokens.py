@@ -1,0 +1,81 @@
+"""Access tokens: opaque, signed, one spelling (decisions 3.3; threats C10, F-7)."""
+
+from datetime import timedelta
+
+import pytest
+
+from modhub.db import now
+from modhub_auth.tokens import _FIELDS, _VERSION, ACCESS_SECONDS, AccessTokens, derive, digest, new_refresh_token
+
+OLD = "an old secret of more than thirty-two characters"
+NEW = "a new secret of more than thirty-two characters!"
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+def tokens() -> AccessTokens:
+    return AccessTokens([NEW])
+
+
+def test_names_its_login_for_1800_seconds(tokens: AccessTokens) -> None:
+    time = now()
+    token = tokens.make(7, time)
+    life = timedelta(seconds=ACCESS_SECONDS)
+    assert tokens.login_of(token, time) == 7
+    assert tokens.login_of(token, time + life - SECOND) == 7
+    assert tokens.login_of(token, time + life) is None
+
+
+def test_does_not_live_longer_when_the_clock_is_set_back(tokens: AccessTokens) -> None:
+    time = now()
+    token = tokens.make(7, time)
+    assert tokens.login_of(token, time - timedelta(hours=1)) is None
+    assert tokens.login_of(token, time - SECOND) == 7
+
+
+def test_every_edit_of_every_character_is_refused(tokens: AccessTokens) -> None:
+    time = now()
+    token = tokens.make(7, time)
+    for at in range(len(token)):
+        for other in {"0", "f", "A", "g", " ", "é"} - {token[at]}:
+            assert tokens.login_of(token[:at] + other + token[at + 1 :], time) is None
+    spellings = [token.upper(), token[:-1], token[:-2], token + "0", token + "00", token + "\n", " " + token, ""]
+    assert [tokens.login_of(one, time) for one in spellings] == [None] * len(spellings)
+    assert tokens.login_of("٠" * len(token), time) is None
+
+
+def test_all_secrets_check_and_the_first_signs() -> None:
+    time = now()
+    both = AccessTokens([NEW, OLD])
+    assert both.login_of(AccessTokens([OLD]).make(7, time), time) == 7
+    assert AccessTokens([NEW]).login_of(both.make(7, time), time) == 7
+    assert AccessTokens([OLD]).login_of(both.make(7, time), time) is None
+
+
+def test_another_purpose_or_version_does_not_pass(tokens: AccessTokens) -> None:
+    time = now()
+    mine = bytes.fromhex(tokens.make(7, time))
+    fields = mine[: _FIELDS.size]
+
+    def signed(fields: bytes, purpose: str) -> str:
+        import hmac
+
+        return (fields + hmac.digest(derive(NEW, purpose), fields, "sha256")).hex()
+
+    assert tokens.login_of(signed(fields, "access token"), time) == 7
+    assert tokens.login_of(signed(fields, "csrf"), time) is None
+    assert tokens.login_of(signed(bytes([_VERSION + 1]) + fields[1:], "access token"), time) is None
+
+
+def test_shows_nothing_of_the_secret(tokens: AccessTokens) -> None:
+    assert NEW not in repr(tokens)
+    assert NEW.encode().hex() not in tokens.make(7, now())
+
+
+def test_refresh_tokens_are_long_and_stored_as_a_hash() -> None:
+    one, other = new_refresh_token(), new_refresh_token()
+    assert one != other
+    assert len(bytes.fromhex(one)) >= 32
+    assert len(digest(one)) == 64
+    assert one not in digest(one)
+    assert digest("\ud800") != digest("?")

@@ -1,0 +1,61 @@
+"""How accounts plug in: settings, migrations, permissions; two applications do not see each other."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import modhub
+from modhub import migrate
+from modhub.settings import StartRefused
+from modhub.testing import SECRET
+
+
+def test_models_and_migrations_agree(app: Any) -> None:
+    packages = {package.package: package for package in app.registry.migrations}
+    assert migrate.differences(app.registry.databases, packages["modhub_auth"]) == []
+
+
+def test_migrations_go_down_and_up_again(app: Any) -> None:
+    package = next(one for one in app.registry.migrations if one.package == "modhub_auth")
+    with app.registry.databases.writer.begin() as connection:
+        config = migrate._config(package, connection)
+        migrate.command.downgrade(config, "base")
+        assert migrate.current(connection, package) == ()
+    assert migrate.upgrade(app.registry.databases, app.registry.migrations) == ["modhub_auth"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("modhub_auth.registration", "perhaps"),
+        ("modhub_auth.failures", "0"),
+        ("modhub_auth.window_seconds", "-5"),
+        ("modhub_auth.unknown", "1"),
+        ("mail.port", "99999"),
+        ("mail.hots", "localhost"),
+    ],
+)
+def test_settings_that_make_no_sense_stop_the_start(tmp_path: Path, key: str, value: str) -> None:
+    url = f"sqlite:///{tmp_path}/unused.sqlite"
+    settings = {"sqlalchemy.url": url, "modhub.secret": SECRET, "pyramid.includes": "modhub_auth", key: value}
+    with pytest.raises(StartRefused, match=key.replace(".", "\\.")):
+        modhub.configure(settings)
+
+
+def test_two_applications_share_nothing(auth: Any, person: dict[str, str]) -> None:
+    one = auth()
+    other = auth(modhub__secret="another secret of more than thirty-two characters")
+    token = one.post_json("/api/auth/register", person).json["accessToken"]
+    assert one.registry.accounts is not other.registry.accounts
+    other.post_json("/api/auth/login", person, status=401)
+    other.post_json("/api/auth/register", person, status=201)
+    other.get("/api/auth/me", headers={"Authorization": f"Bearer {token}"}, status=401)
+
+
+def test_a_secret_can_be_replaced(auth: Any, person: dict[str, str]) -> None:
+    one = auth()
+    token = one.post_json("/api/auth/register", person).json["accessToken"]
+    url = str(one.registry.settings["sqlalchemy.url"])
+    newer = auth(url=url, modhub__secret=f"the newest secret of this deployment, long\n{SECRET}")
+    newer.get("/api/auth/me", headers={"Authorization": f"Bearer {token}"}, status=200)
