@@ -1,0 +1,71 @@
+"""``modhub-admin build ...`` for the operator, and the sample builds of ``modhub-admin demo``."""
+
+import argparse
+import io
+import zipfile
+from typing import Any, Final
+
+from pyramid.config import Configurator
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from modhub.blobs import stage
+from modhub.directives import Command
+from modhub_builds import limits, services
+from modhub_builds.models import Build
+
+DEMO_BUILDS: Final = (("linux", "0.9"), ("windows", "0.9"), ("linux", "1.0"), ("windows", "1.0"), ("macos", "1.0"))
+DEMO_SECTIONS: Final = (
+    "0.9\n- First build that anybody could download.\n- Reads the capture card at 60 frames a second.",
+    "1.0\n- Mods are installed with everything that they need.\n- A build for macOS.",
+)
+
+
+def run_build(admin: Any, arguments: argparse.Namespace) -> int:
+    """``build list|remove``"""
+    if arguments.action == "list":
+        for releases in admin.registry.builds.releases().values():
+            for one in releases:
+                admin.say(f"{one.url}: {one.version or '(no label)'}, {one.name}, {one.size} bytes")
+        return 0
+    with admin.writing() as (session, _):
+        removed = services.remove_build(session, arguments.os, arguments.id)
+    if removed is None:
+        admin.say("There is no such build.")
+        return 1
+    return 0
+
+
+def build_arguments(parser: argparse.ArgumentParser) -> None:
+    """``list``, ``remove OS ID``"""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="list the stored builds")
+    remove = actions.add_parser("remove", help="remove one build for ever; a sweep takes its file")
+    remove.add_argument("os", metavar="OS")
+    remove.add_argument("id", metavar="ID", type=int)
+
+
+def fill(admin: Any) -> None:
+    """Sample builds for three systems and two changelog sections; nothing where builds are already."""
+    with admin.writing() as (session, manager):
+        if session.scalar(select(Build.id).limit(1)) is not None:
+            return
+        for os, version in DEMO_BUILDS:
+            _sample(session, manager, admin.store, os, version)
+        for section in DEMO_SECTIONS:
+            services.push_section(session, services.clean_section(section))
+
+
+def _sample(session: Session, manager: Any, store: Any, os: str, version: str) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("README.txt", f"A sample build for {os}, version {version}. It does nothing.\n")
+    packed.seek(0)
+    blob = stage(manager, store, packed, limits.BUILD)
+    services.add_build(session, services.Upload(os, version, f"modhub-{os}.zip", "application/zip", blob))
+
+
+def includeme(config: Configurator) -> None:
+    """The command and the samples."""
+    config.add_command(Command("build", "the stored app builds", build_arguments, run_build))
+    config.add_demo("app builds", fill, order=50)

@@ -1,0 +1,66 @@
+"""The shapes that app builds answer with (interface, "App build", "App publishing"; decisions 4)."""
+
+from msgspec import Struct
+
+
+class VersionDocument(Struct, rename="camel"):
+    """One stored build in the list of its operating system."""
+
+    version: str
+    name: str
+    bytes: int
+    uploaded_at: str
+    url: str
+
+
+class PlatformDocument(Struct, rename="camel"):
+    """The newest build of an operating system, and all of them."""
+
+    os: str
+    version: str
+    name: str
+    bytes: int
+    uploaded_at: str
+    url: str
+    versions: list[VersionDocument]
+
+
+class ListDocument(Struct):
+    """``GET /api/modhub/app``"""
+
+    builds: list[PlatformDocument]
+    changelog: str
+
+
+class UploadDocument(Struct):
+    """``POST /api/modhub/app/{os}``"""
+
+    os: str
+    version: str
+    bytes: int
+    url: str
+    newest: str
+
+
+class PushDocument(Struct):
+    """``POST /api/modhub/app/changelog``: the length of the section, and of the whole changelog that is shown."""
+
+    characters: int
+    whole: int
+
+
+class PopDocument(Struct):
+    """``DELETE /api/modhub/app/changelog``: what is left."""
+
+    changelog: str
+    characters: int
+
+
+def newest_url(os: str) -> str:
+    """Follows the newest build."""
+    return f"/Modhub/app/{os}"
+
+
+def build_url(os: str, build_id: int) -> str:
+    """Always this one build."""
+    return f"/Modhub/app/{os}/{build_id}"

@@ -1,0 +1,146 @@
+"""What anonymous readers ask of app builds, by the short way of :mod:`modhub.reads`."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Select, bindparam, func, select
+
+from modhub.blobs.models import StoredBlob
+from modhub.db import from_micros, iso
+from modhub.downloads import StoredFile
+from modhub.payload import encode
+from modhub.reader import Reader, Row, Statement
+from modhub_builds.documents import ListDocument, PlatformDocument, VersionDocument, build_url, newest_url
+from modhub_builds.models import Build, Section
+from modhub_builds.platforms import is_platform, label, rank
+from modhub_builds.services import BREAK
+
+REVALIDATE: Final = "no-cache"
+FOR_EVER: Final = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A stored build as readers see it."""
+
+    id: int
+    os: str
+    version: str
+    name: str
+    content_type: str
+    uploaded_at: datetime
+    key: str
+    size: int
+    sha256: str
+
+    @property
+    def url(self) -> str:
+        """The address of this one build."""
+        return build_url(self.os, self.id)
+
+    @property
+    def label(self) -> str:
+        """Its operating system for people."""
+        return label(self.os)
+
+    def file(self, cache_control: str) -> StoredFile:
+        """The file, always to be saved and never shown (decisions 4.6)."""
+        return StoredFile(
+            key=self.key,
+            size=self.size,
+            sha256=self.sha256,
+            name=self.name,
+            content_type=self.content_type,
+            modified=self.uploaded_at,
+            inline=False,
+            cache_control=cache_control,
+        )
+
+
+def _releases() -> Select[*tuple[Any, ...]]:
+    columns = (Build.id, Build.os, Build.version, Build.name, Build.content_type, Build.uploaded_at)
+    return (
+        select(*columns, StoredBlob.key, StoredBlob.size, StoredBlob.sha256)
+        .join(StoredBlob, StoredBlob.id == Build.blob_id)
+        .order_by(Build.id.desc())
+    )
+
+
+def _stamp() -> Select[*tuple[Any, ...]]:
+    """What changes whenever the list does: builds and sections are only added at the end, or go."""
+    shown = select(func.count()).select_from(Section).where(Section.hidden_at.is_(None))
+    return select(
+        select(func.max(Build.id)).scalar_subquery(),
+        select(func.count()).select_from(Build).scalar_subquery(),
+        select(func.max(Section.id)).scalar_subquery(),
+        shown.scalar_subquery(),
+    )
+
+
+class Finder:
+    """The reading side of app builds; one for an application."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        of_os = _releases().where(Build.os == bindparam("os"))
+        self._all: Statement = reader.prepare(_releases())
+        self._newest: Statement = reader.prepare(of_os.limit(1))
+        self._one: Statement = reader.prepare(of_os.where(Build.id == bindparam("id")))
+        shown = select(Section.text).where(Section.hidden_at.is_(None)).order_by(Section.id.desc())
+        self._sections: Statement = reader.prepare(shown)
+        self._stamp: Statement = reader.prepare(_stamp())
+        self._known: tuple[Row, bytes] = ((), b"")
+
+    def newest(self, os: str) -> Release | None:
+        """The newest build of this operating system."""
+        return self._first(self.reader.rows(self._newest, os=os)) if is_platform(os) else None
+
+    def one(self, os: str, build_id: int | None) -> Release | None:
+        """The build with this id, if it is of this operating system."""
+        if build_id is None or not is_platform(os):
+            return None
+        return self._first(self.reader.rows(self._one, os=os, id=build_id))
+
+    def sections(self) -> list[str]:
+        """The changelog that is shown, newest section first."""
+        return [row[0] for row in self.reader.rows(self._sections)]
+
+    def releases(self) -> dict[str, list[Release]]:
+        """The builds of each operating system, newest first; the systems in the order of decisions 4.5."""
+        found: dict[str, list[Release]] = {}
+        for row in self.reader.rows(self._all):
+            release = _release(row)
+            found.setdefault(release.os, []).append(release)
+        return {os: found[os] for os in sorted(found, key=rank)}
+
+    def body(self) -> bytes:
+        """The answer of ``GET /api/modhub/app``; made anew when something has changed."""
+        stamp = tuple(self.reader.rows(self._stamp)[0])
+        known = self._known
+        if known[0] != stamp:
+            # The stamp was read before the rows: what is newer than its stamp is made once more, never kept too long.
+            builds = [_platform(releases) for releases in self.releases().values()]
+            known = self._known = (stamp, encode(ListDocument(builds, BREAK.join(self.sections()))))
+        return known[1]
+
+    def _first(self, rows: list[Row]) -> Release | None:
+        return _release(rows[0]) if rows else None
+
+
+def _release(row: Row) -> Release:
+    build_id, os, version, name, content_type, uploaded_at, key, size, sha256 = row
+    return Release(build_id, os, version, name, content_type, from_micros(uploaded_at), key, size, sha256)
+
+
+def _platform(releases: list[Release]) -> PlatformDocument:
+    newest = releases[0]
+    return PlatformDocument(
+        os=newest.os,
+        version=newest.version,
+        name=newest.name,
+        bytes=newest.size,
+        uploaded_at=iso(newest.uploaded_at),
+        url=newest_url(newest.os),
+        versions=[VersionDocument(one.version, one.name, one.size, iso(one.uploaded_at), one.url) for one in releases],
+    )

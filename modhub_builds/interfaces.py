@@ -1,0 +1,23 @@
+"""The places of app builds in the tree."""
+
+from modhub.interfaces import IResource
+
+
+class IBuilds(IResource):
+    """``/api/modhub/app`` and ``/Modhub/app``: all builds."""
+
+
+class IPlatform(IResource):
+    """``/api/modhub/app/{os}`` and ``/Modhub/app/{os}``: the builds of one operating system."""
+
+
+class IBuild(IResource):
+    """``/Modhub/app/{os}/{id}``: one build for ever."""
+
+
+class ISections(IResource):
+    """``/api/modhub/app/changelog``"""
+
+
+class IAppPage(IResource):
+    """``/Modhub/App``: the page for people."""

@@ -1,0 +1,11 @@
+"""The limits of app builds (interface, Limits), in bytes."""
+
+from typing import Final
+
+from modhub.limits import KB, MB
+
+BUILD: Final = 64 * MB
+SECTION: Final = 256 * KB
+
+OS: Final = 32
+"""Characters of a platform's name (decisions 4.1)."""

@@ -1,0 +1,42 @@
+"""Operating systems by their short names (interface, "App build"; decisions 4.1, 4.5)."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from modhub_builds import limits
+
+LABELS: Final = {"windows": "Windows", "linux": "Linux", "macos": "macOS"}
+"""The friendly names, in the order of lists; other systems are shown as they are and come behind."""
+
+RESERVED: Final = frozenset({"changelog"})
+_OS = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+def is_platform(name: str) -> bool:
+    """Whether ``name`` is a plausible operating system: words of ``a-z0-9`` joined by single hyphens."""
+    return len(name) <= limits.OS and name not in RESERVED and _OS.fullmatch(name) is not None
+
+
+def label(os: str) -> str:
+    """What people read."""
+    return LABELS.get(os, os)
+
+
+def rank(os: str) -> tuple[int, str]:
+    """Sorts the known systems first, in their own order, then the others by name."""
+    known = list(LABELS)
+    return (known.index(os) if os in LABELS else len(known), os)
+
+
+def hinted(headers: Mapping[str, str]) -> str | None:
+    """The visitor's own system as far as the browser says it; a hint that only orders a page."""
+    said = headers.get("Sec-CH-UA-Platform", "").strip().strip('"').lower()
+    if said in LABELS:
+        return said
+    agent = headers.get("User-Agent", "")
+    if "Windows" in agent:
+        return "windows"
+    if "Macintosh" in agent:
+        return "macos"
+    return "linux" if "Linux" in agent and "Android" not in agent else None

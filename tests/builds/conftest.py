@@ -1,0 +1,47 @@
+"""App builds on a fresh database of each kind, with one key that may publish and one that may not."""
+
+import pytest
+
+from modhub.testing import Site
+
+KEY = "the-agents-key"
+KEYS = f"{KEY}\nwiki-key Modhub:wiki\nboth-key Modhub:wiki Modhub:app\n"
+
+
+class Agent:
+    """A build agent: the calls of "App publishing" by a key."""
+
+    def __init__(self, site: Site, key: str | None = KEY) -> None:
+        self.site = site
+        self.headers = {} if key is None else {"X-Api-Key": key}
+
+    def upload(self, os="windows", body=b"a build", status=201, query="", content_type="application/octet-stream"):
+        headers = self.headers if content_type is None else {**self.headers, "Content-Type": content_type}
+        return self.site.post(f"/api/modhub/app/{os}{query}", body, headers=headers, status=status)
+
+    def push(self, body=b"1.0\n- All new", status=201, **headers):
+        headers = {"Content-Type": "text/plain", **self.headers, **headers}
+        return self.site.post("/api/modhub/app/changelog", body, headers=headers, status=status)
+
+    def pop(self, status=200):
+        return self.site.delete("/api/modhub/app/changelog", headers=self.headers, status=status)
+
+    def list(self):
+        return self.site.get("/api/modhub/app").json
+
+
+@pytest.fixture
+def site(start) -> Site:
+    return start("modhub_builds", ApiPrivateKeys=KEYS, modhub__storage_address_key="address-key")
+
+
+@pytest.fixture
+def agent(site) -> Agent:
+    return Agent(site)
+
+
+@pytest.fixture
+def agents(agent, start) -> list[Agent]:
+    """Agents of two applications over one database and one file store."""
+    url = str(agent.site.registry.settings["sqlalchemy.url"])
+    return [agent, Agent(start("modhub_builds", url=url, ApiPrivateKeys=KEYS))]

@@ -1,0 +1,108 @@
+"""The app changelog: sections are pushed on top and taken back; what is hidden stays stored (decisions 4.3)."""
+
+from sqlalchemy import text
+
+KB = 1024
+
+
+def rows(site):
+    with site.registry.databases.reader.connect() as connection:
+        return connection.execute(text("SELECT text, hidden_at IS NULL FROM builds_section ORDER BY id")).all()
+
+
+def shown(agent):
+    return agent.list()["changelog"]
+
+
+def test_sections_go_on_top_and_come_back(agent):
+    assert shown(agent) == ""
+    assert agent.push(b"1.0\n- First").json == {"characters": 11, "whole": 11}
+    assert agent.push(b"1.1\n- Second").json == {"characters": 12, "whole": 25}
+    assert shown(agent) == "1.1\n- Second\n\n1.0\n- First"
+    assert agent.pop().json == {"changelog": "1.0\n- First", "characters": 11}
+    assert agent.push(b"1.2").json == {"characters": 3, "whole": 16}
+    assert shown(agent) == "1.2\n\n1.0\n- First"
+    assert agent.pop().json == {"changelog": "1.0\n- First", "characters": 11}
+    assert agent.pop().json == {"changelog": "", "characters": 0}
+    assert agent.pop(status=404).json["error"] == "not_found"
+    assert shown(agent) == ""
+
+
+def test_hidden_sections_stay_stored(agent):
+    for body in (b"1.0", b"1.1", b"1.2"):
+        agent.push(body)
+    agent.pop()
+    agent.pop()
+    assert [(row[0], bool(row[1])) for row in rows(agent.site)] == [("1.0", True), ("1.1", False), ("1.2", False)]
+
+
+def test_nothing_to_take_back_is_404_and_json(agent):
+    answer = agent.pop(status=404)
+    assert set(answer.json) == {"error", "message"}
+
+
+CLEANED = {
+    b"1.0\r\n- a\r\n": "1.0\n- a",
+    b"\n\r\n \t\n  1.0\n\n- a  \n \n\n": "  1.0\n\n- a  ",
+    "\ufeff1.0".encode(): "1.0",
+    "u\u0308ber".encode(): "\u00fcber",
+    b"a\0b\x1b[31mc\x7f": "ab[31mc",
+    b"<script>alert(1)</script> & <b>": "<script>alert(1)</script> & <b>",
+    b"\ttabbed": "\ttabbed",
+    "日本 \U0001f4a9".encode(): "日本 \U0001f4a9",
+    b"\0\n1.0": "1.0",
+}
+
+
+def test_a_section_is_stored_as_plain_text(agent):
+    for body, kept in CLEANED.items():
+        assert agent.push(body).json == {"characters": len(kept), "whole": len(kept)}
+        assert shown(agent) == kept
+        agent.pop()
+
+
+def test_an_empty_section_is_400(agent):
+    for body in (b"", b" ", b"\n", b"\r\n\t \r\n", b"\0", "\u00a0\u2003\n".encode(), b"\xef\xbb\xbf"):
+        assert agent.push(body, status=400).json["error"] == "invalid_input"
+    assert rows(agent.site) == []
+
+
+def test_what_is_not_utf_8_is_400(agent):
+    for body in (b"\xff", b"\xff\xfe1\x00", b"abc\xc3", b"\xed\xa0\x80", b"\xc0\xaf"):
+        assert "UTF-8" in agent.push(body, status=400).json["message"]
+    assert rows(agent.site) == []
+
+
+def test_256_kb_are_taken_and_one_byte_more_is_not(agent):
+    assert agent.push(b"x" * (256 * KB)).json["characters"] == 256 * KB
+    answer = agent.push(b"x" * (256 * KB + 1), status=413)
+    assert answer.json["error"] == "too_large"
+    assert answer.json["limitBytes"] == 256 * KB
+    # The limit is of bytes, the answer's lengths are characters.
+    assert agent.push("ü".encode() * (128 * KB)).json["characters"] == 128 * KB
+    assert agent.push("ü".encode() * (128 * KB) + b"x", status=413).json["limitBytes"] == 256 * KB
+    assert len(rows(agent.site)) == 2
+
+
+def test_the_type_of_the_body_does_not_matter(agent):
+    agent.push(b"1.0", **{"Content-Type": "application/json"})
+    agent.push("ü".encode(), **{"Content-Type": "text/plain; charset=latin-1"})
+    assert shown(agent) == "ü\n\n1.0"
+
+
+def test_a_content_coding_is_400(agent):
+    agent.push(status=400, **{"Content-Encoding": "gzip"})
+    assert rows(agent.site) == []
+
+
+def test_a_section_between_builds_of_two_applications_is_seen_by_both(agent, start):
+    other = start("modhub_builds", url=str(agent.site.registry.settings["sqlalchemy.url"]))
+    assert other.get("/api/modhub/app").json["changelog"] == ""
+    agent.push(b"1.0")
+    assert other.get("/api/modhub/app").json["changelog"] == "1.0"
+    agent.pop()
+    assert other.get("/api/modhub/app").json["changelog"] == ""
+    agent.push(b"1.0")
+    agent.pop()
+    agent.push(b"2.0")
+    assert other.get("/api/modhub/app").json["changelog"] == "2.0"

@@ -1,0 +1,119 @@
+"""App builds as a feature: plugs in by one line, leaves again, migrates by itself, fills the demo."""
+
+import pytest
+
+import modhub
+from modhub import migrate
+from modhub.admin import Admin, build_parser
+from modhub.blobs import upkeep
+from modhub.migrate import current, head
+from modhub.settings import StartRefused
+from modhub.testing import SECRET, stored_files
+
+
+def admin_of(site):
+    admin = Admin(site.config)
+    admin.lines = []
+    admin.say = admin.lines.append
+    return admin
+
+
+def run(admin, *words):
+    arguments = build_parser(admin.config).parse_args(["-c", "x.ini", *words])
+    return arguments.run(admin, arguments)
+
+
+def test_models_and_migrations_agree(site):
+    own = next(one for one in site.registry.migrations if one.package == "modhub_builds")
+    assert migrate.differences(site.registry.databases, own) == []
+
+
+def test_without_the_line_nothing_of_it_is_there(start):
+    site = start("", ApiPrivateKeys="k")
+    site.post("/api/modhub/app/linux", b"x", headers={"X-Api-Key": "k"}, status=404)
+    for path in ("/Modhub/App", "/Modhub/app/linux", "/api/modhub/app"):
+        site.get(path, status=404)
+    assert "/Modhub/App" not in site.get("/Modhub")
+    assert "Modhub:app" not in site.registry.scopes
+    assert "build" not in site.registry.commands
+
+
+def test_taken_out_and_put_back_it_has_everything(agent, start):
+    url = str(agent.site.registry.settings["sqlalchemy.url"])
+    build = agent.upload("linux", b"kept").json["url"]
+    agent.push(b"1.0")
+    without = start("", url=url)
+    databases, packages = without.registry.databases, without.registry.migrations
+    assert migrate.upgrade(databases, packages) == []
+    without.get("/api/modhub")
+    admin = admin_of(without)
+    assert run(admin, "sweep", "--older-than", "0") == 0
+    assert run(admin, "verify") == 0
+    again = start("modhub_builds", url=url)
+    assert migrate.behind(again.registry.databases, again.registry.migrations) == []
+    assert again.get(build).body == b"kept"
+    assert again.get("/api/modhub/app").json["changelog"] == "1.0"
+
+
+def test_added_to_a_core_that_runs_already_it_asks_for_its_migration(start):
+    bare = start("", modhub__storage="")
+    url = str(bare.registry.settings["sqlalchemy.url"])
+    settings = {"sqlalchemy.url": url, "modhub.secret": SECRET, "pyramid.includes": "modhub_builds"}
+    registry = modhub.configure(settings).registry
+    with pytest.raises(StartRefused, match="modhub_builds"):
+        migrate.refuse_when_behind(registry.databases, registry.migrations)
+    assert migrate.upgrade(registry.databases, registry.migrations) == ["modhub_builds"]
+    own = next(one for one in registry.migrations if one.package == "modhub_builds")
+    with registry.databases.reader.connect() as connection:
+        assert current(connection, own) == head(own)
+    registry.databases.dispose()
+
+
+def test_the_demo_fills_builds_and_changelog_once(site):
+    admin = admin_of(site)
+    fill = next(fill for _, name, fill in site.registry.demos if name == "app builds")
+    for _ in range(2):
+        fill(admin)
+    listed = site.get("/api/modhub/app").json
+    assert [(build["os"], len(build["versions"])) for build in listed["builds"]] == [
+        ("windows", 2),
+        ("linux", 2),
+        ("macos", 1),
+    ]
+    assert len(listed["changelog"].split("\n\n")) == 2
+    assert site.get("/Modhub/app/windows").body[:2] == b"PK"
+
+
+def test_the_operator_lists_and_removes_builds(agent):
+    admin = admin_of(agent.site)
+    kept, removed = (agent.upload("linux", b"x" * size, query=f"?version={size}").json for size in (10, 20))
+    assert run(admin, "build", "list") == 0
+    assert admin.lines == [
+        f"{removed['url']}: 20, modhub-linux.zip, 20 bytes",
+        f"{kept['url']}: 10, modhub-linux.zip, 10 bytes",
+    ]
+    number = removed["url"].rpartition("/")[2]
+    assert run(admin, "build", "remove", "windows", number) == 1
+    assert run(admin, "build", "remove", "linux", number) == 0
+    assert run(admin, "build", "remove", "linux", number) == 1
+    assert agent.site.get("/Modhub/app/linux").body == b"x" * 10
+    agent.site.get(removed["url"], status=404)
+    assert agent.list()["builds"][0]["version"] == "10"
+    assert len(stored_files(agent.site)) == 2
+    assert run(admin, "sweep", "--older-than", "0") == 0
+    assert len(stored_files(agent.site)) == 1
+    assert run(admin, "verify") == 0
+    again = agent.upload("linux").json["url"]
+    assert int(again.rpartition("/")[2]) > int(number)
+
+
+def test_verify_names_a_build_whose_file_is_damaged(agent):
+    agent.upload("linux", b"right")
+    (path,) = stored_files(agent.site)
+    path.write_bytes(b"wrong")
+    with admin_of(agent.site).reading() as session:
+        assert list(upkeep.damage(session, agent.site.registry.blob_store)) != []
+
+
+def test_the_feature_is_named(site):
+    assert [(one.name, one.title) for one in site.registry.features] == [("builds", "App builds")]

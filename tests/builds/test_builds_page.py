@@ -1,0 +1,206 @@
+"""``/Modhub/App`` and its feed: what people read, and that nothing in it is more than text."""
+
+import hashlib
+import re
+import xml.etree.ElementTree as ET
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import modhub_builds
+from modhub.pages.messages import read_po
+from modhub_builds.finding import Release
+from modhub_builds.pages import PlatformBlock, atom, blocks
+from modhub_builds.platforms import hinted, is_platform, label, rank
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+LINUX = "Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101"
+STAMP = datetime(2026, 11, 21, tzinfo=UTC)
+WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64)"
+
+
+def page(site, agent=""):
+    answer = site.get("/Modhub/App", headers={"User-Agent": agent})
+    assert answer.content_type == "text/html"
+    return answer
+
+
+def headings(answer):
+    return [one.get_text() for one in answer.html.select("main section > h2")]
+
+
+def test_an_empty_page_is_calm(site):
+    answer = page(site)
+    assert "No build of the app has been published here yet." in answer.html.main.get_text()
+    assert headings(answer) == ["What has changed"]
+    assert len(answer.html.find_all("h1")) == 1
+
+
+def test_the_newest_build_leads_and_every_system_is_named(agent):
+    agent.upload("windows", query="?version=1")
+    agent.upload("linux", b"newer", query="?version=2&name=modhub.tar.gz")
+    answer = page(agent.site)
+    assert headings(answer) == ["Linux", "Windows", "macOS", "What has changed"]
+    assert "There is no build for macOS yet." in answer.html.main.get_text()
+    assert "This looks like your system." not in answer.html.main.get_text()
+    lead = answer.html.select_one("section.leads")
+    assert lead.select_one("a.button")["href"] == "/Modhub/app/linux"
+    for shown in ("5 bytes", "modhub.tar.gz", "/Modhub/app/linux/", "sha256sum -- modhub.tar.gz"):
+        assert shown in lead.get_text().replace("\u202f", " "), shown
+    assert lead.select_one("dd code").get_text() == hashlib.sha256(b"newer").hexdigest()
+    assert lead.find("time")["datetime"].endswith("Z")
+
+
+def test_the_visitors_own_system_comes_first(agent):
+    for os in ("windows", "linux", "haiku"):
+        agent.upload(os)
+    assert headings(page(agent.site, WINDOWS))[:2] == ["Windows", "Linux"]
+    assert headings(page(agent.site, LINUX))[:2] == ["Linux", "Windows"]
+    assert headings(page(agent.site))[0] == "haiku"
+    # A hint to a system without a build changes nothing.
+    assert headings(page(agent.site, "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15)"))[0] == "haiku"
+    assert "This looks like your system." in page(agent.site, LINUX).text
+    assert {"User-Agent", "Sec-CH-UA-Platform", "Cookie"} <= set(page(agent.site).headers["Vary"].split(", "))
+
+
+def test_older_builds_are_in_details(agent):
+    urls = [agent.upload("linux", query=f"?version={number}").json["url"] for number in range(3)]
+    older = page(agent.site).html.select("details li a")
+    links = [link["href"] for link in older]
+    assert [url for url in links if url in urls] == [urls[1], urls[1], urls[0], urls[0]]
+    assert "2 older builds for Linux" in page(agent.site).html.find("summary").get_text()
+
+
+HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7*7 }}&lt;b&gt;"
+
+
+def test_what_agents_write_is_text(agent):
+    agent.upload("linux", query="?version=%3Cscript%3Ealert(1)%3C/script%3E&name=%22%3E%3Cimg%20src=x%3E.zip")
+    agent.push(HOSTILE.encode())
+    answer = page(agent.site)
+    assert answer.html.select("main script, main img") == []
+    assert answer.html.select_one("section.changes pre").get_text() == HOSTILE
+    assert "<script>alert(1)</script>" in answer.html.select_one("section.leads dd").get_text()
+    assert "49" not in answer.html.select_one("section.changes").get_text()
+
+
+def test_sections_are_shown_newest_first(agent):
+    agent.push(b"1.0\n  - indented")
+    agent.push(b"1.1")
+    shown = [one.get_text() for one in page(agent.site).html.select("section.changes pre")]
+    assert shown == ["1.1", "1.0\n  - indented"]
+
+
+def test_the_site_names_the_page(site):
+    link = site.get("/Modhub").html.select_one('header nav a[href="/Modhub/App"]')
+    assert link.get_text() == "App"
+    assert page(site).html.select_one('header nav a[href="/Modhub/App"]')["aria-current"] == "page"
+
+
+def test_addresses_differ_by_capitals(agent):
+    agent.upload("linux")
+    page(agent.site)
+    agent.site.get("/Modhub/app", status=404)
+    agent.site.get("/Modhub/APP", status=404)
+    agent.site.get("/Modhub/App/", status=200)
+    agent.site.get("/Modhub/App/linux", status=404)
+    assert agent.site.get("/Modhub/app/linux").content_type == "application/octet-stream"
+
+
+def feed(site, **headers):
+    return site.get("/Modhub/App/feed", headers=headers)
+
+
+def test_the_feed_lists_builds_newest_first(agent):
+    urls = [agent.upload(os, query="?version=1%2E4").json["url"] for os in ("windows", "linux")]
+    answer = feed(agent.site)
+    assert answer.content_type == "application/atom+xml"
+    root = ET.fromstring(answer.body)
+    base = agent.site.registry.settings["modhub.base_url"]
+    entries = root.findall(f"{ATOM}entry")
+    assert [entry.find(f"{ATOM}id").text for entry in entries] == [base + url for url in reversed(urls)]
+    assert entries[0].find(f"{ATOM}title").text == "Linux 1.4"
+    enclosure = entries[0].find(f"{ATOM}link[@rel='enclosure']").attrib
+    assert (enclosure["href"], enclosure["length"]) == (base + urls[1], "7")
+    assert root.find(f"{ATOM}updated").text == entries[0].find(f"{ATOM}updated").text
+    assert root.find(f"{ATOM}link[@rel='self']").attrib["href"] == f"{base}/Modhub/App/feed"
+    again = agent.site.get("/Modhub/App/feed", headers={"If-None-Match": answer.headers["ETag"]}, status=304)
+    assert again.body == b""
+
+
+def test_an_empty_feed_is_a_feed(site):
+    root = ET.fromstring(feed(site).body)
+    assert root.tag == f"{ATOM}feed"
+    assert root.findall(f"{ATOM}entry") == []
+
+
+def test_the_feed_holds_fifty(agent):
+    for number in range(52):
+        agent.upload("linux", query=f"?version={number}")
+    entries = ET.fromstring(feed(agent.site).body).findall(f"{ATOM}entry")
+    assert [entry.find(f"{ATOM}title").text for entry in entries] == [f"Linux {number}" for number in range(51, 1, -1)]
+
+
+def release(**fields):
+    given = {"id": 1, "os": "linux", "version": "1", "name": "a.zip", "content_type": "a/b", "key": "", "size": 1}
+    return Release(**{**given, "uploaded_at": STAMP, "sha256": "0" * 64, **fields})
+
+
+def test_no_text_breaks_the_feed():
+    hostile = "]]><x>&\ufffe\uffff\u0085\"'<!--"
+    root = ET.fromstring(atom("https://a", [release(version=hostile, name=hostile)]))
+    assert root.find(f"{ATOM}entry/{ATOM}title").text == "Linux " + hostile.replace("\ufffe\uffff", "")
+
+
+@pytest.mark.parametrize(
+    ("os", "name", "shown"),
+    [
+        ("linux", "a b'c.zip", """sha256sum -- 'a b'"'"'c.zip'"""),
+        ("macos", "-rf", "shasum -a 256 -- -rf"),
+        ("windows", "it's \u2019.zip", "Get-FileHash -LiteralPath 'it''s \u2019\u2019.zip'"),
+        ("haiku", "$(reboot).zip", "sha256sum -- '$(reboot).zip'"),
+    ],
+)
+def test_the_line_that_verifies_is_safe_to_paste(os, name, shown):
+    assert PlatformBlock(os, [release(os=os, name=name)]).check == shown
+
+
+def test_names_and_order_of_systems():
+    assert [label(os) for os in ("windows", "linux", "macos", "haiku")] == ["Windows", "Linux", "macOS", "haiku"]
+    assert sorted(["a", "macos", "zz", "linux", "windows"], key=rank) == ["windows", "linux", "macos", "a", "zz"]
+    assert [is_platform(name) for name in ("windows", "windows\n", "", "changelog")] == [True, False, False, False]
+    assert blocks({}, "linux") == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "os"),
+    [
+        ({}, None),
+        ({"User-Agent": WINDOWS}, "windows"),
+        ({"User-Agent": LINUX}, "linux"),
+        ({"User-Agent": "Mozilla/5.0 (Linux; Android 14)"}, None),
+        ({"User-Agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X)"}, None),
+        ({"User-Agent": "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)"}, "macos"),
+        ({"Sec-CH-UA-Platform": '"macOS"', "User-Agent": WINDOWS}, "macos"),
+        ({"Sec-CH-UA-Platform": '"Android"', "User-Agent": "Linux; Android"}, None),
+        ({"Sec-CH-UA-Platform": '"' * 1000}, None),
+    ],
+)
+def test_what_the_browser_says(headers, os):
+    assert hinted(headers) == os
+
+
+def test_the_page_speaks_german_where_it_is_asked_to(agent):
+    agent.upload("linux")
+    agent.upload("linux")
+    german = agent.site.registry.languages.known["de"].texts
+    template = (Path(modhub_builds.__file__).parent / "templates" / "app.jinja2").read_text("utf-8")
+    used = set(re.findall(r'(?:\b_|ngettext)\(["\']([^"\']+)["\']', template))
+    assert len(used) > 10
+    assert used - set(german) == set()
+    own = read_po((Path(modhub_builds.__file__).parent / "messages" / "de.po").read_text("utf-8"))
+    assert set(own) - used == {"App"}
+    answer = agent.site.get("/Modhub/App", headers={"Accept-Language": "de"})
+    assert answer.html.h1.get_text() == "Die App"
+    assert "1 ältere Fassung für Linux" in answer.text

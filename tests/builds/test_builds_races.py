@@ -1,0 +1,85 @@
+"""Several at once: every build is kept, every section is there once, each removal takes another one (threats E7)."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from sqlalchemy import text
+
+from modhub.testing import stored_files
+
+
+def at_once(calls):
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [one.result() for one in [pool.submit(call) for call in calls]]
+
+
+def test_twelve_builds_of_one_system_are_all_kept(agents):
+    bodies = [b"build %d" % number * 1000 for number in range(12)]
+    answers = at_once(
+        [
+            lambda body=body, number=number: agents[number % 2].upload("linux", body, query=f"?version={number}").json
+            for number, body in enumerate(bodies)
+        ]
+    )
+    assert len({answer["url"] for answer in answers}) == 12
+    for number, answer in enumerate(answers):
+        assert agents[0].site.get(answer["url"]).body == bodies[number]
+    (build,) = agents[1].list()["builds"]
+    ids = [int(one["url"].rpartition("/")[2]) for one in build["versions"]]
+    assert ids == sorted(ids, reverse=True)
+    assert len(ids) == 12
+    stamps = [one["uploadedAt"] for one in build["versions"]]
+    assert stamps == sorted(stamps, reverse=True)
+    assert agents[0].site.get("/Modhub/app/linux").body == bodies[int(build["version"])]
+    assert len(stored_files(agents[0].site)) == 12
+
+
+def test_sections_pushed_at_once_are_all_there_once(agents):
+    answers = at_once([lambda n=n: agents[n % 2].push(b"section %02d" % n).json for n in range(8)])
+    shown = agents[0].list()["changelog"].split("\n\n")
+    assert sorted(shown) == [f"section {n:02d}" for n in range(8)]
+    # Each answer tells the length of the whole as it was then: they came one after the other.
+    assert sorted(answer["whole"] for answer in answers) == [10 * n + 2 * (n - 1) for n in range(1, 9)]
+
+
+def test_two_removals_at_once_hide_two(agents):
+    for _ in range(5):
+        for number in range(3):
+            agents[0].push(b"section %d" % number)
+        answers = at_once([lambda n=n: agents[n].pop().json for n in range(2)])
+        assert sorted(answer["changelog"] for answer in answers) == ["section 0", "section 1\n\nsection 0"]
+        assert agents[1].list()["changelog"] == "section 0"
+        agents[0].pop()
+
+
+def test_more_removals_than_sections_leave_nothing_and_tell_404(agents):
+    for number in range(3):
+        agents[0].push(b"section %d" % number)
+    answers = at_once([lambda n=n: agents[n % 2].pop(status="*").status_int for n in range(6)])
+    assert sorted(answers) == [200, 200, 200, 404, 404, 404]
+    assert agents[0].list()["changelog"] == ""
+    with agents[0].site.registry.databases.reader.connect() as connection:
+        hidden = "SELECT count(*) FROM builds_section WHERE hidden_at IS NOT NULL"
+        assert connection.execute(text(hidden)).scalar() == 3
+
+
+def test_a_removal_beside_an_upload_takes_an_old_section_or_the_new(agents):
+    for _ in range(5):
+        agents[0].push(b"old")
+        at_once([lambda: agents[0].push(b"new"), agents[1].pop])
+        assert agents[0].list()["changelog"] in {"old", "new"}
+        agents[0].pop()
+
+
+def test_a_reader_never_sees_a_build_without_its_file(agents):
+    def read():
+        for _ in range(30):
+            for build in agents[1].list()["builds"]:
+                answer = agents[1].site.get(build["url"])
+                assert answer.headers["Content-Length"] == str(len(answer.body))
+                assert set(answer.body) <= {answer.body[0]}
+
+    def write():
+        for number in range(10):
+            agents[0].upload("linux", b"%c" % (65 + number) * (1000 + number))
+
+    at_once([read, write, read])

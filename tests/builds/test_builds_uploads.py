@@ -1,0 +1,234 @@
+"""``POST /api/modhub/app/{os}``: what is taken, what is refused, and that nothing is kept after a refusal."""
+
+import hashlib
+import os as system
+from urllib.parse import quote
+
+from modhub.server.rules import IBodyRules
+from modhub.testing import stored_files
+from modhub_builds import limits
+
+MB = 1024 * 1024
+
+
+def test_an_upload_answers_as_the_contract_says(agent):
+    answer = agent.upload("windows", b"x" * 1000, query="?name=modhub.exe&version=1.4")
+    number = int(answer.json["url"].rpartition("/")[2])
+    assert answer.json == {
+        "os": "windows",
+        "version": "1.4",
+        "bytes": 1000,
+        "url": f"/Modhub/app/windows/{number}",
+        "newest": "/Modhub/app/windows",
+    }
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_name_and_version_may_be_left_out(agent):
+    assert agent.upload("steam-deck").json["version"] == ""
+    (build,) = agent.list()["builds"]
+    assert (build["name"], build["version"]) == ("modhub-steam-deck.zip", "")
+
+
+def test_plausible_platforms(agent):
+    for os in ("windows", "a", "0", "7", "linux-arm64", "a-b-c-d", "freebsd14", "con", "feed", "x" * 32, "1" * 32):
+        assert agent.upload(os).json["os"] == os
+        assert agent.site.get(f"/Modhub/app/{os}").body == b"a build"
+
+
+HOSTILE = [
+    "WINDOWS", "Windows", "win dows", "windows%0a", "windows%0d", "%20windows", "windows%20", "windows%00", "-windows",
+    "windows-", "win--dows", "-", "--", "win_dows", "win.dows", "windows;x", "windows:1", "windows*", "*", "~", "@feed",
+    "x" * 33, "x" * 300, "%D9%A3", "%EF%BD%97indows", "%C3%A9", "w%CC%81", "%C4%B1os", "%E2%84%AA", "a%5Cb",
+    "windows%E2%80%AE", "%F0%9F%92%A9", "%5E", "windows%09", "windows%3Fx", "Changelog",
+]  # fmt: skip
+
+
+def test_implausible_platforms_are_400_and_keep_nothing(agent):
+    for os in HOSTILE:
+        answer = agent.upload(os, status=400)
+        assert answer.json["error"] == "invalid_input"
+        assert "operating system" in answer.json["message"], os
+    assert agent.list()["builds"] == []
+    assert stored_files(agent.site) == []
+
+
+def test_changelog_is_not_an_operating_system(agent):
+    agent.upload("changelog", b"1.0")
+    assert agent.list() == {"builds": [], "changelog": "1.0"}
+    agent.site.get("/Modhub/app/changelog", status=404)
+
+
+def test_an_address_that_is_not_utf_8_is_400(agent):
+    assert agent.upload("win%ff", status=400).json["error"] == "invalid_input"
+
+
+NAMES = {
+    "": "modhub-linux.zip",
+    ".": "modhub-linux.zip",
+    "..": "modhub-linux.zip",
+    "../../etc/passwd": "passwd",
+    "C:\\temp\\setup.exe": "setup.exe",
+    "/": "modhub-linux.zip",
+    "a\0b\r\nc.zip": "abc.zip",
+    "\u202egpj.exe": "gpj.exe",
+    "Überlauf 日本.zip": "Überlauf 日本.zip",
+    "x" * 4096 + ".zip": "x" * 251 + ".zip",
+    'a"b;c.zip': 'a"b;c.zip',
+}
+
+
+def test_names_are_leaves(agent):
+    for sent, kept in NAMES.items():
+        agent.upload("linux", query=f"?name={quote(sent)}")
+        assert agent.list()["builds"][0]["name"] == kept
+        disposition = agent.site.get("/Modhub/app/linux").headers["Content-Disposition"]
+        assert disposition.startswith("attachment; ")
+        assert disposition.isascii()
+        assert disposition.isprintable()
+
+
+def test_versions_are_labels_and_never_refused(agent):
+    labels = {"  1.4 \t": "1.4", "v" * 100: "v" * 64, "1\0.\n4": "1. 4", "\u202e41": "41", "<b>": "<b>", "": ""}
+    for sent, kept in {**labels, "9" * MB: "9" * 64}.items():
+        assert agent.upload(query=f"?version={quote(sent)}").json["version"] == kept
+
+
+def test_the_same_version_may_come_again(agent):
+    urls = [agent.upload(query="?version=1").json["url"] for _ in range(3)]
+    assert len(set(urls)) == 3
+    assert [one["url"] for one in agent.list()["builds"][0]["versions"]] == urls[::-1]
+
+
+def test_the_type_is_stored(agent):
+    octets = "application/octet-stream"
+    html = "text/html; charset=utf-8"
+    for sent, kept in {
+        "application/zip": "application/zip",
+        html: html,
+        "nonsense": octets,
+        "a/b" * 200: octets,
+    }.items():
+        agent.upload(content_type=sent)
+        assert agent.site.get("/Modhub/app/windows").headers["Content-Type"] == kept
+
+
+def test_an_empty_body_is_400(agent):
+    answer = agent.upload(body=b"", status=400)
+    assert "empty" in answer.json["message"]
+    assert stored_files(agent.site) == []
+
+
+def test_a_content_coding_is_400(agent):
+    agent.headers["Content-Encoding"] = "gzip"
+    agent.upload(status=400)
+    assert stored_files(agent.site) == []
+
+
+def test_exactly_64_mb_are_taken_and_one_byte_more_is_not(agent):
+    assert limits.BUILD == 64 * MB
+    body = system.urandom(MB) * 64
+    assert agent.upload(body=body).json["bytes"] == 64 * MB
+    kept = stored_files(agent.site)
+    answer = agent.upload(body=body + b"!", status=413)
+    assert answer.json["error"] == "too_large"
+    assert answer.json["limitBytes"] == 64 * MB
+    assert stored_files(agent.site) == kept
+    assert len(agent.list()["builds"][0]["versions"]) == 1
+    got = agent.site.get("/Modhub/app/windows")
+    assert hashlib.sha256(got.body).digest() == hashlib.sha256(body).digest()
+
+
+def test_a_body_without_a_length_is_counted_as_it_comes(agent, monkeypatch):
+    monkeypatch.setattr(limits, "BUILD", 1000)
+    environ = {"wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
+    agent.site.extra_environ.update(environ)
+    assert agent.upload(body=b"x" * 1000).json["bytes"] == 1000
+    assert agent.upload(body=b"x" * 1001, status=413).json["limitBytes"] == 1000
+    assert len(stored_files(agent.site)) == 1
+
+
+def test_the_server_knows_the_limits_and_the_credential(agent):
+    rules = agent.site.registry.getUtility(IBodyRules)
+    build = rules.find("POST", "/api/modhub/app/linux")
+    section = rules.find("POST", "/api/modhub/app/changelog")
+    assert (build.limit, build.credential) == (64 * MB, "X-Api-Key")
+    assert (section.limit, section.credential) == (256 * 1024, "X-Api-Key")
+    assert rules.find("DELETE", "/api/modhub/app/changelog").credential == "X-Api-Key"
+
+
+def test_a_limit_that_the_server_met_is_413_only_for_who_has_the_key(agent):
+    agent.site.extra_environ["modhub.body_limit_exceeded"] = 64 * MB
+    assert agent.upload(status=413).json["limitBytes"] == 64 * MB
+    agent.headers["X-Api-Key"] = "wrong"
+    assert agent.upload(status=401).json == {"error": "unknown_api_key"}
+
+
+def test_without_storage_uploads_are_503_and_reads_go_on(start):
+    site = start("modhub_builds", ApiPrivateKeys="k", modhub__storage="")
+    headers = {"X-Api-Key": "k"}
+    answer = site.post("/api/modhub/app/linux", b"x", headers=headers, status=503)
+    assert answer.json["error"] == "storage_not_configured"
+    assert "Retry-After" not in answer.headers
+    site.post("/api/modhub/app/NO", b"x", headers=headers, status=400)
+    site.post("/api/modhub/app/changelog", b"x", headers=headers, status=201)
+    assert site.get("/api/modhub/app").json == {"builds": [], "changelog": "x"}
+
+
+def test_a_store_that_refuses_is_502_and_keeps_nothing(agent, monkeypatch):
+    store = agent.site.registry.blob_store
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(system, "fsync", full)
+    answer = agent.upload(status=502)
+    assert answer.json["error"] == "storage_refused"
+    monkeypatch.undo()
+    assert list(store.keys()) == []
+    assert agent.list()["builds"] == []
+    agent.upload()
+
+
+def test_a_commit_that_fails_keeps_no_file(agent, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("the commit failed")
+
+    monkeypatch.setattr("modhub_builds.publishing.newest_url", broken)
+    agent.upload(status=500)
+    assert stored_files(agent.site) == []
+    assert agent.list()["builds"] == []
+
+
+def test_builds_are_kept_and_no_id_comes_twice(agent):
+    numbers = [int(agent.upload().json["url"].rpartition("/")[2]) for _ in range(3)]
+    with agent.site.registry.databases.writer.begin() as connection:
+        connection.exec_driver_sql(f"DELETE FROM builds_build WHERE id = {numbers[-1]}")
+    again = int(agent.upload().json["url"].rpartition("/")[2])
+    assert again > max(numbers)
+    assert len(agent.list()["builds"][0]["versions"]) == 3
+
+
+def test_other_methods_are_405(site):
+    for method in ("get", "put", "delete", "patch"):
+        answer = getattr(site, method)("/api/modhub/app/windows", status=405)
+        assert answer.headers["Allow"] == "POST"
+        assert answer.json["error"] == "method_not_allowed"
+    for method in ("get", "put", "patch"):
+        answer = getattr(site, method)("/api/modhub/app/changelog", status=405)
+        assert answer.headers["Allow"] == "DELETE, POST"
+    for method in ("post", "put", "delete"):
+        assert getattr(site, method)("/api/modhub/app", status=405).headers["Allow"] == "GET, HEAD"
+    for path in ("/Modhub/app/windows", "/Modhub/app/windows/1", "/Modhub/App"):
+        assert site.post(path, status=405).headers["Allow"] == "GET, HEAD"
+
+
+def test_addresses_below_and_beside_are_404(agent):
+    for path in (
+        "/api/modhub/app/windows/1",
+        "/api/modhub/app/changelog/1",
+        "/api/modhub/App/windows",
+        "/api/app/windows",
+    ):
+        assert agent.site.post(path, b"x", headers=agent.headers, status=404).json["error"] == "not_found"
+    agent.site.post("/api/modhub/app/windows/", b"x", headers=agent.headers, status=201)
