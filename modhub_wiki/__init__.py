@@ -1,0 +1,31 @@
+"""modhub_wiki: the developer wiki. Pages are published with a machine key as Markdown, and read by anybody."""
+
+from pyramid.config import Configurator
+
+from modhub.interfaces import ICatalogue, ISite
+from modhub_wiki import limits
+from modhub_wiki.finding import Finder
+from modhub_wiki.interfaces import ISiteApi
+from modhub_wiki.resources import PATTERN, SCOPE, Documents, SiteApi, Wiki, as_sent
+
+
+def includeme(config: Configurator) -> None:
+    """Where the wiki is in the tree, three times over; who publishes it; and what the core is told about it."""
+    config.include("modhub")
+    config.add_feature("modhub_wiki", "Developer wiki")
+    config.add_migrations("modhub_wiki", "modhub_wiki:migrations", "wiki_")
+    config.registry.wiki = Finder(config.registry.databases.reads)
+    config.add_scope(SCOPE, "publish and delete pages of the developer wiki")
+    config.add_child(ISite, "api", SiteApi)
+    config.add_child(ISiteApi, "wiki", Wiki)
+    config.add_child(ICatalogue, "wiki", Wiki)
+    config.add_child(ICatalogue, "doc", Documents)
+    config.add_child(ISite, "Wiki", Wiki)
+    config.add_route("modhub_wiki page", PATTERN, factory=as_sent, use_global_views=True)
+    for mount in ("/Modhub/api/wiki", "/api/modhub/wiki"):
+        config.add_body_limit(("PUT", "POST", "DELETE"), mount + "/{path...}", limits.TEXT, credential="X-Api-Key")
+    config.include("modhub_wiki.pages")
+    config.include("modhub_wiki.feed")
+    config.include("modhub_wiki.demo")
+    config.scan("modhub_wiki.views")
+    config.scan("modhub_wiki.publishing")

@@ -1,0 +1,25 @@
+"""The shapes that the wiki answers with (decisions 5.2)."""
+
+from msgspec import Struct
+
+
+class PageDocument(Struct, rename="camel"):
+    """A page, without its text."""
+
+    path: str
+    title: str
+    url: str
+    revision: int
+    updated_at: str
+
+
+class PagesDocument(Struct):
+    """``GET /Modhub/api/wiki``"""
+
+    count: int
+    pages: list[PageDocument]
+
+
+def page_url(path: str) -> str:
+    """The address where people read the page."""
+    return f"/Modhub/Wiki/{path}"

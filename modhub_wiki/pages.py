@@ -1,0 +1,158 @@
+"""The wiki for people: pages, their history, the difference of two revisions, search (decisions 5.4).
+
+What belongs to a page stands in the query and not in the path: every path is one that a page may have.
+"""
+
+import re
+from typing import Any, Final
+
+from markupsafe import Markup
+from pyramid.config import Configurator
+from pyramid.response import Response
+
+from modhub import limits, text
+from modhub.errors import not_found
+from modhub.pages.answers import Redirect
+from modhub.pages.tools import link
+from modhub.payload import query
+from modhub.request import Request
+from modhub.views import OPEN, page
+from modhub_wiki import feed
+from modhub_wiki.differences import difference
+from modhub_wiki.documents import page_url
+from modhub_wiki.finding import Shown
+from modhub_wiki.interfaces import IWiki, IWikiPage
+from modhub_wiki.links import ROOT
+from modhub_wiki.resources import Page
+from modhub_wiki.trees import INDEX, tree
+from modhub_wiki.views import finder
+
+TEMPLATES: Final = "modhub_wiki:templates/"
+_REVISION: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+def _values(request: Request, **more: Any) -> dict[str, Any]:
+    """What every page of the wiki shows beside its own."""
+    return {"tree": tree(finder(request).pages()), "root": ROOT, "feed": feed.ADDRESS, "q": "", **more}
+
+
+def _address(path: str) -> str:
+    return ROOT if path == INDEX else page_url(path)
+
+
+def _shown(request: Request, found: Shown) -> dict[str, Any]:
+    # It was cleaned when it was published, and begins with its one h1.
+    heading, end, rest = found.html.partition("</h1>")
+    return _values(
+        request,
+        shown=found,
+        heading=Markup(heading + end),  # noqa: S704
+        html=Markup(rest),  # noqa: S704
+        address=_address(found.path),
+        own=page_url(found.path),
+        is_old=found.number != found.newest,
+    )
+
+
+@page(context=IWiki, request_method="GET", permission=OPEN, renderer=TEMPLATES + "page.jinja2")
+def show_wiki(_context: Any, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/Wiki``: the index when there is one, and the tree."""
+    found = finder(request).page(INDEX)
+    return _values(request, shown=None) if found is None else _shown(request, found)
+
+
+@page(context=IWiki, request_method="GET", request_param="q", permission=OPEN, renderer=TEMPLATES + "search.jinja2")
+def search(_context: Any, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/Wiki?q=...``"""
+    asked = text.line(query(request, "q") or "", limits.QUERY)
+    return _values(request, hits=finder(request).search(asked)) | {"q": asked}
+
+
+@page(context=IWikiPage, request_method="GET", permission=OPEN, renderer=TEMPLATES + "page.jinja2")
+def show_page(context: Page, request: Request) -> dict[str, Any] | Response:
+    """``GET /Modhub/Wiki/{path}``"""
+    found = finder(request).page(context.path)
+    if found is not None:
+        return _shown(request, found)
+    instead = _instead(context, request)
+    if instead is None:
+        raise not_found()
+    return Redirect(instead, 302)
+
+
+def _instead(context: Page, request: Request) -> str | None:
+    """Where a link leads that was written for files: ``setup.md`` is the page ``setup``, a folder its index."""
+    if context.path is None:
+        return None
+    for path in (context.path.removesuffix(".md"), f"{context.path}/{INDEX}"):
+        if path != context.path and finder(request).page(path) is not None:
+            return _address(path)
+    return None
+
+
+@page(
+    context=IWikiPage,
+    request_method="GET",
+    request_param="revision",
+    permission=OPEN,
+    renderer=TEMPLATES + "page.jinja2",
+)
+def show_revision(context: Page, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/Wiki/{path}?revision=N``"""
+    number = _number(request, "revision")
+    found = finder(request).page(context.path, number) if number else None
+    if found is None:
+        raise not_found()
+    return _shown(request, found)
+
+
+@page(
+    context=IWikiPage,
+    request_method="GET",
+    request_param="history",
+    permission=OPEN,
+    renderer=TEMPLATES + "history.jinja2",
+)
+def show_history(context: Page, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/Wiki/{path}?history``"""
+    changes = finder(request).history(context.path)
+    if not changes:
+        raise not_found()
+    return _values(request, changes=changes, newest=changes[0], own=page_url(changes[0].path))
+
+
+@page(
+    context=IWikiPage,
+    request_method="GET",
+    request_param=("old", "new"),
+    permission=OPEN,
+    renderer=TEMPLATES + "difference.jinja2",
+)
+def show_difference(context: Page, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/Wiki/{path}?old=N&new=M``; the older of the two is the old one, however they are given."""
+    one, other = _number(request, "old"), _number(request, "new")
+    if one is None or other is None:
+        raise not_found()
+    found = finder(request).two(context.path, one, other)
+    if len(found) != len({one, other}):
+        raise not_found()
+    (old, before), (new, after) = found[0], found[-1]
+    return _values(request, old=old, new=new, difference=difference(before, after), own=page_url(new.path))
+
+
+def _number(request: Request, name: str) -> int | None:
+    sent = query(request, name) or ""
+    return int(sent) if _REVISION.fullmatch(sent) else None
+
+
+def navigation(_context: Any, request: Request) -> Markup:
+    """The entry of the site's navigation."""
+    return link(request, ROOT, "Wiki")
+
+
+def includeme(config: Configurator) -> None:
+    """The pages, their style sheet, their words in other languages, and their entry."""
+    config.add_static("modhub_wiki:static")
+    config.add_messages("modhub_wiki:messages")
+    config.add_panel("navigation", "wiki", navigation, order=50)
+    config.scan(__name__)

@@ -1,0 +1,159 @@
+"""From Markdown to what is shown: HTML with one ``h1``, named headings, a table of contents, and the words for search.
+
+CommonMark with tables and fenced code (decisions 5.1), done once, when a page is published. Raw HTML is text, and what
+the renderer makes passes the cleaner of the core all the same. The time is bounded: a page with more pieces than
+:mod:`modhub_wiki.limits` allows is shown as plain text, as it was sent.
+"""
+
+import re
+from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, Final
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+from modhub import limits as core_limits
+from modhub import text
+from modhub.markup import clean
+from modhub_wiki import limits
+from modhub_wiki.allowed import WIKI
+from modhub_wiki.headings import Entry, first_heading, flat, name_headings, one_title
+from modhub_wiki.highlighting import highlight
+from modhub_wiki.links import allowed_picture, resolve
+
+_MARK: Final = re.compile(r"[^\w\s]|\n")
+_ESCAPED: Final = re.compile(r"[&<>\"]")
+_HEADING: Final = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)[ \t#]*$", re.MULTILINE)
+_LANGUAGE: Final = re.compile(r"\s*([^\s,{]+)")
+_LONGEST_HTML: Final = 16 * core_limits.MB
+_CODE_LEFT: Final = "code left"
+# What becomes more than a tag or two counts for more than itself.
+_WEIGHT: Final = {"heading_open": 8, "fence": 8, "blockquote_open": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A page as it is shown. ``plain`` is its text without marks, line by line."""
+
+    title: str
+    html: str
+    plain: str
+    contents: list[Entry] = field(default_factory=list)
+
+
+class TooManyPieces(Exception):
+    """The page is shown as plain text."""
+
+
+def render(source: str, path: str, title: str | None = None) -> Rendered:
+    """The page ``path`` with the Markdown ``source``; ``title`` wins over its first heading and that over its path."""
+    given = text.line(title or "", core_limits.TITLE)
+    try:
+        if source.count("\n") > limits.LINES:
+            raise TooManyPieces
+        tokens = _parser().parse(source)
+    except TooManyPieces:
+        return _as_text(source, path, given)
+    plain = "\n".join(_words(tokens))
+    given = given or first_heading(tokens) or _last_segment(path)
+    tokens = one_title(tokens, given)
+    contents = name_headings(tokens)
+    for token in tokens:
+        _prepare(token, path)
+    parser = _parser()
+    html = parser.renderer.render(tokens, parser.options, {_CODE_LEFT: limits.CODE})
+    return Rendered(given, clean(html, _LONGEST_HTML, allow=WIKI), plain, contents)
+
+
+def _last_segment(path: str) -> str:
+    return text.line(path.rpartition("/")[2], core_limits.TITLE)
+
+
+def _as_text(source: str, path: str, title: str) -> Rendered:
+    if not title:
+        found = _HEADING.search(source)
+        title = text.line(found[1] if found else "", core_limits.TITLE) or _last_segment(path)
+    shown = f'<pre class="code" tabindex="0"><code>{escape(source)}</code></pre>'
+    return Rendered(title, f"<h1>{escape(title)}</h1>\n{shown}", source)
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser.core.ruler.after("block", "count pieces", _count)
+    parser.add_render_rule("fence", _fence)
+    parser.add_render_rule("code_block", _fence)
+    parser.add_render_rule("table_open", lambda *_: '<div class="scroll" tabindex="0"><table>\n')
+    parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
+    return parser
+
+
+def _count(state: StateCore) -> None:
+    """Between the blocks, which are quickly found, and what costs more: the marks in them, and the cleaning."""
+    pieces = 0
+    for token in state.tokens:
+        expression = _MARK if token.type == "inline" else _ESCAPED
+        pieces += 1 + _WEIGHT.get(token.type, 0) + len(expression.findall(token.content))
+        if pieces > limits.PIECES:
+            raise TooManyPieces
+
+
+def _words(tokens: Sequence[Token]) -> Iterator[str]:
+    for token in tokens:
+        if token.type == "inline":
+            yield flat(token)
+        elif token.content:
+            yield token.content
+
+
+def _prepare(token: Token, path: str) -> None:
+    """Links that lead where they should, pictures of our own alone, alignment without inline style."""
+    if token.type == "inline":
+        token.children = list(_linked(token.children or (), path))
+    elif token.type in {"th_open", "td_open"} and "style" in token.attrs:
+        token.attrs = {"class": str(token.attrs["style"]).rpartition(":")[2]}
+
+
+def _linked(children: Sequence[Token], path: str) -> Iterator[Token]:
+    inside = False
+    for child in children:
+        if child.type == "link_open":
+            inside = True
+            _lead(child, str(child.attrs["href"]), path)
+        inside = inside and child.type != "link_close"
+        if child.type == "image" and allowed_picture(str(child.attrs["src"])) is None:
+            yield from _named_picture(child, path, inside)
+        else:
+            if child.type == "image":
+                child.attrs["loading"] = "lazy"
+            yield child
+
+
+def _lead(link: Token, href: str, path: str) -> None:
+    target = resolve(href, path)
+    # Without an address the cleaner takes the link away and leaves its text.
+    link.attrs = {**link.attrs, "href": target} if target else {}
+
+
+def _named_picture(image: Token, path: str, inside: bool) -> Iterator[Token]:
+    """A picture from elsewhere: its name, which leads to it, instead of it."""
+    source = str(image.attrs["src"])
+    name = Token("text", "", 0, content=image.content or source)
+    if inside:
+        yield name
+        return
+    opening = Token("link_open", "a", 1)
+    _lead(opening, source, path)
+    yield from (opening, name, Token("link_close", "a", -1))
+
+
+def _fence(_renderer: Any, tokens: Sequence[Token], at: int, _options: Any, env: MutableMapping[str, Any]) -> str:
+    code = tokens[at].content
+    language = _LANGUAGE.match(tokens[at].info)
+    coloured = language is not None and len(code) <= env[_CODE_LEFT]
+    if coloured:
+        env[_CODE_LEFT] -= len(code)
+    shown = highlight(code, language[1]) if coloured and language else escape(code, quote=False)
+    return f'<pre class="code" tabindex="0"><code>{shown}</code></pre>\n'

@@ -1,0 +1,250 @@
+"""The wiki for people: pages, tree, history, differences, search, feed (decisions 5.4)."""
+
+import re
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, select
+
+import modhub_wiki
+from modhub.pages.messages import read_po
+from modhub.testing import Site
+from modhub_wiki.differences import COMPARED, LINES, Kind, difference
+from modhub_wiki.documents import PageDocument
+from modhub_wiki.models import Words
+from modhub_wiki.trees import tree
+
+FOLDER = Path(modhub_wiki.__file__).parent
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+def test_a_wiki_without_pages_is_a_calm_page(wiki: Site) -> None:
+    page = wiki.get("/Modhub/Wiki")
+    assert page.content_type == "text/html"
+    assert "No page has been published here yet." in page.text
+    assert wiki.get("/Modhub/Wiki/").status_int == 200
+    assert 'href="/Modhub/Wiki" aria-current="page">Wiki</a>' in page.text
+
+
+def test_the_index_is_shown_at_the_wiki_itself(wiki: Site, publish: Any) -> None:
+    publish("guide/a", "# A page")
+    bare = wiki.get("/Modhub/Wiki").text
+    assert "<h1>Wiki</h1>" in bare
+    assert '<a href="/Modhub/Wiki/guide/a"' in bare
+    publish("index", "# Welcome\n\n[a](guide/a)")
+    shown = wiki.get("/Modhub/Wiki").text
+    assert '<h1 id="welcome">' in shown
+    assert '<p><a href="/Modhub/Wiki/guide/a" rel="noopener">a</a></p>' in shown
+    assert '<a href="/Modhub/Wiki" aria-current="page" dir="auto">Welcome</a>' in shown
+    assert '<link rel="canonical" href="http://127.0.0.1:6543/Modhub/Wiki">' in wiki.get("/Modhub/Wiki/index").text
+
+
+def test_a_page_has_contents_anchors_and_its_facts(wiki: Site, publish: Any) -> None:
+    made = publish("guide/a", "# A page\n\n## One\n\n## Two & more\n")
+    page = wiki.get(made["url"])
+    assert page.text.count("<h1") == 1
+    assert '<a href="#two-more" dir="auto">Two &amp; more</a>' in page.text
+    assert '<h2 id="two-more">' in page.text
+    assert "Revision 1," in page.text
+    key = re.search(r"<code>([0-9a-f]{12})</code>", page.text)
+    assert key
+    assert "wiki-key" not in page.text
+    assert page.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert "img-src 'self'" in page.headers["Content-Security-Policy"]
+    publish("guide/a", "# A page", status=200, key="other-key")
+    other = re.search(r"<code>([0-9a-f]{12})</code>", wiki.get(made["url"]).text)
+    assert other
+    assert other[1] != key[1]
+
+
+def test_no_page_is_404_in_the_sites_layout(wiki: Site) -> None:
+    page = wiki.get("/Modhub/Wiki/never", status=404)
+    assert page.content_type == "text/html"
+    assert '<header class="site-head">' in page.text
+
+
+def test_titles_and_text_are_escaped(wiki: Site, publish: Any) -> None:
+    publish("a", "# <script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n## </ul><script>")
+    publish("a", '"><script>alert(2)</script>', status=200, title="%3Cscript%3Ealert(3)%3C/script%3E")
+    for address in ("", "?revision=1", "?history", "?old=1&new=2"):
+        page = wiki.get(f"/Modhub/Wiki/a{address}").text
+        assert "<script>" not in page
+        assert "<img" not in page
+    page = wiki.get('/Modhub/Wiki?q="><script>alert(4)</script>').text
+    assert "<script>" not in page
+    ET.fromstring(wiki.get("/Modhub/wiki.atom").body)
+
+
+def test_old_revisions_stay_readable(wiki: Site, publish: Any) -> None:
+    publish("a", "# First\n\nold words")
+    publish("a", "# Second\n\nnew words", status=200)
+    old = wiki.get("/Modhub/Wiki/a?revision=1").text
+    assert "old words" in old
+    assert "This is revision 1; the newest is 2." in old
+    assert '<meta name="robots" content="noindex">' in old
+    newest = wiki.get("/Modhub/Wiki/a?revision=2").text
+    assert "This is revision" not in newest
+    for number in ("0", "3", "-1", "x", "", "1.0", "%D9%A1", "9" * 18, "9" * 40):
+        wiki.get(f"/Modhub/Wiki/a?revision={number}", status=404)
+
+
+def test_history_and_difference(wiki: Site, publish: Any) -> None:
+    publish("a", "# Title\n\nsame\nold\n")
+    publish("a", "# Title\n\nsame\nnew <b>\n", status=200)
+    history = wiki.get("/Modhub/Wiki/a?history").text
+    assert re.findall(r'<a href="/Modhub/Wiki/a\?revision=(\d)">', history) == ["2", "1"]
+    assert history.count(" checked") == 2
+    shown = wiki.get("/Modhub/Wiki/a?old=1&new=2").text
+    assert re.findall(r'<tr class="(\w+)">', shown) == ["same", "same", "same", "gone", "new", "same"]
+    assert "new &lt;b&gt;" in shown
+    assert re.findall(r'<tr class="(\w+)">', wiki.get("/Modhub/Wiki/a?old=2&new=1").text)[3] == "gone"
+    assert "The text of both is the same." in wiki.get("/Modhub/Wiki/a?old=2&new=2").text
+    for query in ("old=1&new=3", "old=0&new=1", "old=&new=", "old=x&new=1", "old=1&new=" + "9" * 30):
+        wiki.get(f"/Modhub/Wiki/a?{query}", status=404)
+    wiki.get("/Modhub/Wiki/never?history", status=404)
+    wiki.get("/Modhub/Wiki/..?history", status=404)
+
+
+def test_links_between_files_lead_to_pages(wiki: Site, publish: Any) -> None:
+    publish("guide/setup", "# Setup")
+    publish("other/index", "# Other")
+    publish("index", "# Home\n\n[setup](guide/setup.md#x)")
+    answer = wiki.get("/Modhub/Wiki/guide/setup.md", status=302)
+    assert answer.headers["Location"] == "/Modhub/Wiki/guide/setup"
+    assert wiki.get("/Modhub/Wiki/other", status=302).headers["Location"] == "/Modhub/Wiki/other/index"
+    assert wiki.get("/Modhub/Wiki/index.md", status=302).headers["Location"] == "/Modhub/Wiki"
+    wiki.get("/Modhub/Wiki/guide", status=404)
+    publish("guide/setup.md", "# By its very name")
+    assert "By its very name" in wiki.get("/Modhub/Wiki/guide/setup.md").text
+
+
+def found(wiki: Site, q: str) -> list[str]:
+    page = wiki.get("/Modhub/Wiki", {"q": q}).text
+    return re.findall(r'<h2><a href="/Modhub/Wiki/([^"]*)"', page)
+
+
+def test_search_folds_and_wants_every_word(wiki: Site, publish: Any) -> None:
+    publish("b/cafe", "# Kaffee\n\nÜber die **Groß**en Cafés & mehr\n\n```python\nname_with_underscore = 100\n```\n")
+    publish("a/other", "# Andere\n\nSo 100% anders\n")
+    publish("zero", "# Grossen\n")
+    assert found(wiki, "großen") == ["zero", "b/cafe"]
+    assert found(wiki, "GROSSEN CAFES") == ["b/cafe"]
+    assert found(wiki, "uber") == ["b/cafe"]
+    assert found(wiki, "100%") == ["a/other"]
+    assert found(wiki, "h_u") == ["b/cafe"]
+    assert found(wiki, "b/caf") == ["b/cafe"]
+    assert found(wiki, "100") == ["a/other", "b/cafe"]
+    assert found(wiki, "100 nowhere") == []
+    assert found(wiki, "") == []
+    assert found(wiki, "\\") == found(wiki, "%%%") == found(wiki, "'") == []
+    line = wiki.get("/Modhub/Wiki?q=caf%C3%89s").text
+    assert "Über die Großen Cafés &amp; mehr" in line
+    publish("b/cafe", "# Neu\n", status=200)
+    assert found(wiki, "großen") == ["zero"]
+    wiki.delete("/Modhub/api/wiki/zero", headers={"X-Api-Key": "wiki-key"})
+    assert found(wiki, "großen") == []
+    with wiki.registry.databases.reading() as session:
+        assert session.scalar(select(func.count()).select_from(Words)) == 2
+
+
+def test_search_takes_what_is_sent(wiki: Site, publish: Any) -> None:
+    publish("long", "# Long\n\n" + "x" * 500 + " needle " + "y" * 500)
+    for q in ("\x00", "a" * 5000, "\u0301" * 10_000, "a " * 200, "ı", "\U0001f600", "%", "_", "\\%"):
+        assert wiki.get("/Modhub/Wiki", {"q": q}).status_int == 200
+    page = wiki.get("/Modhub/Wiki?q=needle").text
+    line = re.search(r'<p dir="auto">(….*needle.*…)</p>', page)
+    assert line
+    assert len(line[1]) < 200
+
+
+def test_hits_are_counted_and_cut(wiki: Site, publish: Any) -> None:
+    for at in range(30):
+        publish(f"p{at:02}", "# Page\n\nword")
+    page = wiki.get("/Modhub/Wiki?q=word").text
+    assert found(wiki, "word") == [f"p{at:02}" for at in range(25)]
+    assert "30 pages for" in page
+    assert "only the first 25 are shown" in page
+
+
+def test_the_feed_tells_the_changes(wiki: Site, publish: Any) -> None:
+    empty = wiki.get("/Modhub/wiki.atom")
+    assert empty.headers["Content-Type"] == "application/atom+xml; charset=utf-8"
+    assert ET.fromstring(empty.body).findall(f"{ATOM}entry") == []
+    publish("a", "# One & <two>\ufffe")
+    publish("b", "# Three")
+    publish("a", "# Four", status=200)
+    answer = wiki.get("/Modhub/wiki.atom")
+    feed = ET.fromstring(answer.body)
+    entries = feed.findall(f"{ATOM}entry")
+    assert [entry.findtext(f"{ATOM}title") for entry in entries] == ["Four", "Three", "One & <two>"]
+    ids = [entry.findtext(f"{ATOM}id") for entry in entries]
+    assert ids[0] == "http://127.0.0.1:6543/Modhub/Wiki/a?revision=2"
+    assert len(set(ids)) == 3
+    assert feed.findtext(f"{ATOM}updated") == entries[0].findtext(f"{ATOM}updated")
+    wiki.get("/Modhub/wiki.atom", headers={"If-None-Match": answer.headers["ETag"]}, status=304)
+
+
+def test_the_tree_is_made_of_paths() -> None:
+    paths = ["zebra", "index", "guide/b", "guide/a/deep", "Guide", "guide", "apple"]
+    pages = [PageDocument(path, path.upper(), f"/Modhub/Wiki/{path}", 1, "") for path in paths]
+    nodes = tree(pages)
+    assert [node.title for node in nodes] == ["INDEX", "APPLE", "GUIDE", "GUIDE", "ZEBRA"]
+    assert nodes[0].url == "/Modhub/Wiki"
+    guide = nodes[3]
+    assert [(node.title, node.url) for node in guide.nodes] == [("a", None), ("GUIDE/B", "/Modhub/Wiki/guide/b")]
+
+
+def kinds(old: str, new: str) -> list[str]:
+    return [f"{line.kind}:{line.text}" for line in difference(old, new).lines]
+
+
+def test_differences_are_shown_with_what_is_around_them() -> None:
+    assert kinds("a\nb", "a\nb") == []
+    assert kinds("a\nb\nc", "a\nx\nc") == ["same:a", "gone:b", "new:x", "same:c"]
+    assert kinds("", "a") == ["gone:", "new:a"]
+    old = "\n".join(map(str, range(20)))
+    shown = kinds(old, old.replace("\n10\n", "\nten\n"))
+    assert shown == [
+        "skipped:",
+        "same:7",
+        "same:8",
+        "same:9",
+        "gone:10",
+        "new:ten",
+        "same:11",
+        "same:12",
+        "same:13",
+        "skipped:",
+    ]
+    found = difference(old, "first\n" + old).lines
+    assert (found[0].kind, found[0].old, found[0].new) == (Kind.NEW, None, 1)
+    assert (found[1].old, found[1].new) == (1, 2)
+
+
+def test_differences_take_bounded_time() -> None:
+    began = time.process_time()
+    few = "ab" * COMPARED
+    difference("\n".join(few[:COMPARED]), "\n".join(few[1 : COMPARED + 1]))
+    difference("\n".join("a" * COMPARED), "\n".join("a" * (COMPARED - 1)) + "\nb")
+    lines = [f"line {number % 7}" for number in range(60_000)]
+    many = difference("\n".join(lines), "\n".join(lines[::-1]))
+    assert (len(many.lines), many.cut) == (LINES, True)
+    wide = difference("x" * 10**6, "y" * 10**6)
+    assert [len(line.text) for line in wide.lines] == [1000, 1000]
+    assert time.process_time() - began < 20
+
+
+def test_german_is_complete_and_not_stale(wiki: Site, publish: Any) -> None:
+    templates = "".join(path.read_text("utf-8") for path in (FOLDER / "templates").iterdir())
+    used = {text for _, text in re.findall(r"""(?:\b_|ngettext)\((["'])(.+?)\1""", templates)} | {"Wiki"}
+    german = read_po((FOLDER / "messages" / "de.po").read_text("utf-8"))
+    assert set(german) == used
+    for english, translated in german.items():
+        for text in translated:
+            assert sorted(re.findall(r"%\(\w+\)s", text)) == sorted(re.findall(r"%\(\w+\)s", english))
+    publish("a", "# A")
+    page = wiki.get("/Modhub/Wiki/a", headers={"Accept-Language": "de"}).text
+    assert "Das Wiki durchsuchen" in page
+    assert "Verlauf" in page

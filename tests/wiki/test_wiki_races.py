@@ -1,0 +1,64 @@
+"""Several who publish at once: every one gets a revision of its own, and one of them creates (threats E)."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from modhub.testing import Site, Start
+
+KEYS = "wiki-key Modhub:wiki"
+WRITERS = 8
+
+
+def at_once(site: Site, count: int, call: Any) -> list[Any]:
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(call, range(count)))
+
+
+def put(site: Site, path: str, number: int) -> Any:
+    headers = {"X-Api-Key": "wiki-key"}
+    return site.put(f"/Modhub/api/wiki/{path}", f"# Text {number}", headers=headers, expect_errors=True)
+
+
+@pytest.fixture
+def two(start: Start) -> list[Site]:
+    """Two applications over one database, as two processes are."""
+    one = start("modhub_wiki", ApiPrivateKeys=KEYS)
+    other = start("modhub_wiki", ApiPrivateKeys=KEYS, url=str(one.registry.settings["sqlalchemy.url"]))
+    return [one, other]
+
+
+def test_of_several_who_create_a_page_one_does_and_all_have_a_revision(two: list[Site]) -> None:
+    for round_ in range(3):
+        answers = at_once(two[0], WRITERS, lambda number, round_=round_: put(two[number % 2], f"new{round_}", number))
+        assert sorted(answer.status_int for answer in answers) == [200] * (WRITERS - 1) + [201]
+        assert sorted(answer.json["revision"] for answer in answers) == list(range(1, WRITERS + 1))
+        newest = max(answers, key=lambda answer: answer.json["revision"])
+        assert next(one for one in answers if one.status_int == 201).json["revision"] == 1
+        shown = two[0].get(f"/Modhub/api/wiki/new{round_}").text
+        assert shown == f"# Text {answers.index(newest)}"
+        assert newest.json["title"] == shown[2:]
+        stamps = [answer.json["updatedAt"] for answer in sorted(answers, key=lambda one: one.json["revision"])]
+        assert stamps == sorted(set(stamps))
+
+
+def test_publishing_while_deleting_leaves_one_order(two: list[Site]) -> None:
+    put(two[0], "a", 0)
+
+    def call(number: int) -> Any:
+        site = two[number % 2]
+        if number % 3:
+            return put(site, "a", number)
+        return site.delete("/Modhub/api/wiki/a", headers={"X-Api-Key": "wiki-key"}, expect_errors=True)
+
+    answers = at_once(two[0], 12, call)
+    assert {answer.status_int for answer in answers} <= {200, 201, 204, 404}
+    revisions = sorted(answer.json["revision"] for answer in answers if answer.status_int in {200, 201})
+    assert revisions == list(range(2, 10))
+    created = sum(answer.status_int == 201 for answer in answers)
+    deleted = sum(answer.status_int == 204 for answer in answers)
+    there = two[0].get("/Modhub/api/wiki").json["count"]
+    assert 1 + created - deleted == there
+    found = two[0].get("/Modhub/Wiki?q=text").text
+    assert ("/Modhub/Wiki/a" in found) == bool(there)

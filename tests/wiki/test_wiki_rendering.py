@@ -1,0 +1,380 @@
+"""From Markdown to HTML: what CommonMark says, headings, links, pictures, code, and what hostile text comes to."""
+
+import re
+import time
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from modhub.markup import clean
+from modhub_wiki import limits
+from modhub_wiki.allowed import WIKI
+from modhub_wiki.headings import Names, slug
+from modhub_wiki.highlighting import LANGUAGES, highlight
+from modhub_wiki.links import resolve
+from modhub_wiki.rendering import render
+from modhub_wiki.services import draft
+
+TAGS = WIKI.tags
+VOID = {"br", "hr", "img"}
+
+
+class Reader(HTMLParser):
+    """An independent reader that fails on everything that may not be there."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attributes: Any) -> None:
+        assert tag in TAGS, tag
+        for name, value in attributes:
+            assert name in {*WIKI.attributes.get(tag, {}), "rel"}, (tag, name)
+            assert not name.startswith("on")
+            if name in {"href", "src"}:
+                assert re.match(r"(?:https?://|mailto:|#|/(?!/))", value), value
+                self.links.append(value)
+            if name == "src":
+                assert value.startswith(("/Modhub/file/", "/Modhub/game-icon/"))
+            if name == "id":
+                self.ids.append(value)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(data)
+
+    handle_decl = handle_pi = unknown_decl = handle_comment
+
+
+def read(html: str) -> Reader:
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert reader.open == []
+    assert len(reader.ids) == len(set(reader.ids))
+    assert html.count("<h1") == 1
+    return reader
+
+
+def body(text: str, path: str = "a/b") -> str:
+    return render(text, path, "T").html.partition("</h1>")[2].strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("*a* **b** `c<d>` \\*", "<p><em>a</em> <strong>b</strong> <code>c&lt;d&gt;</code> *</p>"),
+        ("a\nb  \nc", "<p>a\nb<br>\nc</p>"),
+        ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>"),
+        ("3. a", '<ol start="3">\n<li>a</li>\n</ol>'),
+        ("> q", "<blockquote>\n<p>q</p>\n</blockquote>"),
+        ("---", "<hr>"),
+        ("&copy; &amp; <", "<p>© &amp; &lt;</p>"),
+        ("a <b>c</b> <!-- d -->", "<p>a &lt;b&gt;c&lt;/b&gt; &lt;!-- d --&gt;</p>"),
+        ("<div>\nx\n</div>", "<p>&lt;div&gt;\nx\n&lt;/div&gt;</p>"),
+        ("    code <b>", '<pre class="code" tabindex="0"><code>code &lt;b&gt;\n</code></pre>'),
+        ("```\n\nx\n```", '<pre class="code" tabindex="0"><code>\nx\n</code></pre>'),
+    ],
+)
+def test_commonmark(text: str, html: str) -> None:
+    assert body(text) == html
+
+
+def test_tables_keep_their_alignment_without_inline_style() -> None:
+    html = body("| a | b | c | d |\n|:--|:-:|--:|---|\n| 1 | `x` | 2 | 3 |\n")
+    assert html.startswith('<div class="scroll" tabindex="0"><table>')
+    assert re.findall(r"<th(?: [^>]*)?>", html) == [
+        '<th class="left">',
+        '<th class="center">',
+        '<th class="right">',
+        "<th>",
+    ]
+    assert "style" not in html
+
+
+@pytest.mark.parametrize(
+    ("heading", "name"),
+    [
+        ("Hello", "hello"),
+        ("Hello, World!", "hello-world"),
+        ("  What's   new?", "what-s-new"),
+        ("1.4.0 — Ünïcode", "1-4-0-ünïcode"),
+        ("\u0041\u030angström", "ångström"),
+        ("!!!", "section"),
+        ("", "section"),
+        ("a_b", "a-b"),
+        ("日本語", "日本語"),
+        ("<b>", "b"),
+        ('" onclick=x', "onclick-x"),
+    ],
+)
+def test_ids_of_headings(heading: str, name: str) -> None:
+    assert slug(heading) == name
+
+
+def test_doubled_ids_are_numbered_and_never_met_again() -> None:
+    names = Names()
+    given_names = [names.give(one) for one in ("a", "a", "a-2", "a", "b", "a-2")]
+    assert given_names == ["a", "a-2", "a-2-2", "a-3", "b", "a-2-3"]
+
+
+def test_headings_have_ids_anchors_and_a_table_of_contents() -> None:
+    page = render("# Top\n\n## One *x*\n\n### `Two`\n\n## One x\n\n> # Quoted\n", "p")
+    assert [(entry.level, entry.id, entry.text) for entry in page.contents] == [
+        (3, "one-x", "One x"),
+        (4, "two", "Two"),
+        (3, "one-x-2", "One x"),
+        (2, "quoted", "Quoted"),
+    ]
+    assert '<h3 id="one-x">One <em>x</em><a class="anchor" href="#one-x" aria-hidden="true"' in page.html
+    read(page.html)
+
+
+def test_one_title_whatever_the_text_says() -> None:
+    same = render("# Title\n\n## Below\n", "p")
+    assert same.html.startswith('<h1 id="title">Title')
+    assert '<h2 id="below">' in same.html
+    other = render("# Title\n\n## Below\n", "p", "Another & <more>")
+    assert other.html.startswith("<h1>Another &amp; &lt;more&gt;</h1>")
+    assert '<h2 id="title">' in other.html
+    assert '<h3 id="below">' in other.html
+    without = render("## Begins lower\n\n###### six\n", "p")
+    assert without.html.startswith("<h1>Begins lower</h1>")
+    assert '<h2 id="begins-lower">' in without.html
+    deep = render("# A\n\n# B\n\n###### six\n", "p")
+    assert '<h6 id="six">' in deep.html
+    for page in (same, other, without, deep):
+        read(page.html)
+
+
+@pytest.mark.parametrize(
+    ("href", "page", "target"),
+    [
+        ("other", "a", "/Modhub/Wiki/other"),
+        ("other", "guide/a", "/Modhub/Wiki/guide/other"),
+        ("./other#x", "guide/a", "/Modhub/Wiki/guide/other#x"),
+        ("../other", "guide/deep/a", "/Modhub/Wiki/guide/other"),
+        ("../../../../other", "guide/a", "/Modhub/Wiki/other"),
+        ("..", "guide/a", "/Modhub/Wiki"),
+        (".", "a", "/Modhub/Wiki"),
+        ("setup.md", "a", "/Modhub/Wiki/setup.md"),
+        ("other/?q=1#y", "a", "/Modhub/Wiki/other#y"),
+        ("%6Fther", "a", "/Modhub/Wiki/other"),
+        ("#here", "a", "#here"),
+        ("/Modhub/12", "a", "/Modhub/12"),
+        ("/Modhub?q=a&game=b#c", "a", "/Modhub?q=a&game=b#c"),
+        ("https://example.org/x?y#z", "a", "https://example.org/x?y#z"),
+        ("HTTP://example.org", "a", "HTTP://example.org"),
+        ("mailto:a@example.org", "a", "mailto:a@example.org"),
+        ("//evil.example", "a", None),
+        ("/\\evil.example", "a", None),
+        ("\\\\evil", "a", None),
+        ("javascript:alert(1)", "a", None),
+        ("JaVaScRiPt:alert(1)", "a", None),
+        ("data:text/html,x", "a", None),
+        ("vbscript:x", "a", None),
+        ("file:///etc/passwd", "a", None),
+        ("java\nscript:x", "a", None),
+        ("a b", "a", None),
+        ("ü", "a", None),
+        ("x" * 201, "a", None),
+    ],
+)
+def test_where_links_lead(href: str, page: str, target: str | None) -> None:
+    assert resolve(href, page) == target
+
+
+def test_a_link_that_leads_nowhere_keeps_its_text() -> None:
+    assert body("[text](//evil.example) <ftp://x.example>") == "<p>text ftp://x.example</p>"
+
+
+def test_pictures_of_our_own_are_shown_and_others_are_named() -> None:
+    own = body('![two words](/Modhub/file/12 "title")')
+    assert own == '<p><img src="/Modhub/file/12" alt="two words" title="title" loading="lazy"></p>'
+    other = body("![alt](https://example.org/x.png) [![in](https://example.org/y.png)](page) ![](https://e.org/z)")
+    assert "<img" not in other
+    assert other.count("<a ") == 3
+    assert '<a href="https://example.org/x.png" rel="noopener">alt</a>' in other
+    assert '<a href="/Modhub/Wiki/a/page" rel="noopener">in</a>' in other
+    assert "<img" not in body("![x](/Modhub/file/12/../x) ![x](/Modhub/file/٣) ![x](data:image/png;base64,AA)")
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_code_is_coloured_and_stays_itself(language: str) -> None:
+    code = 'def f(x): # <b> & "s" \'t\'\n\n\treturn 1 < 2;\n--- a\n+++ b\n$ echo $(ls) `x` \u00e9 {"k": null}\n\n'
+    html = highlight(code, language)
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert reader.text == code
+
+
+def test_languages_are_named_in_a_fence(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert '<span class="hl-k">def</span>' in body("```python\ndef f(): pass\n```")
+    assert '<span class="hl-k">def</span>' in body("~~~ Python {lines=1}\ndef f(): pass\n~~~")
+    assert "hl-" not in body("```nonsense\ndef f(): pass\n```")
+    assert "hl-" not in body('```"><script>\ndef\n```')
+    monkeypatch.setattr(limits, "CODE", 100)
+    half = "x = 1\n" * 9
+    twice = body(f"```python\n{half}```\n\n```python\n{half}```")
+    assert (twice.count("<pre"), twice.count('class="hl-m"')) == (2, 9)
+
+
+VECTORS = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "[a](javascript:alert(1))",
+    "[a](java&#115;cript:alert(1))",
+    "[a](&#x6A;avascript:alert(1))",
+    "[a]( javascript:alert(1))",
+    "[a](<javascript:alert(1)>)",
+    "[a](\x01javascript:alert(1))",
+    "[a](data:text/html;base64,PHNjcmlwdD4=)",
+    "[a](/Modhub/Wiki/x%22onclick=alert(1))",
+    '[a](/x "\\" onclick=\\"alert(1)")',
+    '![a" onerror="alert(1)](/Modhub/file/1)',
+    "![a](javascript:alert(1))",
+    "![a](/Modhub/file/1 '\" onload=alert(1) x=\"')",
+    "<javascript:alert(1)>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "[a]: javascript:alert(1)\n\n[a]",
+    "[a]: <javascript:alert(1)>\n\n[a]",
+    "```\n</code></pre><script>alert(1)</script>\n```",
+    '```html" onmouseover="alert(1)\n<b>\n```',
+    "```html\n<script>alert(1)</script>\n```",
+    "# </h1><script>alert(1)</script>",
+    '# a" onclick="alert(1)',
+    "| <script> | b |\n|---|---|\n| </td><script>alert(1)</script> | c |",
+    "`<img src=x onerror=alert(1)>`",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "<svg><script>alert(1)</script></svg>",
+    "<![CDATA[<script>]]>",
+    "<?php x ?>",
+    "<style>*{}</style><math><mi>",
+    "<textarea><title><noscript><template>",
+    "\u2028<b>\u2029",
+    "[x](https://a.example/`onclick=alert(1)`)",
+    "*[<script>](javascript:1)*",
+    "**a\u0338> b**\n\n<\u0338",
+]
+
+
+@pytest.mark.parametrize("vector", VECTORS)
+@pytest.mark.parametrize("title", [None, "<script>alert(1)</script>"])
+def test_nothing_is_live(vector: str, title: str | None) -> None:
+    for text in (vector, f"> - {vector}", f"a\n{vector}\nb", f"| {vector} |\n|---|\n| {vector} |"):
+        page = render(text, "guide/a", title)
+        read(page.html)
+        # What is stored is a fixed point of the cleaner.
+        assert clean(page.html, 10**6, allow=WIKI) == page.html
+
+
+@given(st.text(alphabet="[]()<>!*_`~#|-+.:&;/\\\"'ab1 \n\tjs=", max_size=80))
+@settings(max_examples=150, deadline=None)
+def test_any_text_gives_a_page(text: str) -> None:
+    page = render(text, "a/b")
+    read(page.html)
+    assert page.title
+    drafted = draft("a/b", text)
+    assert drafted.folded.count("\n") == f"{page.title}\na/b\n{page.plain}".count("\n")
+
+
+MEGABYTE = 1024 * 1024
+BOMBS = {
+    name: (piece * (MEGABYTE // len(piece) + 1))[:MEGABYTE]
+    for name, piece in {
+        "brackets": "[",
+        "quotes": ">",
+        "spaced quotes": "> ",
+        "stars": "*",
+        "open emphasis": "*a_ ",
+        "pictures": "![",
+        "links": "[a](",
+        "pointed links": "[a](<b",
+        "references": "[x][",
+        "ticks": "` `` ",
+        "lists": "- a\n",
+        "nested lists": "- ",
+        "entities": "&",
+        "angles": "<",
+        "headings": "# a\n",
+        "lines": "a\n",
+        "cells": "|a|b\n",
+        "pipes": "|a",
+        "table rows": "|a|b|\n|-|-|\n",
+        "autolinks": "<http://a> ",
+        "definitions": "[a]: /b\n",
+        "backslashes": "\\",
+        "accents": "a" + "\u0301" * 50,
+        "fences": "```\n",
+        "numbers": "1) a\n",
+        "letters": "lorem ipsum ",
+    }.items()
+}
+
+
+@pytest.mark.timeout(280)
+@pytest.mark.parametrize("name", sorted(BOMBS))
+def test_a_megabyte_of_anything_takes_bounded_time(name: str) -> None:
+    text = BOMBS[name].encode()[:MEGABYTE].decode("utf-8", "ignore")
+    began = time.process_time()
+    page = draft("bomb", text).shown
+    assert time.process_time() - began < 40
+    assert page.html.startswith("<h1")
+
+
+@pytest.mark.timeout(280)
+@pytest.mark.parametrize(
+    ("piece", "count"),
+    [("# a\n\n", 5300), ("**a *b* c** ", 9900)],
+)
+def test_the_worst_that_is_still_rendered_takes_bounded_time(piece: str, count: int) -> None:
+    began = time.process_time()
+    page = draft("p", piece * count).shown
+    assert time.process_time() - began < 60
+    assert page.plain != piece * count
+    assert render(piece * count * 2, "p").plain == piece * count * 2
+
+
+def test_nesting_is_bounded() -> None:
+    for text in ("> " * 5000 + "x", "- " * 5000 + "x", "*" * 5000 + "x" + "*" * 5000, "[" * 5000 + "x" + "](y)" * 5000):
+        deepest = depth = 0
+        for tag in re.findall(r"<(/?)([a-z][a-z0-9]*)", body(text)):
+            depth += 0 if tag[1] in VOID else -1 if tag[0] else 1
+            deepest = max(deepest, depth)
+        assert deepest <= 64
+
+
+def test_a_page_with_too_many_pieces_is_shown_as_text() -> None:
+    page = render("# Title *x*\n\n" + "*a* & <b> " * (limits.PIECES // 4), "p")
+    assert page.title == "Title *x*"
+    assert page.contents == []
+    assert page.html.startswith(
+        '<h1>Title *x*</h1>\n<pre class="code" tabindex="0"><code># Title *x*\n\n*a* &amp; &lt;b&gt;'
+    )
+    read(page.html)
+    lines = render("\n".join(["a"] * (limits.LINES + 2)), "p")
+    assert (lines.title, "<pre" in lines.html) == ("p", True)
+    long_code = "```\n" + "code without marks\n" * (limits.LINES - 10) + "```"
+    assert "<pre" in render(long_code, "p").html
+
+
+def test_an_ordinary_long_page_is_rendered() -> None:
+    prose = "Some *text* with `code`, a [link](other) and more words that go on for a while."
+    part = f"## Part\n\n{prose}\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
+    page = render("# Long\n\n" + part * 700, "p")
+    assert len(page.contents) == 700
+    assert page.html.count("<table>") == 700

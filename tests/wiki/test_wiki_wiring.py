@@ -1,0 +1,145 @@
+"""How the wiki plugs in: migrations, the parts of the core that it speaks to; alone, taken out, and put back."""
+
+import argparse
+from typing import Any
+
+import pytest
+
+import modhub
+from modhub import migrate
+from modhub.admin import Admin, run_demo, run_verify
+from modhub.settings import StartRefused
+from modhub.testing import SECRET, Site, Start
+
+KEY = {"X-Api-Key": "wiki-key"}
+
+
+def test_models_and_migrations_agree(wiki: Site) -> None:
+    packages = {package.package: package for package in wiki.registry.migrations}
+    assert migrate.differences(wiki.registry.databases, packages["modhub_wiki"]) == []
+
+
+def test_migrations_go_down_and_up_again(wiki: Site) -> None:
+    package = next(one for one in wiki.registry.migrations if one.package == "modhub_wiki")
+    with wiki.registry.databases.writer.begin() as connection:
+        config = migrate._config(package, connection)
+        migrate.command.downgrade(config, "base")
+        assert migrate.current(connection, package) == ()
+    assert migrate.upgrade(wiki.registry.databases, wiki.registry.migrations) == ["modhub_wiki"]
+
+
+def test_taken_out_and_put_back(start: Start) -> None:
+    first = start("modhub_wiki", ApiPrivateKeys="wiki-key Modhub:wiki")
+    url = str(first.registry.settings["sqlalchemy.url"])
+    first.put("/Modhub/api/wiki/a", b"# A", headers=KEY, status=201)
+    without = start("", url=url, ApiPrivateKeys="wiki-key Modhub:wiki")
+    assert migrate.upgrade(without.registry.databases, without.registry.migrations) == []
+    assert "Wiki" not in without.get("/Modhub").text
+    for address in (
+        "/Modhub/api/wiki",
+        "/Modhub/api/wiki/a",
+        "/api/modhub/doc/wiki",
+        "/Modhub/Wiki",
+        "/Modhub/wiki.atom",
+    ):
+        without.get(address, status=404)
+    without.get("/api/modhub/wiki", status=404)
+    assert without.get("/api/modhub").status_int == 200
+    back = start("modhub_wiki modhub.testing.accounts", url=url, ApiPrivateKeys="wiki-key Modhub:wiki")
+    assert migrate.upgrade(back.registry.databases, back.registry.migrations) == []
+    assert back.get("/Modhub/api/wiki/a").text == "# A"
+    assert back.put("/Modhub/api/wiki/a", b"# A", headers=KEY).json["revision"] == 2
+
+
+def test_a_database_that_is_behind_refuses_the_start(start: Start) -> None:
+    site = start("")
+    settings = {
+        "sqlalchemy.url": str(site.registry.settings["sqlalchemy.url"]),
+        "modhub.secret": SECRET,
+        "pyramid.includes": "modhub_wiki",
+    }
+    registry: Any = modhub.configure(settings).registry
+    try:
+        with pytest.raises(StartRefused, match="modhub_wiki"):
+            migrate.refuse_when_behind(registry.databases, registry.migrations)
+    finally:
+        registry.databases.dispose()
+
+
+def test_every_view_is_open_or_has_a_permission(wiki: Site) -> None:
+    seen = []
+    for entry in wiki.config.introspector.get_category("views"):
+        view = entry["introspectable"]
+        if (getattr(view["callable"], "__module__", None) or "").startswith("modhub_wiki"):
+            related = [one for one in entry["related"] if one.category_name == "permissions"]
+            seen.append((view["callable"].__name__, related[0]["value"] if related else None))
+    assert dict(seen) == {
+        "list_pages": "__no_permission_required__",
+        "read_page": "__no_permission_required__",
+        "read_contract": "__no_permission_required__",
+        "publish": "wiki:publish",
+        "remove": "wiki:publish",
+        "show_wiki": "__no_permission_required__",
+        "search": "__no_permission_required__",
+        "show_page": "__no_permission_required__",
+        "show_revision": "__no_permission_required__",
+        "show_history": "__no_permission_required__",
+        "show_difference": "__no_permission_required__",
+        "feed": "__no_permission_required__",
+    }
+
+
+def test_what_the_core_is_told(wiki: Site) -> None:
+    assert wiki.registry.scopes["Modhub:wiki"]
+    assert "modhub_wiki" in {feature.name for feature in wiki.registry.features}
+
+
+def test_two_applications_share_nothing(start: Start) -> None:
+    one = start("modhub_wiki", ApiPrivateKeys="wiki-key Modhub:wiki")
+    other = start(
+        "modhub_wiki", ApiPrivateKeys="other Modhub:wiki", modhub__secret="another secret of more than 32 characters"
+    )
+    one.put("/Modhub/api/wiki/a", b"# A", headers=KEY, status=201)
+    other.put("/Modhub/api/wiki/a", b"# A", headers=KEY, status=401)
+    assert other.get("/Modhub/api/wiki").json["count"] == 0
+
+
+def test_the_fingerprint_is_of_key_and_secret(start: Start) -> None:
+    authors = []
+    for secret in (SECRET, SECRET, "another secret of more than 32 characters"):
+        site = start("modhub_wiki", ApiPrivateKeys="wiki-key Modhub:wiki", modhub__secret=secret)
+        site.put("/Modhub/api/wiki/a", b"# A", headers=KEY, status=201)
+        authors.append(site.registry.wiki.recent()[0].author)
+    assert authors[0] == authors[1] != authors[2]
+
+
+def test_demo_fills_an_empty_wiki_once(wiki: Site) -> None:
+    admin = Admin(wiki.config)
+    for _ in range(2):
+        fill = next(fill for _, name, fill in wiki.registry.demos if name == "the developer wiki")
+        fill(admin)
+    pages = wiki.get("/Modhub/api/wiki").json["pages"]
+    assert [page["path"] for page in pages] == [
+        "getting-started",
+        "index",
+        "mods/manifest",
+        "mods/overlay-api",
+        "publishing",
+    ]
+    assert {page["revision"] for page in pages} == {1}
+    for page in pages:
+        shown = wiki.get(page["url"]).text
+        assert "<table>" in shown or 'class="code"' in shown
+        # Every link of a sample page leads to something.
+        import re
+
+        for href in re.findall(r'href="(/Modhub/Wiki[^"#]*)', shown):
+            answer = wiki.get(href)
+            assert (answer.follow() if answer.status_int == 302 else answer).status_int == 200, href
+    assert run_verify(admin, argparse.Namespace()) == 0
+
+
+def test_the_command_demo_knows_the_wiki(wiki: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    run_demo(Admin(wiki.config), argparse.Namespace())
+    assert "the developer wiki" in capsys.readouterr().out
+    assert wiki.get("/Modhub/api/wiki").json["count"] == 5
