@@ -1,0 +1,175 @@
+"""A running service and a page of a real browser, for the tests that need both.
+
+They run where ``MODHUB_BROWSER=1`` is set (``make test-browser`` sets it), and a missing browser is a failure there.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+START_SECONDS = 60.0
+STOP_SECONDS = 45.0  # longer than the service lets running requests finish
+# Without these a browser on a closed network tries, at length, to reach its maker.
+QUIET = (
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-quic",
+    "--disable-sync",
+    "--no-first-run",
+)
+
+INI = """
+[app:main]
+use = egg:modhub
+pyramid.includes = {features}
+sqlalchemy.url = sqlite:///{folder}/modhub.sqlite
+modhub.base_url = {address}
+modhub.secret = a secret for the browser tests alone, of enough characters
+modhub.storage = file://{folder}/files
+modhub.mail_dir = {folder}/mail
+
+[server:main]
+use = egg:modhub#server
+listen = 127.0.0.1:{port}
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if os.environ.get("MODHUB_BROWSER") == "1":
+        return
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.skip(reason="browser tests are left out here: `make test-browser` runs them"))
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service of its own; ``address`` is its origin, ``folder`` holds its database, files, letters and log."""
+
+    address: str
+    folder: Path
+    ini: Path
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{address}/healthz", timeout=5) as answer:
+            return answer.status == 200
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+@contextmanager
+def serving(folder: Path, features: str, *commands: str) -> Iterator[Service]:
+    """A service with these features, after these commands of `modhub-admin`."""
+    port = free_port()
+    running = Service(f"http://127.0.0.1:{port}", folder, folder / "service.ini")
+    running.ini.write_text(INI.format(features=features, folder=folder, address=running.address, port=port))
+    programs = Path(sys.executable).parent
+    for command in ("migrate", *commands):
+        subprocess.run([programs / "modhub-admin", "-c", running.ini, command], check=True, timeout=120)
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([programs / "pserve", running.ini], stdout=log, stderr=log)
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while not answers(running.address):
+            assert process.poll() is None, (folder / "log").read_text("utf-8", "replace")
+            assert time.monotonic() < deadline, (folder / "log").read_text("utf-8", "replace")
+            time.sleep(0.1)
+        yield running
+    finally:
+        process.terminate()
+        process.wait(STOP_SECONDS)
+
+
+@pytest.fixture(scope="session")
+def serve_with() -> Any:
+    """`serving`, for tests that need features of their own: modules of tests cannot import one another."""
+    return serving
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(tmp_path_factory.mktemp("service"), "modhub_auth") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The core alone with the samples and the stand-in accounts: the cookie `account=7` is account 7."""
+    with serving(tmp_path_factory.mktemp("gallery"), "modhub.testing.accounts", "demo") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium")
+    assert program, "chromium is not installed; `make test-browser` installs it when you are root"
+    flags = [*QUIET, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=program, args=flags)
+        yield launched
+        launched.close()
+
+
+def is_problem(line: ConsoleMessage) -> bool:
+    """Say whether the browser's console complains; an answer that is a refusal is no complaint of the page."""
+    return line.type == "error" and not line.text.startswith("Failed to load resource")
+
+
+@contextmanager
+def visiting(browser: Browser, service: Service, **options: Any) -> Iterator[Page]:
+    """A page of a fresh profile; addresses are relative to the service. An error in its console fails the test."""
+    context = browser.new_context(base_url=service.address, **options)
+    opened = context.new_page()
+    problems: list[str] = []
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    opened.on("console", lambda line: problems.append(line.text) if is_problem(line) else None)
+    try:
+        yield opened
+    finally:
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture
+def page(browser: Browser, service: Service) -> Iterator[Page]:
+    with visiting(browser, service) as opened:
+        yield opened
+
+
+Visit = Callable[..., Page]
+
+
+@pytest.fixture
+def visit(browser: Browser, gallery: Service) -> Iterator[Visit]:
+    """`visit(account=7, java_script_enabled=False, ...)`: a page of the gallery in a profile of its own."""
+    with ExitStack() as open_pages:
+
+        def begin(account: int | None = None, **options: Any) -> Page:
+            opened = open_pages.enter_context(visiting(browser, gallery, **options))
+            if account is not None:
+                opened.context.add_cookies([{"name": "account", "value": str(account), "url": gallery.address}])
+            return opened
+
+        yield begin

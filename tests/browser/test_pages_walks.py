@@ -1,0 +1,166 @@
+"""Visitors, authors and voters walk the pages in a real browser: with and without scripts, by mouse and by keyboard."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+MIRA = 900_000_001
+STRANGER = 900_000_009
+HOSTILE = '"><script>document.title="ran"</script><img src=x onerror="document.title=\'ran\'">'
+Visit = Callable[..., Page]
+scripts = pytest.mark.parametrize("java_script_enabled", [True, False], ids=["scripts", "no scripts"])
+
+
+@scripts
+def test_a_visitor_searches_filters_opens_and_downloads(
+    visit: Visit, java_script_enabled: bool, tmp_path: Path
+) -> None:
+    page = visit(java_script_enabled=java_script_enabled)
+    page.goto("/")
+    expect(page).to_have_url("/Modhub")
+    page.get_by_label("Search in titles and games").fill("RALLY ghost")
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_role("status").first).to_have_text("1 mod")
+    page.get_by_role("link", name="Clear all").click()
+    page.get_by_role("navigation", name="Games").get_by_role("link", name="Starfall Rally").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Mods for Starfall Rally")
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Mods")
+    page.go_forward()
+    page.get_by_role("link", name="Ghost Racer").click()
+    expect(page.locator(".chain li")).to_have_count(4)
+    with page.expect_download() as started:
+        page.get_by_role("link", name="Download", exact=False).first.click()
+    assert started.value.suggested_filename == "ghost-2.0.zip"
+    saved = tmp_path / "saved.zip"
+    started.value.save_as(saved)
+    assert saved.stat().st_size > 200_000
+
+
+@scripts
+def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_script_enabled: bool) -> None:
+    page = visit(account=STRANGER, java_script_enabled=java_script_enabled)
+    title = f"Walk {java_script_enabled} {HOSTILE}"
+    page.goto("/Modhub/mine/new")
+    page.get_by_label("Title").fill(title)
+    page.get_by_label("Description").fill(f"<p>Words</p>{HOSTILE}")
+    page.get_by_label("Games").fill(f"Starfall Rally\n{HOSTILE}")
+    page.get_by_label("Needs these mods").fill("nonsense")
+    page.get_by_role("button", name="Make the draft").click()
+    expect(page.get_by_label("Needs these mods")).to_have_attribute("aria-invalid", "true")
+    page.get_by_role("alert").get_by_role("link").click()
+    expect(page.get_by_label("Needs these mods")).to_be_focused()
+    page.get_by_label("Needs these mods").fill("")
+    page.get_by_role("button", name="Make the draft").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
+    page.get_by_label("Version").fill("1.0")
+    code = {"name": "walk.zip", "mimeType": "application/zip", "buffer": b"z" * 3_000_000}
+    page.locator("#code-file").set_input_files(code)
+    page.get_by_role("button", name="Upload the code").click()
+    expect(page.locator(".note.good")).to_contain_text("changelog has an entry")
+    image = {
+        "name": f"{HOSTILE}.svg",
+        "mimeType": "image/svg+xml",
+        "buffer": b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+    }
+    page.locator("#image-file").set_input_files(image)
+    page.get_by_role("button", name="Upload the image").click()
+    expect(page.locator(".gallery img")).to_have_count(1)
+    page.get_by_label("Version").fill("1.0")
+    page.locator("#code-file").set_input_files(code)
+    page.get_by_role("button", name="Upload the code").click()
+    expect(page.locator("#code-file-error")).to_contain_text("used on this mod already")
+    page.get_by_role("link", name="Preview as a visitor sees it").click()
+    expect(page.locator(".prose")).to_contain_text("Words")
+    page.get_by_role("link", name="Back to the workshop").click()
+    page.get_by_role("button", name="there is no unpublish").click()
+    expect(page.locator(".note.good")).to_contain_text("everybody can see it")
+    page.get_by_role("link", name="See its page").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
+    page.goto("/Modhub")
+    expect(page.get_by_role("link", name=title)).to_be_visible()
+    assert page.title() == "Mods · modhub"
+    page.goto("/Modhub/mine")
+    page.get_by_role("link", name=title, exact=True).click()
+    page.get_by_label("Type the title to confirm").fill(title)
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page.get_by_role("status")).to_contain_text("gone")
+
+
+@scripts
+def test_somebody_votes_and_takes_it_back(visit: Visit, java_script_enabled: bool) -> None:
+    page = visit(account=STRANGER, java_script_enabled=java_script_enabled)
+    page.goto("/Modhub/7")
+    page.get_by_role("button", name="Good").click()
+    expect(page.get_by_role("button", name="Good")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Take it back").click()
+    expect(page.get_by_role("button", name="Take it back")).to_have_count(0)
+
+
+def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
+    page = visit()
+    page.goto("/Modhub")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Search in titles and games")).to_be_focused()
+    page.keyboard.type("foundry")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status").first).to_have_text("1 mod")
+    page.get_by_role("link", name="Foundry Map").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Foundry Map")
+    page.locator("[data-viewer] a").nth(1).focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    expect(dialog.locator("img")).to_have_attribute("alt", "Image 2 of 3: picture-2.png")
+    page.keyboard.press("ArrowRight")
+    expect(dialog.locator("img")).to_have_attribute("alt", "Image 3 of 3: picture-3.png")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(page.locator("[data-viewer] a").nth(2)).to_be_focused()
+
+
+def test_a_file_that_is_too_large_is_not_even_sent(visit: Visit) -> None:
+    page = visit(account=MIRA)
+    page.goto("/Modhub/mine/1")
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.method))
+    large = {"name": "large.png", "mimeType": "image/png", "buffer": b"x" * (2 * 1024 * 1024 + 1)}
+    page.locator("#image-file").set_input_files(large)
+    page.get_by_role("button", name="Upload the image").click()
+    expect(page.get_by_role("alert")).to_contain_text("too large")
+    assert "POST" not in sent
+
+
+def test_without_scripts_a_file_that_is_too_large_is_refused_on_the_page(visit: Visit) -> None:
+    page = visit(account=MIRA, java_script_enabled=False)
+    page.goto("/Modhub/mine/1")
+    large = {"name": "large.png", "mimeType": "image/png", "buffer": b"x" * (3 * 1024 * 1024)}
+    page.locator("#image-file").set_input_files(large)
+    page.get_by_role("button", name="Upload the image").click()
+    expect(page.locator("#image-file-error")).to_contain_text("2\u00a0MB")
+
+
+def test_scripts_that_get_into_the_page_do_not_run(browser: Browser, gallery: Any) -> None:
+    """The policy alone stops them, should the cleaning ever fail."""
+    context = browser.new_context(base_url=gallery.address)
+    page = context.new_page()
+    refused: list[str] = []
+    page.on("console", lambda line: refused.append(line.text))
+
+    def worsen(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace("</main>", f'<p title="{HOSTILE}</p></main>'))
+
+    page.route("**/Modhub/1", worsen)
+    page.goto("/Modhub/1")
+    expect(page.locator("main img[src=x]")).to_be_attached()
+    assert page.title() == "Overlay Kit · modhub"
+    assert any("Content Security Policy" in line for line in refused)
+    context.close()

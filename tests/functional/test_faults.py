@@ -1,0 +1,216 @@
+"""The database or the store fails: the answer says so, browsing goes on, and all is well once the fault has gone."""
+
+import contextlib
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from modhub.testing.caller import Answer, Caller
+from modhub.testing.service import PASSWORD, Installation
+
+MB = 1024 * 1024
+WAIT_CEILING = 12.0
+"""Seconds that a write waits for the database at most: five by the setting, and slow machines."""
+
+
+@pytest.fixture(scope="module")
+def own(service) -> Caller:
+    return service.register("faults")
+
+
+@contextlib.contextmanager
+def locked(service: Installation) -> Iterator[None]:
+    """Somebody else holds every table against writing."""
+    with contextlib.closing(service.connect()) as connection:
+        if service.url.startswith("sqlite"):
+            connection.execute("BEGIN EXCLUSIVE")
+        else:
+            tables = connection.execute("SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = 'public'")
+            names = ", ".join(name for (name,) in tables.fetchall())
+            connection.execute("BEGIN")
+            connection.execute(f"LOCK TABLE {names} IN EXCLUSIVE MODE")
+        yield
+        connection.execute("ROLLBACK")
+
+
+def busy(answer: Answer) -> None:
+    assert (answer.status, answer.json["error"]) == (503, "busy"), answer
+    assert int(answer.headers["Retry-After"]) >= 1
+
+
+def test_a_locked_database_is_read_from_and_refuses_writes_for_the_moment(service, own):
+    mod = own.published("Locked")
+    path = f"/api/modhub/{mod['id']}"
+    before = service.stored()
+    login = {"email": "faults@example.org", "password": PASSWORD}
+    with locked(service):
+        for caller in (Caller([process.port]) for process in service.processes):
+            for address in ("/api/modhub", path, f"{path}/changelog", f"{path}/download", "/api/modhub/games"):
+                assert caller.ask("GET", address).status == 200
+        writes = [
+            lambda: own.ask("PUT", path, {"title": "Late"}),
+            lambda: own.send_file(mod["id"], "css", b"late"),
+            lambda: own.ask("POST", "/api/auth/login", login),
+        ]
+        for write in writes:
+            began = time.monotonic()
+            busy(write())
+            assert time.monotonic() - began < WAIT_CEILING
+    began = time.monotonic()
+    assert own.ask("PUT", path, {"title": "In time"}).status == 200
+    assert own.ask("POST", "/api/auth/login", login).status == 200
+    assert time.monotonic() - began < WAIT_CEILING / 2
+    assert service.stored() == before
+    assert own.need(200, "GET", path)["title"] == "In time"
+
+
+def test_a_short_lock_only_delays(service, own):
+    mod = own.published("Delayed")
+    answers: list[Answer] = []
+    path = f"/api/modhub/{mod['id']}"
+    thread = threading.Thread(target=lambda: answers.append(own.ask("PUT", path, {"title": "Soon"})))
+    with locked(service):
+        thread.start()
+        time.sleep(1)
+        assert not answers
+    thread.join()
+    assert answers[0].status == 200
+
+
+def test_ended_connections_to_postgresql_are_made_anew(services):
+    service = services("postgresql", 2)
+    own = service.register("ended")
+    mod = own.published("Ended")
+    path = f"/api/modhub/{mod['id']}"
+    calls = [
+        lambda: own.ask("GET", path),
+        lambda: own.ask("GET", "/api/modhub/mine"),
+        lambda: own.ask("PUT", path, {"title": "Again"}),
+        lambda: own.send_file(mod["id"], "css", b"again"),
+        lambda: own.ask("POST", "/api/auth/login", {"email": "ended@example.org", "password": PASSWORD}),
+    ]
+    end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> {}"
+    for call in calls:
+        for one in calls:
+            assert one().status in (200, 201)
+        assert service.rows(end.format("pg_backend_pid()"))
+        for _ in service.processes:
+            assert call().status in (200, 201, 503)
+        for _ in service.processes:
+            assert call().status in (200, 201)
+    assert service.admin("verify").returncode == 0
+    service.stop()
+
+
+@contextlib.contextmanager
+def small_disk(folder, size: str) -> Iterator[None]:
+    """A file system of its own in ``folder``; needs root and a kernel that lets it mount."""
+    folder.mkdir()
+    if shutil.which("mount") is None:
+        pytest.skip("there is no program called mount here")
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "modhub-test", str(folder)]
+    mounted = subprocess.run(command, capture_output=True, text=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def refused_and_browsing_goes_on(service: Installation, own: Caller, mod_id: int, size: int) -> None:
+    before = service.stored()
+    for _ in range(2):
+        answer = own.send_file(mod_id, "code", bytes(size), version="2")
+        assert (answer.status, answer.json["error"]) == (502, "storage_refused"), answer
+    assert service.stored() == before
+    assert own.ask("GET", "/api/modhub").status == 200
+    read = own.need(200, "GET", f"/api/modhub/{mod_id}")
+    assert read["version"] == "1"
+    assert own.ask("GET", f"/api/modhub/{mod_id}/download").status == 200
+    own.need(200, "PUT", f"/api/modhub/{mod_id}", {"title": "Still here"})
+
+
+def test_a_full_store_refuses_uploads_alone_and_recovers_by_itself(services, kind):
+    service = services(kind, 0)
+    with small_disk(service.files, "8m"):
+        assert service.admin("migrate").returncode == 0
+        service.start()
+        own = service.register("full")
+        mod = own.published("Full", bytes(5 * MB))
+        refused_and_browsing_goes_on(service, own, mod["id"], 6 * MB)
+        assert own.send_file(mod["id"], "code", bytes(MB), version="2").status == 201
+        own.need(204, "DELETE", f"/api/modhub/{mod['id']}")
+        assert service.admin("sweep", "--older-than", "0").returncode == 0
+        again = own.published("Room again", bytes(6 * MB))
+        assert len(own.ask("GET", f"/api/modhub/{again['id']}/download").body) == 6 * MB
+        assert service.stop() == [0]
+
+
+LIMITED = f"""
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, ({3 * MB}, {3 * MB}))
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_a_write_that_is_too_large_for_the_system_is_refused(services, kind):
+    """RLIMIT_FSIZE, which needs no root: no file of the process may pass 3 MB, spooled bodies neither."""
+    service = services(kind, 0)
+    assert service.admin("migrate").returncode == 0
+    service.start(wrapper=[sys.executable, "-c", LIMITED])
+    own = service.register("small")
+    mod = own.published("Small", bytes(MB))
+    refused_and_browsing_goes_on(service, own, mod["id"], 4 * MB)
+    service.stop()
+
+
+@pytest.mark.parametrize("damage", ["deleted", "cut", "changed"])
+def test_a_damaged_file_is_never_given_out_and_verify_names_it(service, own, damage):
+    content = bytes(range(256)) * 4000
+    mod = own.published(f"Damaged {damage}", content)
+    path = f"/api/modhub/{mod['id']}/download"
+    for process in service.processes:
+        assert Caller([process.port]).ask("GET", path).body == content
+    size = len(content)
+    [(key,)] = service.rows(
+        "SELECT core_blob.key FROM core_blob JOIN core_asset ON core_asset.blob_id = core_blob.id"
+        f" WHERE core_asset.mod_id = {mod['id']}"
+    )
+    file = service.files / key[:2] / key[2:]
+    if damage == "deleted":
+        file.unlink()
+    elif damage == "cut":
+        file.write_bytes(content[:-1])
+    else:
+        file.write_bytes(content[:-1] + b"\0")
+        assert file.stat().st_size == size
+    for process in service.processes:
+        caller = Caller([process.port])
+        for address, status in ((path, 503), (mod["assets"][0]["url"], 503), (f"/api/modhub/{mod['id']}", 200)):
+            answer = caller.ask("GET", address)
+            assert answer.status == status
+            if status == 503:
+                assert int(answer.headers["Retry-After"]) >= 1
+        assert caller.ask("GET", path).json["error"] == "storage_unreachable"
+        part = caller.ask("GET", path, headers={"Range": "bytes=0-9"})
+        assert (part.status, part.json["error"]) == (503, "storage_unreachable")
+    verified = service.admin("verify")
+    assert verified.returncode == 1
+    assert key in verified.stdout
+    assert "ALARM" in service.log()
+    assert own.send_file(mod["id"], "code", content, version="2").status == 201
+    assert own.ask("GET", path).body == content
+    assert service.admin("verify").returncode == 0
+
+
+def test_no_fault_left_a_traceback_or_a_500(service):
+    """Runs after any number of the others."""
+    written = service.log()
+    assert "Traceback" not in written
+    assert '"status": 500' not in written

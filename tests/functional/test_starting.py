@@ -1,0 +1,150 @@
+"""What ``pserve`` refuses to start with, the core alone, and settings from the environment (decisions 7)."""
+
+import subprocess
+
+import pytest
+
+from modhub.testing.service import Installation, free_port, script
+
+DEVELOPMENT = "development-only-secret-never-for-production"
+
+
+def attempt(service: Installation, **environ: str) -> "subprocess.CompletedProcess[str]":
+    """Start ``pserve``, which has to end by itself."""
+    command = [str(script("pserve")), str(service.ini), f"port={free_port()}"]
+    given = service.environ | environ
+    return subprocess.run(command, env=given, capture_output=True, text=True, timeout=60, check=False)
+
+
+def refused(service: Installation, *words: str, **environ: str) -> str:
+    """The one line that the operator reads; it holds ``words``."""
+    ended = attempt(service, **environ)
+    assert ended.returncode not in (0, None), ended
+    assert ended.returncode > 0, ended
+    assert "Traceback" not in ended.stderr + ended.stdout
+    # pserve itself says that it starts.
+    lines = [line for line in ended.stderr.splitlines() if not line.startswith("Starting server")]
+    assert len(lines) == 1, ended.stderr
+    assert lines[0].startswith("modhub does not start: ")
+    assert [word for word in words if word not in lines[0]] == []
+    return lines[0]
+
+
+@pytest.fixture(scope="module")
+def migrated(services, kind) -> Installation:
+    """Nothing runs yet; each test writes the ini that it wants."""
+    service = services(kind, 0)
+    assert service.admin("migrate").returncode == 0
+    return service
+
+
+WRONG = {
+    "no secret": ({"modhub.secret": None}, ["modhub.secret", "missing"]),
+    "short secret": ({"modhub.secret": "x" * 31}, ["modhub.secret", "32"]),
+    "one of two short": ({"modhub.secret": "x" * 32 + "\n    short"}, ["modhub.secret", "32"]),
+    "development secret in public": (
+        {"modhub.secret": DEVELOPMENT, "modhub.base_url": "https://mods.example.org"},
+        ["modhub.secret", "development.ini"],
+    ),
+    "development secret beside another": (
+        {"modhub.secret": f"{'y' * 32}\n    {DEVELOPMENT}", "modhub.base_url": "https://mods.example.org"},
+        ["modhub.secret"],
+    ),
+    "unknown key": ({"modhub.sotrage": "x"}, ["modhub.sotrage", "unknown"]),
+    "unknown key of a feature": ({"modhub_auth.registraton": "true"}, ["modhub_auth.registraton", "unknown"]),
+    "no boolean": ({"modhub_auth.registration": "maybe"}, ["modhub_auth.registration", "maybe"]),
+    "no number": ({"modhub_auth.failures": "ten"}, ["modhub_auth.failures", "ten"]),
+    "no origin": ({"modhub.base_url": "mods.example.org/x"}, ["modhub.base_url", "origin"]),
+    "no store": ({"modhub.storage": "ftp://x"}, ["modhub.storage"]),
+    "no such feature": ({"pyramid.includes": "modhub_nothing"}, ["modhub_nothing", "not installed"]),
+    "no such driver": ({"sqlalchemy.url": "nonsense://x"}, ["sqlalchemy.url"]),
+    "no database": ({"sqlalchemy.url": "sqlite:////nonexistent/x/y.sqlite"}, ["database"]),
+    "no server": ({"sqlalchemy.url": "postgresql+psycopg://x@127.0.0.1:1/x?connect_timeout=2"}, ["database"]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)
+def test_a_wrong_setting_stops_the_start_with_one_line(migrated, name):
+    settings, words = WRONG[name]
+    migrated.configure("modhub_auth", settings, {})
+    line = refused(migrated, *words)
+    assert DEVELOPMENT not in line
+    assert "xxxxxxxx" not in line
+
+
+def test_a_database_that_is_behind_is_named_with_the_command(services, kind):
+    service = services(kind, 0, includes="")
+    refused(service, "behind", "modhub", "modhub-admin -c", "migrate")
+    assert service.admin("migrate").returncode == 0
+    service.configure("modhub_auth", {}, {})
+    refused(service, "behind", "modhub_auth", "migrate")
+    assert service.admin("migrate").returncode == 0
+    service.start()
+    assert service.stop() == [0]
+
+
+def test_the_core_alone_starts_and_reads_what_a_feature_left(services, kind):
+    service = services(kind)
+    own = service.register("core")
+    mod = own.published("Left behind", b"content")
+    service.stop()
+    service.configure("", {"modhub_auth.registration": "nonsense, but of a feature that is not included"}, {})
+    service.start()
+    caller = service.caller()
+    assert caller.need(200, "GET", "/api/modhub")["total"] == 1
+    assert caller.need(200, "GET", f"/api/modhub/{mod['id']}")["title"] == "Left behind"
+    assert caller.ask("GET", f"/api/modhub/{mod['id']}/download").body == b"content"
+    assert caller.need(200, "GET", "/readyz") == {"status": "ok", "database": "ok", "storage": "ok"}
+    page = caller.ask("GET", f"/Modhub/{mod['id']}")
+    assert (page.status, b"Left behind" in page.body) == (200, True)
+    refusal = service.caller(own.token).ask("PUT", f"/api/modhub/{mod['id']}", {"title": "x"})
+    assert (refusal.status, refusal.headers["WWW-Authenticate"][:6]) == (401, "Bearer")
+    assert caller.ask("POST", "/api/auth/login", {}).status == 404
+    assert caller.ask("GET", "/Modhub/mine").status == 404
+    assert service.admin("verify").returncode == 0
+    service.stop()
+    service.configure("modhub_auth", {}, {})
+    assert "up to date" in service.admin("migrate").stdout
+    service.start()
+    assert service.caller(own.token).need(200, "PUT", f"/api/modhub/{mod['id']}", {"title": "Back"})["title"] == "Back"
+    service.stop()
+
+
+@pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)
+def test_environment_variables_win_over_the_ini(services, kind):
+    wrong = {
+        "sqlalchemy.url": "sqlite:////nonexistent/x.sqlite",
+        "modhub.secret": "short",
+        "modhub.storage": "",
+        "modhub_auth.registration": "true",
+    }
+    environ = {
+        "PYRAMID_INCLUDES": "modhub_auth",
+        "MODHUB_AUTH_REGISTRATION": "false",
+        "MODHUB_SECRET": "s" * 32,
+    }
+    service = services(kind, 0, includes="", settings=wrong, environ=environ)
+    service.environ |= {"SQLALCHEMY_URL": service.url, "MODHUB_STORAGE": f"file://{service.files}"}
+    assert "modhub_auth" in service.admin("migrate").stdout
+    service.start()
+    caller = service.caller()
+    registration = {"email": "a@example.org", "password": "0123456789"}
+    assert caller.ask("POST", "/api/auth/register", registration).json["error"] == "registration_closed"
+    assert caller.need(200, "GET", "/readyz")["storage"] == "ok"
+    assert service.stop() == [0]
+    refused(service, "modhub_auth.failures", MODHUB_AUTH_FAILURES="few")
+
+
+@pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)
+def test_storage_that_is_not_configured_is_said_without_a_time_to_retry(services, kind):
+    service = services(kind, settings={"modhub.storage": ""})
+    own = service.register("bare")
+    mod = own.new_mod("Bare")
+    for what in ("code", "css", "images"):
+        answer = own.send_file(mod["id"], what, b"x", version="1")
+        assert (answer.status, answer.json["error"]) == (503, "storage_not_configured")
+        assert "Retry-After" not in answer.headers
+    assert own.need(200, "GET", "/readyz")["storage"] == "not configured"
+    assert own.need(200, "GET", "/api/modhub/mine")["count"] == 1
+    service.stop()
