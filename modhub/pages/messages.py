@@ -1,8 +1,8 @@
 """The languages of the pages: one catalogue for all strings, keyed by the English text (gettext's ``.po`` files).
 
-English stands in the templates and is complete by itself. ``config.add_messages("modhub_reports:messages")`` adds a folder
-with one ``{language}.po`` for each language; the language of a page is chosen by ``Accept-Language``. A text that a
-language lacks is shown in English.
+English stands in the templates and is complete by itself. ``config.add_messages("modhub_reports:messages")`` adds a
+folder with one ``{language}.po`` for each language; the language of a page is chosen by ``Accept-Language``. A text
+that a language lacks is shown in English.
 """
 
 import re

@@ -1,6 +1,7 @@
 """Static files: read once at the start, given out under a name that holds a hash of the content, and kept for ever.
 
-``config.add_static("modhub_reports:static")`` adds a package's folder; ``ui.static("modhub_wiki:toc.js")`` is the address.
+``config.add_static("modhub_reports:static")`` adds a package's folder; ``ui.static("modhub_reports:list.js")`` is the
+address.
 Only what a package ships is here: nothing that an owner uploads can ever get below ``/static``.
 """
 
