@@ -104,7 +104,7 @@ class Installation:
         self,
         folder: Path,
         url: str,
-        includes: str = "modhub_auth",
+        includes: str = "",
         *,
         settings: Mapping[str, str | None] | None = None,
         server: Mapping[str, object] | None = None,
@@ -130,7 +130,6 @@ class Installation:
             "modhub.secret": SECRET,
             "modhub.storage": f"file://{self.files}",
             "modhub.mail_dir": str(self.folder / "mail"),
-            **({"modhub_auth.register_limit": "1000000"} if "modhub_auth" in includes else {}),
             **settings,
         }
         serving = {"use": "egg:modhub#server", "listen": "127.0.0.1:%(port)s", "threads": 4, **server}
@@ -176,7 +175,7 @@ class Installation:
         return Caller([process.port for process in self.processes if process.popen.poll() is None], token)
 
     def register(self, name: str) -> Caller:
-        """A caller with a new account (needs ``modhub_auth``)."""
+        """A caller with a new account (needs a feature that gives accounts)."""
         given = {"email": f"{name}@example.org", "password": PASSWORD}
         session = self.caller().need(201, "POST", "/api/auth/register", given)
         return self.caller(session["accessToken"])

@@ -35,7 +35,14 @@ class Services:
         else:
             url = self._postgres().new_database()
             self._databases.append(url)
-        made = Installation(folder, url, includes, settings=settings, server=server, environ=environ)
+        made = Installation(
+            folder,
+            url,
+            includes,
+            settings={"modhub_auth.register_limit": "1000000", **(settings or {})},
+            server=server,
+            environ=environ,
+        )
         self.made.append(made)
         if processes:
             migrated = made.admin("migrate")
