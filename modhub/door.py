@@ -16,6 +16,7 @@ from modhub.errors import Refusal, invalid
 from modhub.headers import HeaderRules
 from modhub.refusals import render_refusal
 from modhub.request import Request
+from modhub.server.rules import IBodyRules
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 _ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2}|[\x80-\xff])+")
@@ -52,9 +53,14 @@ def _is_text(query: str) -> bool:
     return True
 
 
+def header_rules(registry: Any) -> HeaderRules:
+    """The rules of this deployment."""
+    return HeaderRules(https=registry.settings["modhub.base_url"].startswith("https:"))
+
+
 def door_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[Request], Any]:
     """The tween."""
-    rules = HeaderRules(https=registry.settings["modhub.base_url"].startswith("https:"))
+    rules = header_rules(registry)
 
     def door(request: Request) -> Any:
         started = time.perf_counter()
@@ -97,5 +103,7 @@ def _line(request: Request, response: Any, request_id: str, seconds: float) -> s
 
 
 def includeme(config: Configurator) -> None:
-    """Outermost of all tweens."""
+    """Outermost of all tweens; and what the server's own answers, which no tween sees, carry with ours."""
     config.add_tween("modhub.door.door_factory")
+    registry = config.registry
+    registry.getUtility(IBodyRules).fault_headers = header_rules(registry).transport

@@ -79,3 +79,7 @@ def storage_refused() -> Refusal:
 
 class NotYours(Exception):
     """The thing vanished, or was never the caller's: answered as the credential's own challenge (decisions 1.7)."""
+
+
+class BodyAwaited(Exception):
+    """Nothing stands in the way of the body that the client holds back: 100 (RFC 9110, 10.1.1; decisions 1.9)."""

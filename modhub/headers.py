@@ -34,8 +34,9 @@ class HeaderRules:
             ("X-Content-Type-Options", "nosniff"),
             ("Referrer-Policy", "strict-origin-when-cross-origin"),
         )
-        if https:
-            every += (("Strict-Transport-Security", "max-age=31536000; includeSubDomains"),)
+        self.transport: Pairs = (("Strict-Transport-Security", "max-age=31536000; includeSubDomains"),) * https
+        """What the server's own answers carry too, which it gives before it has a request to show us."""
+        every += self.transport
         self.api: Pairs = (
             *every,
             ("Cross-Origin-Resource-Policy", "same-origin"),

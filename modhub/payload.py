@@ -22,6 +22,7 @@ LIMIT_EXCEEDED = "modhub.body_limit_exceeded"
 FAILED = "modhub.body_failed"
 STATE = "modhub.body"
 UNREAD = "unread"
+EXPECTED = "expected"
 
 _CHUNK = 256 * limits.KB
 
@@ -70,8 +71,9 @@ def body_stream(request: Message, limit: int) -> BinaryIO:
     """The request's body as a stream that ends where the body ends; for at most ``limit`` bytes.
 
     Refuses at once what is known by now: 413 when the server stopped at a limit or the length named is over ``limit``,
-    502 when the server could not keep the body, 400 for a body that was left unread and for a content coding. Who reads
-    the stream counts for himself. It raises :class:`OSError` when the client hangs up in the middle.
+    502 when the server could not keep the body, 400 for a body that was left unread and for a content coding. With
+    ``Expect: 100-continue`` the client is told only here to send the body. Who reads the stream counts for himself; it
+    raises :class:`OSError` when the client hangs up in the middle.
     """
     environ = request.environ
     passed = environ.get(LIMIT_EXCEEDED)
@@ -89,6 +91,8 @@ def body_stream(request: Message, limit: int) -> BinaryIO:
         raise errors.invalid("The Content-Length is not a length.")
     if length is not None and length > limit:
         raise errors.too_large(limit)
+    if environ.get(STATE) == EXPECTED:
+        raise errors.BodyAwaited
     stream: BinaryIO = request.body_file
     return stream
 

@@ -14,7 +14,7 @@ from pyramid.renderers import render
 from pyramid.response import Response
 
 from modhub.db import is_passing
-from modhub.errors import NotYours, Refusal, busy, invalid, not_found
+from modhub.errors import BodyAwaited, NotYours, Refusal, busy, invalid, not_found
 from modhub.interfaces import IApi, ISite
 from modhub.payload import encode
 from modhub.request import Request
@@ -90,6 +90,11 @@ def not_yours(_error: NotYours, request: Request) -> Any:
     return render_refusal(answer, request) if isinstance(answer, Refusal) else answer
 
 
+def go_on(_error: BodyAwaited, _request: Request) -> Response:
+    """100: the server tells the client to send the body, and asks again with it (:mod:`modhub.server.parser`)."""
+    return Response(status=100)
+
+
 def undecodable(_error: Exception, request: Request) -> Response:
     """400: the address is not UTF-8."""
     return render_refusal(invalid("The address is not valid UTF-8."), request)
@@ -130,6 +135,7 @@ def includeme(config: Configurator) -> None:
     """The exception views."""
     config.add_exception_view(refused, context=Refusal)
     config.add_exception_view(not_yours, context=NotYours)
+    config.add_exception_view(go_on, context=BodyAwaited)
     config.add_notfound_view(missing)
     config.add_forbidden_view(forbidden)
     config.add_exception_view(undecodable, context=URLDecodeError)

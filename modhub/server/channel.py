@@ -96,8 +96,17 @@ class Channel(Deadlines, HTTPChannel):
         if request.headers_finished and self.body_since is None:
             self.body_since = monotonic()
         if request.expect_continue and request.headers_finished and not self.sent_continue:
-            self.send_continue()
+            if request.asks:
+                self.requests.append(request.question())
+                self.server.add_task(self)
+            else:
+                self.send_continue()
         return rest
+
+    def send_continue(self) -> None:
+        """Tell the client to send the body: at once, or by the worker when the application wants it (`question`)."""
+        self.body_since = monotonic()
+        super().send_continue()
 
     def dispatch(self, request: Any) -> None:
         """Give a complete request to a worker (`requests_lock` is held)."""
@@ -145,7 +154,10 @@ class Channel(Deadlines, HTTPChannel):
         """All is answered: close our side, then wait for the client's, so that no reset overtakes the answer."""
         self.close_when_flushed = False
         if not self.discarding:
-            self.start_discarding(min(LINGER_SECONDS, self.adj.discard_seconds))
+            refused = self.request is not None  # before its body came
+            self.start_discarding(
+                self.adj.discard_seconds if refused else min(LINGER_SECONDS, self.adj.discard_seconds)
+            )
         try:
             self.socket.shutdown(socket.SHUT_WR)
         except OSError:

@@ -1,5 +1,6 @@
 """One request as it arrives: head, then body, with the early answers of decisions 1.9."""
 
+import copy
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -24,6 +25,7 @@ class Parser(HTTPRequestParser):
     environ, one of
 
     * ``modhub.body`` = ``"unread"``: the credential that the address asks for is absent,
+    * ``modhub.body`` = ``"expected"``: the client waits for the word to send it (`question`),
     * ``modhub.body_limit_exceeded`` = the limit in bytes, by length or as the body arrived,
     * ``modhub.body_failed`` = True: the body could not be spooled (full disk).
     """
@@ -36,6 +38,8 @@ class Parser(HTTPRequestParser):
     final = False
     credential: str | None = None
     waits = False
+    asks = False
+    """Whether the application is asked before the client is told to send the body."""
 
     def __init__(self, adj: Any) -> None:
         super().__init__(adj)
@@ -110,6 +114,21 @@ class Parser(HTTPRequestParser):
             buffer = OverflowableBuffer(self.adj.inbuf_overflow)
             self.chunked, self.content_length = length is None, length or 0
             self.body_rcv = ChunkedBody(buffer) if length is None else FixedStreamReceiver(length, buffer)
+            self.asks = self.expect_continue and rule.credential is not None
+
+    def question(self) -> "Parser":
+        """This request without its body, for the application to refuse before a byte of it is sent (decisions 1.9).
+
+        Where the application wants the body it answers 100, and the client is told to go on; any other answer is the
+        last one of the connection.
+        """
+        self.asks = False
+        asked = copy.copy(self)
+        asked.body_rcv = None
+        asked.headers = dict(self.headers)
+        asked.notes = {"modhub.body": "expected"}
+        asked.final = True
+        return asked
 
     def _receive_body(self, data: bytes) -> int:
         body = self.body_rcv

@@ -6,7 +6,7 @@ The server asks it at the end of the headers, before a byte of the body is read 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from zope.interface import Interface, implementer
+from zope.interface import Attribute, Interface, implementer
 
 DEFAULT_LIMIT = 8 * 1024 * 1024
 """Bytes of a body that no rule speaks of: the cap of JSON bodies (decisions 1.3)."""
@@ -28,6 +28,8 @@ class BodyRule:
 
 class IBodyRules(Interface):
     """The utility that the server looks up in the application's registry."""
+
+    fault_headers = Attribute("(name, value) pairs that the server's own answers carry besides the fixed ones.")
 
     def find(method: str, path: str) -> BodyRule | None:  # noqa: N805
         """The rule for a request; ``path`` is percent-decoded; None: the default limit, no credential."""
@@ -54,6 +56,8 @@ class _Entry:
 @implementer(IBodyRules)
 class BodyRules:
     """The table itself; read-only once the server runs, so that it needs no lock."""
+
+    fault_headers: tuple[tuple[str, str], ...] = ()
 
     def __init__(self) -> None:
         self._entries: list[_Entry] = []

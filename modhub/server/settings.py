@@ -75,6 +75,12 @@ class Settings(Adjustments):
         self.default_rule = BodyRule(self.max_request_body_size)
         self.rules: Any = None
 
+    @property
+    def fault_headers(self) -> tuple[tuple[str, str], ...]:
+        """What the application's deployment adds to the server's own answers."""
+        found: tuple[tuple[str, str], ...] = () if self.rules is None else self.rules.fault_headers
+        return found
+
     def find_rule(self, method: str, path: str) -> BodyRule:
         """The application's rule for this request, else the default one."""
         rule = self.rules.find(method, path.removeprefix(self.url_prefix)) if self.rules is not None else None

@@ -89,6 +89,8 @@ class AppTask(_Head, WSGITask):
 
         The head travels with the first piece (when that is small): one call of the kernel, one packet.
         """
+        if self.status.startswith("100"):
+            return  # the application wants the body of a `Parser.question`: the channel says so to the client
         if self.request.command == "HEAD":
             data = b""
         if data and len(data) <= JOINED_BYTES and self.complete and not self.wrote_header:
@@ -108,7 +110,7 @@ class FaultTask(_Head, ErrorTask):
         error = self.request.error
         fault = error if isinstance(error, Fault) else failed()
         self.status, headers, body = fault.answer()
-        self.response_headers.extend(headers)
+        self.response_headers += [*headers, *self.channel.adj.fault_headers]
         self.set_close_on_finish()
         self.content_length = len(body)
         self.write(b"" if self.request.command == "HEAD" else body)

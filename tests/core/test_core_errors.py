@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from modhub.server.testing import Client, running
 from modhub.testing import Site, Start
 from modhub.testing.mods import OWNER, address, published_mod, upload
 
@@ -270,3 +271,13 @@ def test_every_answer_has_a_request_id_and_nosniff(start: Start) -> None:
         assert answer.headers["Strict-Transport-Security"].startswith("max-age=")
         assert len(answer.headers.getall("X-Request-Id")) == 1
     assert len(ids) == 5
+
+
+@pytest.mark.parametrize(("base_url", "policies"), [("https://mods.example.org", 1), ("http://mods.example.org", 0)])
+def test_the_servers_own_refusals_ask_for_https_where_it_is_spoken(start: Start, base_url: str, policies: int) -> None:
+    app = start(modhub__base_url=base_url).app
+    with running(app) as service, Client(service) as client:
+        answer = client.ask(b"GET / HTTP/1.1\r\n\r\n")
+    assert answer.status == 400
+    assert answer.fields["x-content-type-options"] == "nosniff"
+    assert list(answer.fields).count("strict-transport-security") == policies

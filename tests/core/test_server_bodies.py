@@ -1,6 +1,7 @@
 import json
 import tempfile
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,11 +20,16 @@ class App:
         rules = BodyRules()
         rules.add(["POST"], "/owner/{id}", LIMIT, "Authorization")
         rules.add(["POST"], "/key/{id}", LIMIT, "X-Api-Key")
+        rules.add(["POST"], "/roomy/{id}", 64 * 1024 * 1024, "Authorization")
         rules.add(["POST"], "/large", 64 * 1024 * 1024)
         self.registry = SimpleNamespace(queryUtility=lambda kind: rules if kind is IBodyRules else None)
 
     def __call__(self, environ, start_response):
         stream = environ["wsgi.input"]
+        expected = environ.get("modhub.body") == "expected"
+        if expected and environ["HTTP_AUTHORIZATION"] != "bad":
+            start_response("100 Continue", [("X-Of", "no interest")])
+            return []
         size = sum(len(piece) for piece in iter(lambda: stream.read(65536), b""))
         notes = {key: value for key, value in environ.items() if key.startswith("modhub")}
         status = {"bad": "401 Unauthorized", "big": "413 Too Large"}.get(environ.get("HTTP_AUTHORIZATION"), "200 OK")
@@ -133,6 +139,48 @@ def test_100_continue_is_sent_when_the_body_will_be_taken(service):
         assert seen(client.ask(b"abc"))["size"] == 3
         assert client.ask(head).status == 100
         assert seen(client.ask(b"abc"))["size"] == 3
+
+
+@pytest.mark.parametrize("framing", ["Content-Length: 900", "Transfer-Encoding: chunked"])
+def test_who_is_refused_is_not_told_to_send_the_body(service, framing):
+    with Client(service) as client:
+        answer = client.ask(post("/owner/1", "Authorization: bad", framing, "Expect: 100-continue"))
+        assert (answer.status, answer.fields["connection"]) == (401, "close")
+        assert seen(answer)["notes"] == {"modhub.body": "expected"}
+        client.send(b"x" * 900 + post("/other", "Content-Length: 0"))
+        client.socket.shutdown(1)
+        assert client.ended()
+
+
+@pytest.mark.parametrize("size", [3, 900, 5_000_000])
+def test_a_body_that_comes_before_it_is_asked_for_is_taken_or_thrown_away(service, size):
+    body, path = b"x" * size, "/owner/1" if size <= LIMIT else "/roomy/1"
+    with Client(service) as client:
+        head = post(path, "Authorization: x", f"Content-Length: {size}", "Expect: 100-continue")
+        assert client.ask(head + body).status == 100
+        assert seen(client.answer())["size"] == size
+        head = post(path, "Authorization: bad", f"Content-Length: {size}", "Expect: 100-continue")
+        assert client.ask(head + body).status == 401
+        client.socket.shutdown(1)
+        assert client.ended()
+
+
+def test_the_time_for_a_body_begins_when_it_is_asked_for():
+    app = App()
+
+    def slow(environ, start_response):
+        if environ.get("modhub.body") == "expected":
+            time.sleep(1)
+        return app(environ, start_response)
+
+    slow.registry = app.registry
+    with running(slow, body_grace_seconds=0.5, header_seconds=0.5) as service, Client(service) as client:
+        head = post("/owner/1", "Authorization: x", "Content-Length: 3", "Expect: 100-continue")
+        assert client.ask(head).status == 100
+        time.sleep(0.2)
+        assert seen(client.ask(b"abc"))["size"] == 3
+        assert client.ask(head).status == 100
+        assert client.answer().status == 408
 
 
 def test_no_100_when_there_is_no_body_to_come(service):

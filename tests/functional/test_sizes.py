@@ -135,6 +135,24 @@ def test_expect_100_continue_is_answered_by_the_401_alone(service):
         assert (status, body["error"]) == (401, "unauthorized")
 
 
+@pytest.mark.parametrize("whose", ["nobody", "another"])
+@pytest.mark.parametrize("path", ["code?version=1", "css", "images"])
+def test_expect_100_continue_of_a_stranger_is_answered_by_the_401_alone(service, own, path, whose):
+    token = "nonsense" if whose == "nobody" else service.register(f"stranger-{path[:3]}").token
+    fields = ["Content-Length: 5", "Expect: 100-continue", f"Authorization: Bearer {token}"]
+    with connected(service) as client:
+        client.sendall(head("POST", f"/api/modhub/{own.new_mod('Guarded')['id']}/{path}", *fields))
+        status, body = read_answer(client)
+        assert (status, body["error"]) == (401, "unauthorized")
+
+
+def test_expect_100_continue_without_a_version_is_400_at_once(service, own):
+    fields = ["Content-Length: 5", "Expect: 100-continue", f"Authorization: Bearer {own.token}"]
+    with connected(service) as client:
+        client.sendall(head("POST", f"/api/modhub/{own.new_mod('Guarded')['id']}/code", *fields))
+        assert read_answer(client)[0] == 400
+
+
 def test_expect_100_continue_of_an_owner_is_answered_by_100_then_201(service, own):
     mod = own.new_mod("Patient")
     fields = ["Content-Length: 5", "Expect: 100-continue", f"Authorization: Bearer {own.token}", "Connection: close"]
