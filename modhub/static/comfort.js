@@ -40,24 +40,34 @@
     show();
   }
 
-  // Titles and games that match what is being typed.
+  // The list follows what is being typed. The browser parses the page as a document, which runs nothing.
   const search = document.querySelector('.finder input[name="q"]');
   if (search) {
-    const list = make("datalist", { id: "suggestions" });
-    search.after(list);
-    search.setAttribute("list", list.id);
     let waiting = 0;
+    let asked = null;
+    const follow = () => {
+      const address = `${search.form.action}?${new URLSearchParams(new FormData(search.form))}`;
+      const asking = new XMLHttpRequest();
+      asking.open("GET", address);
+      asking.responseType = "document";
+      asking.addEventListener("load", () => {
+        const page = asking.status === 200 && asking.response;
+        const found = page && page.querySelector("section.browse");
+        if (!found) return;
+        document.querySelector("section.browse").replaceWith(document.adoptNode(found));
+        document.title = page.title;
+        history.replaceState(null, "", address);
+        said.textContent = found.querySelector("h2").textContent;
+      });
+      asking.send();
+      asked = asking;
+    };
     search.addEventListener("input", () => {
       clearTimeout(waiting);
-      const typed = search.value.trim();
-      if (typed.length < 2) return;
-      waiting = setTimeout(async () => {
-        const answer = await fetch(`/api/modhub?size=8&q=${encodeURIComponent(typed)}`).catch(() => null);
-        if (!answer || !answer.ok || search.value.trim() !== typed) return;
-        const found = await answer.json();
-        list.replaceChildren(...found.mods.map((mod) => make("option", { value: mod.title })));
-      }, 250);
+      if (asked) asked.abort();
+      waiting = setTimeout(follow, 250);
     });
+    search.form.addEventListener("submit", () => clearTimeout(waiting));
   }
 
   // Progress and cancel for uploads; the plain form does the same without.

@@ -1,0 +1,57 @@
+"""What scripts add to pages that work without them (decisions 9)."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, Route, expect
+
+Visit = Callable[..., Page]
+
+
+def test_the_list_follows_what_is_typed_and_the_address_follows_the_list(visit: Visit) -> None:
+    page = visit()
+    page.goto("/Modhub?size=50")
+    shown = page.locator("section.browse .card")
+    assert shown.count() > 1
+    search = page.get_by_label("Search in titles and games")
+    search.press_sequentially("foundry map")
+    expect(shown).to_have_count(1)
+    expect(page.get_by_role("link", name="Foundry Map", exact=True)).to_be_visible()
+    expect(page).to_have_title("“foundry map” in the mods · modhub")
+    expect(page.get_by_role("status").last).to_have_text("1 mod")
+    expect(search).to_be_focused()
+    address = page.url
+    assert "q=foundry+map" in address
+    assert "size=50" in address
+    page.goto(address)
+    expect(shown).to_have_count(1)
+    search.fill("nothing is called so")
+    expect(page.get_by_text("Nothing matches")).to_be_visible()
+    search.fill("")
+    expect(shown.nth(1)).to_be_visible()
+
+
+def test_a_late_answer_does_not_overtake_a_newer_one(visit: Visit) -> None:
+    page = visit()
+    page.goto("/Modhub")
+    held: list[Route] = []
+    page.route("**/Modhub?q=starfall**", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
+    search = page.get_by_label("Search in titles and games")
+    with page.expect_request("**/Modhub?q=starfall**"):
+        search.fill("starfall")
+    search.fill("foundry map")
+    expect(page.locator("section.browse .card")).to_have_count(1)
+    for route in held:
+        route.continue_()
+    page.wait_for_timeout(300)
+    expect(page.locator("section.browse .card")).to_have_count(1)
+    assert "q=foundry" in page.url
+
+
+def test_a_list_that_cannot_be_had_just_now_stays_as_it_is(visit: Visit) -> None:
+    page = visit()
+    page.goto("/Modhub")
+    before = page.locator("section.browse .card").count()
+    page.route("**/Modhub?q=*", lambda route: route.fulfill(status=503, content_type="text/html", body="<p>busy"))
+    with page.expect_response("**/Modhub?q=*"):
+        page.get_by_label("Search in titles and games").fill("foundry")
+    expect(page.locator("section.browse .card")).to_have_count(before)
