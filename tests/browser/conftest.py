@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from bleach._vendor import html5lib
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 START_SECONDS = 60.0
@@ -173,3 +175,26 @@ def visit(browser: Browser, gallery: Service) -> Iterator[Visit]:
             return opened
 
         yield begin
+
+
+Look = Callable[[Page, str], None]
+
+
+@pytest.fixture
+def look(tmp_path: Path) -> Look:
+    """`look(page, name)`: no barrier that axe knows, nothing sideways, one first heading, valid markup, a picture."""
+
+    def judge(page: Page, name: str) -> None:
+        page.screenshot(path=tmp_path / f"{name}.png", full_page=True)
+        sideways = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert sideways == 0, f"{name} scrolls sideways"
+        assert page.locator("h1").count() == 1, name
+        found = Axe().run(page)
+        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+        parser = html5lib.HTMLParser()
+        parser.parse(page.context.request.get(page.url).text())
+        assert parser.errors == [], f"{name}: {[(at, code) for at, code, _ in parser.errors]}"
+        ids = page.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)")
+        assert len(ids) == len(set(ids)), f"{name}: an id stands twice"
+
+    return judge
