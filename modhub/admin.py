@@ -1,6 +1,7 @@
 """``modhub-admin -c INI COMMAND``: what the operator does from a shell (decisions 8.3). Features add commands."""
 
 import argparse
+import re
 import secrets
 import sys
 from collections.abc import Iterator, Sequence
@@ -82,11 +83,18 @@ def run_sweep(admin: Admin, arguments: argparse.Namespace) -> int:
     return 0
 
 
+def seconds(value: str) -> int:
+    """An age; none is negative, and no file is older than time itself."""
+    if not re.fullmatch(r"[0-9]{1,9}", value):
+        raise argparse.ArgumentTypeError(f"{value!r} is not a number of seconds from 0 to 999999999")
+    return int(value)
+
+
 def sweep_arguments(parser: argparse.ArgumentParser) -> None:
     """``--older-than``"""
     parser.add_argument(
         "--older-than",
-        type=int,
+        type=seconds,
         default=upkeep.GRACE_SECONDS,
         metavar="SECONDS",
         help="take only what is at least this old (%(default)s); 0 takes all",

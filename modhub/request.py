@@ -45,11 +45,17 @@ class Request(pyramid.request.Request):
 
     @property
     def POST(self) -> Any:  # noqa: N802 - WebOb's name
-        """The form's fields; 400 for a body that is no form, where WebOb lets the parser's own error through."""
+        """The form's fields, text all of them (files are streamed: :mod:`modhub.pages.multipart`).
+
+        400 for a body that is no such form, where WebOb lets the parser's own error through.
+        """
         try:
-            return super().POST
-        except ValueError:
-            raise invalid("The form cannot be read.") from None
+            found = super().POST
+        except (ValueError, LookupError):  # no multipart body; a charset that nobody knows
+            found = None
+        if found is None or not all(isinstance(value, str) for value in found.values()):
+            raise invalid("The form cannot be read.")
+        return found
 
     @property
     def databases(self) -> "Databases":

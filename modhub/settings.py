@@ -75,9 +75,9 @@ def boolean(value: str) -> bool:
 
 
 def positive(value: str) -> int:
-    """A whole number of at least 1."""
+    """A whole number of at least 1 and below a thousand million, as every database takes it."""
     if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) < 1:
-        raise ValueError(f"must be a whole number of at least 1, not {value!r}")
+        raise ValueError(f"must be a whole number from 1 to 999999999, not {value!r}")
     return int(value)
 
 

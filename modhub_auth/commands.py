@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from modhub.db import iso
 from modhub.directives import Command
 from modhub.settings import StartRefused
+from modhub.tree import parse_id
 from modhub_auth import addresses, factor, recovery
 from modhub_auth.deleting import delete_account
 from modhub_auth.models import Account, Client, Kind, Letter, Login, PageSession
@@ -52,7 +53,8 @@ def run_letters(admin: Any, arguments: argparse.Namespace) -> int:
 def find_account(session: Session, name: str) -> Account:
     """The account that a number or an address names."""
     if name.isascii() and name.isdigit():
-        found = lock_account(session, int(name))
+        number = parse_id(name)
+        found = None if number is None else lock_account(session, number)
     else:
         login = recovery.by_address(session, addresses.parse(name) or "")
         found = None if login is None else lock_account(session, login.account_id)

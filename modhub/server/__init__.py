@@ -6,6 +6,7 @@ body before that is said by the `IBodyRules` utility of the application's regist
 
 import logging
 import signal
+import sys
 import threading
 from typing import Any
 
@@ -21,9 +22,15 @@ def serve(app: Any, global_conf: Any = None, **settings: Any) -> int:  # noqa: A
     """The ``paste.server_runner``: serve ``app`` until SIGTERM or SIGINT, drain, return 0.
 
     ``settings`` are waitress's and those of `modhub.server.settings.Settings`. A second signal ends the drain.
-    ValueError: a setting is unknown or wrong. OSError: the address cannot be had.
+    What the operator must mend (an address that cannot be had, a setting that is unknown or wrong) ends the process
+    with one line.
     """
-    service = Service(app, **settings)
+    try:
+        service = Service(app, **settings)
+    except ValueError as problem:
+        sys.exit(f"modhub does not start: [server:main] is wrong: {str(problem).rstrip('.')}.")
+    except OSError as problem:
+        sys.exit(f"modhub does not start: it cannot listen where [server:main] says: {problem.strerror}.")
     for host, port in service.addresses:
         logger.info("serving on %s", f"http://{host}:{port}" if host != "unix" else f"unix:{port}")
     previous = {}

@@ -98,8 +98,8 @@ def test_an_account_goes_with_all_that_it_owned(app: Any, person: Person, admin:
 def test_people_have_names(app: Any, person: Person) -> None:
     ada = app.post_json("/api/auth/register", {**person, "displayName": "Ada"}).json["accountId"]
     profiles = app.registry.getUtility(IProfiles)
-    with app.registry.databases.reading() as session, app.counted() as seen:
-        assert profiles.display_names(session, {ada, 999}) == {ada: "Ada"}
+    with app.counted() as seen:
+        assert profiles.display_names({ada, 999}) == {ada: "Ada"}
     assert len(seen) <= 1
 
 
@@ -112,3 +112,10 @@ def test_nobody_can_sign_in_to_a_sample(app: Any, person: Person) -> None:
         assert people.account_for(session, "Other") != first
     with app.registry.databases.reading() as session:
         assert len(session.scalars(select(Account)).all()) == 3
+
+
+@pytest.mark.parametrize("action", ["show", "confirm", "sign-out", "delete"])
+@pytest.mark.parametrize("name", ["0", "9" * 18, "9" * 23])
+def test_a_number_that_no_account_has_is_said(admin: Any, action: str, name: str) -> None:
+    with pytest.raises(StartRefused, match=f"there is no account {name}"):
+        admin("account", action, name)

@@ -176,3 +176,11 @@ def test_the_demo_fills_an_empty_service_that_verifies(site: Site, run: Run) -> 
     assert site.get("/api/modhub").json["total"] > 3
     assert run("verify") == (0, "Everything is as it should be.\n")
     assert site.as_account(OWNER).get("/api/modhub/mine").status_int == 200
+
+
+@pytest.mark.parametrize("age", ["-1", "1.5", "x", "9" * 20])
+def test_an_age_that_is_none_is_said(run: Run, age: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        run("sweep", f"--older-than={age}")
+    assert end.value.code == 2
+    assert "is not a number of seconds" in capsys.readouterr().err

@@ -7,6 +7,7 @@ from time import monotonic, sleep
 
 import pytest
 
+from modhub import server
 from modhub.server.loop import Service
 from modhub.server.settings import Settings, raise_file_limit
 from modhub.server.testing import Client, running
@@ -211,3 +212,20 @@ def test_the_defaults():
     assert settings.recv_bytes == 262144
     assert (settings.connection_limit, settings.channel_timeout, settings.header_seconds) == (2000, 60, 15)
     assert (settings.discard_bytes, settings.discard_seconds) == (128 * 1024 * 1024, 30)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "cannot listen where [server:main] says: Address already in use."),
+        ({"nonsense": "1"}, "[server:main] is wrong: Unknown adjustment 'nonsense'."),
+        ({"threads": "x"}, "[server:main] is wrong: invalid literal"),
+        ({"threads": "0"}, "[server:main] is wrong: threads, write_threads"),
+    ],
+)
+def test_what_the_operator_must_mend_ends_the_start_with_one_line(settings, words):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        with pytest.raises(SystemExit) as end:
+            server.serve(hello, listen=f"127.0.0.1:{taken.getsockname()[1]}", **settings)
+    assert words in end.value.code
+    assert "\n" not in end.value.code
