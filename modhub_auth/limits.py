@@ -28,6 +28,8 @@ WAIT_SECONDS: Final = 5.0
 PAUSE_SECONDS: Final = 0.05
 ABANDONED: Final = timedelta(seconds=60)
 """A place that is still not settled then belonged to a process that died: it counts as a failure."""
+SKEW: Final = timedelta(seconds=5)
+"""The clocks of two machines may differ by this; a try from later than that is from before the clock was set back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +84,19 @@ class Limits:
 
     def count(self, counters: Sequence[Counter]) -> None:
         """Count a call, whatever comes of it. 429 when one of the counters is full; then none of them rises."""
-        place = Place()
         with self._databases.writing.begin() as session:
-            self._refuse_full(session, counters, now())
-            _insert(session, counters, place, settled=True)
+            wait = self._wait(session, counters, now())
+            if wait is None:
+                _insert(session, counters, Place(), settled=True)
+        if wait is not None:
+            raise _limited(counters, wait)
 
     def allows(self, session: Session, counters: Sequence[Counter]) -> bool:
         """As :meth:`count` within the caller's transaction; False instead of a refusal."""
-        try:
-            self._refuse_full(session, counters, now())
-        except Refusal:
-            return False
-        _insert(session, counters, Place(), settled=True)
-        return True
+        wait = self._wait(session, counters, now())
+        if wait is None:
+            _insert(session, counters, Place(), settled=True)
+        return wait is None
 
     @contextmanager
     def attempt(self, counters: Sequence[Counter]) -> Iterator[Place]:
@@ -119,13 +121,14 @@ class Limits:
 
     def _take(self, counters: Sequence[Counter], place: Place) -> bool:
         with self._databases.writing.begin() as session:
-            self._refuse_full(session, counters, now())
-            taken = select(func.count()).select_from(Attempt)
-            for one in counters:
-                if (session.scalar(taken.where(*self._current(one, now()))) or 0) >= one.most:
-                    return False
-            _insert(session, counters, place, settled=False)
-            return True
+            moment = now()
+            wait = self._wait(session, counters, moment)
+            free = wait is None and all(self._has_room(session, one, moment) for one in counters)
+            if free:
+                _insert(session, counters, place, settled=False)
+        if wait is not None:
+            raise _limited(counters, wait)
+        return free
 
     def _settle(self, place: Place) -> None:
         held = Attempt.place == place.name
@@ -137,8 +140,14 @@ class Limits:
     def _current(self, one: Counter, moment: datetime) -> tuple[Any, ...]:
         return Attempt.counter == one.name, Attempt.at > moment - self._window
 
-    def _refuse_full(self, session: Session, counters: Sequence[Counter], moment: datetime) -> None:
+    def _has_room(self, session: Session, one: Counter, moment: datetime) -> bool:
+        taken = select(func.count()).select_from(Attempt).where(*self._current(one, moment))
+        return (session.scalar(taken) or 0) < one.most
+
+    def _wait(self, session: Session, counters: Sequence[Counter], moment: datetime) -> float | None:
+        """The seconds until there is room in every counter; None when there is. The counters are locked by it."""
         _lock(session, counters)
+        _bring_back(session, counters, moment)
         waits = []
         for one in counters:
             settled = Attempt.settled | (Attempt.at <= moment - ABANDONED)
@@ -147,9 +156,19 @@ class Limits:
             last = session.scalar(statement.order_by(Attempt.at.desc()).offset(one.most - 1).limit(1))
             if last is not None:
                 waits.append((last + self._window - moment).total_seconds())
-        if waits:
-            note("limited", counter=counters[0].purpose)
-            raise too_many(max(waits))
+        return max(waits, default=None)
+
+
+def _limited(counters: Sequence[Counter], wait: float) -> Refusal:
+    note("limited", counter=counters[0].purpose)
+    return too_many(wait)
+
+
+def _bring_back(session: Session, counters: Iterable[Counter], moment: datetime) -> None:
+    """Tries from the future are of now: a clock that was set back neither forgives nor locks out (threats F-7)."""
+    names = [one.name for one in counters]
+    later = (Attempt.counter.in_(names), Attempt.at > moment + SKEW)
+    session.execute(update(Attempt).where(*later).values(at=moment), execution_options={"synchronize_session": False})
 
 
 def _lock(session: Session, counters: Iterable[Counter]) -> None:

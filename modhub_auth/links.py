@@ -15,6 +15,8 @@ CONFIRM: Final = "confirm"
 RESET: Final = "reset"
 ADD: Final = "add"
 LIVES: Final = {CONFIRM: timedelta(days=7), RESET: timedelta(minutes=60), ADD: timedelta(days=7)}
+SKEW: Final = timedelta(seconds=5)
+"""What is granted to machines whose clocks differ."""
 
 
 def make(
@@ -45,9 +47,14 @@ def make(
 
 
 def find(session: Session, secret: str, *purposes: str) -> Link | None:
-    """The living link of one of these purposes; None for every other secret."""
-    living = (Link.secret_hash == digest(secret), Link.purpose.in_(purposes), Link.expires_at > now())
-    return session.scalars(select(Link).where(*living)).one_or_none()
+    """The living link of one of these purposes; None for every other secret.
+
+    One from the future is dead: when the clock is set back, none lives longer for it (threats F-7).
+    """
+    time = now()
+    living = (Link.secret_hash == digest(secret), Link.purpose.in_(purposes), Link.expires_at > time)
+    found = session.scalars(select(Link).where(*living)).one_or_none()
+    return found if found is not None and found.expires_at <= time + LIVES[found.purpose] + SKEW else None
 
 
 def consume(session: Session, link: Link) -> bool:

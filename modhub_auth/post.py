@@ -9,6 +9,8 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Any, Final
 
+from modhub.settings import StartRefused
+
 log = logging.getLogger(__name__)
 TIMEOUT_SECONDS: Final = 15
 _FOR_EVER: Final = range(500, 600)
@@ -21,6 +23,10 @@ class Unreachable(Exception):
     """Nothing can be sent just now, whatever it is."""
 
 
+class HungUp(Unreachable):
+    """The mail server has gone in the middle of this letter, which may be why."""
+
+
 class Refused(Exception):
     """This letter was refused. ``for_ever``: another attempt would be refused as well."""
 
@@ -30,7 +36,9 @@ class Refused(Exception):
 
 
 def post_from(settings: Mapping[str, Any]) -> Post:
-    """The way that the settings name."""
+    """The way that the settings name. StartRefused: two that exclude each other."""
+    if settings["mail.ssl"] and settings["mail.tls"]:
+        raise StartRefused("the settings mail.ssl and mail.tls exclude each other: TLS begins at once or by STARTTLS")
     if settings["mail.host"]:
         return lambda: by_smtp(settings)
     if settings["modhub.mail_dir"]:
@@ -74,11 +82,11 @@ def by_smtp(settings: Mapping[str, Any]) -> Iterator[Deliver]:
         except ValueError:
             raise Refused("its headers cannot be written", for_ever=True) from None
         except smtplib.SMTPServerDisconnected:
-            raise Unreachable("the mail server has hung up") from None
+            raise HungUp("the mail server has hung up") from None
         except smtplib.SMTPResponseException as problem:
             raise Refused(f"the letter was refused ({problem.smtp_code})", for_ever=False) from None
         except OSError as problem:
-            raise Unreachable(f"the mail server is gone ({type(problem).__name__})") from None
+            raise HungUp(f"the mail server is gone ({type(problem).__name__})") from None
 
     try:
         yield deliver

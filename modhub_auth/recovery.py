@@ -39,7 +39,9 @@ def ask_reset(session: Session, writer: Writer, limits: Limits, address: str, me
     """Queue a reset letter when there is an account; at most three an address and window, whether there is or not."""
     allowed = limits.allows(session, [counter("letter", address, LETTERS)])
     login = by_address(session, address)
-    if allowed and login is not None:
+    # The account's row before its links: a reset at the same moment takes them in this order, and neither must be
+    # the victim of a deadlock (forgot answers 204 always).
+    if allowed and login is not None and lock_account(session, login.account_id) is not None:
         secret = links.make(session, links.RESET, login.account_id, login_id=login.id)
         writer.queue(session, "reset", login.subject, writer.write("reset", messages, secret))
 

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from modhub.db import Databases, now
 from modhub_auth.letters import Writer
 from modhub_auth.models import Letter
-from modhub_auth.post import Deliver, Post, Refused, Unreachable
+from modhub_auth.post import Deliver, HungUp, Post, Refused, Unreachable
 
 log = logging.getLogger(__name__)
 LEASE: Final = timedelta(minutes=5)
@@ -43,11 +43,14 @@ class Sender:
         self.writer = writer
         self.post = post
         self.tidy = tidy
+        self._unsaid: dict[int, dict[str, datetime | str | None]] = {}
+        """What became of letters that the database could not be told: it is told before any other leaves."""
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def send_due(self) -> int:
         """Send what is due, each letter once; the number sent. :class:`Unreachable` when nothing can be sent."""
+        self._say()
         due = self._due()
         if not due:
             return 0
@@ -59,7 +62,11 @@ class Sender:
         return sent
 
     def _due(self) -> list[Letter]:
-        waiting = select(Letter).where(Letter.finished_at.is_(None), Letter.next_at <= now())
+        time = now()
+        # A letter that nobody has tried is due, and none waits longer than the longest pause: else a clock that was
+        # set back would hold them up (threats F-7).
+        due = (Letter.next_at <= time) | (Letter.attempts == 0) | (Letter.next_at > time + LONGEST_PAUSE)
+        waiting = select(Letter).where(Letter.finished_at.is_(None), due)
         with self.databases.reading() as session:
             return list(session.scalars(waiting.order_by(Letter.next_at, Letter.id).limit(AT_ONCE)).all())
 
@@ -76,17 +83,24 @@ class Sender:
             return bool(found.rowcount == 1)
 
     def _send(self, letter: Letter, deliver: Deliver) -> bool:
-        message = self.writer.message(letter.sealed or "", letter.recipient, letter.message_id, letter.created_at)
         try:
+            message = self.writer.message(letter.sealed or "", letter.recipient, letter.message_id, letter.created_at)
             if message is None:
                 raise Refused("its secret is no longer configured", for_ever=True)
             deliver(message)
+        except ValueError:
+            self._failed(letter, "it cannot be written", for_ever=False)
+            return False
         except Refused as refusal:
             self._failed(letter, str(refusal), for_ever=refusal.for_ever)
             return False
+        except HungUp as problem:
+            # Perhaps it is this letter that the server cannot bear: the others go first from now on.
+            self._failed(letter, str(problem), for_ever=False)
+            raise
         except Unreachable as problem:
             # The letter is not to blame: it is due again as soon as there is a way.
-            self._finish(letter, next_at=letter.next_at, problem=str(problem))
+            self._finish(letter, next_at=min(letter.next_at, now()), problem=str(problem))
             raise
         self._finish(letter, finished_at=now(), sealed=None, problem=None)
         log.info("letter %d (%s) sent", letter.id, letter.kind)
@@ -101,7 +115,14 @@ class Sender:
             self._finish(letter, next_at=time + pause(letter.attempts + 1), problem=problem)
 
     def _finish(self, letter: Letter, **values: datetime | str | None) -> None:
-        self._update(update(Letter).where(Letter.id == letter.id).values(values))
+        self._unsaid[letter.id] = values
+        self._say()
+
+    def _say(self) -> None:
+        """Write down what became of letters; while that cannot be, no other is sent, so that none goes twice."""
+        for letter_id, values in list(self._unsaid.items()):
+            self._update(update(Letter).where(Letter.id == letter_id).values(values))
+            self._unsaid.pop(letter_id, None)
 
     def start(self) -> None:
         """Send in a thread of this process from now on."""

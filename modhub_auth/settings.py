@@ -1,5 +1,7 @@
 """The settings of accounts and of letters (decisions 7)."""
 
+import re
+from email.utils import getaddresses
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -11,6 +13,15 @@ def address(value: str) -> str:
     parts = urlsplit(value)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.fragment:
         raise ValueError(f"must be an address such as https://example.org/openid, not {value!r}")
+    return value
+
+
+def mailbox(value: str) -> str:
+    """One mailbox: ``mods@example.org`` or ``Mods <mods@example.org>`` (RFC 5322, 3.4)."""
+    found = getaddresses([value])
+    parts = found[0][1] if len(found) == 1 else ""
+    if not value.isprintable() or not re.fullmatch(r"[^@\s<>]+@[^@\s<>]+", parts):
+        raise ValueError(f"must be one address such as mods@example.org, not {value!r}")
     return value
 
 
@@ -32,5 +43,5 @@ MAIL: Final = (
     Setting("mail.password", secret, "", "password at the SMTP server"),
     Setting("mail.ssl", boolean, "false", "TLS from the first byte on"),
     Setting("mail.tls", boolean, "false", "STARTTLS"),
-    Setting("mail.default_sender", text, "modhub@localhost", "the address that letters come from"),
+    Setting("mail.default_sender", mailbox, "modhub@localhost", "the address that letters come from"),
 )

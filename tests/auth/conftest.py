@@ -87,11 +87,15 @@ def _contend() -> Callable[..., tuple[list[Any], int]]:
 
 
 class MailServer:
-    """An SMTP server on loopback (RFC 5321) that keeps what it takes; ``refuse`` maps recipients to an answer."""
+    """An SMTP server on loopback (RFC 5321) that keeps what it takes.
+
+    ``refuse`` maps recipients to an answer; at a letter for ``hang_up_on`` the connection ends.
+    """
 
     def __init__(self, port: int = 0) -> None:
         self.taken: list[tuple[str, EmailMessage]] = []
         self.refuse: dict[str, str] = {}
+        self.hang_up_on = ""
         outer = self
 
         class Handler(socketserver.StreamRequestHandler):
@@ -111,6 +115,8 @@ class MailServer:
                     elif verb == "RCPT":
                         recipient = line.partition("<")[2].partition(">")[0]
                         self.say(outer.refuse.get(recipient, "250 ok"))
+                    elif verb == "DATA" and recipient == outer.hang_up_on:
+                        return
                     elif verb == "DATA":
                         self.say("354 go on")
                         outer.taken.append((recipient, self.read()))

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, update
+from sqlalchemy.exc import OperationalError
 
 from modhub.db import now
-from modhub_auth import sending
+from modhub.settings import StartRefused
+from modhub_auth import links, sending
 from modhub_auth.letters import TEXTS
-from modhub_auth.models import Letter
+from modhub_auth.models import Letter, Link
 from modhub_auth.post import Unreachable
 
 Person = dict[str, str]
@@ -167,6 +169,119 @@ def test_a_letter_taken_by_a_process_that_died_is_sent_later(app: Any, person: P
     assert mail.read() == []
     make_due(app)
     assert len(mail.read()) == 1
+
+
+@pytest.mark.parametrize("ahead", [timedelta(minutes=30), timedelta(days=1)])
+def test_a_clock_that_was_set_back_holds_no_letter_up(app: Any, person: Person, mail: Any, ahead: timedelta) -> None:
+    """Threats F-7: a new letter leaves at once, one that has been tried within the longest pause."""
+    app.post_json("/api/auth/register", person)
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(Letter).values(next_at=now() + ahead, created_at=now() + ahead))
+    assert len(mail.read()) == 1
+    app.post_json("/api/auth/forgot", {"email": person["email"]})
+    with app.registry.databases.writing.begin() as session:
+        waits = update(Letter).where(Letter.finished_at.is_(None))
+        session.execute(waits.values(next_at=now() + ahead, attempts=3))
+    assert len(mail.read()) == (2 if ahead > sending.LONGEST_PAUSE else 1)
+
+
+def test_a_letter_that_met_no_way_is_due_by_any_clock(auth: Any, person: Person, tmp_path: Any) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.write_text("a file where the folder should be")
+    app = auth(modhub__mail_dir=str(blocked))
+    app.post_json("/api/auth/register", person)
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(Letter).values(next_at=now() + timedelta(minutes=30)))
+    with pytest.raises(Unreachable):
+        app.registry.accounts.sender.send_due()
+    assert (letters(app)[0].attempts, letters(app)[0].next_at <= now()) == (1, True)
+
+
+@pytest.mark.parametrize("purpose", ["confirm", "reset"])
+def test_a_link_from_the_future_is_dead(app: Any, person: Person, mail: Any, purpose: str) -> None:
+    """Threats F-7: made before the clock was set back, it would live too long."""
+    app.post_json("/api/auth/register", person)
+    app.post_json("/api/auth/forgot", {"email": person["email"]})
+    mail.read()
+    link = next(mail.link(at) for at in range(2) if purpose in mail.link(at))
+    app.get(link, status=200)
+    with app.registry.databases.writing.begin() as session:
+        later = now() + links.LIVES[purpose] + timedelta(minutes=1)
+        session.execute(update(Link).where(Link.purpose == purpose).values(expires_at=later))
+    app.get(link, status=410)
+
+
+def test_a_letter_that_the_server_cannot_bear_holds_no_other_up(auth: Any, person: Person, mail_server: Any) -> None:
+    app = smtp(auth, mail_server.port)
+    mail_server.hang_up_on = "poison@example.org"
+    for name in ("poison", "eve", "ada"):
+        app.post_json("/api/auth/register", {**person, "email": f"{name}@example.org"})
+    sender = app.registry.accounts.sender
+    with pytest.raises(Unreachable):
+        sender.send_due()
+    assert letters(app)[0].next_at > now()
+    assert sender.send_due() == 2
+    with app.registry.databases.writing.begin() as session:
+        waits = update(Letter).where(Letter.finished_at.is_(None))
+        session.execute(waits.values(next_at=now(), created_at=now() - sending.DEAD_AFTER - timedelta(hours=1)))
+    with pytest.raises(Unreachable):
+        sender.send_due()
+    poison = letters(app)[0]
+    assert (poison.recipient, poison.sealed, poison.problem) == (
+        "poison@example.org",
+        None,
+        "the mail server has hung up",
+    )
+
+
+def test_a_letter_that_left_while_the_database_was_busy_does_not_leave_again(
+    auth: Any, person: Person, mail_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = smtp(auth, mail_server.port)
+    app.post_json("/api/auth/register", person)
+    app.post_json("/api/auth/register", {**person, "email": "eve@example.org"})
+    sender = app.registry.accounts.sender
+    working, statements = sender._update, []
+
+    def busy(statement: Any) -> bool:
+        statements.append(statement)
+        if 2 <= len(statements) <= 3:
+            raise OperationalError("", {}, Exception("locked"))
+        return bool(working(statement))
+
+    monkeypatch.setattr(sender, "_update", busy)
+    for _ in range(2):
+        with pytest.raises(OperationalError):
+            sender.send_due()
+        assert [recipient for recipient, _ in mail_server.taken] == ["ada@example.org"]
+    make_due(app)
+    assert sender.send_due() == 1
+    make_due(app)
+    assert sender.send_due() == 0
+    assert [recipient for recipient, _ in mail_server.taken] == ["ada@example.org", "eve@example.org"]
+    assert all(letter.finished_at for letter in letters(app))
+
+
+@pytest.mark.parametrize(
+    "sender",
+    ["a@b.org\n Bcc: x@y.org", "not an address at all", "a@b.org, c@d.org", "@b.org", "a@", "a b@c.org", "<>"],
+)
+def test_a_sender_that_is_no_address_stops_the_start(auth: Any, sender: str) -> None:
+    with pytest.raises(StartRefused, match=r"mail\.default_sender must be one address"):
+        auth(mail__default_sender=sender)
+
+
+@pytest.mark.parametrize("sender", ["mods@example.org", "The mods <mods@example.org>", "modhub@localhost"])
+def test_a_sender_may_have_a_name(auth: Any, person: Person, mail_server: Any, sender: str) -> None:
+    app = auth(mail__host="127.0.0.1", mail__port=str(mail_server.port), mail__default_sender=sender)
+    app.post_json("/api/auth/register", person)
+    assert app.registry.accounts.sender.send_due() == 1
+    assert mail_server.taken[0][1]["From"] == sender
+
+
+def test_tls_begins_at_once_or_later_but_not_twice(auth: Any) -> None:
+    with pytest.raises(StartRefused, match=r"mail\.ssl and mail\.tls exclude each other"):
+        auth(mail__host="127.0.0.1", mail__ssl="true", mail__tls="true")
 
 
 def test_without_a_way_letters_are_in_the_log(auth: Any, person: Person, caplog: pytest.LogCaptureFixture) -> None:
