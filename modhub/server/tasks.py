@@ -6,6 +6,7 @@ from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import build_http_date
 
 from modhub.server.faults import Fault, failed
+from modhub.server.forwarded import name_callers
 
 JOINED_BYTES = 65536
 
@@ -82,6 +83,8 @@ class AppTask(_Head, WSGITask):
         environ["SERVER_SOFTWARE"] = self.channel.adj.ident or "modhub"
         environ["webob.is_body_seekable"] = environ["wsgi.input"].seekable()
         environ.update(self.request.notes)
+        if self.channel.adj.trusted_proxy:
+            name_callers(environ)
         return environ
 
     def write(self, data: bytes) -> None:

@@ -208,3 +208,44 @@ def test_old_attempts_are_forgotten(app: Any) -> None:
     with app.registry.databases.writing.begin() as session:
         app.registry.accounts.limits.purge(session)
     assert attempts(app) == []
+
+
+@pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(days=1), timedelta(days=20_000)])
+def test_a_clock_that_was_set_back_neither_forgives_nor_locks_out(auth: Any, person: Person, ahead: timedelta) -> None:
+    """Threats F-7: failures from a time that has not come yet count as of now."""
+    app = auth(modhub_auth__failures="2", modhub_auth__forgot_limit="1")
+    app.post_json("/api/auth/register", person)
+    app.post_json("/api/auth/forgot", {"email": "eve@example.org"}, status=204)
+    assert [login(app, WRONG).status_int for _ in range(2)] == [401, 401]
+    age(app, -ahead)
+    for _ in range(2):
+        answer = login(app, person)
+        assert (answer.status_int, 895 <= answer.json["retryAfterSeconds"] <= 900) == (429, True)
+    again = app.post_json("/api/auth/forgot", {"email": "eve@example.org"}, status=429)
+    assert 895 <= again.json["retryAfterSeconds"] <= 900
+    judged = [one for one in attempts(app) if one.at <= now() + limits.SKEW]
+    assert len(judged) == 5, "two failures in two counters, and the call of forgot; registering was not asked about"
+    age(app, timedelta(seconds=901))
+    assert login(app, person).status_int == 200
+
+
+def test_a_place_from_the_future_is_abandoned_in_time(app: Any) -> None:
+    own, full = app.registry.accounts.limits, [counter("sign-in", "ada", 1)]
+    held = own.attempt(full)
+    held.__enter__()
+    age(app, -timedelta(days=1))
+    assert not own._take(full, limits.Place())
+    assert all(one.at <= now() for one in attempts(app)), "else it would count as taken for a day"
+    held.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("path", ["register", "login", "forgot"])
+def test_every_429_says_when(auth: Any, person: Person, path: str) -> None:
+    app = auth(modhub_auth__failures="1", modhub_auth__register_limit="1", modhub_auth__forgot_limit="1")
+    app.post_json(f"/api/auth/{path}", WRONG, expect_errors=True)
+    answer = app.post_json(f"/api/auth/{path}", WRONG, status=429)
+    assert set(answer.json) == {"error", "message", "retryAfterSeconds"}
+    assert (answer.json["error"], type(answer.json["retryAfterSeconds"])) == ("too_many_attempts", int)
+    assert answer.headers["Retry-After"] == str(answer.json["retryAfterSeconds"])
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"

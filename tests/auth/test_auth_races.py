@@ -7,14 +7,14 @@ from threading import Barrier, Event
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
 from modhub.catalogue.models import Mod
 from modhub.errors import Refusal
 from modhub.interfaces import IAccounts
 from modhub_auth import links, recovery, services
 from modhub_auth.deleting import delete_account
-from modhub_auth.models import Account, Client, Login
+from modhub_auth.models import Account, Client, Link, Login
 
 CONTENDERS = 8
 WAIT = 60
@@ -198,6 +198,29 @@ def test_who_comes_while_a_reset_is_being_written_waits_for_it(app: Any, person:
         services.lock_account = lock
     with own.databases.reading() as session:
         assert session.scalars(select(Client)).all() == []
+
+
+def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(
+    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Account first, links second, in both: otherwise PostgreSQL ends one of the two as a deadlock."""
+    own = app.registry.accounts
+    account_id = post(app, "register", person).json["accountId"]
+    assert post(app, "forgot", {"email": person["email"]}).status_int == 204
+    at_the_door, lock = Event(), services.lock_account
+    monkeypatch.setattr(recovery, "lock_account", lambda *given: at_the_door.set() or lock(*given))
+    with ThreadPoolExecutor(1) as pool:
+        with own.databases.writing.begin() as session:
+            lock(session, account_id)
+            later = pool.submit(post, app, "forgot", {"email": person["email"]})
+            # On SQLite it does not even begin before this transaction has ended.
+            sqlite = app.registry.databases.dialect == "sqlite"
+            assert at_the_door.wait(0.2 if sqlite else WAIT) is not sqlite
+            assert not wait([later], timeout=0.2).done
+            session.execute(delete(Link).where(Link.account_id == account_id))
+        assert later.result(WAIT).status_int == 204
+    with own.databases.reading() as session:
+        assert [link.purpose for link in session.scalars(select(Link))] == [links.RESET]
 
 
 def test_what_is_made_while_its_maker_is_deleted_is_not_there(app: Any, person: Person) -> None:

@@ -1,5 +1,6 @@
 """Accounts over REST (interface, "Accounts"; decisions 1, 3)."""
 
+import json
 from typing import Any
 
 import pytest
@@ -281,6 +282,20 @@ def test_methods(app: Any, name: str) -> None:
     assert app.post("/api/auth/me", status=405).headers["Allow"] == "GET, HEAD"
     app.post(f"/api/auth/{name}/more", status=404)
     app.get("/api/auth/other", status=404)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "PATCH"])
+def test_other_methods_are_405_to_everybody(app: Any, person: Person, method: str) -> None:
+    token = app.post_json("/api/auth/register", person).json["accessToken"]
+    for name in ("register", "login", "refresh", "logout", "forgot", "me"):
+        allowed = "GET, HEAD" if name == "me" else "POST"
+        if method in allowed:
+            continue
+        for headers in ({}, bearer(token)):
+            body = json.dumps(person).encode() if method in {"PUT", "PATCH"} else b""
+            answer = app.request(f"/api/auth/{name}", method=method, body=body, headers=headers, status=405)
+            assert answer.headers["Allow"] == allowed
+            assert method == "HEAD" or answer.json["error"] == "method_not_allowed"
 
 
 def test_a_token_opens_the_catalogue(app: Any, person: Person) -> None:

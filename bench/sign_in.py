@@ -1,0 +1,95 @@
+"""How long a refused sign-in takes, whoever is asked for (decisions 3.6; threats C5): ``python -m bench.sign_in``.
+
+One process, one connection, the kinds in another order in every round, so that what else the machine does meets all
+alike; a number of rounds may follow. Prints medians as ratios to a wrong password at a confirmed address, and fails
+when two answers differ.
+"""
+
+import json
+import random
+import re
+import statistics
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+
+from bench.client import Client
+from modhub.testing.service import PASSWORD, Installation
+
+ROUNDS = 400
+VARYING = re.compile(rb"\r\n(Date|X-Request-Id): [^\r]*", re.IGNORECASE)
+SETTINGS = {
+    "modhub_auth.failures": "1000000",
+    "modhub_auth.register_limit": "1000",
+    "modhub_auth.require_verified": "true",
+}
+KINDS = {
+    "wrong password": "confirmed@example.org",
+    "unknown address": "nobody@example.org",
+    "another unknown address": "stranger@example.org",
+    "platform-only account": "platform@example.org",
+    "unconfirmed address": "unconfirmed@example.org",
+    "no address": "platform",
+}
+
+
+def people(service: Installation) -> None:
+    for name in ("confirmed", "unconfirmed", "platform"):
+        service.register(name)
+    with closing(service.connect()) as connection:
+        connection.execute("UPDATE auth_login SET verified = 1 WHERE subject LIKE 'confirmed%'")
+        # As the page of a platform's account is: a login, no password, and no address of its own.
+        connection.execute(
+            "UPDATE auth_login SET kind = 'Platform', platform = 'steam', subject = '7656', password_hash = NULL "
+            "WHERE subject LIKE 'platform%'"
+        )
+
+
+def ask(client: Client, email: str) -> tuple[float, bytes]:
+    """Seconds, and the answer without what varies."""
+    body = json.dumps({"email": email, "password": f"{PASSWORD}!"}).encode()
+    began = time.perf_counter()
+    client.send("POST", "/api/auth/login", body=body)
+    status, _, answer = client.receive(keep=True)
+    spent = time.perf_counter() - began
+    assert status == 401, answer
+    return spent, VARYING.sub(b"", answer)
+
+
+def measure(service: Installation, rounds: int) -> dict[str, list[float]]:
+    client, spent, answers = Client(service.processes[0].port), {kind: [] for kind in KINDS}, set()
+    try:
+        for number in range(rounds + 5):
+            for kind in random.sample(list(KINDS), len(KINDS)):
+                seconds, answer = ask(client, KINDS[kind])
+                answers.add(answer)
+                if number >= 5:
+                    spent[kind].append(seconds)
+    finally:
+        client.close()
+    assert len(answers) == 1, answers
+    return spent
+
+
+def main() -> None:
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
+    with tempfile.TemporaryDirectory() as folder:
+        service = Installation(Path(folder), f"sqlite:///{folder}/bench.sqlite", "modhub_auth", settings=SETTINGS)
+        try:
+            migrated = service.admin("migrate")
+            assert migrated.returncode == 0, migrated.stderr
+            service.start()
+            people(service)
+            spent = measure(service, rounds)
+        finally:
+            service.stop()
+    base = statistics.median(spent["wrong password"])
+    for kind, seconds in spent.items():
+        low, middle, high = statistics.quantiles(seconds, n=4)
+        print(f"{kind:26} {middle / base:6.3f}   {middle * 1000:.1f} ms ({low * 1000:.1f} to {high * 1000:.1f})")
+
+
+if __name__ == "__main__":
+    main()

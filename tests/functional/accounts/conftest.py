@@ -1,0 +1,129 @@
+"""What the tests of accounts over real processes share: forms of pages, and rows written past the service."""
+
+import hashlib
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from modhub.testing.caller import Answer, Caller
+from modhub.testing.service import SECRET, Installation
+from modhub_auth.sealing import Seal
+
+_TOKEN = re.compile(rb'name="csrf_token"[^>]*value="([^"]+)"')
+
+
+@pytest.fixture(name="at_once", scope="session")
+def _at_once() -> Callable[[list[Callable[[], Any]]], list[Any]]:
+    return at_once
+
+
+def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
+    """Make all the calls, each in a thread of its own, none before all are ready."""
+    barrier = threading.Barrier(len(calls))
+
+    def make(call: Callable[[], Any]) -> Any:
+        barrier.wait(60)
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(make, calls))
+
+
+class Browser:
+    """Cookies and forms, as much of a browser as the pages of accounts need. ``pages`` is every answer so far."""
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+        self.cookies: dict[str, str] = {}
+        self.pages: list[Answer] = []
+
+    def get(self, path: str) -> Answer:
+        return self._ask("GET", path)
+
+    def form(self, path: str) -> str:
+        """The token of the forms of a page."""
+        found = _TOKEN.search(self.get(path).body)
+        assert found is not None, (path, self.pages[-1])
+        return found[1].decode()
+
+    def post(self, path: str, fields: Mapping[str, str], token: str | None = None) -> Answer:
+        """Send the form of a page; with its ``token`` the page is not fetched first."""
+        return self._ask("POST", path, {**fields, "csrf_token": token or self.form(path)})
+
+    def _ask(self, method: str, path: str, fields: Mapping[str, str] | None = None) -> Answer:
+        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+        body = None
+        if fields is not None:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+            body = urlencode(fields).encode()
+        answer = self.caller.ask(method, path, body, headers)
+        for cookie in answer.headers.get_all("Set-Cookie", []):
+            name, _, value = cookie.partition(";")[0].partition("=")
+            self.cookies[name] = value
+        self.pages.append(answer)
+        return answer
+
+
+@pytest.fixture(scope="session")
+def browse() -> type[Browser]:
+    """``browse(caller)``: a browser without cookies."""
+    return Browser
+
+
+class Rows:
+    """One account's rows, written past the service; what has a secret is stored as the service stores it."""
+
+    def __init__(self, service: Installation, session: Mapping[str, Any]) -> None:
+        self.service = service
+        self.account = int(session["accountId"])
+        [(self.login,)] = service.rows(f"SELECT id FROM auth_login WHERE account_id = {self.account}")
+
+    def write(self, *statements: str) -> None:
+        with closing(self.service.connect()) as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    def link(self, purpose: str) -> str:
+        """A living link; answers its secret."""
+        secret, expires = secrets.token_hex(32), time.time_ns() // 1000 + 600_000_000
+        self.write(
+            "INSERT INTO auth_link (purpose, account_id, login_id, secret_hash, expires_at) VALUES "
+            f"('{purpose}', {self.account}, {self.login}, '{_hash(secret)}', {expires})"
+        )
+        return secret
+
+    def client(self) -> str:
+        """A program that is signed in; answers its refresh token."""
+        token, now = secrets.token_hex(32), time.time_ns() // 1000
+        self.write(
+            "INSERT INTO auth_client (account_id, login_id, label, refresh_hash, created_at, used_at, expires_at) "
+            f"VALUES ({self.account}, {self.login}, '', '{_hash(token)}', {now}, {now}, {now + 600_000_000})"
+        )
+        return token
+
+    def authenticator(self, secret: str) -> None:
+        """An authenticator none of whose codes has been used."""
+        sealed = Seal([SECRET], "authenticator secret").close(secret, str(self.account))
+        self.write(
+            f"DELETE FROM auth_authenticator WHERE account_id = {self.account}",
+            "INSERT INTO auth_authenticator (account_id, sealed, last_step, created_at) VALUES "
+            f"({self.account}, '{sealed}', 0, 0)",
+        )
+
+
+@pytest.fixture(scope="session")
+def rows_of() -> type[Rows]:
+    """``rows_of(service, session)``: the rows of the account that has just registered."""
+    return Rows
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,212 @@
+"""Who the request says that the service is, and who it says that the caller is: both are decided by the operator alone
+(decisions 1.10, 3.5, 3.7; threats C6, C7). Raw requests over a socket to a real process.
+"""
+
+import email
+import email.policy
+import json
+import re
+import socket
+import time
+
+import pytest
+
+from modhub.testing.service import PASSWORD
+
+EVIL = "evil.example.org"
+PORT = "127.0.0.1:6543"
+IGNORED = {
+    "evil": [f"Host: {EVIL}"],
+    "capitals": [f"Host: {EVIL.upper()}"],
+    "port": [f"Host: {EVIL}:80"],
+    "empty port": [f"Host: {EVIL}:"],
+    "trailing dot": [f"Host: {EVIL}."],
+    "suffix of ours": [f"Host: 127.0.0.1.{EVIL}"],
+    "encoded at": [f"Host: 127.0.0.1%40{EVIL}"],
+    "encoded slash": [f"Host: {EVIL}%2f"],
+    "encoded line": [f"Host: {EVIL}%0d%0aX-Evil"],
+    "long": ["Host: " + f"{EVIL}." * 30],
+    "punycode": ["Host: xn--evil-epa.example.org"],
+    "underscore": ["Host: evil_host.example.org"],
+    "number": ["Host: 0x7f000001.evil.example.org"],
+    "IPv6": ["Host: [2001:db8::bad]:80"],
+    "mapped IPv6": ["Host: [::ffff:203.0.113.66]"],
+    "IPv4": ["Host: 203.0.113.66"],
+    "another port of ours": ["Host: 127.0.0.1:66"],
+    "forwarded host": [f"Host: {PORT}", f"X-Forwarded-Host: {EVIL}"],
+    "forwarded": [f"Host: {PORT}", f"Forwarded: for=203.0.113.66;host={EVIL};proto=https"],
+    "forwarded proto": [
+        f"Host: {PORT}",
+        "X-Forwarded-Proto: evil",
+        "X-Forwarded-Port: 66",
+        "X-Forwarded-Prefix: /evil",
+    ],
+    "forwarded server": [f"Host: {PORT}", f"X-Forwarded-Server: {EVIL}", f"X-Original-Host: {EVIL}"],
+    "other names": [f"Host: {PORT}", f"X-Host: {EVIL}", f"X-HTTP-Host-Override: {EVIL}", f"X-Original-URL: //{EVIL}/"],
+    "underscored": [f"Host: {PORT}", f"X_Forwarded_Host: {EVIL}"],
+    "where from": [f"Host: {PORT}", f"Referer: https://{EVIL}/", f"Origin: https://{EVIL}"],
+    "root": [f"Host: {PORT}", f"X-Vhm-Root: /{EVIL}", f"X-Script-Name: /{EVIL}"],
+    "two forwarded": [f"Host: {PORT}", f"X-Forwarded-Host: {EVIL}", f"X-Forwarded-Host: {EVIL}, {EVIL}"],
+    "list": [f"Host: {EVIL},{EVIL}"],
+}
+REFUSED = {
+    "none": [],
+    "empty": ["Host:"],
+    "two": [f"Host: {PORT}", f"Host: {EVIL}"],
+    "two alike": [f"Host: {PORT}", f"Host: {PORT}"],
+    "user": [f"Host: {PORT}@{EVIL}"],
+    "user and port": [f"Host: a:b@{EVIL}:80"],
+    "path": [f"Host: {EVIL}/{PORT}"],
+    "query": [f"Host: {EVIL}?x="],
+    "fragment": [f"Host: {EVIL}#"],
+    "scheme": [f"Host: http://{EVIL}"],
+    "space": [f"Host: {PORT} {EVIL}"],
+    "list with a space": [f"Host: {PORT}, {EVIL}"],
+    "tab": [f"Host: {PORT}\t{EVIL}"],
+    "backslash": [f"Host: {EVIL}\\{PORT}"],
+    "port of letters": [f"Host: {EVIL}:http"],
+    "port of six digits": [f"Host: {EVIL}:123456"],
+    "negative port": [f"Host: {EVIL}:-1"],
+    "two ports": [f"Host: {EVIL}:80:80"],
+    "open bracket": ["Host: [::1"],
+    "name in brackets": [f"Host: [{EVIL}]"],
+    "behind brackets": [f"Host: [::1].{EVIL}"],
+    "zone": ["Host: [fe80::1%25eth0]"],
+    "not ASCII": ["Host: évil.example.org"],
+    "dots of another script": ["Host: evil。example。org"],
+    "quotes": [f'Host: "{EVIL}"'],
+    "bad escape": [f"Host: {EVIL}%zz"],
+    "markup": ["Host: <b>evil</b>"],
+    "folded": [f"Host: {PORT}\r\n {EVIL}"],
+    "space before the colon": [f"Host : {EVIL}"],
+}
+ABSOLUTE = {
+    f"http://{EVIL}": 204,
+    f"https://{EVIL}:443": 204,
+    f"http://a@{EVIL}": 400,
+    f"//{EVIL}": 404,
+    "http://": 400,
+}
+
+
+PAGES = {"/": 302, "/Modhub": 200, "/Modhub/account": 303, "/Modhub/account/login": 200, "/Modhub/no": 404}
+"""Pages that redirect, link, hold a form, refuse."""
+
+
+@pytest.fixture(scope="module")
+def service(services):
+    """Two processes over one database: the first trusts nobody, the second the proxy at 127.0.0.1."""
+    limits = {"modhub_auth.forgot_limit": "1000", "modhub_auth.failures": "3"}
+    made = services("sqlite", 1, settings=limits)
+    trusting = {"trusted_proxy": "127.0.0.1", "trusted_proxy_headers": "x-forwarded-for", "trusted_proxy_count": 1}
+    made.configure("modhub_auth", {**limits, "modhub_auth.register_limit": "1000000"}, trusting)
+    made.start()
+    yield made
+    made.stop()
+
+
+def send(service, lines: list[str], body: dict[str, str] | None = None, process: int = 0) -> tuple[int, bytes]:
+    """The status and the whole answer of one request: its line, its fields."""
+    content = json.dumps(body).encode() if body is not None else b""
+    head = [*lines, "Connection: close", f"Content-Length: {len(content)}", "", ""]
+    with socket.create_connection(("127.0.0.1", service.processes[process].port), 10) as client:
+        client.sendall("\r\n".join(head).encode() + content)
+        got = b""
+        while piece := client.recv(1 << 16):
+            got += piece
+    return int(got.split(b" ", 2)[1]), got
+
+
+def tell(got: bytes, told: list[str]) -> list[str]:
+    """What of the request's own words the answer holds."""
+    words = re.findall(r"evil|203\.0\.113|2001:db8|:66\b", " ".join(told), re.IGNORECASE)
+    return [word for word in words if word.lower().encode() in got.lower()]
+
+
+def letters(service, count: int) -> list[str]:
+    """The letters, once there are so many."""
+    deadline = time.monotonic() + 30
+    while len(paths := list((service.folder / "mail").glob("*.eml"))) < count and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert len(paths) == count
+    return [path.read_text() for path in paths]
+
+
+def test_links_and_pages_name_the_configured_origin_under_every_host(service):
+    """Each form asks for a letter to an address of its own, and for pages that link, redirect and refuse."""
+    asked = []
+    for number, (name, fields) in enumerate(IGNORED.items()):
+        address = {"email": f"host{number}@example.org", "password": PASSWORD}
+        status, got = send(service, ["POST /api/auth/register HTTP/1.1", *fields], address)
+        assert (status, tell(got, fields)) == (201, []), name
+        assert send(service, ["POST /api/auth/forgot HTTP/1.1", *fields], address)[0] == 204, name
+        for path, expected in PAGES.items():
+            status, got = send(service, [f"GET {path} HTTP/1.1", *fields])
+            assert (status, tell(got, fields)) == (expected, []), (name, path)
+        asked += [address["email"]] * 2
+    for name, fields in REFUSED.items():
+        status, got = send(service, ["POST /api/auth/forgot HTTP/1.1", *fields], {"email": "host0@example.org"})
+        assert (status, tell(got, fields)) == (400, []), name
+    for origin, expected in ABSOLUTE.items():
+        line = f"POST {origin}/api/auth/forgot HTTP/1.1"
+        status, got = send(service, [line, f"Host: {PORT}"], {"email": "host1@example.org"})
+        assert (status, tell(got, [line])) == (expected, []), origin
+        asked += ["host1@example.org"] * (expected == 204)
+    assert len(IGNORED) + len(REFUSED) + len(ABSOLUTE) > 40
+    sent = [email.message_from_string(text, policy=email.policy.default) for text in letters(service, len(asked))]
+    assert sorted(letter["To"] for letter in sent) == sorted(asked)
+    for letter in sent:
+        whole = letter.as_string()
+        assert set(re.findall(r"https?://[^/\s\"<]+", whole)) == {f"http://{PORT}"}
+        assert not re.search(r"evil|203\.0\.113|2001:db8|:66\b", whole, re.IGNORECASE)
+        assert letter["Message-ID"].endswith("@127.0.0.1>")
+
+
+def fail(service, process: int, *fields: str) -> int:
+    """A sign-in that fails, at an address of its own: what is counted is the caller."""
+    fail.number = getattr(fail, "number", 0) + 1
+    given = {"email": f"nobody{fail.number}@example.org", "password": PASSWORD}
+    return send(service, ["POST /api/auth/login HTTP/1.1", f"Host: {PORT}", *fields], given, process)[0]
+
+
+def test_a_caller_who_is_not_behind_the_proxy_names_nobody_else(service):
+    names = ["X-Forwarded-For", "X-Real-IP", "X-Client-IP", "CF-Connecting-IP", "True-Client-IP", "X_Forwarded_For"]
+    spoofed = [[f"{name}: 203.0.113.{at}"] for at, name in enumerate(names)] + [["Forwarded: for=203.0.113.9"]]
+    assert [fail(service, 0, *fields) for fields in spoofed] == [401] * 3 + [429] * 4
+    # The proxy's own caller is another one than the proxy.
+    assert fail(service, 1, "X-Forwarded-For: 198.51.100.1") == 401
+    assert fail(service, 1) == 429, "who comes from the proxy itself is 127.0.0.1, in every process"
+
+
+def test_behind_a_trusted_proxy_the_caller_is_whom_it_names(service):
+    def through(*callers: str) -> list[int]:
+        return [fail(service, 1, f"X-Forwarded-For: {caller}") for caller in callers]
+
+    assert through(*["192.0.2.1"] * 4) == [401, 401, 401, 429]
+    assert through("192.0.2.2") == [401]
+    # What the caller wrote stands before what the proxy has added: one proxy is trusted, so the last counts.
+    assert through("192.0.2.77, 192.0.2.1", "192.0.2.78,192.0.2.1", '"192.0.2.1"', "192.0.2.1:8080") == [429] * 4
+    assert through("::ffff:192.0.2.1", "[::ffff:192.0.2.1]:80", "::ffff:192.0.2.3") == [429, 429, 401]
+    of_one_network = ["2001:db8:0:1::1", "[2001:db8:0:1::2]", "[2001:db8:0:1:ffff::3]:443", "2001:DB8:0:1::4"]
+    assert through(*of_one_network, "2001:db8:0:2::1") == [401, 401, 401, 429, 401]
+    others = [
+        "X-Real-IP: 192.0.2.9",
+        "Forwarded: for=192.0.2.9",
+        f"X-Forwarded-Host: {EVIL}",
+        "X-Forwarded-Proto: https",
+    ]
+    assert fail(service, 1, "X-Forwarded-For: 192.0.2.1", *others) == 429
+
+
+def test_what_is_no_address_is_one_caller_and_breaks_nothing(service):
+    junk = [":80", "unknown", '" "', "_hidden", "[]", "évil", "9" * 5000, "a b", "%00", "1.2.3.4.5", "[::1"]
+    assert [fail(service, 1, f"X-Forwarded-For: {caller}") for caller in junk] == [401] * 3 + [429] * (len(junk) - 3)
+
+
+def test_forwarded_host_and_proto_of_a_trusted_proxy_decide_nothing(service):
+    fields = [f"Host: {PORT}", "X-Forwarded-For: 192.0.2.50", f"X-Forwarded-Host: {EVIL}", "X-Forwarded-Proto: https"]
+    for path in ("/Modhub/account/login", "/Modhub", "/Modhub/account"):
+        status, got = send(service, [f"GET {path} HTTP/1.1", *fields], process=1)
+        assert (status in (200, 303), tell(got, fields), b"https:" in got) == (True, [], False)
+        assert b"Secure" not in got
+        assert b"Strict-Transport-Security" not in got

@@ -1,0 +1,283 @@
+"""A whole journey through every account action over a real process that logs all it can: afterwards no secret is in
+clear in its log, in its database (rows and raw files) or in an answer that refuses (decisions 7; issue 3).
+"""
+
+import html
+import re
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pyotp
+import pytest
+
+from modhub.testing.caller import Answer
+from modhub.testing.service import SECRET
+
+HOME = "/Modhub/account"
+MACHINE_KEY, ADDRESS_KEY, MAIL_PASSWORD = (secrets.token_hex(32) for _ in range(3))
+SIGNED = "op_endpoint,return_to,response_nonce,assoc_handle,claimed_id,identity"
+_LETTER = re.compile(r"^\S+/Modhub/account/(confirm|reset)\?token=([0-9a-f]{64})$", re.MULTILINE)
+_RECOVERY = re.compile(rb"\b[0-9a-f]{5}(?:-[0-9a-f]{5}){3}\b")
+_AUTHENTICATOR = re.compile(rb'id="authenticator-secret"[^>]*>([A-Z2-7]{32})<')
+
+
+class Provider(BaseHTTPRequestHandler):
+    """A game platform that confirms whatever it is asked (OpenID 2.0, 11.4.2)."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = b"ns:http://specs.openid.net/auth/2.0\nis_valid:true\n"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_given: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[str]:
+    """The address of a platform's provider."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Provider) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/openid/login"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def service(services, kind, provider):
+    settings = {
+        "modhub_auth.steam": "true",
+        "modhub_auth.steam_provider": provider,
+        "ApiPrivateKeys": MACHINE_KEY,
+        "modhub.storage_address_key": ADDRESS_KEY,
+        "mail.password": MAIL_PASSWORD,
+    }
+    made = services(kind, 0, includes="modhub_auth modhub_builds", settings=settings)
+    # Every logger says all it can, SQLAlchemy its statements with their parameters.
+    wordy = re.sub(r"(?m)^level = .*$", "level = DEBUG", made.ini.read_text()).replace(
+        "root, modhub", "root, modhub, sql"
+    )
+    made.ini.write_text(f"{wordy}\n[logger_sql]\nlevel = INFO\nhandlers =\nqualname = sqlalchemy.engine\n")
+    assert made.admin("migrate").returncode == 0
+    made.start()
+    yield made
+    made.stop()
+
+
+class Journey:
+    """Somebody who does everything that can be done with an account; keeps every secret on the way."""
+
+    def __init__(self, service: Any, browser: Any, provider: str) -> None:
+        self.service, self.browser, self.provider = service, browser, provider
+        self.caller = service.caller()
+        self.hidden: dict[str, str] = {"deployment": SECRET, "machine key": MACHINE_KEY, "address key": ADDRESS_KEY}
+        self.hidden["mail password"] = MAIL_PASSWORD
+        self.refused: list[Answer] = []
+        self.email = f"{secrets.token_hex(6)}@example.org"
+        self.password = self.hide("password", f"correct horse {secrets.token_hex(8)}")
+        self.codes: list[str] = []
+
+    def hide(self, name: str, secret: str) -> str:
+        self.hidden[f"{name} {len(self.hidden)}"] = secret
+        return secret
+
+    def call(self, status: int, path: str, body: dict[str, str] | None = None, **headers: str) -> Any:
+        """A program's call."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        answer = self.caller.ask("GET" if body is None else "POST", path, body, sent)
+        assert answer.status == status, (path, answer)
+        if status >= 400:
+            self.refused.append(answer)
+        found = answer.json if answer.body else {}
+        for name in {"accessToken", "refreshToken"} & set(found):
+            self.hide(name, found[name])
+        return found
+
+    def login(self, status: int, **fields: str) -> Any:
+        return self.call(status, "/api/auth/login", {"email": self.email, "password": self.password, **fields})
+
+    def submit(self, status: int, page: str, **fields: str) -> Answer:
+        """A form of a page."""
+        token = self.hide("form token", self.browser.form(f"{HOME}/{page}"))
+        answer = self.browser.post(f"{HOME}/{page}", fields, token)
+        assert answer.status == status, (page, answer)
+        self.keep_cookie()
+        if status >= 400 and page != "authenticator":  # which shows the secret until its first code has come
+            self.refused.append(answer)
+        return answer
+
+    def keep_cookie(self) -> None:
+        if self.browser.cookies.get("modhub"):
+            self.hide("session cookie", self.browser.cookies["modhub"])
+
+    def letter(self, purpose: str) -> str:
+        """The secret of the newest link for ``purpose``, once its letter has arrived."""
+        deadline = time.monotonic() + 20
+        known = set(self.hidden.values())
+        while time.monotonic() < deadline:
+            for path in (self.service.folder / "mail").glob("*.eml"):
+                found = _LETTER.search(path.read_text())
+                if found and found[1] == purpose and found[2] not in known:
+                    return self.hide(f"link to {purpose}", found[2])
+            time.sleep(0.05)
+        raise AssertionError("no letter")
+
+    def register_and_confirm(self) -> None:
+        made = self.call(201, "/api/auth/register", {"email": self.email, "password": self.password, "client": "hud"})
+        self.call(409, "/api/auth/register", {"email": self.email, "password": self.password})
+        self.call(200, "/api/auth/me", Authorization=f"Bearer {made['accessToken']}")
+        self.call(401, "/api/auth/me", Authorization=f"Bearer {made['refreshToken']}")
+        fresh = self.call(200, "/api/auth/refresh", {"refreshToken": made["refreshToken"]})
+        self.call(401, "/api/auth/refresh", {"refreshToken": made["refreshToken"]})
+        self.call(204, "/api/auth/logout", {"refreshToken": fresh["refreshToken"]})
+        self.submit(200, f"confirm?token={self.letter('confirm')}")
+
+    def sign_in(self) -> None:
+        self.login(401, password=self.hide("wrong password", secrets.token_hex(12)))
+        self.call(400, "/api/auth/login", {"email": self.email, "password": self.password, "code": 5})
+        self.login(200)
+        self.submit(401, "login", email=self.email, password=self.hide("wrong password", secrets.token_hex(12)))
+        self.submit(303, "login", email=self.email, password=self.password)
+
+    def enrol(self) -> None:
+        found = _AUTHENTICATOR.search(self.browser.get(f"{HOME}/authenticator").body)
+        secret = self.hide("authenticator", found[1].decode())
+        generator, now = pyotp.TOTP(secret), int(time.time())
+        self.submit(400, "authenticator", code="000000")
+        codes = self.submit(200, "authenticator", code=self.hide("code", generator.at(now)))
+        self.codes = [self.hide("recovery code", code.decode()) for code in _RECOVERY.findall(codes.body)]
+        self.hidden |= {f"{code} joined": code.replace("-", "") for code in self.codes}
+        assert len(self.codes) == 10
+        self.login(401)
+        self.login(401, code=generator.at(now))
+        self.login(200, code=self.hide("code", generator.at(now + 30)))
+        self.login(200, code=self.codes.pop())
+
+    def reset(self) -> None:
+        self.call(204, "/api/auth/forgot", {"email": self.email})
+        page = f"reset?token={self.letter('reset')}"
+        self.submit(400, page, password="short")
+        self.password = self.hide("password", f"reset horse {secrets.token_hex(8)}")
+        self.submit(200, page, password=self.password)
+        dead = self.browser.get(f"{HOME}/{page}")
+        assert dead.status == 410
+        self.refused.append(dead)
+        self.submit(303, "login", email=self.email, password=self.password, code=self.codes.pop())
+
+    def platform(self) -> None:
+        """Link a platform's login, and sign in by it in the same browser, with a code."""
+        assert self.come_back().headers["Location"] == HOME
+        self.submit(303, "logout")
+        pending = re.search(rb'name="pending" value="([^"]+)"', self.come_back().body)
+        sealed, token = self.hide("pending", pending[1].decode()), self.browser.form(f"{HOME}/login")
+        code = {"pending": sealed, "code": self.codes.pop()}
+        assert self.browser.post(f"{HOME}/platform/steam", code, token).status == 303
+        self.keep_cookie()
+
+    def come_back(self) -> Answer:
+        asked = parse_qs(urlsplit(self.browser.get(f"{HOME}/platform/steam").headers["Location"]).query)
+        target = urlsplit(asked["openid.return_to"][0])
+        self.hide("state", parse_qs(target.query)["state"][0])
+        claimed = "https://steamcommunity.com/openid/id/76561198000000001"
+        fields = {
+            "ns": asked["openid.ns"][0],
+            "mode": "id_res",
+            "op_endpoint": self.provider,
+            "claimed_id": claimed,
+            "identity": claimed,
+            "return_to": asked["openid.return_to"][0],
+            "response_nonce": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) + secrets.token_hex(8),
+            "assoc_handle": "1",
+            "signed": SIGNED,
+            "sig": self.hide("assertion", secrets.token_hex(20)),
+        }
+        query = urlencode({f"openid.{name}": value for name, value in fields.items()})
+        answer = self.browser.get(f"{target.path}?{target.query}&{query}")
+        assert answer.status in (200, 303), answer
+        self.keep_cookie()
+        return answer
+
+    def machines(self) -> None:
+        self.call(200, "/api/modhub/key", X_Api_Key=MACHINE_KEY)
+        self.call(401, "/api/modhub/key", X_Api_Key=self.hide("wrong key", secrets.token_hex(32)))
+        self.call(401, "/api/modhub/key", X_Api_Key=ADDRESS_KEY)
+        report = {"baseUrl": "https://files.example.org"}
+        self.call(401, "/api/modhub/storage/address", report, X_Api_Key=MACHINE_KEY)
+        self.call(200, "/api/modhub/storage/address", report, X_Api_Key=ADDRESS_KEY)
+
+    def change(self) -> None:
+        new = self.hide("password", f"changed horse {secrets.token_hex(8)}")
+        self.submit(403, "password", currentPassword=new, password=new)
+        self.submit(303, "password", currentPassword=self.password, password=new)
+        self.password = new
+        lapsed = self.browser.post(f"{HOME}/password", {"currentPassword": new, "password": new}, "0" * 64)
+        assert lapsed.status == 400
+        self.refused.append(lapsed)
+
+    def leave(self) -> None:
+        self.submit(303, "authenticator", currentPassword=self.password)
+        self.submit(303, "delete", currentPassword=self.password)
+        self.login(401)
+
+    def leaks(self, text: bytes) -> list[str]:
+        """The names of the secrets that ``text`` holds; six digits are a code where they stand by themselves."""
+        found = [name for name, secret in self.hidden.items() if len(secret) > 6 and secret.encode() in text]
+        codes = {name: secret for name, secret in self.hidden.items() if len(secret) == 6}
+        alone = set(re.findall(rb"(?<![0-9A-Za-z.])[0-9]{6}(?![0-9A-Za-z])", text)) if codes else set()
+        return found + [name for name, code in codes.items() if code.encode() in alone]
+
+
+def dump(service: Any) -> bytes:
+    """Every row of every table, as text."""
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    if not service.url.startswith("sqlite"):
+        tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
+    with closing(service.connect()) as connection:
+        names = [name for (name,) in connection.execute(tables).fetchall()]
+        assert {"auth_login", "auth_letter", "auth_link", "core_blob"} <= set(names)
+        rows = [f"{name} {row!r}" for name in names for row in connection.execute(f'SELECT * FROM "{name}"').fetchall()]
+    return "\n".join(rows).encode()
+
+
+def raw_files(service: Any, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """The files of the database as they lie there, its write-ahead log with what was deleted among them."""
+    if service.url.startswith("sqlite"):
+        yield from service.folder.glob("modhub.sqlite*")
+    else:
+        yield from (path for path in (request.getfixturevalue("postgres").base / "data").rglob("*") if path.is_file())
+
+
+def test_no_secret_is_in_clear_after_a_whole_journey(service, browse, provider, request):
+    journey = Journey(service, browse(service.caller()), provider)
+    for part in ("register_and_confirm", "sign_in", "enrol", "reset", "platform", "machines", "change"):
+        getattr(journey, part)()
+        assert journey.leaks(dump(service)) == [], part
+    kept = service.rows("SELECT count(*) FROM auth_letter WHERE finished_at > 0 AND sealed IS NOT NULL")
+    assert kept == [(0,)], "what a letter said is forgotten once it has been sent"
+    journey.leave()
+    assert journey.leaks(dump(service)) == []
+    service.stop()
+    written = service.log()
+    assert journey.leaks(written.encode()) == []
+    assert f'"path": "{HOME}/reset"' in written
+    assert "INSERT INTO auth_login" in written, "the log says all it can"
+    files = list(raw_files(service, request))
+    assert files
+    for path in files:
+        # Six digits can be anything in a binary file; the rows and the log have been searched for the codes.
+        found = [name for name in journey.leaks(path.read_bytes()) if not name.startswith("code ")]
+        assert found == [], path.name
+    shown = {name for answer in journey.refused for name in journey.leaks(html.unescape(answer.body.decode()).encode())}
+    assert {name for name in shown if not name.startswith("form token")} == set()
+    assert len(journey.refused) > 12
