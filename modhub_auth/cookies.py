@@ -83,8 +83,17 @@ class Cookie:
         """The sign-in page for somebody who is not signed in; 404 for what is somebody else's (decisions 9)."""
         if request.identify(Credential.ACCOUNT) is not NOBODY:
             return not_found()
-        wanted = safe_next(quote(request.path_qs, safe="/?&=%+:@!$'()*,;~._-")) if request.is_safe else None
+        path = request.path_qs if request.is_safe else _form_page(request)
+        wanted = safe_next(quote(path, safe="/?&=%+:@!$'()*,;~._-"))
         return Redirect(f"{LOGIN}?next={quote(wanted, safe='/')}" if wanted else LOGIN)
+
+
+def _form_page(request: Request) -> str:
+    """The page of ours that a form was on, as the browser says; else the form's own address."""
+    origin: str = request.registry.settings["modhub.base_url"]
+    said: str = request.environ.get("HTTP_REFERER", "")
+    path: str = request.path
+    return said.removeprefix(origin) if said.startswith(f"{origin}/") else path
 
 
 def _touch(own: Parts, session_id: int | None, time: datetime) -> None:

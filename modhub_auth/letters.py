@@ -31,43 +31,57 @@ class Text:
     after: Sequence[str] = ()
 
 
+_LEAVE_ALONE: Final = "If it was not you, leave this letter alone: nothing happens then."
 CONFIRM: Final = Text(
     "Confirm your address",
-    ["Somebody, most likely you, made an account with this address.", "Follow this link to confirm it:"],
+    [
+        "Somebody, most likely you, made an account with this address at %(site)s.",
+        "Follow this link to confirm that the address is yours:",
+    ],
     "/Modhub/account/confirm",
-    ["The link works once, for seven days.", "If it was not you, leave this letter alone."],
+    ["The link works once, for seven days.", _LEAVE_ALONE],
 )
 RESET: Final = Text(
     "Choose a new password",
-    ["Somebody, most likely you, asked for a new password.", "Follow this link to choose one:"],
+    [
+        "Somebody, most likely you, asked for a new password for the account with this address at %(site)s.",
+        "Follow this link to choose one:",
+    ],
     "/Modhub/account/reset",
     ["The link works once, for an hour.", "If it was not you, leave this letter alone: nothing has changed."],
 )
 ADD: Final = Text(
     "Confirm your address",
-    ["Somebody, most likely you, wants to sign in with this address.", "Follow this link to confirm it:"],
+    [
+        "Somebody, most likely you, wants to sign in with this address at %(site)s.",
+        "Follow this link to confirm that the address is yours:",
+    ],
     "/Modhub/account/confirm",
-    ["The link works once, for seven days.", "If it was not you, leave this letter alone."],
+    ["The link works once, for seven days.", _LEAVE_ALONE],
 )
 TAKEN: Final = Text(
     "You have an account already",
     [
-        "Somebody, most likely you, wanted to use this address for another account.",
+        "Somebody, most likely you, wanted to use this address for another account at %(site)s.",
         "It has an account already; nothing has changed.",
     ],
 )
 _NOT_YOU: Final = "If it was not you, choose a new password at once: %(forgot)s"
 PASSWORD_CHANGED: Final = Text(
-    "Your password was changed", ["The password of your account has just been changed.", _NOT_YOU]
+    "Your password was changed", ["The password of your account at %(site)s has just been changed.", _NOT_YOU]
 )
 FACTOR_ADDED: Final = Text(
-    "An authenticator was added", ["An authenticator has just been added to your account.", _NOT_YOU]
+    "An authenticator was added", ["An authenticator has just been added to your account at %(site)s.", _NOT_YOU]
 )
 FACTOR_REMOVED: Final = Text(
-    "Your authenticator was removed", ["The authenticator has just been removed from your account.", _NOT_YOU]
+    "Your authenticator was removed",
+    ["The authenticator has just been removed from your account at %(site)s.", _NOT_YOU],
 )
 LOGIN_LINKED: Final = Text(
-    "A login was linked", ["Another way to sign in has just been linked to your account.", _NOT_YOU]
+    "A login was linked", ["Another way to sign in has just been linked to your account at %(site)s.", _NOT_YOU]
+)
+LOGIN_UNLINKED: Final = Text(
+    "A login was unlinked", ["A way to sign in has just been taken away from your account at %(site)s.", _NOT_YOU]
 )
 TEXTS: Final = {
     "confirm": CONFIRM,
@@ -78,6 +92,7 @@ TEXTS: Final = {
     "factor added": FACTOR_ADDED,
     "factor removed": FACTOR_REMOVED,
     "login linked": LOGIN_LINKED,
+    "login unlinked": LOGIN_UNLINKED,
 }
 
 
@@ -107,7 +122,8 @@ class Writer:
     def write(self, kind: str, messages: Any, secret: str = "") -> Written:
         """The letter of ``kind`` in the language of ``messages``; ``secret`` goes into its link, if it has one."""
         text = TEXTS[kind]
-        values = {"forgot": f"{self._base_url}/Modhub/account/forgot"}
+        # Without its scheme the name of the site is no link: a letter has the one that it is about.
+        values = {"site": urlsplit(self._base_url).netloc, "forgot": f"{self._base_url}/Modhub/account/forgot"}
         filled = {
             "lang": messages.language,
             "subject": messages.gettext(text.subject),
@@ -120,14 +136,18 @@ class Writer:
 
     def queue(self, session: Session, kind: str, recipient: str, written: Written) -> None:
         """Put a letter into the outbox; it leaves when the transaction has been committed."""
+        session.add(self.sealed(kind, recipient, written))
+        session.flush()
+
+    def sealed(self, kind: str, recipient: str, written: Written) -> Letter:
+        """A letter as the outbox holds it: nobody reads a link there."""
         time = now()
         host = urlsplit(self._base_url).hostname or "localhost"
         message_id = f"{secrets.token_hex(12)}@{host}"[:64]
         sealed = self._seal.close(msgspec.json.encode(written).decode(), message_id)
-        session.add(
-            Letter(kind=kind, recipient=recipient, sealed=sealed, message_id=message_id, created_at=time, next_at=time)
+        return Letter(
+            kind=kind, recipient=recipient, sealed=sealed, message_id=message_id, created_at=time, next_at=time
         )
-        session.flush()
 
     def message(self, sealed: str, recipient: str, message_id: str, created_at: datetime) -> EmailMessage | None:
         """The letter as it is sent; None when it cannot be opened any more, because its secret has been taken away."""

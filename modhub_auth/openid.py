@@ -5,14 +5,17 @@ assertion must hold is.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from http.client import HTTPException
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from socket import SHUT_RDWR, socket
+from threading import Timer
+from time import monotonic
 from typing import Final
-from urllib.error import HTTPError
 from urllib.parse import parse_qsl, urlencode, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from modhub.db import now
 from modhub.errors import Refusal
@@ -24,6 +27,7 @@ SIGNED: Final = frozenset({"op_endpoint", "return_to", "response_nonce", "assoc_
 NONCE_LIFE: Final = timedelta(minutes=10)
 TIMEOUT_SECONDS: Final = 10
 _ANSWER_BYTES: Final = 65536
+_FORM: Final = {"Content-Type": "application/x-www-form-urlencoded", "Connection": "close"}
 _LENGTH: Final = 10_000
 _NONCE: Final = re.compile(r"\A([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})Z[!-~]{0,200}\Z")
 _CLAIMED: Final = re.compile(r"\Ahttps?://([^/@]+)/openid/id/([0-9]{1,20})\Z")
@@ -49,11 +53,25 @@ def unreachable() -> Refusal:
     return Refusal(503, "platform_unreachable", message, headers={"Retry-After": "10"})
 
 
-class _Stay(HTTPRedirectHandler):
-    """The provider answers itself or not at all."""
+@contextmanager
+def _in_time(connection: HTTPConnection) -> Iterator[HTTPConnection]:
+    """The connection, made; it ends with the block, and after `TIMEOUT_SECONDS` whatever trickles in."""
+    with closing(connection):
+        connection.connect()
+        deadline = monotonic() + TIMEOUT_SECONDS
+        end = Timer(TIMEOUT_SECONDS, _hang_up, [connection.sock])
+        end.start()
+        try:
+            yield connection
+            if monotonic() >= deadline:
+                raise TimeoutError  # what was read may be cut
+        finally:
+            end.cancel()
 
-    def redirect_request(self, *_given: object) -> None:
-        """No."""
+
+def _hang_up(held: socket) -> None:
+    with suppress(OSError):
+        held.shutdown(SHUT_RDWR)
 
 
 class Steam:
@@ -102,15 +120,18 @@ class Steam:
     def _confirms(self, sent: Mapping[str, str]) -> bool:
         """Ask the provider itself (section 11.4.2)."""
         asked = {f"openid.{name}": value for name, value in sent.items()} | {"openid.mode": "check_authentication"}
-        request = Request(self._provider, urlencode(asked).encode(), method="POST")  # noqa: S310 - from the settings
+        where = urlsplit(self._provider)
+        kind = HTTPSConnection if where.scheme == "https" else HTTPConnection
         try:
-            with self._gate.turn(), build_opener(_Stay).open(request, timeout=TIMEOUT_SECONDS) as answer:
+            with self._gate.turn(), _in_time(kind(where.netloc, timeout=TIMEOUT_SECONDS)) as connection:
+                connection.request("POST", where._replace(scheme="", netloc="").geturl(), urlencode(asked), _FORM)
+                answer = connection.getresponse()
                 said = answer.read(_ANSWER_BYTES).decode("utf-8", "replace")
-        except HTTPError as problem:
-            problem.close()
-            raise unreachable() from None
         except (OSError, HTTPException):
             raise unreachable() from None
+        # Another status, a way elsewhere too, is no answer of the provider's own.
+        if answer.status != HTTPStatus.OK:
+            raise unreachable()
         return "is_valid:true" in said.splitlines()
 
 

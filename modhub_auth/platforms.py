@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import delete, func, select
+from sqlalchemy.engine import CursorResult
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -108,14 +109,20 @@ def link(session: Session, writer: Writer, account_id: int, identity: Identity, 
         note("login linked", account=account_id, login=login.id)
 
 
-def unlink(session: Session, account_id: int, login_id: int | None) -> None:
-    """Take a platform's login away from a locked account, with the sessions that it began; never the last login."""
+def unlink(session: Session, writer: Writer, account_id: int, login_id: int | None, messages: Any) -> None:
+    """Take a platform's login away from a locked account, with the sessions that it began; never the last login.
+
+    A login by password stays: what the account was made with is its ``subject`` (decisions 3.3).
+    """
     mine = Login.account_id == account_id
     if (session.scalar(select(func.count()).select_from(Login).where(mine)) or 0) < 2:
         raise conflict("last_login", "This is the only way to sign in to your account, so it stays.")
     gone = (Login.id == login_id, mine, Login.kind == Kind.PLATFORM.value)
-    session.execute(delete(Login).where(*gone))
-    note("login unlinked", account=account_id, login=login_id)
+    found = session.execute(delete(Login).where(*gone))
+    assert isinstance(found, CursorResult)
+    if found.rowcount == 1:
+        recovery.notify(session, writer, account_id, "login unlinked", messages)
+        note("login unlinked", account=account_id, login=login_id)
 
 
 def ask_password(session: Session, own: Parts, account_id: int, prepared: Prepared, messages: Any) -> None:

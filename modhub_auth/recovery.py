@@ -12,6 +12,7 @@ from modhub_auth.letters import Writer
 from modhub_auth.limits import Limits, counter
 from modhub_auth.models import Client, Kind, Link, Login, PageSession
 from modhub_auth.services import lock_account
+from modhub_auth.tokens import new_refresh_token
 
 LETTERS: Final = 3
 """How many letters ``forgot`` sends to one address in the window."""
@@ -44,6 +45,9 @@ def ask_reset(session: Session, writer: Writer, limits: Limits, address: str, me
     if allowed and login is not None and lock_account(session, login.account_id) is not None:
         secret = links.make(session, links.RESET, login.account_id, login_id=login.id)
         writer.queue(session, "reset", login.subject, writer.write("reset", messages, secret))
+    else:
+        # The same work for nobody: the time must not tell whether there is an account (threats C5).
+        writer.sealed("reset", address, writer.write("reset", messages, new_refresh_token()))
 
 
 def notify(session: Session, writer: Writer, account_id: int, kind: str, messages: Any) -> None:

@@ -28,6 +28,7 @@ def includeme(config: Configurator) -> None:
     config.add_child(IAccount, "platform", Platforms)
     config.add_credential(Credential.ACCOUNT, ISite, Cookie())
     config.add_static("modhub_auth:static")
+    config.add_messages("modhub_auth:messages")
     config.add_panel("navigation", "account", navigation, order=900)
     config.add_body_limit("POST", "/Modhub/account/platform/{provider}", FIELDS, waits=True)
     for name in HASHING:

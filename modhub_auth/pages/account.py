@@ -1,4 +1,4 @@
-"""The account's own page: its name, its logins, where it is signed in; and its password (decisions 3.10)."""
+"""The account's own page: its name, its logins, where it is signed in (decisions 3.10); what such pages share."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -7,30 +7,38 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from modhub import text
-from modhub.errors import Refusal
 from modhub.limits import DISPLAY_NAME
 from modhub.pages.answers import Redirect
+from modhub.pages.messages import Messages
 from modhub.pages.tools import messages_of
+from modhub.payload import query
 from modhub.request import Request
 from modhub.security import Credential
 from modhub.tree import parse_id
 from modhub.views import page
-from modhub_auth import addresses, factor, platforms, recovery, services, sessions
+from modhub_auth import factor, platforms, recovery, services, sessions
 from modhub_auth.cookies import keep
-from modhub_auth.finding import Found
+from modhub_auth.finding import Found, Secretive
 from modhub_auth.interfaces import IAccount
-from modhub_auth.joining import Prepared
-from modhub_auth.journal import note
 from modhub_auth.limits import caller_of, counter
 from modhub_auth.models import Account, Client, Login, PageSession
-from modhub_auth.pages.sheets import SHEET, Field, Sheet, private, sent
+from modhub_auth.pages.agents import spoken
+from modhub_auth.pages.sheets import Field, private, sent, unstored
 from modhub_auth.pages.signing import HOME
 from modhub_auth.parts import parts
-from modhub_auth.passwords import accepted
 from modhub_auth.resources import AccountPermission
 from modhub_auth.signing import prove
 
 OVERVIEW: Final = "modhub_auth:templates/account/overview.jinja2"
+DONE: Final = {
+    "name": "Your name is changed.",
+    "password": "Your password is changed.",
+    "removed": "The authenticator is removed.",
+    "unlinked": "The login is unlinked.",
+    "ended": "Signed out there.",
+    "letter": "If you have not had too many letters already, another one is on its way.",
+}
+"""What the page says that has just been done, by the query's ``done``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,10 @@ class Overview:
     clients: list[Client]
     pages: list[PageSession]
     factor: bool
+
+    def labelled(self, messages: Messages) -> list[tuple[PageSession, str]]:
+        """The page sessions with what they are called in the reader's language."""
+        return [(one, spoken(one.label, messages)) for one in self.pages]
 
 
 def visitor(request: Request) -> Found:
@@ -70,21 +82,45 @@ def show(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/account``"""
     private(request)
     found = visitor(request)
+    own = overview(request.dbsession, found.account_id)
     return {
         "found": found,
-        "own": overview(request.dbsession, found.account_id),
+        "own": own,
+        "pages": own.labelled(messages_of(request)),
+        "done": DONE.get(query(request, "done") or ""),
+        "unconfirmed": any(not login.verified for login in own.logins),
         "limit": DISPLAY_NAME,
-        "platforms": parts(request).platforms.values(),
+        "titles": {one.name: one.title for one in parts(request).platforms.values()},
     }
+
+
+def done(what: str) -> Any:
+    """To the account's page, which says what has been done."""
+    return unstored(Redirect(f"{HOME}?done={what}"))
 
 
 @page(context=IAccount, name="name", request_method="POST", permission=AccountPermission.CHANGE)
 def rename(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/name``: an empty name changes nothing."""
     account = locked(request)
-    account.display_name = text.line(sent(request, "displayName"), DISPLAY_NAME) or account.display_name
+    name = text.line(sent(request, "displayName"), DISPLAY_NAME)
+    if not name:
+        return Redirect(HOME)
+    account.display_name = name
     request.dbsession.flush()
-    return Redirect(HOME)
+    return done("name")
+
+
+@page(context=IAccount, name="letter", request_method="POST", permission=AccountPermission.CHANGE)
+def send_again(_context: Any, request: Request) -> Any:
+    """``POST /Modhub/account/letter``: the letter that confirms the address, once more; the link before it dies."""
+    own, session = parts(request), request.dbsession
+    account = locked(request)
+    waiting = select(Login).where(Login.account_id == account.id, Login.verified.is_(False))
+    for login in session.scalars(waiting).all():
+        if own.limits.allows(session, [counter("letter", login.subject, recovery.LETTERS)]):
+            recovery.welcome(session, own.writer, login, messages_of(request))
+    return done("letter")
 
 
 @page(context=IAccount, name="sign-out", request_method="POST", permission=AccountPermission.CHANGE)
@@ -92,21 +128,25 @@ def sign_out(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/sign-out``: one ``client``, one page ``session``, or all but this page."""
     session, found = request.dbsession, visitor(request)
     locked(request)
-    client, other = parse_id(sent(request, "clientId")), parse_id(sent(request, "sessionId"))
-    if client is not None:
-        session.execute(delete(Client).where(Client.id == client, Client.account_id == found.account_id))
-    elif other is not None:
-        sessions.end(session, found.account_id, other)
+    # An id that cannot be read names nobody: it must not end all the others.
+    client, other = sent(request, "clientId"), sent(request, "sessionId")
+    if client:
+        session.execute(
+            delete(Client).where(Client.id == (parse_id(client) or 0), Client.account_id == found.account_id)
+        )
+    elif other:
+        sessions.end(session, found.account_id, parse_id(other) or 0)
     else:
         recovery.end_sessions(session, found.account_id, keep=found.session_id)
-    return Redirect(HOME)
+    return done("ended")
 
 
 @page(context=IAccount, name="unlink", request_method="POST", permission=AccountPermission.CHANGE)
 def unlink(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/unlink``: ``loginId`` is a platform's login, never the last one."""
-    platforms.unlink(request.dbsession, locked(request).id, parse_id(sent(request, "loginId")))
-    return Redirect(HOME)
+    account, login_id = locked(request), parse_id(sent(request, "loginId"))
+    platforms.unlink(request.dbsession, parts(request).writer, account.id, login_id, messages_of(request))
+    return done("unlinked")
 
 
 def locked(request: Request) -> Account:
@@ -124,79 +164,16 @@ def proved(request: Request) -> tuple[Account, Login | None]:
     return (locked(request), None) if known is None else services.still_right(request.dbsession, known)
 
 
+def own_password(request: Request) -> Secretive | None:
+    """The visitor's login by password; None where the account has none."""
+    return parts(request).finder.password_of(visitor(request).account_id)
+
+
 def current_password(request: Request) -> list[Field]:
     """The field that asks for it, where the account has a password."""
-    if parts(request).finder.password_of(visitor(request).account_id) is None:
+    if own_password(request) is None:
         return []
     return [Field("currentPassword", "Current password", "password", "current-password")]
-
-
-def password_sheet() -> Sheet:
-    """The old and the new password."""
-    return Sheet(
-        "Change your password",
-        "Change it",
-        [
-            Field("currentPassword", "Current password", "password", "current-password"),
-            Field("password", "New password", "password", "new-password", hint="At least 10 characters."),
-        ],
-        links=[(HOME, "Your account")],
-    )
-
-
-def new_password_sheet() -> Sheet:
-    """The address and the password for an account that has neither."""
-    return Sheet(
-        "Add a password",
-        "Send a letter",
-        [
-            Field("email", "E-mail address", "email", "username"),
-            Field("password", "Password", "password", "new-password", hint="At least 10 characters."),
-        ],
-        lead=["The password works once you have followed the link in the letter."],
-        links=[(HOME, "Your account")],
-    )
-
-
-def ask_password(request: Request) -> dict[str, Any]:
-    """The same page whether the address is taken or not: that is told by letter (decisions 3.10)."""
-    own, sheet = parts(request), new_password_sheet()
-    try:
-        address, chosen = addresses.require(sent(request, "email")), accepted(sent(request, "password"))
-        most = request.registry.settings["modhub_auth.forgot_limit"]
-        own.limits.count([counter("forgot", caller_of(request), most)])
-        prepared = Prepared(address, own.passwords.hash(chosen))
-    except Refusal as refusal:
-        return sheet.refused(request, refusal)
-    account = locked(request)
-    platforms.ask_password(request.dbsession, own, account.id, prepared, messages_of(request))
-    sheet.lead = ["A letter is on its way. The password works once you have followed its link."]
-    return sheet.show(request)
-
-
-@page(context=IAccount, name="password", request_method="GET", permission=AccountPermission.CHANGE, renderer=SHEET)
-def password_form(_context: Any, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/account/password``"""
-    return (password_sheet() if current_password(request) else new_password_sheet()).show(request)
-
-
-@page(context=IAccount, name="password", request_method="POST", permission=AccountPermission.CHANGE, renderer=SHEET)
-def change_password(_context: Any, request: Request) -> Any:
-    """``POST /Modhub/account/password``: the session gets another secret; who is signed in elsewhere stays."""
-    own, found = parts(request), visitor(request)
-    if not current_password(request):
-        return ask_password(request)
-    try:
-        chosen = own.passwords.hash(accepted(sent(request, "password")))
-        _, login = proved(request)
-    except Refusal as refusal:
-        return password_sheet().refused(request, refusal)
-    if login is None:
-        return Redirect(f"{HOME}/password")
-    recovery.set_password(request.dbsession, login, chosen)
-    recovery.notify(request.dbsession, own.writer, found.account_id, "password changed", messages_of(request))
-    note("password changed", account=found.account_id, login=login.id)
-    return rotated(request, Redirect(HOME))
 
 
 def rotated(request: Request, response: Any) -> Any:

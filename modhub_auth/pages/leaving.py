@@ -11,7 +11,7 @@ from modhub_auth.cookies import leave
 from modhub_auth.deleting import delete_account
 from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.account import current_password, proved, visitor
-from modhub_auth.pages.sheets import Sheet
+from modhub_auth.pages.sheets import Sheet, unstored
 from modhub_auth.pages.signing import HOME
 from modhub_auth.resources import AccountPermission
 
@@ -24,7 +24,7 @@ def delete_sheet(request: Request) -> Sheet:
         "Delete your account",
         "Delete it for ever",
         current_password(request),
-        lead=["Your mods, their files and your votes are deleted with it. There is no way back."],
+        lead=["Your mods, their files and your votes are deleted with it, at once. There is no way back."],
         links=[(HOME, "Keep it")],
         danger=True,
     )
@@ -49,4 +49,4 @@ def delete_own(_context: Any, request: Request) -> Any:
     except Refusal as refusal:
         return delete_sheet(request).refused(request, refusal, **_mods(request))
     delete_account(request.dbsession, request.registry, account)
-    return leave(request, Redirect("/Modhub"))
+    return unstored(leave(request, Redirect("/Modhub")))

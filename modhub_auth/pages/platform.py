@@ -25,7 +25,7 @@ from modhub_auth.interfaces import IPlatform
 from modhub_auth.limits import caller_of, counter
 from modhub_auth.models import Login
 from modhub_auth.openid import Assertion, Steam, refused
-from modhub_auth.pages.sheets import SHEET, Field, Sheet, private, sent
+from modhub_auth.pages.sheets import SAID, SHEET, Field, Sheet, private, refusal_said, said, sent, unstored
 from modhub_auth.pages.signing import HOME, agent_of, enter
 from modhub_auth.parts import Parts, parts
 from modhub_auth.platforms import Arrived, Identity
@@ -35,6 +35,7 @@ from modhub_auth.tokens import derive
 
 PENDING: Final = timedelta(minutes=10)
 """How long somebody has to give the code after coming back."""
+TITLES: Final = {403: "The login did not work", 409: "This login is taken", 503: "Not available just now"}
 
 
 def _platform(context: PlatformPage, request: Request) -> Steam:
@@ -45,9 +46,12 @@ def _platform(context: PlatformPage, request: Request) -> Steam:
 
 
 def _state(request: Request) -> str:
-    """What only the browser that began can bring back: it hangs on the token of its forms."""
+    """What only the browser that began can bring back: it hangs on the token of its forms, and on who is signed in, so
+    that whoever wanted to link a login does not come back to a new account.
+    """
     secret: str = request.registry.settings["modhub.secret"][0]
-    return hmac.digest(derive(secret, "platform state"), get_csrf_token(request).encode(), "sha256").hex()
+    held = f"{get_csrf_token(request)} {request.identify(Credential.ACCOUNT).account_id}"
+    return hmac.digest(derive(secret, "platform state"), held.encode(), "sha256").hex()
 
 
 def _return_address(request: Request, platform: Steam, wanted: str | None) -> str:
@@ -56,30 +60,46 @@ def _return_address(request: Request, platform: Steam, wanted: str | None) -> st
     return f"{base}{HOME}/platform/{platform.name}?{urlencode(given)}"
 
 
-@page(context=IPlatform, request_method="GET", permission=OPEN, renderer=SHEET)
+@page(context=IPlatform, request_method="GET", permission=OPEN, renderer=SAID)
 def visit(context: PlatformPage, request: Request) -> Any:
     """Leave for the platform, or come back from it."""
     private(request)
     platform, wanted = _platform(context, request), safe_next(query(request, "next"))
     return_to = _return_address(request, platform, wanted)
-    if query(request, "openid.mode") is None:
-        answer = Redirect(platform.leave(return_to, request.registry.settings["modhub.base_url"]))
-        answer.headers["Cache-Control"] = "no-store"
-        return answer
-    # The state is judged with the return address that holds it: the provider has signed that very address.
-    assertion = platform.judge(request.environ.get("QUERY_STRING", ""), return_to)
-    if request.identify(Credential.ACCOUNT) is NOBODY:
-        return _arrive(request, assertion, Identity(platform.name, assertion.subject), wanted)
-    return _link(request, assertion, Identity(platform.name, assertion.subject))
+    try:
+        if query(request, "openid.mode") is None:
+            return _leave(request, platform, return_to)
+        # The state is judged with the return address that holds it: the provider has signed that very address.
+        assertion = platform.judge(request.environ.get("QUERY_STRING", ""), return_to)
+        identity = Identity(platform.name, assertion.subject)
+        if request.identify(Credential.ACCOUNT) is NOBODY:
+            return _arrive(request, assertion, identity, wanted)
+        return _link(request, assertion, identity)
+    except Refusal as refusal:
+        links = [(request.path, "Try once more"), (HOME, "Your account")]
+        return refusal_said(request, TITLES.get(refusal.status, TITLES[403]), refusal, links)
 
 
-def _link(request: Request, assertion: Assertion, identity: Identity) -> Redirect:
+def _leave(request: Request, platform: Steam, return_to: str) -> Any:
+    """To the platform; where another site has sent somebody who is signed in here, only when they ask for it.
+
+    A link is followed, not a form sent: the policy of our pages lets no form lead elsewhere. So another site could have
+    the login of somebody else linked who is signed in at the platform, if it was not asked first.
+    """
+    elsewhere = request.environ.get("HTTP_SEC_FETCH_SITE") in {"cross-site", "same-site"}
+    if elsewhere and request.identify(Credential.ACCOUNT) is not NOBODY:
+        line = "Another site has sent you here. Go on only if you want to link a login to your account."
+        return said(request, "Link a login", line, links=[(request.path, "Go on"), (HOME, "Your account")])
+    return unstored(Redirect(platform.leave(return_to, request.registry.settings["modhub.base_url"])))
+
+
+def _link(request: Request, assertion: Assertion, identity: Identity) -> Any:
     own, account_id = parts(request), request.identify(Credential.ACCOUNT).account_id
     assert account_id is not None
     with own.databases.writing.begin() as session:
         platforms.use_nonce(session, assertion)
         platforms.link(session, own.writer, account_id, identity, messages_of(request))
-    return Redirect(HOME)
+    return unstored(Redirect(HOME))
 
 
 def _arrive(request: Request, assertion: Assertion, identity: Identity, wanted: str | None) -> Any:
@@ -89,12 +109,14 @@ def _arrive(request: Request, assertion: Assertion, identity: Identity, wanted: 
         arrived = platforms.arrive(session, identity, registration=registration)
         if not arrived.factor:
             secret = sessions.begin(session, arrived.account, arrived.login, agent_of(request))
-            return keep(request, Redirect(wanted or HOME), secret)
-        return _code_sheet(request, _seal(own, request, arrived)).show(request)
+            return unstored(keep(request, Redirect(wanted or HOME), secret))
+        pending = _seal(own, request, arrived)
+    request.override_renderer = SHEET
+    return _code_sheet(request, pending).show(request)
 
 
 def _code_sheet(request: Request, pending: str) -> Sheet:
-    hint = "Its code, or one of your recovery codes."
+    hint = "Its six digits, or one of your recovery codes."
     fields = [Field("code", "Code of your authenticator", complete="one-time-code", hint=hint)]
     return Sheet("Sign in", "Sign in", fields, hidden={"pending": pending, "next": query(request, "next") or ""})
 

@@ -6,14 +6,20 @@ from typing import Any, Final
 from modhub.errors import Refusal
 from modhub.pages import forms
 from modhub.request import Request
+from modhub_auth.pages.words import told
 
 SHEET: Final = "modhub_auth:templates/account/sheet.jinja2"
 SAID: Final = "modhub_auth:templates/account/said.jinja2"
+Links = list[tuple[str, str]]
+"""Addresses and their texts."""
 
 
 @dataclass(slots=True)
 class Field:
-    """One field. ``name`` is that of the JSON field (decisions 9); ``complete`` helps password managers."""
+    """One field. ``name`` is that of the JSON field (decisions 9); ``complete`` helps password managers.
+
+    ``keys`` is the keyboard that a telephone shows (HTML, ``inputmode``); ``error`` is translated.
+    """
 
     name: str
     label: str
@@ -22,35 +28,53 @@ class Field:
     hint: str = ""
     value: str = ""
     required: bool = True
+    keys: str = ""
+    error: str = ""
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether it is shown empty again after a refusal."""
+        return self.type == "password" or self.name == "code"
+
+    @property
+    def described_by(self) -> str:
+        """The ids of what stands below the field."""
+        return " ".join(f"{self.name}-{part}" for part in ("error", "hint") if getattr(self, part))
 
 
 @dataclass(slots=True)
 class Sheet:
-    """One page with one form; ``links`` are (address, text)."""
+    """One page with one form. ``doors`` are other ways to the same end; ``username`` tells password managers whose
+    password is changed.
+    """
 
     title: str
     button: str
     fields: list[Field]
     lead: list[str] = field(default_factory=list)
-    links: list[tuple[str, str]] = field(default_factory=list)
+    links: Links = field(default_factory=list)
+    doors: Links = field(default_factory=list)
     hidden: dict[str, str] = field(default_factory=dict)
+    username: str = ""
     danger: bool = False
 
-    def show(self, request: Request, refusal: Refusal | None = None, **more: Any) -> dict[str, Any]:
+    def show(self, request: Request, *refusals: Refusal, **more: Any) -> dict[str, Any]:
         """What the template gets. Signed in or not, such a page is nobody else's: it is never stored."""
         private(request)
+        fields = {one.name: one for one in self.fields}
         for one in self.fields:
-            if one.type != "password" and one.name != "code":
+            if not one.is_secret:
                 one.value = sent(request, one.name) or one.value
-        blamed = [one.name for one in self.fields if refusal is not None and one.name in refusal.message]
-        return {"sheet": self, "refusal": refusal, "blamed": blamed, **more}
+        errors = [told(request, refusal, list(fields)) for refusal in refusals]
+        for name, sentence in errors:
+            if name:
+                fields[name].error = sentence
+        return {"sheet": self, "errors": errors, **more}
 
-    def refused(self, request: Request, refusal: Refusal, **more: Any) -> dict[str, Any]:
+    def refused(self, request: Request, refusal: Refusal, *others: Refusal, **more: Any) -> dict[str, Any]:
         """The sheet again, with what is wrong; what was typed stays, except secrets."""
         forms.refused(request, refusal)
-        if "Retry-After" in refusal.headers:
-            request.response.headers["Retry-After"] = refusal.headers["Retry-After"]
-        return self.show(request, refusal, **more)
+        return self.show(request, refusal, *others, **more)
 
 
 def sent(request: Request, name: str) -> str:
@@ -64,7 +88,22 @@ def private(request: Request) -> None:
     request.response.headers["Cache-Control"] = "no-store"
 
 
-def said(request: Request, title: str, *lines: str, links: tuple[tuple[str, str], ...] = ()) -> dict[str, Any]:
-    """A page that only says something."""
+def unstored(response: Any) -> Any:
+    """An answer that is no page, such as a redirect which brings a cookie: nobody keeps it."""
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def said(request: Request, title: str, *lines: str, links: Links, status: int = 200) -> dict[str, Any]:
+    """A page that only says something, for the renderer :data:`SAID`."""
     private(request)
+    request.response.status_int = status
     return {"title": title, "lines": lines, "links": links}
+
+
+def refusal_said(request: Request, title: str, refusal: Refusal, links: Links) -> dict[str, Any]:
+    """A refusal that leaves no form to show again: what it says, and where to go from here."""
+    if not request.is_safe:
+        forms.refused(request, refusal)
+    request.response.headers.update(refusal.headers)
+    return said(request, title, refusal.message, links=links, status=refusal.status)

@@ -10,50 +10,40 @@ from modhub.payload import query
 from modhub.request import Request
 from modhub.security import NOBODY, Credential
 from modhub.views import OPEN, page
-from modhub_auth import joining, services, sessions
+from modhub_auth import addresses, joining, services, sessions
 from modhub_auth.cookies import keep, leave, safe_next
 from modhub_auth.finding import Found
 from modhub_auth.interfaces import IAccount
 from modhub_auth.limits import caller_of
 from modhub_auth.models import Account, Login
-from modhub_auth.pages.sheets import SHEET, Field, Sheet, sent
+from modhub_auth.pages.agents import label_of
+from modhub_auth.pages.sheets import SHEET, Field, Sheet, sent, unstored
+from modhub_auth.pages.words import faults
 from modhub_auth.parts import parts
+from modhub_auth.passwords import accepted
 from modhub_auth.payloads import Registration
 from modhub_auth.signing import Credentials, check
 
 HOME: Final = "/Modhub/account"
-BROWSERS: Final = (
-    ("Edg", "Edge"),
-    ("OPR/", "Opera"),
-    ("Firefox/", "Firefox"),
-    ("Chrome/", "Chrome"),
-    ("Safari/", "Safari"),
-)
-SYSTEMS: Final = (
-    ("Windows", "Windows"),
-    ("Android", "Android"),
-    ("iPhone", "iOS"),
-    ("iPad", "iPadOS"),
-    ("Mac OS X", "macOS"),
-    ("Linux", "Linux"),
-)
-"""What a browser's name for itself holds; of several the first."""
 
 
 def agent_of(request: Request) -> str:
-    """The label of a browser's session: ``Firefox on Linux``, or what it calls itself."""
+    """The label of a browser's session."""
     sent_as: str = request.environ.get("HTTP_USER_AGENT", "")
-    agent = sent_as.encode("latin-1", "replace").decode("utf-8", "replace")
-    browser = next((name for mark, name in BROWSERS if mark in agent), "")
-    system = next((name for mark, name in SYSTEMS if mark in agent), "")
-    return f"{browser} on {system}" if browser and system else agent
+    return label_of(sent_as.encode("latin-1", "replace").decode("utf-8", "replace"))
+
+
+def new_password(label: str) -> Field:
+    """The field for a password that is chosen."""
+    return Field("password", label, "password", "new-password", hint="At least 10 characters; longer is better.")
 
 
 def enter(request: Request, account: Account, login: Login, wanted: str | None = None) -> Any:
     """Sign the visitor in with a session of its own, and go where they wanted to."""
     _end_current(request)
     secret = sessions.begin(request.dbsession, account, login, agent_of(request))
-    return keep(request, Redirect(safe_next(wanted or query(request, "next")) or HOME), secret)
+    onward = safe_next(wanted or query(request, "next")) or HOME
+    return unstored(keep(request, Redirect(onward), secret))
 
 
 def _end_current(request: Request) -> None:
@@ -68,14 +58,15 @@ def _onward(request: Request) -> str:
     return f"?next={quote(wanted, safe='/')}" if wanted else ""
 
 
-def login_sheet(request: Request) -> Sheet:
-    """Address, password, code."""
+def login_sheet(request: Request, *, code: bool = False) -> Sheet:
+    """Address, password, code; ``code``: this account asks for one."""
     onward = _onward(request)
     links = [(f"{HOME}/forgot", "Forgot your password?")]
     if request.registry.settings["modhub_auth.registration"]:
         links.append((f"{HOME}/register{onward}", "Make an account"))
-    links += [
-        (f"{HOME}/platform/{one.name}{onward}", f"Sign in with {one.title}")
+    messages = messages_of(request)
+    doors = [
+        (f"{HOME}/platform/{one.name}{onward}", messages.gettext("Sign in with %(name)s", name=one.title))
         for one in parts(request).platforms.values()
     ]
     return Sheet(
@@ -86,13 +77,14 @@ def login_sheet(request: Request) -> Sheet:
             Field("password", "Password", "password", "current-password"),
             Field(
                 "code",
-                "Code",
+                "Code of your authenticator",
                 complete="one-time-code",
-                required=False,
-                hint="Only if your account has an authenticator: its code, or one of your recovery codes.",
+                required=code,
+                hint="Only if your account has one: its six digits, or one of your recovery codes.",
             ),
         ],
         links=links,
+        doors=doors,
     )
 
 
@@ -112,7 +104,7 @@ def login(_context: Any, request: Request) -> Any:
         checked = check(parts(request), request.registry.settings, given)
         return enter(request, *services.still_right(request.dbsession, checked))
     except Refusal as refusal:
-        return login_sheet(request).refused(request, refusal)
+        return login_sheet(request, code=refusal.code == "second_factor_required").refused(request, refusal)
 
 
 def register_sheet(request: Request) -> Sheet:
@@ -122,17 +114,17 @@ def register_sheet(request: Request) -> Sheet:
         "Make the account",
         [
             Field("email", "E-mail address", "email", "username"),
-            Field("password", "Password", "password", "new-password", hint="At least 10 characters."),
+            new_password("Password"),
             Field(
                 "displayName",
                 "Name",
                 complete="nickname",
                 required=False,
-                hint="Shown beside your mods. Leave it empty and one is made up.",
+                hint="Shown beside your mods. If you leave it empty, one is made up.",
             ),
         ],
-        lead=["An account is for those who publish mods. Reading and downloading needs none."],
-        links=[(f"{HOME}/login{_onward(request)}", "Sign in instead")],
+        lead=["An account is for those who publish mods or vote. Reading and downloading never need one."],
+        links=[(f"{HOME}/login{_onward(request)}", "Sign in instead"), (f"{HOME}/forgot", "Forgot your password?")],
     )
 
 
@@ -153,6 +145,9 @@ def register(_context: Any, request: Request) -> Any:
     )
     try:
         joining.admit(own, request.registry.settings, caller_of(request))
+        wrong = faults((addresses.require, given.email), (accepted, given.password))
+        if wrong:
+            return register_sheet(request).refused(request, *wrong)
         prepared = joining.prepare(own, given.email, given.password)
         name, messages = given.clean_display_name(), messages_of(request)
         return enter(request, *joining.join(request.dbsession, own.writer, prepared, name, messages))
@@ -163,7 +158,8 @@ def register(_context: Any, request: Request) -> Any:
 @page(context=IAccount, name="logout", request_method="GET", permission=OPEN, renderer=SHEET)
 def logout_form(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/account/logout``"""
-    return Sheet("Sign out", "Sign out", []).show(request)
+    lead = ["This signs you out in this browser alone."]
+    return Sheet("Sign out", "Sign out", [], lead=lead, links=[(HOME, "Your account")]).show(request)
 
 
 @page(context=IAccount, name="logout", request_method="POST", permission=OPEN)
@@ -171,4 +167,4 @@ def logout(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/logout``"""
     if request.identify(Credential.ACCOUNT) is not NOBODY:
         _end_current(request)
-    return leave(request, Redirect("/Modhub"))
+    return unstored(leave(request, Redirect("/Modhub")))

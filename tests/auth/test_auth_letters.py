@@ -371,6 +371,20 @@ def test_forgot_sends_three_letters_to_an_address(app: Any, person: Person, mail
     assert [letter["Subject"] for letter in mail.read()].count("Choose a new password") == 3
 
 
+def test_forgot_does_the_same_work_for_strangers(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writing and sealing take most of its time, which must not tell who has an account (threats C5)."""
+    app.post_json("/api/auth/register", person)
+    writer, done = app.registry.accounts.writer, []
+    for name in ("write", "sealed"):
+        work = getattr(writer, name)
+        monkeypatch.setattr(writer, name, lambda *given, work=work, name=name: done.append(name) or work(*given))
+    for address in (person["email"], "nobody@example.org"):
+        done.clear()
+        app.post_json("/api/auth/forgot", {"email": address}, status=204)
+        assert done == ["write", "sealed"]
+    assert [letter.kind for letter in letters(app)] == ["confirm", "reset"]
+
+
 def test_forgot_says_nothing_to_strangers(app: Any, person: Person, mail: Any) -> None:
     app.post_json("/api/auth/register", person)
     mail.read()

@@ -452,6 +452,17 @@ def test_nobody_ends_the_sessions_of_others(app: Any, person: Person) -> None:
     app.post_json("/api/auth/refresh", {"refreshToken": other["refreshToken"]}, status=200)
 
 
+@pytest.mark.parametrize("named", ["abc", "-1", " 1", "1.0", "٣", "9" * 23, "0"])
+@pytest.mark.parametrize("field", ["clientId", "sessionId"])
+def test_an_id_that_cannot_be_read_ends_nothing(app: Any, person: Person, field: str, named: str) -> None:
+    made = app.post_json("/api/auth/register", person).json
+    send(app.get(f"{HOME}/login"), 303, **person)
+    token = app.get(HOME).html.select_one("input[name=csrf_token]")["value"]
+    app.post(f"{HOME}/sign-out", {"csrf_token": token, field: named}, status=303)
+    assert len(sessions(app)) == 1
+    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=200)
+
+
 def test_deleting_the_account(app: Any, person: Person) -> None:
     register(app, person)
     made = app.post_json("/api/auth/login", person).json

@@ -1,108 +1,33 @@
 """Game-platform login over OpenID 2.0 (decisions 3.9, 3.10), against a provider on loopback."""
 
-import base64
-import hashlib
-import hmac
-import secrets
-import threading
+import runpy
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from time import monotonic
 from typing import Any
-from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pyotp
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
-from modhub_auth import factor
-from modhub_auth.models import Account, Login
+from modhub_auth import factor, openid
+from modhub_auth.models import Account, Login, PageSession
 from modhub_auth.passwords import Gate
 
 HOME = "/Modhub/account"
 STEAM = f"{HOME}/platform/steam"
-SIGNED = ["op_endpoint", "return_to", "response_nonce", "assoc_handle", "claimed_id", "identity"]
-SUBJECT = "76561198000000001"
+PROVIDER = runpy.run_path(str(Path(__file__).with_name("openid_provider.py")))
+SIGNED, SUBJECT = PROVIDER["SIGNED"], PROVIDER["SUBJECT"]
+Provider = Any
 Person = dict[str, str]
-
-
-class Provider:
-    """The provider's half of OpenID 2.0 without associations (sections 10, 11.4.2): it signs, and confirms once."""
-
-    def __init__(self) -> None:
-        self.key = secrets.token_bytes(32)
-        self.confirmed: list[bool] = []
-        self.moved = ""
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                sent = dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
-                if outer.moved:
-                    self.send_response(307)
-                    self.send_header("Location", outer.moved)
-                    self.send_header("Content-Length", "0")
-                    self.end_headers()
-                    return
-                valid = sent.get("openid.mode") == "check_authentication" and outer.verify(sent)
-                outer.confirmed.append(valid)
-                body = f"ns:http://specs.openid.net/auth/2.0\nis_valid:{'true' if valid else 'false'}\n".encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_given: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.host = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self.endpoint = f"{self.host}/openid/login"
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
-        self.thread.start()
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
-    def sign(self, fields: dict[str, str]) -> str:
-        text = "".join(f"{name}:{fields[f'openid.{name}']}\n" for name in fields["openid.signed"].split(","))
-        return base64.b64encode(hmac.digest(self.key, text.encode(), hashlib.sha1)).decode()
-
-    def verify(self, fields: dict[str, str]) -> bool:
-        try:
-            return hmac.compare_digest(self.sign(fields), fields["openid.sig"])
-        except KeyError:
-            return False
-
-    def assertion(
-        self, asked: str, subject: str = SUBJECT, signed: list[str] = SIGNED, **edited: str
-    ) -> dict[str, str]:
-        """A positive assertion; what is ``edited`` is so before it is signed."""
-        wish = {name: values[0] for name, values in parse_qs(urlsplit(asked).query).items()}
-        claimed = f"https://steamcommunity.com/openid/id/{subject}"
-        fields = {
-            "openid.ns": "http://specs.openid.net/auth/2.0",
-            "openid.mode": "id_res",
-            "openid.op_endpoint": self.endpoint,
-            "openid.claimed_id": claimed,
-            "openid.identity": claimed,
-            "openid.return_to": wish["openid.return_to"],
-            "openid.response_nonce": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}{secrets.token_hex(8)}",
-            "openid.assoc_handle": "1",
-            "openid.signed": ",".join(signed),
-        }
-        fields.update({f"openid.{name}": value for name, value in edited.items()})
-        fields["openid.sig"] = self.sign(fields)
-        return fields
 
 
 @pytest.fixture
 def provider() -> Iterator[Provider]:
-    made = Provider()
+    made = PROVIDER["Provider"]()
     yield made
     made.close()
 
@@ -247,6 +172,26 @@ def test_a_provider_that_cannot_be_asked_is_503(site: Any, provider: Provider) -
     assert logins(site) == []
 
 
+def test_a_provider_that_trickles_is_left_in_time(
+    site: Any, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openid, "TIMEOUT_SECONDS", 1)
+    fields = provider.assertion(leave(site))
+    provider.trickles = True
+    began = monotonic()
+    assert come_back(site, fields).status_int == 503
+    assert monotonic() - began < 20
+    assert logins(site) == []
+
+
+@pytest.mark.parametrize("extra", ["", "?x=1"])
+def test_the_provider_is_asked_where_its_address_says(auth: Any, provider: Provider, extra: str) -> None:
+    provider.endpoint += extra
+    site = auth(modhub_auth__steam="true", modhub_auth__steam_provider=provider.endpoint)
+    assert sign_in(site, provider).status_int == 303
+    assert provider.asked == f"/openid/login{extra}"
+
+
 def test_it_is_off_unless_switched_on(app: Any) -> None:
     app.get(STEAM, status=404)
     app.get(f"{HOME}/platform", status=404)
@@ -349,3 +294,54 @@ def test_a_platform_account_can_be_deleted(site: Any, provider: Provider) -> Non
     sign_in(site, provider)
     site.get(f"{HOME}/delete").forms[0].submit(status=303)
     assert logins(site) == []
+
+
+def test_linking_and_unlinking_are_told_by_letter(site: Any, provider: Provider, person: Person, mail: Any) -> None:
+    mail.app = site
+    register(site, person)
+    site.get(mail.link()).forms[0].submit(status=200)
+    form = site.get(f"{HOME}/login").forms[0]
+    form["email"], form["password"] = person["email"], person["password"]
+    form.submit(status=303)
+    sign_in(site, provider)
+    page = site.get(HOME)
+    unlink = next(form for form in page.forms.values() if form.action.endswith("/unlink"))
+    unlink.submit(status=303)
+    site.post(unlink.action, unlink.submit_fields(), status=409)
+    letters = mail.read()
+    assert [letter["Subject"] for letter in letters[1:]] == ["A login was linked", "A login was unlinked"]
+    assert {letter["To"] for letter in letters} == {person["email"]}
+
+
+def test_whoever_wanted_to_link_makes_no_new_account(site: Any, provider: Provider, person: Person) -> None:
+    register(site, person)
+    fields = provider.assertion(leave(site))
+    with site.registry.databases.writing.begin() as session:
+        session.execute(delete(PageSession))
+    answer = come_back(site, fields)
+    assert answer.status_int == 403
+    assert [link["href"] for link in answer.html.select(".ways a")] == [STEAM, HOME]
+    assert len(logins(site)) == 1
+
+
+def test_another_site_links_nothing_unasked(site: Any, person: Person) -> None:
+    elsewhere = {"Sec-Fetch-Site": "cross-site"}
+    assert site.get(STEAM, headers=elsewhere, status=303).headers["Location"].startswith("http://127.0.0.1")
+    register(site, person)
+    page = site.get(STEAM, headers=elsewhere, status=200)
+    assert page.html.select_one(f"main a[href='{STEAM}']").text == "Go on"
+    assert site.get(STEAM, headers={"Sec-Fetch-Site": "same-origin"}, status=303)
+
+
+def test_without_a_password_a_code_removes_the_authenticator(site: Any, provider: Provider) -> None:
+    sign_in(site, provider)
+    page = site.get(f"{HOME}/authenticator")
+    secret = page.html.select_one("#authenticator-secret").text
+    form = page.forms[0]
+    form["code"] = pyotp.TOTP(secret).now()
+    codes = [one.text for one in form.submit(status=200).html.select("#recovery-codes code")]
+    for code, status in ((form["code"].value, 401), ("", 401), (codes[0], 303)):
+        form = site.get(f"{HOME}/authenticator").forms[0]
+        form["code"] = code
+        form.submit(status=status)
+    assert site.get(f"{HOME}/authenticator").html.select_one("#authenticator-secret") is not None

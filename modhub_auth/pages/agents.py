@@ -1,0 +1,41 @@
+"""What a browser is called in the list of those that are signed in."""
+
+import re
+from typing import Final
+
+from modhub.pages.messages import Messages
+
+BROWSERS: Final = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+SYSTEMS: Final = (
+    ("Windows", "Windows"),
+    ("Android", "Android"),
+    ("iPhone", "iOS"),
+    ("iPad", "iPadOS"),
+    ("Mac OS X", "macOS"),
+    ("Linux", "Linux"),
+)
+"""What a browser's name for itself holds; of several the first."""
+_LABEL: Final = re.compile(
+    rf"\A({'|'.join(name for _, name in BROWSERS)}) on ({'|'.join(name for _, name in SYSTEMS)})\Z"
+)
+
+
+def label_of(agent: str) -> str:
+    """The label of a browser's session: ``Firefox on Linux``, or what it calls itself."""
+    browser = next((name for mark, name in BROWSERS if mark in agent), "")
+    system = next((name for mark, name in SYSTEMS if mark in agent), "")
+    return f"{browser} on {system}" if browser and system else agent
+
+
+def spoken(label: str, messages: Messages) -> str:
+    """A label in the reader's language."""
+    known = _LABEL.match(label)
+    if known is None:
+        return label or messages.gettext("A browser")
+    return messages.gettext("%(browser)s on %(system)s", browser=known[1], system=known[2])

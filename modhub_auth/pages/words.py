@@ -1,0 +1,67 @@
+"""What a page says about a refusal: in words for people, and beside the field that it is about.
+
+The sentences of refusals are written for programs and name JSON fields; a form has labels.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from modhub.errors import Refusal
+from modhub.pages.tools import messages_of
+from modhub.request import Request
+
+INPUT: Final = {
+    "email": "This is not an e-mail address.",
+    "password": "The password must have 10 to 1024 characters.",
+    "code": "This is not the code that the authenticator shows now. Try the next one.",
+}
+"""What is wrong with a field whose input breaks a rule (``invalid_input``), by its name."""
+
+SENTENCES: Final = {
+    "address_taken": ("email", "There is an account with this address already."),
+    "invalid_credentials": ("password", "The address or the password is wrong."),
+    "wrong_password": ("currentPassword", "This is not the password of your account."),
+    "code_missing": ("code", "Your account has an authenticator: give its code as well, and the password once more."),
+    "code_refused": ("code", "This code is wrong, or has been used already. Each code works once."),
+    "email_not_confirmed": (
+        "",
+        "Confirm your address first: follow the link in our letter. If the letter is lost, choose a new password; "
+        "that confirms the address too.",
+    ),
+}
+"""Field and sentence by the code of the refusal; what is not here is told in the refusal's own words."""
+
+
+def told(request: Request, refusal: Refusal, fields: Sequence[str]) -> tuple[str, str]:
+    """The field that ``refusal`` is about, empty when it is about none of ``fields``, and a translated sentence."""
+    messages = messages_of(request)
+    if "retryAfterSeconds" in refusal.extra:
+        minutes = -(-int(refusal.extra["retryAfterSeconds"]) // 60)
+        one, many = (
+            "Too many attempts. Try again in %(num)s minute.",
+            "Too many attempts. Try again in %(num)s minutes.",
+        )
+        return "", messages.ngettext(one, many, minutes)
+    if refusal.code == "invalid_input":
+        name = next((name for name in INPUT if f"field {name} " in refusal.message), "")
+        field, sentence = name, INPUT.get(name, refusal.message)
+    else:
+        field, sentence = SENTENCES.get(_code(request, refusal), ("", refusal.message))
+    return field if field in fields else "", messages.gettext(sentence)
+
+
+def _code(request: Request, refusal: Refusal) -> str:
+    if refusal.code != "second_factor_required":
+        return refusal.code
+    return "code_refused" if request.POST.get("code") else "code_missing"
+
+
+def faults(*checks: tuple[Callable[[str], Any], str]) -> list[Refusal]:
+    """What each check, with the text that it is to judge, refuses: all at once, not one after the other."""
+    found = []
+    for check, value in checks:
+        try:
+            check(value)
+        except Refusal as refusal:
+            found.append(refusal)
+    return found

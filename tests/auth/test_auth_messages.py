@@ -1,0 +1,130 @@
+"""German accounts: the catalogue is complete and not stale, on pages, in refusals and in letters."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import modhub
+import modhub_auth
+from modhub.pages.messages import Languages, read_po
+from modhub_auth.letters import TEXTS, Writer
+from modhub_auth.sealing import Seal
+
+HERE = Path(modhub_auth.__file__).parent
+HOME = "/Modhub/account"
+GERMAN = {"Accept-Language": "de"}
+USED = re.compile(r"""(?:\b_|ngettext)\((["'])(.+?)\1""")
+HOLE = re.compile(r"%\(\w+\)s")
+# What a person reads begins with a capital and goes on in small letters; a hole may come first.
+WORDS = re.compile(r"(?:[A-Z][a-z -]|%\().*", re.DOTALL)
+SENTENCE = re.compile(r"[A-Z][\w ,;:.'-]+ [\w ,;:.'-]+[.:]")
+NOT_WORDS = {
+    *("Cache-Control", "Referrer-Policy", "Platform", "Mac OS X"),
+    *("Edg", "Edge", "Opera", "Firefox", "Chrome", "Safari", "Firefox/", "Chrome/", "Safari/"),
+    *("Windows", "Android", "Linux"),
+}
+TO_PROGRAMS = {
+    "Sign in again: this refresh token has ended.",
+    "Send the code of the authenticator too; each code works once.",
+    "The field email must be an e-mail address.",
+    "The field password holds something that is not text.",
+    "The field code does not hold what the authenticator shows now.",
+    "The currentPassword is not the one of your account.",
+    "There is an account with this address already.",
+    "The address or the password is wrong.",
+    "Confirm your address first: follow the link in the letter.",
+    "The account has an authenticator already.",
+}
+"""Told on pages in the words of `modhub_auth.pages.words`, or not at all."""
+Person = dict[str, str]
+
+
+def constants(path: Path) -> Iterator[str]:
+    """The string constants of a module but for its docstrings, those of a formatted string left out."""
+    tree = ast.parse(path.read_text("utf-8"))
+    nodes = list(ast.walk(tree))
+    left_out = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    left_out |= {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left_out:
+            yield node.value
+
+
+def wanted() -> set[str]:
+    """All that accounts show to people."""
+    templates = "".join(path.read_text("utf-8") for path in (HERE / "templates").rglob("*.jinja2"))
+    found = {text for _, text in USED.findall(templates)}
+    for path in (HERE / "pages").glob("*.py"):
+        found |= {text for text in constants(path) if WORDS.fullmatch(text)} - NOT_WORDS
+    for path in set(HERE.glob("*.py")) - {HERE / "settings.py", HERE / "commands.py", HERE / "letters.py"}:
+        found |= {text for text in constants(path) if SENTENCE.fullmatch(text)} - TO_PROGRAMS
+    for text in TEXTS.values():
+        found |= {text.subject, *text.before, *text.after}
+    return found
+
+
+def german() -> dict[str, tuple[str, ...]]:
+    return dict(read_po((HERE / "messages" / "de.po").read_text("utf-8")))
+
+
+def test_german_is_complete_and_not_stale() -> None:
+    core = read_po((Path(modhub.__file__).parent / "messages" / "de.po").read_text("utf-8"))
+    plural = "Too many attempts. Try again in %(num)s minutes."
+    assert wanted() - set(core) - set(german()) == {plural}
+    assert set(german()) - wanted() - TO_PROGRAMS == set()
+    # The catalogues are one: a text that both have must mean the same in both.
+    assert {text for text in set(german()) & set(core) if german()[text] != core[text]} == set()
+
+
+def test_translations_keep_their_holes() -> None:
+    for english, translated in german().items():
+        for text in translated:
+            assert sorted(HOLE.findall(text)) == sorted(HOLE.findall(english)), english
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_letters_are_german(kind: str) -> None:
+    languages = Languages()
+    languages.add(HERE / "messages")
+    writer = Writer("https://mods.example.org:8443", "modhub@example.org", Seal(["x" * 32], "letter"))
+    english, written = (writer.write(kind, languages.known[name], "SECRET") for name in ("en", "de"))
+    assert written.subject != english.subject
+    assert '<html lang="de">' in written.html
+    assert not set(written.text.splitlines()) & {line for line in english.text.splitlines() if " " in line}
+    for text in (written.text, written.html):
+        assert "bei mods.example.org:8443" in text
+        assert ("SECRET" in text) == bool(TEXTS[kind].link)
+        # Whatever a mail program takes for a link leads to the site itself, the one with the secret first.
+        links = re.findall(r"https://mods\.example\.org:8443[^\s\"<]*", text)
+        assert links[0].endswith("?token=SECRET" if TEXTS[kind].link else "/forgot") if links else kind == "taken"
+
+
+def test_a_letter_has_the_language_of_the_request_that_caused_it(app: Any, person: Person, mail: Any) -> None:
+    app.post_json("/api/auth/register", person, headers=GERMAN)
+    form = app.get(f"{HOME}/forgot").forms[0]
+    form["email"] = person["email"]
+    form.submit(headers={"Accept-Language": "en"})
+    app.post_json("/api/auth/forgot", {"email": person["email"]}, headers={"Accept-Language": "de-AT, en;q=0.5"})
+    subjects = [str(letter["Subject"]) for letter in mail.read()]
+    assert subjects == ["Bestätige deine Adresse", "Choose a new password", "Wähle ein neues Passwort"]
+
+
+def test_refusals_beside_fields_are_german(app: Any, person: Person) -> None:
+    page = app.get(f"{HOME}/register", headers=GERMAN)
+    form = page.forms[0]
+    form["email"], form["password"] = "ada", "short"
+    answer = form.submit(headers=GERMAN, status=400)
+    assert answer.html.html["lang"] == "de"
+    assert answer.html.select_one("#email-error").text == "Das ist keine E-Mail-Adresse."
+    assert answer.html.select_one("#password-error").text == "Das Passwort muss 10 bis 1024 Zeichen haben."
+    form = app.get(f"{HOME}/login", headers=GERMAN).forms[0]
+    form["email"], form["password"] = person["email"], "wrong horse battery"
+    answer = form.submit(headers=GERMAN, status=401)
+    assert answer.html.select_one("#errors").text.strip() == "Die Adresse oder das Passwort ist falsch."
+    dead = app.get(f"{HOME}/reset?token=x", headers=GERMAN, status=410)
+    assert dead.html.h1.text == "Dieser Link ist abgelaufen"
+    assert "Passwort vergessen?" in dead.text

@@ -1,0 +1,140 @@
+"""Every form of accounts against what is sent from elsewhere, twice, or without what it needs (decisions 3.10, 9)."""
+
+from typing import Any
+
+import pyotp
+from sqlalchemy import select
+
+from modhub_auth.models import Authenticator, Letter, Login, PageSession
+
+HOME = "/Modhub/account"
+OPEN = ("login", "register", "forgot", "reset", "confirm", "logout", "platform/steam")
+OWN = ("name", "sign-out", "unlink", "letter", "password", "authenticator", "delete")
+Person = dict[str, str]
+
+
+def register(app: Any, person: Person) -> None:
+    form = app.get(f"{HOME}/register").forms[0]
+    form["email"], form["password"] = person["email"], person["password"]
+    form.submit(status=303)
+
+
+def token_of(app: Any) -> str:
+    return str(app.get(f"{HOME}/logout").html.select_one("input[name=csrf_token]")["value"])
+
+
+def count(app: Any, model: Any) -> int:
+    with app.registry.databases.reading() as session:
+        return len(session.scalars(select(model)).all())
+
+
+def test_no_form_takes_what_comes_from_elsewhere(auth: Any, person: Person) -> None:
+    app = auth(modhub_auth__steam="true")
+    register(app, person)
+    token = token_of(app)
+    for name in OPEN + OWN:
+        address = f"{HOME}/{name}"
+        for fields in ({}, {"csrf_token": ""}, {"csrf_token": "0" * 32}):
+            assert app.post(address, fields, status=400).headers["Cache-Control"] == "no-store", name
+        for origin in ("https://evil.example.org", "null", "http://127.0.0.1:6543.evil.example.org", ""):
+            app.post(address, {"csrf_token": token}, headers={"Origin": origin}, status=403)
+    assert app.get(HOME).status_int == 200, "nothing has happened"
+
+
+def test_own_forms_are_for_those_who_are_signed_in(app: Any) -> None:
+    token = token_of(app)
+    for name in OWN:
+        location = app.post(f"{HOME}/{name}", {"csrf_token": token}, status=303).headers["Location"]
+        assert location.partition("?")[0] == f"{HOME}/login"
+
+
+def test_a_browser_without_cookies_is_told_so_by_a_page(app: Any, person: Person) -> None:
+    token = token_of(app)
+    app.reset()
+    app.post(f"{HOME}/login", {**person, "csrf_token": token}, status=400)
+    assert count(app, PageSession) == 0
+
+
+def test_next_leads_nowhere_else_by_any_way(auth: Any, person: Person) -> None:
+    app = auth(modhub_auth__steam="true")
+    evil = "//evil.example.org", "/\\evil.example.org", "/\t/evil.example.org", "/\n/evil", "javascript:alert(1)"
+    for number, path in enumerate(evil):
+        app.reset()
+        assert "next=" not in app.get(f"{HOME}/login", {"next": path}).text
+        assert "next" not in app.get(f"{HOME}/platform/steam", {"next": path}, status=303).headers["Location"]
+        form = app.get(f"{HOME}/register", {"next": path}).forms[0]
+        form["email"], form["password"] = f"ada{number}@example.org", person["password"]
+        assert form.submit(status=303).headers["Location"] == HOME
+
+
+def test_an_escaped_path_stays_on_this_site(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", person)
+    form = app.get(f"{HOME}/login?next=/%252f%252fevil.example.org").forms[0]
+    form["email"], form["password"] = person["email"], person["password"]
+    answer = form.submit(status=303)
+    assert answer.headers["Location"] == "/%2f%2fevil.example.org"
+    app.get(answer.headers["Location"], status=404)
+
+
+def test_letters_links_are_told_to_nobody(app: Any, person: Person, mail: Any) -> None:
+    register(app, person)
+    page = app.get(mail.link())
+    pages = [
+        page,
+        page.forms[0].submit(status=200),
+        app.get(mail.link(), status=410),
+        app.get(f"{HOME}/reset", status=410),
+    ]
+    app.post_json("/api/auth/forgot", {"email": person["email"]})
+    page = app.get(mail.link())
+    page.forms[0]["password"] = "short"
+    pages += [page, page.forms[0].submit(status=400)]
+    for answer in pages:
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_an_authenticator_that_is_added_twice_is_not_removed(app: Any, person: Person) -> None:
+    register(app, person)
+    page = app.get(f"{HOME}/authenticator")
+    code = pyotp.TOTP(page.html.select_one("#authenticator-secret").text).now()
+    fields = {"code": code}
+    app.post(f"{HOME}/authenticator", {**fields, "csrf_token": token_of(app)}, status=200)
+    again = app.post(f"{HOME}/authenticator", {**fields, "csrf_token": token_of(app)}, status=409)
+    assert "already" in again.html.select_one("#errors").text
+    assert count(app, Authenticator) == 1
+
+
+def test_what_is_wrong_stands_beside_each_field_and_in_the_summary(app: Any, person: Person) -> None:
+    form = app.get(f"{HOME}/register").forms[0]
+    form["email"], form["password"] = "nobody", "short"
+    html = form.submit(status=400).html
+    assert [link["href"] for link in html.select("#errors a")] == ["#email", "#password"]
+    for name in ("email", "password"):
+        field = html.select_one(f"#{name}")
+        assert field["aria-invalid"] == "true"
+        assert html.select_one(f"#{field['aria-describedby'].split()[0]}").text.startswith("Th")
+    assert html.select_one("#displayName").get("aria-invalid") is None
+
+
+def test_password_managers_know_the_fields(app: Any) -> None:
+    known = {
+        "login": {"email": "username", "password": "current-password", "code": "one-time-code"},
+        "register": {"email": "username", "password": "new-password", "displayName": "nickname"},
+        "forgot": {"email": "username"},
+    }
+    for name, fields in known.items():
+        html = app.get(f"{HOME}/{name}").html
+        assert {one["name"]: one["autocomplete"] for one in html.select(".field input")} == fields
+
+
+def test_a_letter_that_was_lost_is_sent_again(app: Any, person: Person, mail: Any) -> None:
+    register(app, person)
+    lost = mail.link()
+    for sent in (2, 3, 4, 4):
+        app.post(f"{HOME}/letter", {"csrf_token": token_of(app)}, status=303)
+        assert count(app, Letter) == sent, "at most three an address and window"
+    app.get(lost, status=410)
+    app.get(mail.link()).forms[0].submit(status=200)
+    with app.registry.databases.reading() as session:
+        assert session.scalars(select(Login)).one().verified
