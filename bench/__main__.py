@@ -1,4 +1,7 @@
-"""``python -m bench [--mods N ...] [--rounds N] [--json FILE]``: ratios and peak memory, as a table and as JSON."""
+"""``python -m bench [--only PART] [--mods N ...] [--rounds N] [--json FILE]``: ratios, peak memory.
+
+The parts: ``api`` (reads and files beside what is as plain as can be), ``pages`` (each page beside the JSON list).
+"""
 
 import argparse
 import json
@@ -14,7 +17,7 @@ from typing import Any
 from pyramid.paster import get_appsettings
 
 import modhub as application
-from bench import servers
+from bench import pages, servers
 from bench.client import Client, seconds_each
 from bench.seed import seed
 from modhub import migrate
@@ -188,11 +191,17 @@ def main() -> None:
     parser.add_argument("--mods", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--only", choices=["api", "pages"])
     arguments = parser.parse_args()
-    results = []
-    for mods in arguments.mods:
+    results: list[dict[str, Any]] = []
+    for mods in arguments.mods if arguments.only != "pages" else ():
         results.append(run(mods, arguments.rounds))
         show(results[-1])
+    for kind in ("sqlite", "postgresql") if arguments.only != "api" else ():
+        with tempfile.TemporaryDirectory(prefix="modhub-bench-") as name:
+            rows = pages.measure(Path(name), kind, min(arguments.mods), arguments.rounds)
+        results.append({"mods": min(arguments.mods), "pages": rows})
+        pages.show(rows)
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1))
 

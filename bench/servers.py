@@ -17,6 +17,7 @@ pyramid.includes = {includes}
 sqlalchemy.url = {url}
 modhub.secret = bench-secret-bench-secret-bench-secret-1
 modhub.storage = file://{folder}/files
+ApiPrivateKeys = {key}
 [server:main]
 use = egg:modhub#server
 listen = 127.0.0.1:{port}
@@ -62,9 +63,9 @@ def running(command: list[str], port: int, log: Path) -> Iterator[subprocess.Pop
                 process.kill()
 
 
-def write_ini(folder: Path, port: int, url: str, includes: str) -> Path:
+def write_ini(folder: Path, port: int, url: str, includes: str, key: str = "") -> Path:
     ini = folder / "bench.ini"
-    ini.write_text(INI.format(folder=folder, port=port, url=url, includes=includes))
+    ini.write_text(INI.format(folder=folder, port=port, url=url, includes=includes, key=key))
     return ini
 
 

@@ -2,7 +2,9 @@
 
 from pyramid.config import Configurator
 
+from modhub import limits as core_limits
 from modhub.interfaces import ICatalogue, ISite
+from modhub.pages.documentation import section
 from modhub_builds import limits
 from modhub_builds.finding import Finder
 from modhub_builds.interfaces import IBuilds
@@ -25,5 +27,7 @@ def includeme(config: Configurator) -> None:
     config.add_body_limit(("POST", "DELETE"), "/api/modhub/app/changelog", limits.SECTION, credential=key)
     config.include("modhub_builds.commands")
     config.include("modhub_builds.pages")
+    described = section("modhub_builds:templates/documentation.jinja2", limits=limits, core_limits=core_limits)
+    config.add_panel("documentation", "builds", described, order=40)
     config.scan("modhub_builds.views")
     config.scan("modhub_builds.publishing")

@@ -12,6 +12,7 @@ from pyramid.config import Configurator
 from pyramid.response import Response
 
 from modhub.db import iso
+from modhub.pages.sitemap import Places
 from modhub.pages.tools import link
 from modhub.request import Request
 from modhub.views import OPEN, page
@@ -130,6 +131,13 @@ def _link(parent: ET.Element, href: str, **attributes: str) -> None:
     ET.SubElement(parent, "link", {"href": href, **clean})
 
 
+def in_sitemap(registry: Any, part: int) -> Places:
+    """The one page; its last change is that of the newest build."""
+    releases = [found[0] for found in registry.builds.releases().values()]
+    newest = max(releases, key=lambda one: one.id, default=None)
+    return [(PAGE, iso(newest.uploaded_at) if newest else None)] if part == 0 else []
+
+
 def navigation(_context: Any, request: Request) -> Markup:
     """The entry of the site's navigation."""
     return link(request, PAGE, "App")
@@ -140,4 +148,5 @@ def includeme(config: Configurator) -> None:
     config.add_static("modhub_builds:static")
     config.add_messages("modhub_builds:messages")
     config.add_panel("navigation", "app", navigation, order=40)
+    config.add_sitemap("app", in_sitemap)
     config.scan(__name__)

@@ -2,7 +2,9 @@
 
 from pyramid.config import Configurator
 
+from modhub import limits as core_limits
 from modhub.interfaces import ICatalogue, ISite
+from modhub.pages.documentation import section
 from modhub_wiki import limits
 from modhub_wiki.finding import Finder
 from modhub_wiki.interfaces import ISiteApi
@@ -25,6 +27,8 @@ def includeme(config: Configurator) -> None:
     for mount in ("/Modhub/api/wiki", "/api/modhub/wiki"):
         config.add_body_limit(("PUT", "POST", "DELETE"), mount + "/{path...}", limits.TEXT, credential="X-Api-Key")
     config.include("modhub_wiki.pages")
+    described = section("modhub_wiki:templates/documentation.jinja2", limits=limits, core_limits=core_limits)
+    config.add_panel("documentation", "wiki", described, order=50)
     config.include("modhub_wiki.feed")
     config.include("modhub_wiki.demo")
     config.scan("modhub_wiki.views")

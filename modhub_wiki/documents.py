@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 
-class PageDocument(Struct, rename="camel"):
+class PageDocument(Struct, rename="camel", frozen=True):
     """A page, without its text."""
 
     path: str

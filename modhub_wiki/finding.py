@@ -93,11 +93,17 @@ class Finder:
         lines = select(Page.path, Words.plain, Words.folded).join(Page, Page.id == Words.page_id)
         self._lines = reader.prepare(lines.where(Page.path.in_([bindparam(f"path{at}") for at in range(SHOWN)])))
         self._searches: dict[int, Statement] = {}
+        self._known: tuple[list[Row], list[PageDocument]] = ([], [])
 
     def pages(self) -> list[PageDocument]:
-        """All pages, by path."""
-        rows = sorted(self.reader.rows(self._pages), key=lambda row: row[0])
-        return [PageDocument(path, title, page_url(path), number, _iso(at)) for path, title, number, at in rows]
+        """All pages, by path; one list, not to be changed, for as long as the rows are the same."""
+        rows = self.reader.rows(self._pages)
+        known = self._known
+        if rows != known[0]:
+            ordered = sorted(rows, key=lambda row: row[0])
+            pages = [PageDocument(path, title, page_url(path), number, _iso(at)) for path, title, number, at in ordered]
+            known = self._known = (rows, pages)
+        return known[1]
 
     def source(self, path: str | None) -> str | None:
         """The Markdown of a page; None when it is not there."""

@@ -12,8 +12,9 @@ from pyramid.response import Response
 
 from modhub import limits, text
 from modhub.errors import not_found
+from modhub.pages import sitemap
 from modhub.pages.answers import Redirect
-from modhub.pages.tools import link
+from modhub.pages.tools import Tools, link
 from modhub.payload import query
 from modhub.request import Request
 from modhub.views import OPEN, page
@@ -33,7 +34,9 @@ _REVISION: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 def _values(request: Request, **more: Any) -> dict[str, Any]:
     """What every page of the wiki shows beside its own."""
-    return {"tree": tree(finder(request).pages()), "root": ROOT, "feed": feed.ADDRESS, "q": "", **more}
+    pages, ui = tuple(finder(request).pages()), Tools(request)
+    drawn = ui.piece(TEMPLATES + "tree.jinja2", pages=pages, tree=tree, here=ui.path.rstrip("/")) if pages else ""
+    return {"tree": drawn, "root": ROOT, "feed": feed.ADDRESS, "q": "", **more}
 
 
 def _address(path: str) -> str:
@@ -145,6 +148,17 @@ def _number(request: Request, name: str) -> int | None:
     return int(sent) if _REVISION.fullmatch(sent) else None
 
 
+def in_sitemap(registry: Any, part: int) -> sitemap.Places:
+    """The wiki and the pages that are there, under the addresses that they call their own."""
+    places = {ROOT: None} | {_address(one.path): one.updated_at for one in registry.wiki.pages()}
+    return list(places.items())[part * sitemap.PART : (part + 1) * sitemap.PART]
+
+
+def parts_in_sitemap(registry: Any) -> int:
+    """The wiki's own address is one more, unless a page has it."""
+    return sitemap.parts_of(len(registry.wiki.pages()) + 1)
+
+
 def navigation(_context: Any, request: Request) -> Markup:
     """The entry of the site's navigation."""
     return link(request, ROOT, "Wiki")
@@ -155,4 +169,5 @@ def includeme(config: Configurator) -> None:
     config.add_static("modhub_wiki:static")
     config.add_messages("modhub_wiki:messages")
     config.add_panel("navigation", "wiki", navigation, order=50)
+    config.add_sitemap("wiki", in_sitemap, parts_in_sitemap)
     config.scan(__name__)

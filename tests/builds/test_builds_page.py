@@ -195,8 +195,9 @@ def test_the_page_speaks_german_where_it_is_asked_to(agent):
     agent.upload("linux")
     agent.upload("linux")
     german = agent.site.registry.languages.known["de"].texts
-    template = (Path(modhub_builds.__file__).parent / "templates" / "app.jinja2").read_text("utf-8")
-    used = set(re.findall(r'(?:\b_|ngettext)\(["\']([^"\']+)["\']', template))
+    templates = Path(modhub_builds.__file__).parent.glob("templates/**/*.jinja2")
+    sources = "".join(template.read_text("utf-8") for template in templates)
+    used = set(re.findall(r'(?:\b_|ngettext)\(["\']([^"\']+)["\']', sources))
     assert len(used) > 10
     assert used - set(german) == set()
     own = read_po((Path(modhub_builds.__file__).parent / "messages" / "de.po").read_text("utf-8"))
@@ -204,3 +205,12 @@ def test_the_page_speaks_german_where_it_is_asked_to(agent):
     answer = agent.site.get("/Modhub/App", headers={"Accept-Language": "de"})
     assert answer.html.h1.get_text() == "Die App"
     assert "1 ältere Fassung für Linux" in answer.text
+
+
+def test_the_page_is_in_the_sitemap(site, agent):
+    address = "/sitemap.xml?of=app&part=0"
+    assert address.replace("&", "&amp;") in site.get("/sitemap.xml").text
+    assert "lastmod" not in site.get(address).text
+    agent.upload("linux", b"x")
+    stamp = agent.list()["builds"][0]["uploadedAt"]
+    assert f"/Modhub/App</loc><lastmod>{stamp}</lastmod>" in site.get(address).text

@@ -248,3 +248,33 @@ def test_german_is_complete_and_not_stale(wiki: Site, publish: Any) -> None:
     page = wiki.get("/Modhub/Wiki/a", headers={"Accept-Language": "de"}).text
     assert "Das Wiki durchsuchen" in page
     assert "Verlauf" in page
+
+
+def test_the_sitemap_names_every_page_once(wiki: Site, publish: Any) -> None:
+    def named() -> dict[str, str | None]:
+        root = ET.fromstring(wiki.get("/sitemap.xml?of=wiki").body)
+        found = [[one.text or "" for one in url] for url in root]
+        return {url[0].removeprefix("http://127.0.0.1:6543"): (*url[1:], None)[0] for url in found}
+
+    assert "of=wiki&amp;part=0" in wiki.get("/sitemap.xml").text
+    assert named() == {"/Modhub/Wiki": None}
+    made = publish("guide/a", "# A page")
+    assert named() == {"/Modhub/Wiki": None, "/Modhub/Wiki/guide/a": made["updatedAt"]}
+    index = publish("index", "# Welcome")
+    assert named() == {"/Modhub/Wiki": index["updatedAt"], "/Modhub/Wiki/guide/a": made["updatedAt"]}
+
+
+def test_no_page_asks_more_when_there_are_more_pages(wiki: Site, publish: Any) -> None:
+    publish("index", "# Welcome")
+    publish("guide/a", "# A page")
+    pages = {"": 2, "/guide/a": 2, "?q=page": 3, "/guide/a?history": 2, "/guide/a?revision=1": 2}
+    wanted = {f"Wiki{address}": count for address, count in pages.items()} | {"wiki.atom": 1}
+    for many in (False, True):
+        if many:
+            for number in range(8):
+                publish(f"guide/page-{number}", "# A page")
+                publish("guide/a", f"# A page\n\n{number}", status=200)
+        for address, statements in wanted.items():
+            with wiki.counted() as seen:
+                wiki.get(f"/Modhub/{address}")
+            assert len(seen) == statements, (address, many)
