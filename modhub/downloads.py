@@ -33,6 +33,8 @@ _OPEN_HEADERS = {
     "Vary": "Sec-Fetch-Dest, Sec-Fetch-Site",
 }
 """On refusals too: a page elsewhere may read why it got no file."""
+_PRIVATE_HEADERS = {"Cross-Origin-Resource-Policy": "same-origin", "Vary": "Cookie, Sec-Fetch-Dest, Sec-Fetch-Site"}
+"""Of a file that only its owner may see: no page elsewhere, on this host neither, learns even its measures."""
 
 _SEPARATORS = re.compile(r"[/\\]")
 _DROPPED = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -48,7 +50,7 @@ class StoredFile:
 
     ``key``, ``size`` (bytes) and ``sha256`` name the blob, ``name`` is the one to save it under, ``content_type`` is
     sent as it is, ``modified`` knows its time zone, ``inline`` is whether a browser may show it, ``cache_control`` the
-    whole value of that header.
+    whole value of that header. ``private``: the answer depends on who asks, so that no other site may use it.
     """
 
     key: str
@@ -59,6 +61,12 @@ class StoredFile:
     modified: datetime
     inline: bool
     cache_control: str
+    private: bool = False
+
+    @property
+    def site_headers(self) -> dict[str, str]:
+        """The headers that say to pages of which sites the file is open; a refusal has them too."""
+        return _PRIVATE_HEADERS if self.private else _OPEN_HEADERS
 
     def __post_init__(self) -> None:
         if self.modified.tzinfo is None:
@@ -88,14 +96,15 @@ def file_response(request: Request, store: BlobStore, file: StoredFile) -> Respo
     ``storage_unreachable``. The body goes through the server's ``wsgi.file_wrapper`` when there is one, so that a slow
     reader holds no thread; the file is open from here on, so that a replacement or deletion leaves it whole.
     """
-    _refuse_embedding(request)
+    open_to = file.site_headers
+    _refuse_embedding(request, open_to)
     # A Last-Modified in the future is forbidden (RFC 9110, 8.8.2.1); clocks do jump.
     modified = min(file.modified, datetime.now(UTC))
     outcome = evaluate(request.method, request.headers, f'"{file.sha256}"', modified, file.size)
     if outcome.status is HTTPStatus.PRECONDITION_FAILED:
-        raise Refusal(412, "precondition_failed", "The file is not the one you named.", headers=_OPEN_HEADERS)
+        raise Refusal(412, "precondition_failed", "The file is not the one you named.", headers=open_to)
     if outcome.status is HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-        headers = {**_OPEN_HEADERS, "Accept-Ranges": "bytes", "Content-Range": f"bytes */{file.size}"}
+        headers = {**open_to, "Accept-Ranges": "bytes", "Content-Range": f"bytes */{file.size}"}
         raise Refusal(416, "range_not_satisfiable", f"The file has {file.size} bytes; none of those.", headers=headers)
     headers = _headers(file, outcome, modified)
     body = () if outcome.status is HTTPStatus.NOT_MODIFIED else _body(request, store, file, outcome)
@@ -131,14 +140,14 @@ def _plain(character: str) -> str:
     return _SEPARATORS.sub("_", letters) if fits else "_"
 
 
-def _refuse_embedding(request: Request) -> None:
+def _refuse_embedding(request: Request, open_to: dict[str, str]) -> None:
     """403 when our own pages would run the file (decisions 2.11, threats A2); overlays elsewhere may."""
     headers = request.headers
     ours = headers.get("Sec-Fetch-Site", "").strip().lower() in {"same-origin", "same-site"}
     executing = headers.get("Sec-Fetch-Dest", "").strip().lower() in _EXECUTING
     if (ours and executing) or headers.get("Service-Worker", "").strip().lower() == "script":
         message = "Uploaded files are not for use as script, style or worker on this site."
-        raise Refusal(403, "not_for_embedding", message, headers=_OPEN_HEADERS)
+        raise Refusal(403, "not_for_embedding", message, headers=open_to)
 
 
 def _headers(file: StoredFile, outcome: Outcome, modified: datetime) -> dict[str, str]:
@@ -148,7 +157,7 @@ def _headers(file: StoredFile, outcome: Outcome, modified: datetime) -> dict[str
         "Cache-Control": file.cache_control,
         "X-Content-Type-Options": "nosniff",
         "Content-Security-Policy": _POLICY,
-        **_OPEN_HEADERS,
+        **file.site_headers,
     }
     if outcome.status is HTTPStatus.NOT_MODIFIED:
         return headers

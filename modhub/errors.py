@@ -3,14 +3,19 @@
 Raise a refusal and the transaction is undone; the renderer in :mod:`modhub.refusals` turns it into JSON or a page.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+_FIELDS: Final = ("field", "other")
+"""The values that are names of fields: JSON's to programs, a form's labels to people."""
 
 
 class Refusal(Exception):
     """A foreseen refusal: status, snake-case code, one sentence for a person (decisions 1.1).
 
-    ``extra`` holds the named fields of the body (``limitBytes``, ``version`` ...), ``headers`` what the answer adds.
+    A sentence that names something has holes, ``"A mod cannot name its own GUID in %(field)s."``, and ``values`` fills
+    them: so that it can be translated, and a page can put its own label for the field. ``extra`` holds the named fields
+    of the body (``limitBytes``, ``version`` ...), ``headers`` what the answer adds.
     """
 
     def __init__(
@@ -19,13 +24,16 @@ class Refusal(Exception):
         code: str,
         message: str,
         *,
+        values: Mapping[str, object] | None = None,
         headers: Mapping[str, str] | None = None,
         **extra: Any,
     ) -> None:
-        super().__init__(message)
+        self.sentence = message
+        self.values = dict(values or {})
+        self.message = message % self.values if values else message
+        super().__init__(self.message)
         self.status = status
         self.code = code
-        self.message = message
         self.headers = dict(headers or {})
         self.extra = extra
 
@@ -33,10 +41,16 @@ class Refusal(Exception):
         """The JSON body: code, sentence, then the named fields."""
         return {"error": self.code, "message": self.message, **self.extra}
 
+    def told(self, translate: Callable[..., str], labels: Mapping[str, str] | None = None) -> str:
+        """The sentence in a reader's language; ``labels``: what the reader sees beside the fields, by their names."""
+        shown = labels or {}
+        values = {name: shown.get(str(one), one) if name in _FIELDS else one for name, one in self.values.items()}
+        return translate(self.sentence, **values)
 
-def invalid(message: str) -> Refusal:
-    """400: the input breaks a rule; ``message`` names the field and the rule."""
-    return Refusal(400, "invalid_input", message)
+
+def invalid(message: str, **values: object) -> Refusal:
+    """400: the input breaks a rule; ``message`` names the field and the rule, ``values`` fills its holes."""
+    return Refusal(400, "invalid_input", message, values=values)
 
 
 def not_found() -> Refusal:
@@ -51,7 +65,8 @@ def conflict(code: str, message: str, **extra: Any) -> Refusal:
 
 def too_large(limit: int) -> Refusal:
     """413: ``limit`` is the limit in bytes that was passed (decisions 2.13)."""
-    return Refusal(413, "too_large", f"The upload is larger than {limit} bytes; nothing was kept.", limitBytes=limit)
+    message = "The upload is larger than %(limit)s bytes; nothing was kept."
+    return Refusal(413, "too_large", message, values={"limit": limit}, limitBytes=limit)
 
 
 def busy(seconds: int = 2) -> Refusal:

@@ -1,6 +1,7 @@
 """All that a feature may rely on: the resources of the tree, the seams and the events of the core."""
 
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from zope.interface import Attribute, Interface
 
@@ -23,6 +24,7 @@ __all__ = [
     "IRoot",
     "ISite",
     "IStorageAddress",
+    "Person",
 ]
 
 
@@ -112,11 +114,18 @@ class IStorageAddress(Interface):
         """``https://host[:port]``, at most 5 seconds old; None before the first report."""
 
 
+class Person(NamedTuple):
+    """Whom readers see behind an account number: a name, and when the account was made."""
+
+    name: str
+    since: datetime
+
+
 class IProfiles(Interface):
     """The registry's utility for the people behind account numbers; absent where no feature gives accounts."""
 
-    def display_names(session: Any, account_ids: "set[int]") -> "dict[int, str]":  # noqa: N805
-        """The name of each account that is there, in one statement whatever the number of accounts."""
+    def people(account_ids: "set[int]") -> "dict[int, Person]":  # noqa: N805
+        """Each of at most 100 accounts that is there, in one statement whatever their number."""
 
 
 class IAccounts(Interface):

@@ -70,8 +70,14 @@ def missing(_error: HTTPNotFound, request: Request) -> Response:
     if not methods or request.method in methods:
         return render_refusal(not_found(), request)
     headers = {"Allow": ", ".join(methods)}
-    message = f"This address answers to {headers['Allow']} only."
-    return render_refusal(Refusal(405, "method_not_allowed", message, headers=headers), request)
+    refusal = Refusal(
+        405,
+        "method_not_allowed",
+        "This address answers to %(methods)s only.",
+        values={"methods": headers["Allow"]},
+        headers=headers,
+    )
+    return render_refusal(refusal, request)
 
 
 def forbidden(error: HTTPForbidden, request: Request) -> Any:

@@ -44,8 +44,8 @@ class MineDocument(Struct):
     mods: list[ModDocument]
 
 
-class NoteDocument(Struct, rename="camel"):
-    """A changelog entry."""
+class NoteDocument(Struct, rename="camel", frozen=True):
+    """A changelog entry; as a value it can be a part of what a piece of a page is kept by."""
 
     id: int
     title: str | None

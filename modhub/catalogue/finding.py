@@ -15,6 +15,7 @@ from modhub.payload import encode
 from modhub.reader import Reader, Row, Statement
 
 ListStatement = Callable[[Shape], AnySelect]
+Game = dict[str, str | None]
 REVALIDATE = "no-cache"
 A_DAY = "public, max-age=86400"
 _NO_ID = -1
@@ -78,6 +79,7 @@ class Catalogue:
         self._code = reader.prepare(queries.code_statement())
         self._icon = reader.prepare(queries.icon_statement())
         self._games = reader.prepare(queries.games_statement())
+        self._known_games: tuple[list[Row], list[Game]] = ([], [])
         self._votes = reader.prepare(queries.votes_statement())
         self._owner = reader.prepare(queries.owner_statement())
         self._note_owner = reader.prepare(queries.note_owner_statement())
@@ -156,20 +158,21 @@ class Catalogue:
         rows = [] if mod_id is None else self.reader.rows(self._notes, id=mod_id)
         if not rows:
             return None
-        return [_note(row) for row in rows if row[0] is not None]
+        return [note_of(row) for row in rows if row[0] is not None]
 
     def votes(self, mod_id: int | None) -> tuple[int, int] | None:
         """(ups, downs); None when the mod is not published."""
         rows = [] if mod_id is None else self.reader.rows(self._votes, id=mod_id)
         return (rows[0][0], rows[0][1]) if rows else None
 
-    def games(self) -> list[dict[str, str | None]]:
-        """The curated games."""
-        rows = sorted(self.reader.rows(self._games), key=lambda row: (fold_search(row[1]), row[0]))
-        return [
-            {"name": name, "displayName": shown, "iconUrl": f"/Modhub/game-icon/{icon}" if icon else None}
-            for name, shown, icon in rows
-        ]
+    def games(self) -> list[Game]:
+        """The curated games; one list, not to be changed, for as long as the rows are the same."""
+        rows = self.reader.rows(self._games)
+        known = self._known_games
+        if rows != known[0]:
+            ordered = sorted(rows, key=lambda row: (fold_search(row[1]), row[0]))
+            known = self._known_games = (rows, [_game(*row) for row in ordered])
+        return known[1]
 
     def asset(self, asset_id: int | None) -> StoredFile | None:
         """A file of a published mod. Images may be kept for a day; code and css keep their address when replaced."""
@@ -221,7 +224,12 @@ def install_order(root: str, requires: Mapping[str, list[str]]) -> tuple[list[st
     return order, missing
 
 
-def _note(row: Row) -> NoteDocument:
+def _game(name: str, shown: str, icon: int | None) -> Game:
+    return {"name": name, "displayName": shown, "iconUrl": f"/Modhub/game-icon/{icon}" if icon else None}
+
+
+def note_of(row: Row) -> NoteDocument:
+    """A changelog entry from a row of a notes statement."""
     edited = None if row[4] is None else iso(from_micros(row[4]))
     return NoteDocument(row[0], row[1], row[2], iso(from_micros(row[3])), edited, bool(row[5]))
 

@@ -64,6 +64,11 @@ class Asset(Base):
 
     blob: Mapped[StoredBlob] = relationship(lazy="raise")
 
+    @property
+    def is_picture(self) -> bool:
+        """Whether its stored type says that a browser may show it (decisions 2.11)."""
+        return self.content_type.lower().startswith("image/")
+
 
 class Note(Base):
     """A changelog entry. It holds its upload's version, so that this is free again when the entry is deleted."""

@@ -16,7 +16,7 @@ Texts = list[str] | None | UnsetType
 def _title(value: str) -> str:
     title = text.line(value, limits.TITLE)
     if not title:
-        raise invalid("The field title must not be empty.")
+        raise invalid("The field %(field)s must not be empty.", field="title")
     return title
 
 
@@ -66,7 +66,7 @@ class NewMod(ModChange):
     def clean_title(self) -> str:
         """The title to store; 400 when there is none."""
         if not isinstance(self.title, str):
-            raise invalid("The field title is required.")
+            raise invalid("The field %(field)s is required.", field="title")
         return _title(self.title)
 
 

@@ -28,7 +28,8 @@ def check_references(sent: Lists, own_guid: str, kept: Lists | None = None) -> L
     after = requires if requires is not None else kept.requires
     both = set(after or ()) & set((conflicts if conflicts is not None else kept.conflicts) or ())
     if both:
-        raise invalid(f"The GUID {min(both)} stands in both requires and conflictsWith.")
+        names = {"other": "requires", "field": "conflictsWith"}
+        raise invalid("The GUID %(guid)s stands in both %(other)s and %(field)s.", guid=min(both), **names)
     return Lists(requires, conflicts)
 
 
@@ -37,10 +38,12 @@ def _clean(name: str, guids: list[str] | None, own_guid: str) -> list[str] | Non
         return None
     for position, guid in enumerate(guids, 1):
         if not _GUID.match(guid):
-            raise invalid(f"In {name}, item {position} is not a GUID such as 01234567-89ab-cdef-0123-456789abcdef.")
+            sentence = "In %(field)s, item %(item)s is not a GUID such as 01234567-89ab-cdef-0123-456789abcdef."
+            raise invalid(sentence, field=name, item=position)
     merged = list(dict.fromkeys(guid.lower() for guid in guids))
     if own_guid in merged:
-        raise invalid(f"A mod cannot name its own GUID in {name}.")
+        raise invalid("A mod cannot name its own GUID in %(field)s.", field=name)
     if len(merged) > GUIDS:
-        raise invalid(f"At most {GUIDS} GUIDs may stand in {name}; there are {len(merged)}.")
+        sentence = "At most %(most)s GUIDs may stand in %(field)s; there are %(count)s."
+        raise invalid(sentence, most=GUIDS, field=name, count=len(merged))
     return merged

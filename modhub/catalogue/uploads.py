@@ -52,8 +52,14 @@ def upload(session: Session, mod_id: int | None, owner: int, given: Upload) -> M
 def _refuse_used(session: Session, mod: Mod, version: str) -> None:
     used = session.scalars(select(Note).where(Note.mod_id == mod.id, Note.version == version)).one_or_none()
     if used is not None:
-        message = f"The version {version} has been used on this mod already."
-        raise conflict("version_used", message, version=version, bytes=used.size, sha256=used.sha256)
+        raise conflict(
+            "version_used",
+            "The version %(version)s has been used on this mod already.",
+            values={"version": version, "field": "version"},
+            version=version,
+            bytes=used.size,
+            sha256=used.sha256,
+        )
 
 
 def _note_upload(session: Session, mod: Mod, given: Upload) -> None:

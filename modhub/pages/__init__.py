@@ -7,7 +7,7 @@ template has ``ui`` (:class:`modhub.pages.tools.Tools`), ``_`` and ``ngettext``.
 from pyramid.config import Configurator
 from pyramid.events import BeforeRender
 
-from modhub.pages import forms, messages, statics, tools
+from modhub.pages import documentation, forms, keeping, messages, pieces, sitemap, statics, tools
 
 __all__ = ["includeme"]
 
@@ -21,7 +21,11 @@ def includeme(config: Configurator) -> None:
     config.include(statics)
     config.include(messages)
     config.include(forms)
+    config.include(keeping)
+    config.include(pieces)
+    config.include(sitemap)
     config.add_subscriber(tools.equip, BeforeRender)
     config.add_messages("modhub:messages")
     config.add_static("modhub:static")
+    config.include(documentation)
     config.scan("modhub.pages.site")

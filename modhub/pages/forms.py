@@ -14,8 +14,9 @@ from pyramid.csrf import CookieCSRFStoragePolicy, LegacySessionCSRFStoragePolicy
 from pyramid.exceptions import BadCSRFToken
 from pyramid.interfaces import ICSRFStoragePolicy
 
-from modhub.errors import Refusal, too_large
+from modhub.errors import Refusal, invalid, too_large
 from modhub.interfaces import ISite
+from modhub.limits import JSON_BODY
 from modhub.payload import LIMIT_EXCEEDED
 from modhub.refusals import render_refusal
 from modhub.request import SAFE_METHODS, Request
@@ -23,13 +24,17 @@ from modhub.request import SAFE_METHODS, Request
 TOKEN: Final = "csrf_token"  # noqa: S105 - the name of a field
 URLENCODED: Final = "application/x-www-form-urlencoded"
 FIELDS: Final = 256 * 1024
-"""Bytes that a form without files may have: 8000 characters of description, several times over."""
+"""Bytes that a form without files may have."""
+LONG_FIELDS: Final = JSON_BODY
+"""Bytes of a form with text that is trimmed however long it is, as much as the same text may have as JSON."""
+MOST: Final = 1000
+"""Fields that a form may have: each costs a parser far more than its bytes."""
 View = Callable[[Any, Request], Any]
 
 
 def lapsed() -> Refusal:
-    """400: the form's token is not ours, or no longer."""
-    message = "This form has lapsed: go back, load the page again and send it once more."
+    """400: the form's token is not ours, or no longer: whoever signs in or out in another tab gets a new one."""
+    message = "This form had lapsed, so nothing was done. Go back, load the page again and send it once more."
     return Refusal(400, "form_lapsed", message)
 
 
@@ -44,12 +49,16 @@ def check_origin(request: Request) -> None:
     ``null`` is what a browser sends from a page with ``Referrer-Policy: no-referrer``; that is ours only where the
     browser vouches for it.
     """
+    if "HTTP_ORIGIN" in request.environ and not is_vouched(request):
+        raise foreign()
+
+
+def is_vouched(request: Request) -> bool:
+    """Whether the browser says that the form was on one of our pages."""
     origin = request.environ.get("HTTP_ORIGIN")
-    if origin is None or origin == request.registry.settings["modhub.base_url"]:
-        return
-    if origin == "null" and request.environ.get("HTTP_SEC_FETCH_SITE") == "same-origin":
-        return
-    raise foreign()
+    if origin == "null":
+        return bool(request.environ.get("HTTP_SEC_FETCH_SITE") == "same-origin")
+    return bool(origin == request.registry.settings["modhub.base_url"])
 
 
 def check_token(request: Request, token: str) -> None:
@@ -59,10 +68,24 @@ def check_token(request: Request, token: str) -> None:
         raise lapsed()
 
 
-def plain_type(request: Request) -> None:
-    """Forms are UTF-8, whatever they claim: WebOb would look for a decoder of any name (decisions 1.4)."""
-    if request.environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() == URLENCODED:
+def is_plain(request: Request) -> bool:
+    """Whether the body is a form without files."""
+    return bool(request.environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() == URLENCODED)
+
+
+def check_body(request: Request) -> None:
+    """What a form without files may be, before it is parsed.
+
+    It is UTF-8, whatever it claims: WebOb would look for a decoder of any name (decisions 1.4).
+    """
+    if request.environ.get(LIMIT_EXCEEDED) is not None:
+        return
+    if is_plain(request):
         request.environ["CONTENT_TYPE"] = URLENCODED
+        if request.body.count(b"&") > MOST:
+            raise invalid("The form has too many fields.")
+    elif (request.content_length or 0) > FIELDS:
+        raise too_large(FIELDS)
 
 
 def own_form(view: View, info: Any) -> View:
@@ -72,10 +95,13 @@ def own_form(view: View, info: Any) -> View:
     if info.options.get("face") is not ISite or not methods - SAFE_METHODS:
         return view
 
+    streamed = info.options.get("require_csrf") is False
+
     def own_form_view(context: Any, request: Request) -> Any:
         if not request.is_safe:
             check_origin(request)
-            plain_type(request)
+            if not streamed:
+                check_body(request)
         return view(context, request)
 
     return own_form_view

@@ -102,23 +102,39 @@ def _plain(value: str) -> str:
 
 
 class Form:
-    """A streamed form whose file may have ``limit`` bytes. The token is checked before the file is looked at."""
+    """A streamed form whose files may have ``limit`` bytes in all. The token is checked before a file is looked at.
 
-    def __init__(self, request: Request, limit: int) -> None:
+    ``fields`` is filled as the fields are read, so that they are known also where the form is refused. The form reads
+    as its first file; :meth:`next_file` goes on.
+    """
+
+    def __init__(self, request: Request, limit: int, fields: dict[str, str] | None = None) -> None:
         found = _BOUNDARY.search(request.environ.get("CONTENT_TYPE", ""))
         self.limit = limit
-        if request.environ.get(LIMIT_EXCEEDED) is not None:
+        if request.environ.get(LIMIT_EXCEEDED) is not None or (request.content_length or 0) > limit + OVERHEAD:
             raise too_large(limit)
         if found is None:
             raise invalid("This form must be sent as multipart/form-data.")
         stream = body_stream(request, limit + OVERHEAD)
         self._parts = Parts(stream, (found[1] or found[2]).encode("utf-8", "replace"))
-        self.fields: dict[str, str] = {}
+        self.fields: dict[str, str] = {} if fields is None else fields
         self._read_fields()
         check_token(request, self.fields.get(TOKEN, ""))
-        self.head = self._parts.read(HEAD_OF_FILE) if self.file_name is not None else b""
+        self.head = b""
         """The first bytes of the file, which show what it is; empty where no file came, or an empty one."""
-        self._unread = self.head
+        self._unread = b""
+        self._begin()
+
+    def _begin(self) -> None:
+        self.head = self._unread = self._parts.read(HEAD_OF_FILE) if self.file_name is not None else b""
+
+    def next_file(self) -> bool:
+        """Go to the next file; False behind the last one. Fields behind a file are passed over."""
+        while self._parts.next():
+            if self._parts.file_name:
+                self._begin()
+                return True
+        return False
 
     def _read_fields(self) -> None:
         left = FIELDS

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Final
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from modhub.limits import KB, MB
 from modhub.pages.messages import Messages
@@ -58,20 +58,23 @@ def ago(moment: datetime, now: datetime, messages: Messages) -> str:
     return messages.gettext("just now")
 
 
-def time(stamp: str | datetime, messages: Messages) -> Markup:
-    """``<time>`` with how long ago it was; the exact time is its title and its machine-readable value."""
-    moment = parse(stamp) if isinstance(stamp, str) else stamp
-    exact = moment.astimezone(UTC)
-    shown = ago(moment, datetime.now(UTC), messages)
-    title = f"{date(exact, messages)}, {exact:%H:%M} UTC"
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(f"{exact:%Y-%m-%dT%H:%M:%SZ}", title, shown)
+def moment(stamp: str | datetime, said: str, messages: Messages) -> Markup:
+    """``<time>`` with what is ``said`` of it; the exact time is its title and its machine-readable value."""
+    exact = (parse(stamp) if isinstance(stamp, str) else stamp).astimezone(UTC)
+    title = f"{date(exact, messages)}, {exact.hour:02}:{exact.minute:02} UTC"
+    return _time_tag(exact, f' title="{escape(title)}"', said)
 
 
 def day(stamp: str | datetime, messages: Messages) -> Markup:
     """``<time>`` with the day in words."""
-    moment = parse(stamp) if isinstance(stamp, str) else stamp
-    exact = moment.astimezone(UTC)
-    return Markup('<time datetime="{}">{}</time>').format(f"{exact:%Y-%m-%dT%H:%M:%SZ}", date(exact, messages))
+    exact = (parse(stamp) if isinstance(stamp, str) else stamp).astimezone(UTC)
+    return _time_tag(exact, "", date(exact, messages))
+
+
+def _time_tag(exact: datetime, attributes: str, shown: str) -> Markup:
+    # Not by Markup.format and strftime, which cost as much as a statement of the database.
+    stamp = exact.replace(tzinfo=None).isoformat(timespec="seconds")
+    return Markup(f'<time datetime="{stamp}Z"{attributes}>{escape(shown)}</time>')  # noqa: S704 - escaped
 
 
 def tile(seed: str) -> Markup:
@@ -94,7 +97,7 @@ def tile(seed: str) -> Markup:
 
 
 class Shapes:
-    """How values are shown to readers of one language."""
+    """How values are shown to readers of one language; what depends on the time of reading is not here."""
 
     def __init__(self, messages: Messages) -> None:
         self.messages = messages
@@ -103,17 +106,13 @@ class Shapes:
         """See :func:`size`."""
         return size(count, self.messages)
 
-    def time(self, moment: str | datetime) -> Markup:
-        """See :func:`time`."""
-        return time(moment, self.messages)
+    def moment(self, stamp: str | datetime, said: str) -> Markup:
+        """See :func:`moment`."""
+        return moment(stamp, said, self.messages)
 
-    def ago(self, moment: datetime) -> str:
-        """See :func:`ago`."""
-        return ago(moment, datetime.now(UTC), self.messages)
-
-    def day(self, moment: str | datetime) -> Markup:
+    def day(self, stamp: str | datetime) -> Markup:
         """See :func:`day`."""
-        return day(moment, self.messages)
+        return day(stamp, self.messages)
 
     def number(self, number: int) -> str:
         """See :meth:`modhub.pages.messages.Messages.number`."""

@@ -1,16 +1,17 @@
 """``ui``: what a template needs besides its own values."""
 
 import secrets
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from pyramid.csrf import get_csrf_token
 
 from modhub.headers import NONCE
 from modhub.interfaces import ISite
 from modhub.pages.messages import Messages
-from modhub.pages.shapes import Shapes
+from modhub.pages.shapes import Shapes, ago, parse
 from modhub.request import Request
 from modhub.security import Credential
 
@@ -37,16 +38,35 @@ class Tools(Shapes):
         value: str = self.request.environ.setdefault(NONCE, secrets.token_urlsafe(16))
         return value
 
+    @cached_property
+    def now(self) -> datetime:
+        """The time at which the page is read."""
+        return datetime.now(UTC)
+
+    def ago(self, moment: datetime) -> str:
+        """See :func:`modhub.pages.shapes.ago`."""
+        return ago(moment, self.now, self.messages)
+
+    def time(self, stamp: str | datetime) -> Markup:
+        """``<time>`` with how long ago it was."""
+        moment = parse(stamp) if isinstance(stamp, str) else stamp
+        return self.moment(moment, self.ago(moment))
+
     def static(self, asset: str) -> str:
         """The hashed address of a shipped file, ``package:file``."""
         address: str = self.registry.statics.address(asset)
         return address
 
+    def piece(self, template: str, **values: Any) -> Markup:
+        """A piece of the page in its language, drawn once and kept; see :mod:`modhub.pages.pieces`."""
+        drawn: Markup = self.registry.pieces(template, self.messages, **values)
+        return drawn
+
     def absolute(self, path: str) -> str:
         """The address of ``path`` for readers elsewhere: from the setting, never from the request's host."""
         return str(self.registry.settings["modhub.base_url"]) + path
 
-    @property
+    @cached_property
     def path(self) -> str:
         """The path of the page, for marking the current entry of the navigation."""
         raw: str = self.request.environ.get("PATH_INFO", "")
@@ -55,6 +75,10 @@ class Tools(Shapes):
     def here(self, path: str) -> Markup:
         """``aria-current`` when ``path`` is this page."""
         return Markup(' aria-current="page"') if self.path.rstrip("/") == path else Markup("")
+
+    def around(self, path: str) -> Markup:
+        """``aria-current`` when ``path`` is this page, or one that this page lies below."""
+        return Markup(' aria-current="true"') if self.path.startswith(f"{path}/") else self.here(path)
 
     @property
     def has_accounts(self) -> bool:
@@ -95,7 +119,9 @@ def messages_of(request: Request) -> Messages:
 def link(request: Request, path: str, text: str) -> Markup:
     """An entry for the place ``navigation``, marked when it is the page that is open; ``text`` is translated."""
     tools = Tools(request)
-    return Markup('<a href="{}"{}>{}</a>').format(path, tools.here(path), tools.messages.gettext(text))
+    shown = escape(tools.messages.gettext(text))
+    # Not by Markup.format, which costs as much as a statement of the database.
+    return Markup(f'<a href="{escape(path)}"{tools.around(path)}>{shown}</a>')  # noqa: S704 - escaped
 
 
 def equip(event: Any) -> None:

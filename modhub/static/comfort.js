@@ -26,100 +26,205 @@
   }
 
   // How much of a limited field is used, in code points as the service counts them.
-  for (const field of document.querySelectorAll("[data-limit]")) {
-    const most = Number(field.dataset.limit);
-    const count = make("p", { className: "count" });
-    count.setAttribute("aria-hidden", "true");
-    const show = () => {
-      const used = [...field.value].length;
-      count.textContent = used * 4 > most * 3 ? `${used} / ${most}` : "";
-      count.classList.toggle("over", used > most);
-    };
-    field.addEventListener("input", show);
-    field.after(count);
-    show();
-  }
+  const count = (root) => {
+    for (const field of root.querySelectorAll("[data-limit]")) {
+      const most = Number(field.dataset.limit);
+      const shown = make("p", { className: "count" });
+      shown.setAttribute("aria-hidden", "true");
+      const show = () => {
+        const used = [...field.value].length;
+        shown.textContent = used * 4 > most * 3 ? `${used} / ${most}` : "";
+        shown.classList.toggle("over", used > most);
+      };
+      field.addEventListener("input", show);
+      field.after(shown);
+      show();
+    }
+  };
+  count(document);
 
-  // The list follows what is being typed. The browser parses the page as a document, which runs nothing.
+  // What was done is said once, not at each reload; what was refused is read first.
+  const address = new URL(location);
+  if (address.searchParams.has("done")) {
+    for (const name of ["done", "trimmed"]) address.searchParams.delete(name);
+    history.replaceState(history.state, "", address);
+  }
+  const errors = document.getElementById("errors");
+  if (errors) errors.focus();
+
+  // The list follows what is being typed and chosen. The browser parses the page as a document, which runs nothing.
   const search = document.querySelector('.finder input[name="q"]');
   if (search) {
     let waiting = 0;
     let asked = null;
+    // An address names what was chosen: nothing empty, and of no list its first entry.
+    search.form.addEventListener("formdata", (event) => {
+      for (const field of search.form.elements) {
+        if (!field.value || field.selectedIndex === 0) event.formData.delete(field.name);
+      }
+    });
+    const parts = ["h1", "nav.games", "section.browse"].map((part) => `main ${part}`);
+    parts.push('link[rel="canonical"]', 'link[rel="alternate"]');
     const follow = () => {
-      const address = `${search.form.action}?${new URLSearchParams(new FormData(search.form))}`;
+      const query = new URLSearchParams(new FormData(search.form)).toString();
+      const wanted = search.form.action + (query && `?${query}`);
       const asking = new XMLHttpRequest();
-      asking.open("GET", address);
+      asking.open("GET", wanted);
       asking.responseType = "document";
       asking.addEventListener("load", () => {
         const page = asking.status === 200 && asking.response;
-        const found = page && page.querySelector("section.browse");
-        if (!found) return;
-        document.querySelector("section.browse").replaceWith(document.adoptNode(found));
+        if (!page || !page.querySelector("section.browse")) return;
+        for (const part of parts) {
+          const [old, found] = [document.querySelector(part), page.querySelector(part)];
+          if (old && found) old.replaceWith(document.adoptNode(found));
+        }
         document.title = page.title;
-        history.replaceState(null, "", address);
-        said.textContent = found.querySelector("h2").textContent;
+        history.replaceState(null, "", wanted);
+        said.textContent = document.querySelector("section.browse h2").textContent;
       });
       asking.send();
       asked = asking;
     };
-    search.addEventListener("input", () => {
+    const later = (pause) => {
       clearTimeout(waiting);
       if (asked) asked.abort();
-      waiting = setTimeout(follow, 250);
-    });
+      waiting = setTimeout(follow, pause);
+    };
+    search.addEventListener("input", () => later(250));
+    search.form.addEventListener("change", (event) => { if (event.target !== search) later(0); });
     search.form.addEventListener("submit", () => clearTimeout(waiting));
   }
 
+  // Nothing that was typed goes without being asked about.
+  const unsent = new Set();
+  let sending = null;
+  for (const form of document.querySelectorAll("form.again")) unsent.add(form);
+  document.addEventListener("input", (event) => {
+    if (event.target.form && event.target.form.matches(".words")) unsent.add(event.target.form);
+  });
+  addEventListener("beforeunload", (event) => { if (unsent.size || sending) event.preventDefault(); });
+
+  // A form that stood while somebody signed in again gets the token of now: every page with a form has it.
+  const renew = (form, then) => {
+    const asking = new XMLHttpRequest();
+    asking.open("GET", form.action);
+    asking.responseType = "document";
+    asking.addEventListener("loadend", () => {
+      const found = asking.response && asking.response.querySelector('input[name="csrf_token"]');
+      if (found) for (const field of document.querySelectorAll('input[name="csrf_token"]')) field.value = found.value;
+      then(Boolean(found));
+    });
+    asking.send();
+  };
+
+  // What is wrong, beside its field and tied to it; what else there is to say, below the form's buttons.
+  const complain = (field, message) => {
+    const id = `${field.id}-error`;
+    let error = document.getElementById(id);
+    if (!error) {
+      error = make("p", { className: "error", id });
+      error.setAttribute("role", "alert");
+      field.closest(".field").append(error);
+      field.setAttribute("aria-describedby", `${field.getAttribute("aria-describedby") || ""} ${id}`.trim());
+    }
+    error.textContent = message;
+    const done = field.form.querySelector("p.done");
+    if (done) done.textContent = "";
+    field.setAttribute("aria-invalid", "true");
+    field.focus();
+    return error;
+  };
+  const forgive = (form) => {
+    for (const error of form.querySelectorAll("p.error")) error.textContent = "";
+    for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
+  };
+  const hint = (form, message) => {
+    const shown = form.querySelector("p.done") || make("p", { className: "hint done" });
+    shown.textContent = said.textContent = message;
+    form.append(shown);
+  };
+
+  // The page after an upload, without what is being typed or has been chosen elsewhere on it.
+  const settle = (form, page) => {
+    const name = form.dataset.fresh;
+    const busy = (part) => [...unsent].some((one) => part.contains(one))
+      || (part !== form && part.matches(".upload") && part.elements.file.files.length);
+    for (const old of document.querySelectorAll("[data-fresh]")) {
+      const found = page.querySelector(`[data-fresh="${old.dataset.fresh}"]`);
+      if (!found || busy(old)) continue;
+      old.replaceWith(document.adoptNode(found));
+      count(found);
+    }
+    const sent = document.querySelector(`[data-fresh="${name}"]`);
+    const done = document.querySelector(".note.good");
+    if (done) hint(sent, done.textContent);
+    sent.elements.file.focus();
+  };
+
   // Progress and cancel for uploads; the plain form does the same without.
-  for (const form of document.querySelectorAll("form.upload")) {
-    form.addEventListener("submit", (event) => {
-      const file = form.elements.file.files[0];
-      if (!file || !window.FormData) return;
-      event.preventDefault();
-      const box = form.querySelector(".actions");
-      const button = box.querySelector("button");
-      let error = form.querySelector("p.error");
-      const complain = (message) => {
-        if (!error) {
-          error = make("p", { className: "error", id: `${form.elements.file.id}-error` });
-          error.setAttribute("role", "alert");
-          box.before(error);
-        }
-        error.textContent = message;
-        form.elements.file.setAttribute("aria-invalid", "true");
-      };
-      if (file.size > Number(form.dataset.most)) {
-        complain(words.large);
+  const upload = (form, renewed = false) => {
+    const asking = sending = new XMLHttpRequest();
+    const file = form.elements.file;
+    const buttons = [...document.querySelectorAll("form.upload button")];
+    const bar = make("progress", { max: 1, value: 0 });
+    bar.setAttribute("aria-label", words.sending);
+    const cancel = make("button", { type: "button", className: "quiet", textContent: words.cancel });
+    asking.addEventListener("readystatechange", () => {
+      if (asking.readyState !== XMLHttpRequest.HEADERS_RECEIVED) return;
+      asking.responseType = (asking.getResponseHeader("Content-Type") || "").includes("json") ? "json" : "document";
+    });
+    asking.upload.addEventListener("progress", (now) => { if (now.lengthComputable) bar.value = now.loaded / now.total; });
+    cancel.addEventListener("click", () => asking.abort());
+    asking.addEventListener("loadend", () => {
+      sending = null;
+      bar.remove();
+      cancel.remove();
+      for (const button of buttons) button.disabled = false;
+    });
+    asking.addEventListener("abort", () => { hint(form, words.cancelled); file.focus(); });
+    asking.addEventListener("error", () => complain(file, words.failed));
+    asking.addEventListener("load", () => {
+      const answer = asking.response;
+      if (asking.status < 400 && answer && answer.querySelector(`[data-fresh="${form.dataset.fresh}"]`)) {
+        settle(form, answer);
         return;
       }
-      const sent = new XMLHttpRequest();
-      const bar = make("progress", { max: 1, value: 0 });
-      bar.setAttribute("aria-label", words.sending);
-      const cancel = make("button", { type: "button", className: "quiet", textContent: words.cancel });
-      const over = () => { bar.remove(); cancel.remove(); button.disabled = false; };
-      cancel.addEventListener("click", () => { sent.abort(); over(); said.textContent = words.cancelled; button.focus(); });
-      sent.upload.addEventListener("progress", (now) => { if (now.lengthComputable) bar.value = now.loaded / now.total; });
-      sent.addEventListener("load", () => {
-        if (sent.status < 400) {
-          location.assign(sent.responseURL);
-          return;
-        }
-        over();
-        let message = words.failed;
-        try {
-          message = JSON.parse(sent.responseText).message;
-        } catch { /* not ours: the general sentence stays */ }
-        complain(sent.status === 413 ? words.large : message);
-      });
-      sent.addEventListener("error", () => { over(); complain(words.failed); });
-      button.disabled = true;
-      box.append(bar, cancel);
-      sent.open("POST", form.action);
-      sent.setRequestHeader("Accept", "application/json");
-      sent.send(new FormData(form));
-      said.textContent = words.sending;
+      if (answer && answer.error === "form_lapsed" && !renewed) {
+        renew(form, (found) => { if (found) upload(form, true); else complain(file, answer.message); });
+        return;
+      }
+      const field = (answer && answer.field && form.elements[answer.field]) || file;
+      const error = complain(field, (answer && answer.message) || words.failed);
+      if (answer && answer.signIn) {
+        error.append(" ", make("a", { href: answer.signIn, target: "_blank", textContent: words.signin }));
+      }
     });
-  }
+    for (const button of buttons) button.disabled = true;
+    form.querySelector(".actions").append(bar, cancel);
+    asking.open("POST", form.action);
+    asking.setRequestHeader("Accept", "application/json");
+    asking.send(new FormData(form));
+    hint(form, words.sending);
+  };
+
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.matches(".upload")) {
+      const files = [...form.elements.file.files];
+      if (!files.length) return;
+      event.preventDefault();
+      if (sending) return;
+      forgive(form);
+      if (files.some((file) => file.size > Number(form.dataset.most))) complain(form.elements.file, words.large);
+      else upload(form);
+    } else if (form.matches(".again") && !form.dataset.renewed) {
+      event.preventDefault();
+      form.dataset.renewed = "yes";
+      renew(form, () => { unsent.delete(form); form.submit(); });
+    } else {
+      unsent.delete(form);
+    }
+  });
 
   // Images, large, one after the other; without this each is a link.
   const links = [...document.querySelectorAll("[data-viewer] a")];
@@ -127,6 +232,7 @@
     const dialog = make("dialog", { className: "viewer" });
     const image = make("img");
     const label = make("p", { className: "soft" });
+    label.setAttribute("aria-live", "polite");
     const box = make("div", { className: "actions" });
     let at = 0;
     const show = (number) => {
@@ -152,12 +258,18 @@
       if (event.key === "ArrowRight") show(at + 1);
     });
     dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-    dialog.addEventListener("close", () => links[at].focus());
+    // Going back closes the images and stays on the page.
+    dialog.addEventListener("close", () => {
+      if (history.state && history.state.viewer) history.back();
+      links[at].focus();
+    });
+    addEventListener("popstate", () => dialog.close());
     document.body.append(dialog);
     links.forEach((link, number) => link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       show(number);
+      history.pushState({ viewer: true }, "");
       dialog.showModal();
     }));
   }

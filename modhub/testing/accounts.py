@@ -5,6 +5,7 @@ Programs send ``Authorization: Bearer account-7``, browsers the cookie ``account
 
 import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,7 +13,7 @@ from pyramid.config import Configurator
 from zope.interface import implementer
 
 from modhub.errors import Refusal, not_found
-from modhub.interfaces import IApi, ICredential, IProfiles, ISite
+from modhub.interfaces import IApi, ICredential, IProfiles, ISite, Person
 from modhub.pages.answers import Redirect
 from modhub.request import Request
 from modhub.security import Credential, Identity, account_identity, bearer_challenge
@@ -55,9 +56,9 @@ class CookieAccounts:
 class NumberedProfiles:
     """Every account has a name."""
 
-    def display_names(self, session: Any, account_ids: Iterable[int]) -> dict[int, str]:  # noqa: ARG002
-        """``Person 7``"""
-        return {number: f"Person {number}" for number in account_ids}
+    def people(self, account_ids: Iterable[int]) -> dict[int, Person]:
+        """``Person 7``, since the beginning of 2026."""
+        return {number: Person(f"Person {number}", datetime(2026, 1, 1, tzinfo=UTC)) for number in account_ids}
 
 
 def includeme(config: Configurator) -> None:

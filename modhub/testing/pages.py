@@ -24,3 +24,21 @@ def form_at(page: Any, action: str) -> Any:
     """The one form of ``page`` that is sent to ``action``."""
     (found,) = {form for form in page.forms.values() if form.action == action}
     return found
+
+
+def make(author: Site, **fields: str) -> Any:
+    """The workshop page of a new draft that ``author`` makes by form."""
+    form = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")
+    for name, value in {"title": "A mod", **fields}.items():
+        form[name] = value
+    return form.submit(status=303).follow(status=200)
+
+
+def send_file(page: Any, kind: str, name: str, content: bytes, **fields: str) -> Any:
+    """The answer to a file sent by the form of a workshop page; ``kind``: ``code``, ``css`` or ``images``."""
+    (form,) = (form for form in page.forms.values() if form.action.endswith(f"/{kind}"))
+    for field, value in fields.items():
+        form[field] = value
+    sent = (name, content, "application/zip" if kind == "code" else "image/png")
+    form["file"] = [sent] if kind == "images" else sent
+    return form.submit(expect_errors=True)

@@ -178,6 +178,15 @@ def visit(browser: Browser, gallery: Service) -> Iterator[Visit]:
 
 
 Look = Callable[[Page, str], None]
+MISPLACED = ", ".join(
+    [
+        ":is(h1, h2, h3, h4, h5, h6) [role]",
+        ":is(h1, h2, h3, h4, h5, h6, p, span, label, button) :is(div, p, ul, ol, table, section, form, h1, h2, h3)",
+        ":is(span, div, p, code, time, dt, dd):not([role])[aria-label]",
+        ":is(a, button) :is(a, button, input, select, textarea, details)",
+    ]
+)
+"""What a validator of HTML finds in the content of elements and a parser does not."""
 
 
 @pytest.fixture
@@ -194,6 +203,10 @@ def look(tmp_path: Path) -> Look:
         parser = html5lib.HTMLParser()
         parser.parse(page.context.request.get(page.url).text())
         assert parser.errors == [], f"{name}: {[(at, code) for at, code, _ in parser.errors]}"
+        misplaced = page.evaluate(
+            "(rule) => [...document.querySelectorAll(rule)].map((one) => one.outerHTML)", MISPLACED
+        )
+        assert misplaced == [], f"{name}: {misplaced}"
         ids = page.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)")
         assert len(ids) == len(set(ids)), f"{name}: an id stands twice"
 

@@ -1,11 +1,16 @@
-"""An account's whole life in a real browser without JavaScript; and its pages seen by axe (issue 3, "Must show")."""
+"""An account's whole life in a real browser without JavaScript; its pages as axe sees them (issue 3, "Must show")."""
 
 import email.policy
+import json
 import re
+import runpy
 import time
-from collections.abc import Callable, Iterator
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
 from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 
 import pyotp
 import pytest
@@ -13,30 +18,58 @@ from axe_playwright_python.sync_playwright import Axe
 from bleach._vendor import html5lib
 from playwright.sync_api import Browser, Page, expect
 
+import modhub_auth
+from modhub.pages.messages import read_po
+
 HOME = "/Modhub/account"
 PASSWORD = "correct horse battery"
 LETTER_SECONDS = 20.0
-Go = Callable[[str], Page]
+PROVIDER = runpy.run_path(str(Path(__file__).parents[1] / "auth" / "openid_provider.py"))["Provider"]
 
 
-def newest_link(folder: Path, purpose: str, address: str) -> str:
-    """The link in the newest letter for this purpose to ``address``; a letter leaves by itself."""
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Any]:
+    """A game platform: an OpenID 2.0 provider on loopback."""
+    made = PROVIDER()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def service(serve_with: Any, provider: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A service of this module's own, which takes logins of that platform."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MODHUB_AUTH_STEAM", "true")
+        patch.setenv("MODHUB_AUTH_STEAM_PROVIDER", provider.endpoint)
+        with serve_with(tmp_path_factory.mktemp("accounts"), "modhub_auth") as running:
+            yield running
+
+
+def letter(service: Any, address: str, subject: str) -> str:
+    """The text of the newest letter to ``address`` with this subject; a letter leaves by itself."""
     deadline = time.monotonic() + LETTER_SECONDS
     while time.monotonic() < deadline:
-        for path in sorted(folder.glob("*.eml"), key=lambda one: one.stat().st_mtime_ns, reverse=True):
+        files = sorted((service.folder / "mail").glob("*.eml"), key=lambda one: one.stat().st_mtime_ns, reverse=True)
+        for path in files:
             message: EmailMessage = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
             body = message.get_body(("plain",))
-            found = re.search(rf"/Modhub/account/{purpose}\?token=\w+", body.get_content() if body else "")
-            if found and message["To"] == address:
-                return found[0]
+            if message["To"] == address and message["Subject"] == subject and body is not None:
+                return str(body.get_content())
         time.sleep(0.1)
-    raise AssertionError(f"no letter to {purpose} has come")
+    raise AssertionError(f"no letter with the subject {subject!r} has come")
+
+
+def link(service: Any, address: str, subject: str) -> str:
+    """The path of the link in that letter."""
+    found = re.search(r"/Modhub/account/\w+\?token=\w+", letter(service, address, subject))
+    assert found is not None
+    return found[0]
 
 
 @pytest.fixture
-def plain(browser: Browser, service: object) -> Iterator[Page]:
+def plain(browser: Browser, service: Any) -> Iterator[Page]:
     """A page of a browser that runs no JavaScript."""
-    context = browser.new_context(base_url=service.address, java_script_enabled=False)  # type: ignore[attr-defined]
+    context = browser.new_context(base_url=service.address, java_script_enabled=False)
     yield context.new_page()
     context.close()
 
@@ -47,40 +80,55 @@ def fill(page: Page, button: str, **fields: str) -> None:
     page.locator("main").get_by_role("button", name=button, exact=True).click()
 
 
-def test_a_whole_life_without_javascript(plain: Page, service: object, tmp_path: Path) -> None:
-    folder: Path = service.folder / "mail"  # type: ignore[attr-defined]
+def post(service: Any, path: str, **body: str) -> tuple[int, dict[str, Any]]:
+    """What a program gets."""
+    asked = urllib.request.Request(f"{service.address}{path}", json.dumps(body).encode(), method="POST")
+    try:
+        with urllib.request.urlopen(asked, timeout=20) as answer:
+            return answer.status, json.loads(answer.read() or b"{}")
+    except urllib.error.HTTPError as refused:
+        return refused.code, json.loads(refused.read())
+
+
+def register(page: Page, address: str) -> None:
+    page.goto(f"{HOME}/register")
+    fill(page, "Make the account", email=address, password=PASSWORD, displayName="Walker")
+    expect(page.locator("h1")).to_have_text("Your account")
+
+
+def test_a_whole_life_without_javascript(plain: Page, service: Any, tmp_path: Path) -> None:
     page, address = plain, "walker@example.org"
     page.goto(f"{HOME}/password")
     expect(page).to_have_url(re.compile(r"/login\?next="))
     page.get_by_role("link", name="Make an account").click()
     fill(page, "Make the account", email=address, password="short")
-    expect(page.get_by_role("alert")).to_contain_text("password")
+    page.get_by_role("alert").get_by_role("link").click()
+    expect(page.locator("#password")).to_be_focused()
+    expect(page.locator("#password-error")).to_contain_text("10 to 1024")
     fill(page, "Make the account", password=PASSWORD, displayName="Walker")
-    expect(page).to_have_url(re.compile(f"{HOME}/password$"))
-    page.goto(newest_link(folder, "confirm", address))
+    expect(page).to_have_url(re.compile(f"{HOME}/password"))
+    page.goto(link(service, address, "Confirm your address"))
     fill(page, "Confirm")
     expect(page.locator("h1")).to_have_text("Your address is confirmed")
-    page.get_by_role("link", name="Sign in", exact=True).last.click()
+    page.locator("main").get_by_role("link", name="Sign in").click()
     fill(page, "Sign in", email=address, password=PASSWORD)
     expect(page.locator("#logins")).to_contain_text("walker@example.org (confirmed)")
     page.screenshot(path=tmp_path / "account.png", full_page=True)
     page.get_by_role("link", name="Add an authenticator").click()
     totp = pyotp.TOTP(page.locator("#authenticator-secret").inner_text())
-    page.screenshot(path=tmp_path / "authenticator.png", full_page=True)
     fill(page, "Add it", code=totp.now())
     codes = page.locator("#recovery-codes code").all_inner_texts()
     assert len(codes) == 10
-    page.screenshot(path=tmp_path / "codes.png", full_page=True)
     page.goto(HOME)
     fill(page, "Sign out")
     page.goto(HOME)
     fill(page, "Sign in", email=address, password=PASSWORD)
-    expect(page.get_by_role("alert")).to_contain_text("code of the authenticator")
+    expect(page.locator("#code-error")).to_contain_text("give its code as well")
     fill(page, "Sign in", password=PASSWORD, code=totp.at(time.time() + 30))
     expect(page.locator("#signed-in")).to_contain_text("this one")
     page.goto(f"{HOME}/forgot")
     fill(page, "Send a letter", email=address)
-    page.goto(newest_link(folder, "reset", address))
+    page.goto(link(service, address, "Choose a new password"))
     fill(page, "Set the password", password="another password")
     page.goto(HOME)
     fill(page, "Sign in", email=address, password="another password", code=codes[0])
@@ -92,38 +140,161 @@ def test_a_whole_life_without_javascript(plain: Page, service: object, tmp_path:
     expect(page.get_by_role("alert")).to_contain_text("wrong")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 1280])
-def test_the_pages_are_accessible_and_valid(
-    browser: Browser, service: object, width: int, scheme: str, tmp_path: Path
-) -> None:
-    context = browser.new_context(
-        base_url=service.address,  # type: ignore[attr-defined]
-        viewport={"width": width, "height": 800},
-        color_scheme=scheme,  # type: ignore[arg-type]
-    )
-    page = context.new_page()
+def test_a_platform_and_a_program_without_javascript(plain: Page, service: Any) -> None:
+    page, address, yes = plain, "player@example.org", "Yes, sign in"
+    register(page, address)
+    page.goto(link(service, address, "Confirm your address"))
+    fill(page, "Confirm")
+    page.goto(HOME)
+    fill(page, "Sign in", email=address, password=PASSWORD)
+    # Link the platform's login; somebody who thinks better of it is told so.
+    page.get_by_role("link", name="Link a login at Steam").click()
+    page.get_by_role("button", name="No").click()
+    expect(page.locator("h1")).to_have_text("The login did not work")
+    page.get_by_role("link", name="Try once more").click()
+    page.get_by_role("button", name=yes).click()
+    expect(page.locator("#logins")).to_contain_text("76561198000000001 (Steam)")
+    letter(service, address, "A login was linked")
+    fill(page, "Sign out")
+    # Sign in by it, to where the visitor wanted to go.
+    page.goto(f"{HOME}/password")
+    page.get_by_role("link", name="Sign in with Steam").click()
+    page.get_by_role("button", name=yes).click()
+    expect(page).to_have_url(re.compile(f"{HOME}/password$"))
+    # A program that is signed in meanwhile is seen, and ended.
+    status, program = post(service, "/api/auth/login", email=address, password=PASSWORD, client="Laptop in the attic")
+    assert status == 200
+    page.goto(HOME)
+    expect(page.locator("#signed-in")).to_contain_text("Laptop in the attic")
+    page.get_by_role("button", name="Sign out: Laptop in the attic").click()
+    expect(page.get_by_role("status")).to_have_text("Signed out there.")
+    expect(page.locator("#signed-in")).not_to_contain_text("Laptop in the attic")
+    assert post(service, "/api/auth/refresh", refreshToken=program["refreshToken"])[0] == 401
+    # Unlink it: the session that it began ends with it.
+    page.get_by_role("button", name="Unlink: 76561198000000001").click()
+    expect(page.locator("h1")).to_have_text("Sign in")
+    letter(service, address, "A login was unlinked")
+    # Now it is nobody's, and makes an account of its own; which its owner deletes.
+    page.get_by_role("link", name="Sign in with Steam").click()
+    page.get_by_role("button", name=yes).click()
+    expect(page.locator("#logins li")).to_have_count(1)
+    page.get_by_role("link", name="Delete your account").click()
+    fill(page, "Delete it for ever")
+    page.goto(HOME)
+    expect(page.locator("h1")).to_have_text("Sign in")
 
-    def look(name: str) -> None:
-        page.screenshot(path=tmp_path / f"{name}.png", full_page=True)
+
+def test_the_back_button_shows_nothing_after_signing_out(page: Page, service: Any) -> None:
+    register(page, "back@example.org")
+    page.goto(f"{HOME}/authenticator")
+    page.goto(HOME)
+    fill(page, "Sign out")
+    expect(page).to_have_url(re.compile("/Modhub$"))
+    assert page.context.cookies() == []
+    for _ in range(2):
+        page.go_back()
+        expect(page.locator("h1")).to_have_text("Sign in")
+
+
+def test_a_hasty_visitor_sees_the_recovery_codes(page: Page) -> None:
+    register(page, "hasty@example.org")
+    page.goto(f"{HOME}/authenticator")
+    totp = pyotp.TOTP(page.locator("#authenticator-secret").inner_text())
+    page.locator("[name=code]").fill(totp.now())
+    posts: list[str] = []
+    page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
+    # The button is pressed again while the first answer is on its way.
+    page.route("**/authenticator", lambda route: (time.sleep(0.3), route.continue_()))
+    twice = "const one = document.querySelector('main form button'); one.click(); setTimeout(() => one.click(), 100)"
+    page.evaluate(f"() => {{ {twice} }}")
+    expect(page.locator("#recovery-codes li")).to_have_count(10)
+    assert len(posts) == 1
+
+
+LOOKS = [(320, "dark", "de"), (1280, "light", "en")]
+CATALOGUE = read_po((Path(modhub_auth.__file__).parent / "messages" / "de.po").read_text("utf-8"))
+ENGLISH = [text for text, german in CATALOGUE.items() if text not in german and " " in text and "%" not in text]
+SUBJECTS = {"en": ("Confirm your address", "Choose a new password")}
+SUBJECTS["de"] = tuple(CATALOGUE[subject][0] for subject in SUBJECTS["en"])
+
+
+class Look:
+    """A page of a browser with its settings, and the judge of what it shows."""
+
+    def __init__(self, page: Page, folder: Path, language: str) -> None:
+        self.page = page
+        self.folder = folder
+        self.language = language
+
+    def at(self, name: str, path: str = "") -> None:
+        """Judge the page that is open, or the one at ``path`` of the account."""
+        page = self.page
+        if path:
+            page.goto(path)
+        page.screenshot(path=self.folder / f"{name}.png", full_page=True)
         sideways = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert sideways == 0, f"{name} scrolls sideways"
+        assert page.locator("h1").count() == 1, name
         found = Axe().run(page)
         assert found.violations_count == 0, f"{name}: {found.generate_report()}"
         parser = html5lib.HTMLParser()
         parser.parse(page.content())
         assert parser.errors == [], f"{name}: {parser.errors}"
+        text = page.locator("body").inner_text()
+        assert self.language == "en" or [english for english in ENGLISH if english in text] == [], name
 
-    for name in ("login", "register", "forgot", "logout", "reset"):
-        page.goto(f"{HOME}/{name}")
-        look(name)
-    page.goto(f"{HOME}/register")
-    page.locator("main [name=email]").fill("no address")
-    page.evaluate("document.querySelector('main form').noValidate = true")
-    fill(page, "Make the account", password=PASSWORD)
-    look("refused")
-    fill(page, "Make the account", email=f"look{width}{scheme}@example.org", password=PASSWORD)
-    for name in ("", "/password", "/authenticator", "/delete"):
-        page.goto(HOME + name)
-        look(name.strip("/") or "account")
+    def send(self, **fields: str) -> None:
+        """Fill the first form of the page in and send it; the browser's own checks are left out."""
+        form = self.page.locator("main form.sheet").first
+        form.evaluate("form => { form.noValidate = true; }")
+        for name, value in fields.items():
+            form.locator(f"[name={name}]").fill(value)
+        with self.page.expect_navigation():
+            form.locator("button").click()
+
+
+@pytest.mark.parametrize("settings", LOOKS, ids=["narrow dark German", "wide light English"])
+def test_every_page_is_accessible_and_valid(browser: Browser, service: Any, settings: Any, tmp_path: Path) -> None:
+    width, scheme, language = settings
+    # 320 px is also what a window of 1280 px has at 400 % (WCAG 1.4.10).
+    size: Any = {"width": width, "height": 800}
+    context = browser.new_context(base_url=service.address, viewport=size, color_scheme=scheme, locale=language)
+    look, address = Look(context.new_page(), tmp_path, language), f"look{width}@example.org"
+    confirm, reset = SUBJECTS[language]
+    look.at("login", f"{HOME}/login")
+    look.send(email=address, password=PASSWORD)
+    look.at("wrong")
+    look.at("register", f"{HOME}/register")
+    look.send(email="no address", password="short", displayName="Ada")
+    look.at("refused")
+    look.send(email=address, password=PASSWORD)
+    look.at("unconfirmed")
+    look.at("dead", f"{HOME}/reset")
+    look.at("confirm", link(service, address, confirm))
+    look.send()
+    look.at("confirmed")
+    look.at("forgot", f"{HOME}/forgot")
+    look.send(email=address)
+    look.at("asked")
+    look.at("reset", link(service, address, reset))
+    look.send(password=PASSWORD)
+    look.at("set")
+    look.page.goto(f"{HOME}/login")
+    look.send(email=address, password=PASSWORD)
+    look.at("password", f"{HOME}/password")
+    look.at("authenticator", f"{HOME}/authenticator")
+    totp = pyotp.TOTP(look.page.locator("#authenticator-secret").inner_text())
+    look.send(code="000000")
+    look.at("not the code")
+    look.send(code=totp.now())
+    look.at("codes")
+    look.at("remove", f"{HOME}/authenticator")
+    look.at("account", HOME)
+    look.at("delete", f"{HOME}/delete")
+    look.at("logout", f"{HOME}/logout")
+    look.send()
+    look.page.goto(f"{HOME}/login")
+    look.send(email=address, password=PASSWORD)
+    look.at("code wanted")
+    look.at("platform", f"{HOME}/platform/steam?openid.mode=cancel")
     context.close()

@@ -50,3 +50,12 @@ def test_every_page_is_accessible_valid_and_fits(
 
 def test_so_are_the_empty_ones(browser: Browser, nothing_published: Any, look: Look) -> None:
     walk(browser, nothing_published, look, viewport={"width": 320, "height": 800})
+
+
+def test_every_hash_has_a_button_that_copies_it(browser: Browser, published: Any) -> None:
+    context = browser.new_context(base_url=published.address)
+    page = context.new_page()
+    page.goto("/Modhub/App")
+    hashes = page.locator("code[data-copy]").count()
+    assert page.locator("button.copier").count() == hashes > 0
+    context.close()

@@ -72,13 +72,13 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
     page.get_by_label("Version").fill("1.0")
     page.locator("#code-file").set_input_files(code)
     page.get_by_role("button", name="Upload the code").click()
-    expect(page.locator("#code-file-error")).to_contain_text("used on this mod already")
+    expect(page.locator("#version-error")).to_contain_text("used on this mod already")
     page.get_by_role("link", name="Preview as a visitor sees it").click()
     expect(page.locator(".prose")).to_contain_text("Words")
     page.get_by_role("link", name="Back to the workshop").click()
     page.get_by_role("button", name="there is no unpublish").click()
     expect(page.locator(".note.good")).to_contain_text("everybody can see it")
-    page.get_by_role("link", name="See its page").click()
+    page.locator(".note.good").get_by_role("link", name="See its page").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(title)
     page.goto("/Modhub")
     expect(page.get_by_role("link", name=title)).to_be_visible()
@@ -87,7 +87,7 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
     page.get_by_role("link", name=title, exact=True).click()
     page.get_by_label("Type the title to confirm").fill(title)
     page.get_by_role("button", name="Delete for good").click()
-    expect(page.get_by_role("status")).to_contain_text("gone")
+    expect(page.locator(".note.good")).to_contain_text("gone")
 
 
 @scripts

@@ -1,11 +1,16 @@
 """How many SQL statements each list and read runs: a constant, whatever there is (architecture 5)."""
 
+import uuid
 from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, address, insert_mods, new_mod, published_mod, upload
+
+ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 
 
 def count(site: Site, act: Callable[[], object]) -> int:
@@ -44,6 +49,79 @@ def test_anonymous_reads(site: Site, many: bool) -> None:
     for url, statements in READS.items():
         filled = url.format(id=mod["id"], asset=asset)
         assert count(site, lambda url=filled: site.get(url, expect_errors=True)) == statements, url
+
+
+PAGES = {
+    "/Modhub": 3,
+    "/Modhub?q=mod&game=Portal&sort=top&size=100": 3,
+    "/Modhub?page=1000": 2,
+    "/Modhub/{id}": 8,
+    "/Modhub/{id}?changelog=2": 8,
+    "/Modhub/feed": 2,
+    "/Modhub/{id}/feed": 2,
+    "/opensearch.xml": 0,
+    "/robots.txt": 0,
+    "/sitemap.xml": 1,
+    "/sitemap.xml?of=mods": 1,
+    "/sitemap.xml?of=pages": 0,
+    "/Modhub/999999": 1,
+    "/Modhub/abc": 0,
+    "/Modhub/doc": 0,
+}
+OWN_PAGES = {
+    "/Modhub": 3,
+    "/Modhub/{id}": 9,
+    "/Modhub/mine": 3,
+    "/Modhub/mine/new": 1,
+    "/Modhub/mine/{id}": 7,
+    "/Modhub/mine/{id}/preview": 3,
+    "/Modhub/mine/{draft}": 7,
+    "/Modhub/mine/{draft}/preview": 9,
+}
+
+
+def fill(site: Site) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A mod and a draft with something of everything, among some."""
+    needed = [published_mod(site, title=f"mod {number}", games=["Portal"]) for number in range(3)]
+    wanted = {"requires": [needed[0]["guid"], ABSENT], "conflictsWith": [needed[1]["guid"]]}
+    mod: dict[str, Any] = published_mod(site, title="mod", games=["Portal"], **wanted)
+    draft = new_mod(site, title="draft", **wanted)
+    published_mod(site, title="user", requires=[mod["guid"], draft["guid"]])
+    upload(site, draft, "code", version="1")
+    return mod, draft
+
+
+def grow(site: Site, *mods: dict[str, Any]) -> None:
+    """A long chain, many users, many entries, many images, many other mods of the same author."""
+    guids = [str(uuid.UUID(int=at)) for at in range(1, 122)]
+    chain = pairwise(guids)
+    insert_mods(site, [{"guid": one, "requires": [other], "games": ["Portal"]} for one, other in chain])
+    for mod in mods:
+        insert_mods(site, [{"requires": [mod["guid"]], "owner": 9, "games": [f"Game {at}"]} for at in range(60)])
+        for version in range(2, 14):
+            upload(site, mod, "code", version=str(version))
+        for _ in range(3):
+            upload(site, mod, "images", content_type="image/png")
+        both = {"requires": guids[:40], "conflictsWith": guids[60:100]}
+        site.as_account(OWNER).put_json(address(mod), both)
+
+
+def test_no_page_asks_more_when_there_is_more(site: Site) -> None:
+    mod, draft = fill(site)
+    found: dict[bool, dict[str, int]] = {False: {}, True: {}}
+    for many in (False, True):
+        if many:
+            grow(site, mod, draft)
+        for account, pages in ((None, PAGES), (OWNER, OWN_PAGES)):
+            site.reset()
+            if account is not None:
+                site.set_cookie("account", str(account))
+            for url in pages:
+                filled = url.format(id=mod["id"], draft=draft["id"])
+                found[many][f"{account} {url}"] = count(site, lambda url=filled: site.get(url, expect_errors=True))
+    wanted = {f"{who} {url}": n for who, pages in ((None, PAGES), (OWNER, OWN_PAGES)) for url, n in pages.items()}
+    assert found[False] == wanted
+    assert found[True] == wanted
 
 
 def test_mine_is_constant(site: Site) -> None:

@@ -1,10 +1,13 @@
 """What readers elsewhere follow is well formed, says what the page says, and keeps to the configured address."""
 
+import sys
+from types import ModuleType
 from xml.etree import ElementTree
 
 import pytest
+from pyramid.config import Configurator
 
-from modhub.catalogue.pages import feeds
+from modhub.pages import sitemap
 from modhub.testing import Site, Start
 from modhub.testing.mods import new_mod, published_mod, upload
 
@@ -50,6 +53,18 @@ def test_a_mods_feed_tells_its_changes(site: Site) -> None:
     upload(site, mod, "code", version="2")
     feed = ElementTree.fromstring(site.get(f"{mod['url']}/feed").body)
     assert [one.findtext(f"{ATOM}title") for one in feed.iter(f"{ATOM}entry")] == ["Tool 2", "Tool 1"]
+    for number in range(3, 13):
+        upload(site, mod, "code", version=str(number))
+    feed = ElementTree.fromstring(site.get(f"{mod['url']}/feed").body)
+    links = [one.find(f"{ATOM}link").get("href") for one in feed.iter(f"{ATOM}entry")]
+    assert len(links) == 12
+    for link in links:
+        address, _, anchor = link.removeprefix(BASE).partition("#")
+        assert site.get(address).html.find(id=anchor) is not None, link
+    # What an entry is called does not depend on the page that it has come to stand on.
+    assert [one.findtext(f"{ATOM}id") for one in feed.iter(f"{ATOM}entry")] == [
+        link.replace("?changelog=2", "") for link in links
+    ]
     draft = new_mod(site)
     site.get(f"/Modhub/{draft['id']}/feed", status=404)
     site.get("/Modhub/x/feed", status=404)
@@ -67,21 +82,42 @@ def test_a_browser_learns_how_to_search(site: Site) -> None:
     assert f"{BASE}/Modhub?q={{searchTerms}}&page={{startPage?}}" in urls
 
 
+def locations(site: Site, address: str) -> list[str]:
+    """The addresses in a sitemap or an index, below the service's own."""
+    answer = site.get(address)
+    assert answer.content_type == "application/xml"
+    found = [one.text for one in ElementTree.fromstring(answer.body).iter(f"{MAP}loc")]
+    assert all(one.startswith(BASE) for one in found)
+    return [one.removeprefix(BASE) for one in found]
+
+
 def test_the_sitemap_names_what_is_published(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     first, _draft, last = published_mod(site), new_mod(site), published_mod(site)
-    whole = ElementTree.fromstring(site.get("/sitemap.xml").body)
-    assert [one.text for one in whole.iter(f"{MAP}loc")] == [
-        f"{BASE}/Modhub",
-        f"{BASE}{first['url']}",
-        f"{BASE}{last['url']}",
-    ]
+    wanted = ["/Modhub", first["url"], last["url"]]
+    parts = locations(site, "/sitemap.xml")
+    assert [url for part in parts for url in locations(site, part) if url in wanted] == [*wanted[1:], wanted[0]]
+    stamp = ElementTree.fromstring(site.get(parts[0]).body).find(f"{MAP}url").findtext(f"{MAP}lastmod")
+    assert stamp == first["updatedAt"]
     # Drafts behind the last published mod make no part of their own.
     for _ in range(3):
         new_mod(site)
-    monkeypatch.setattr(feeds, "SITEMAP", 2)
-    index = ElementTree.fromstring(site.get("/sitemap.xml").body)
-    parts = [one.text.removeprefix(BASE) for one in index.iter(f"{MAP}loc")]
+    monkeypatch.setattr(sitemap, "PART", 2)
+    parts = [part for part in locations(site, "/sitemap.xml") if "of=mods" in part]
     assert len(parts) == 2
-    found = [one.text for part in parts for one in ElementTree.fromstring(site.get(part).body).iter(f"{MAP}loc")]
-    assert found == [one.text for one in whole.iter(f"{MAP}loc")]
-    assert len(ElementTree.fromstring(site.get("/sitemap.xml?part=99999").body)) == 0
+    assert [url for part in parts for url in locations(site, part)] == wanted[1:]
+    assert locations(site, "/sitemap.xml?of=mods&part=99999") == []
+    for address in ("of=nothing", "of=mods&part=-1", "of=mods&part=x"):
+        site.get(f"/sitemap.xml?{address}", status=404)
+
+
+def test_a_feature_brings_its_addresses_into_the_sitemap(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    def includeme(config: Configurator) -> None:
+        config.include("modhub")
+        config.add_sitemap("odd", lambda _registry, _part: [("/Modhub/a?b=1&c='2'", None)])
+
+    feature = ModuleType("modhub_odd")
+    feature.includeme = includeme  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "modhub_odd", feature)
+    site = start("modhub_odd", modhub__base_url=BASE)
+    assert "/sitemap.xml?of=odd&part=0" in locations(site, "/sitemap.xml")
+    assert locations(site, "/sitemap.xml?of=odd") == ["/Modhub/a?b=1&c='2'"]

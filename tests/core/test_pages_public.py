@@ -40,7 +40,9 @@ def test_a_published_mod_is_shown_with_all_that_belongs_to_it(site: Site) -> Non
     assert "this mod" in page.html.select(".chain li")[-1].text
     assert ABSENT in page.html.select_one(".note.warn").text
     assert "11234567-89ab-cdef-0123-456789abcdef" in page.text
-    assert "view.png" in page.html.select_one(".gallery img")["alt"]
+    assert page.html.select_one(".mod-head [data-viewer] img")["alt"] == "Image 1 of 1: view.png"
+    assert page.html.select_one(".byline").text.startswith("by Person 7 (here since 1 January 2026) · changed")
+    assert page.html.select_one(".mod-main a[href$='/feed']")["href"] == f"{mod['url']}/feed"
     # Headings of the owner stand below the page's own.
     assert page.html.select_one(".prose h3").text == "Steps"
     assert "written by the upload itself" in page.html.select_one(".notes").text
@@ -105,7 +107,10 @@ def test_a_card_says_what_one_wants_to_know(site: Site) -> None:
     assert "needs 1 mod" in card.text
     assert "Votes against: 1" in card.text
     assert card.select_one("svg.tile") is not None
+    # The day stands there to be read: what only hovers cannot be had with a finger or the keyboard.
     assert card.time["datetime"].endswith("Z")
+    assert re.fullmatch(r"[0-9]{1,2} [A-Z][a-z]+ 20[0-9]{2}", card.time.text)
+    assert f"just now, {card.time.text}" in card.select_one(".facts").text
 
 
 def test_no_page_asks_the_database_more_when_there_is_more(site: Site) -> None:

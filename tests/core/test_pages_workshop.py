@@ -11,7 +11,7 @@ from modhub.catalogue.pages.drafts import own_draft
 from modhub.errors import Refusal, storage_refused
 from modhub.testing import Site, Start, stored_files
 from modhub.testing.mods import OWNER, new_mod, notes, published_mod, upload
-from modhub.testing.pages import form_at, visitor
+from modhub.testing.pages import form_at, make, send_file, visitor
 
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
@@ -20,22 +20,6 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 @pytest.fixture
 def author(site: Site) -> Site:
     return visitor(site, OWNER)
-
-
-def make(author: Site, **fields: str) -> Any:
-    """The workshop page of a new draft."""
-    form = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")
-    for name, value in {"title": "A mod", **fields}.items():
-        form[name] = value
-    return form.submit(status=303).follow(status=200)
-
-
-def send_file(page: Any, kind: str, name: str, content: bytes, **fields: str) -> Any:
-    (form,) = (form for form in page.forms.values() if form.action.endswith(f"/{kind}"))
-    for field, value in fields.items():
-        form[field] = value
-    form["file"] = (name, content, "application/zip" if kind == "code" else "image/png")
-    return form.submit(expect_errors=True)
 
 
 def test_from_the_draft_to_the_end_with_forms_alone(site: Site, author: Site) -> None:
@@ -54,7 +38,7 @@ def test_from_the_draft_to_the_end_with_forms_alone(site: Site, author: Site) ->
     assert author.get(image).body == PNG
     assert author.get(image).headers["Cache-Control"] == "no-store"
     preview = author.get(f"{address}/preview")
-    assert preview.html.select_one(".gallery img")["src"] == image
+    assert preview.html.select_one(".mod-head img")["src"] == image
     assert preview.html.select_one(".prose p").text == "Hello"
     assert ABSENT in preview.html.select_one(".note.warn").text
     publishing = form_at(page, f"{address}/publish")
@@ -105,7 +89,7 @@ def test_what_is_refused_is_said_beside_its_field_and_kept(author: Site) -> None
     form["title"] = "  "
     form["description"] = "typed"
     page = form.submit(status=400)
-    assert "title" in page.html.find(id="title-error").text
+    assert page.html.find(id="title-error").text == "The field “Title” must not be empty."
     assert page.html.find(id="description").text.strip() == "typed"
     assert page.html.h1.text == "Real"
 
@@ -132,7 +116,9 @@ def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pyt
     before = stored_files(site)
     page = send_file(used, "code", "a.zip", b"second", version="1")
     assert page.status_int == 409
-    assert "used on this mod already" in page.html.find(id="code-file-error").text
+    assert "used on this mod already" in page.html.find(id="version-error").text
+    assert page.html.find(id="errors").a["href"] == "#version"
+    assert "aria-invalid" not in page.html.find(id="code-file").attrs
     assert page.html.find(id="version")["value"] == "1"
     assert send_file(used, "code", "a.zip", b"x", version=" ").status_int == 400
     assert send_file(used, "code", "a.zip", b"", version="2").status_int == 400

@@ -3,20 +3,26 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote_plus
 
 from modhub.catalogue.finding import Wish
+from modhub.catalogue.pages.cards import draw_card
 from modhub.catalogue.pages.people import name_authors
 from modhub.catalogue.pages.reading import Curated, Listing, PageReader
 from modhub.catalogue.views import wish
 from modhub.folding import fold_game
 from modhub.interfaces import ISite
 from modhub.limits import PAGE_SIZE
+from modhub.pages.tools import Tools
 from modhub.request import Request
 from modhub.views import OPEN, page
 
 _DEFAULT = Wish()
 SIZES = (20, 50, 100)
+EAGER = 6
+"""Cards whose pictures are seen at once."""
+GAMES = "modhub:templates/catalogue/games.jinja2"
+OPTIONS = "modhub:templates/catalogue/options.jinja2"
 
 
 def page_reader(request: Request) -> PageReader:
@@ -27,12 +33,18 @@ def page_reader(request: Request) -> PageReader:
 
 def query_of(wanted: Wish) -> str:
     """The query that asks for ``wanted``, without what is the default; empty or beginning with ``?``."""
-    parts = {
-        name: getattr(wanted, name)
-        for name in ("q", "game", "sort", "page", "size")
-        if getattr(wanted, name) != getattr(_DEFAULT, name)
-    }
-    return "?" + urlencode(parts) if parts else ""
+    parts = []
+    if wanted.q:
+        parts.append("q=" + quote_plus(wanted.q))
+    if wanted.game:
+        parts.append("game=" + quote_plus(wanted.game))
+    if wanted.sort != _DEFAULT.sort:
+        parts.append("sort=" + wanted.sort)
+    if wanted.page != _DEFAULT.page:
+        parts.append(f"page={wanted.page}")
+    if wanted.size != _DEFAULT.size:
+        parts.append(f"size={wanted.size}")
+    return "?" + "&".join(parts) if parts else ""
 
 
 def address_of(wanted: Wish) -> str:
@@ -82,9 +94,12 @@ def browse(_context: Any, request: Request) -> dict[str, Any]:
     name_authors(request, listing.cards)
     games = reader.games()
     chosen = games.get(fold_game(wanted.game)) if wanted.game else None
+    ui = Tools(request)
     return {
         "listing": listing,
-        "card": request.registry.catalogue_cards,
+        "cards": [draw_card(ui, card, games, at < EAGER) for at, card in enumerate(listing.cards)],
+        "options": ui.piece(OPTIONS, games=games),
+        "strip": ui.piece(GAMES, games=games, chosen=chosen, filters=Filters(replace(wanted, page=1, game=""))),
         "wish": wanted,
         "filters": Filters(wanted),
         "games": games,

@@ -11,19 +11,26 @@ from modhub.catalogue import uploads
 from modhub.catalogue.models import Kind
 from modhub.catalogue.owners import caller
 from modhub.catalogue.pages.drafts import own_image
+from modhub.catalogue.pages.faults import field_of, told
+from modhub.catalogue.pages.trimming import line_lost
 from modhub.catalogue.pages.workshop import bench, done, form
 from modhub.catalogue.resources import Image, Mod, ModPermission, Part
 from modhub.catalogue.uploads import LIMITS, Upload
 from modhub.downloads import StoredFile, file_response
 from modhub.errors import Refusal, invalid, not_found
 from modhub.interfaces import IAsset, IImages, IMine, IMod
+from modhub.limits import IMAGES
 from modhub.pages import forms
+from modhub.pages.keeping import told_to_script, wants_json
 from modhub.pages.multipart import Form
-from modhub.payload import encode
 from modhub.request import Request
 from modhub.views import page
 
 _FALLBACKS: Final = {Kind.CODE: "mod.bin", Kind.CSS: "mod.css", Kind.IMAGE: "image"}
+_BODIES: Final = {**LIMITS, Kind.IMAGE: IMAGES}
+"""Bytes that all files of a form may have."""
+AT_ONCE: Final = 20
+"""Images in one form: each is a file to be synced."""
 
 # The token is read from the stream, by Form.
 streamed = partial(form, require_csrf=False)
@@ -48,37 +55,47 @@ def upload_image(context: Part, request: Request) -> Any:
 
 
 def _upload(context: Mod, request: Request, kind: Kind) -> Any:
-    version = ""
+    typed: dict[str, str] = {}
     try:
-        sent = Form(request, LIMITS[kind])
-        version = text.version(sent.fields.get("version"))
-        _store(context, request, kind, sent, version)
+        sent = Form(request, _BODIES[kind], typed)
+        version = text.version(typed.get("version"))
+        given = _staged(request, kind, sent, version)
+        for one in given:
+            uploads.upload(request.dbsession, context.id, caller(request), one)
     except Refusal as refusal:
         forms.refused(request, refusal)
-        if "application/json" in request.environ.get("HTTP_ACCEPT", ""):
-            # The script that shows the progress asks so.
-            return Response(encode(refusal.body()), refusal.status, content_type="application/json", charset=None)
-        if refusal.code == forms.lapsed().code:
-            raise
-        return bench(request, context.id, errors={kind.value: refusal}, typed={"version": version})
-    return done(context.id or 0, kind.value, anchor="#files")
+        field, sentence = field_of(refusal, kind.value), told(request, refusal)
+        if wants_json(request):
+            return told_to_script(request, refusal, message=sentence, field=field)
+        return bench(request, context.id, errors={field: sentence}, typed={"version": typed.get("version", "")})
+    lost = ["version"] if version and line_lost(typed["version"], version) else []
+    return done(context.id or 0, kind.value if len(given) == 1 else "images", lost, "#files")
 
 
-def _store(context: Mod, request: Request, kind: Kind, sent: Form, version: str) -> None:
-    """The checks of the API, the same service functions; the file is staged before the session's first statement."""
+def _staged(request: Request, kind: Kind, sent: Form, version: str) -> list[Upload]:
+    """The checks of the API; all files are staged before the session's first statement."""
     if kind is Kind.CODE and not version:
-        raise invalid("A code upload needs a version.")
+        raise invalid("A code upload needs a version.", field="version")
     if sent.file_name is None:
         raise invalid("Choose a file first.")
+    given = [_one(request, kind, sent, version)]
+    while kind is Kind.IMAGE and sent.next_file():
+        if len(given) == AT_ONCE:
+            raise invalid("At most %(most)s images can be sent at once. Nothing was kept.", most=AT_ONCE)
+        given.append(_one(request, kind, sent, version))
+    return given
+
+
+def _one(request: Request, kind: Kind, sent: Form, version: str) -> Upload:
     if not sent.head:
         raise invalid("The file is empty.")
     shown = sent.content_type
     if kind is Kind.IMAGE and (not shown or shown == text.OCTET_STREAM):
         shown = text.sniff_image(sent.head) or shown
-    blob = stage(request.tm, request.store, sent, LIMITS[kind])
+    # The name and the type stand before the bytes, and are gone behind them.
     name = text.file_name(sent.file_name, _FALLBACKS[kind])
-    given = Upload(kind, name, text.content_type(shown), blob, version)
-    uploads.upload(request.dbsession, context.id, caller(request), given)
+    blob = stage(request.tm, request.store, sent, LIMITS[kind])
+    return Upload(kind, name, text.content_type(shown), blob, version)
 
 
 @page(context=IAsset, containment=IMine, request_method="GET", permission=ModPermission.EDIT)
@@ -96,6 +113,7 @@ def show_image(context: Image, request: Request) -> Response:
         modified=asset.stored_at,
         inline=asset.content_type.lower().startswith("image/"),
         cache_control="no-store",
+        private=True,
     )
     return file_response(request, request.store, file)
 

@@ -1,7 +1,7 @@
 """``/Modhub/{id}``: a mod for whoever wants to judge and install it."""
 
 import re
-from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -12,19 +12,21 @@ from modhub.catalogue.owners import staying_caller
 from modhub.catalogue.pages.browse import page_reader
 from modhub.catalogue.pages.people import name_authors
 from modhub.catalogue.pages.reading import Detail
+from modhub.catalogue.pages.shown import Shown
 from modhub.catalogue.resources import Mod, ModPermission, Votes
 from modhub.errors import invalid, not_found
 from modhub.folding import fold_game
 from modhub.interfaces import IMod, IVotes
 from modhub.pages.answers import Redirect
+from modhub.pages.shapes import parse
+from modhub.pages.tools import Tools
 from modhub.payload import query
 from modhub.request import Request
 from modhub.security import Credential
 from modhub.views import OPEN, page
 
-NOTES = 10
-"""Changelog entries on one page."""
 SHOW: Final = "modhub:templates/catalogue/mod.jinja2"
+PIECES: Final = "modhub:templates/catalogue/mod_"
 _VALUES: Final = {"1": 1, "0": 0, "-1": -1}
 _HEADING = re.compile(r"<(/?)h([234])>")
 
@@ -34,37 +36,54 @@ def demoted(cleaned: str, by: int = 1) -> Markup:
     return Markup(_HEADING.sub(lambda tag: f"<{tag[1]}h{int(tag[2]) + by}>", cleaned))  # noqa: S704 - cleaned on write
 
 
-def notes_page(request: Request, total: int) -> tuple[int, int]:
-    """(page of the changelog that is asked for, number of pages)."""
-    pages = max(1, -(-total // NOTES))
+def asked_notes(request: Request) -> int:
+    """The page of the changelog that is asked for."""
     asked = query(request, "changelog") or ""
-    number = int(asked) if re.fullmatch(r"[0-9]{1,6}", asked, re.ASCII) else 1
-    return min(max(number, 1), pages), pages
+    return int(asked) if re.fullmatch(r"[0-9]{1,6}", asked, re.ASCII) else 1
 
 
-def page_values(request: Request, detail: Detail) -> dict[str, Any]:
-    """What the template of a mod's page needs."""
-    number, pages = notes_page(request, len(detail.notes))
-    html: Callable[..., Markup] = demoted
-    return {
-        "detail": detail,
-        "mod": detail.mod,
-        "games": page_reader(request).games(),
-        "fold_game": fold_game,
-        "notes": detail.notes[(number - 1) * NOTES : number * NOTES],
-        "notes_page": number,
-        "notes_pages": pages,
-        "html": html,
-        "own_vote": None,
-        "is_owner": False,
-        "preview": "",
+def page_values(request: Request, detail: Detail, preview: str = "") -> dict[str, Any]:
+    """What the template of a mod's page needs. ``preview``: the mod's address in the workshop, while it is a draft."""
+    ui = Tools(request)
+    pieces = partial(ui.piece, shown=Shown, document=detail.face, odd=detail.odd)
+    base, games, notes = ui.absolute(""), page_reader(request).games(), detail.notes
+    # How long ago things were, in words, stands for the time that goes by.
+    entries = tuple((note, _said(ui, note.created_at), _said(ui, note.edited_at)) for note in notes.shown)
+    drawn = {
+        "head": pieces(PIECES + "head.jinja2", base=base),
+        "top": pieces(
+            PIECES + "top.jinja2",
+            base=base,
+            author=detail.author,
+            since=detail.since,
+            said=_said(ui, detail.mod.updated_at),
+            games=games,
+            fold_game=fold_game,
+        ),
+        "facts": pieces(
+            PIECES + "facts.jinja2", ups=detail.ups, downs=detail.downs, sha256=detail.sha256, preview=bool(preview)
+        ),
+        "main": pieces(
+            PIECES + "main.jinja2",
+            related=detail.relations,
+            entries=entries,
+            page=notes.page,
+            pages=notes.pages,
+            html=demoted,
+            preview=bool(preview),
+        ),
     }
+    return {"mod": detail.mod, "drawn": drawn, "own_vote": None, "is_owner": False, "preview": preview}
+
+
+def _said(ui: Tools, stamp: str | None) -> str:
+    return ui.ago(parse(stamp)) if stamp else ""
 
 
 @page(context=IMod, request_method="GET", permission=OPEN, renderer=SHOW)
 def show(context: Mod, request: Request) -> dict[str, Any]:
     """``GET /Modhub/{id}``; what is absent and what is not published are one (interface, "Mod publication")."""
-    detail = page_reader(request).detail(context.id)
+    detail = page_reader(request).detail(context.id, asked_notes(request))
     if detail is None:
         raise not_found()
     name_authors(request, [detail])
@@ -82,7 +101,7 @@ def to_votes(context: Votes, _request: Request) -> Response:
     return Redirect(f"/Modhub/{context.mod.id}#votes")
 
 
-@page(context=IVotes, request_method="POST", permission=ModPermission.VOTE)
+@page(context=IVotes, request_method="POST", permission=ModPermission.VOTE, keeps={"value": ""})
 def vote(context: Votes, request: Request) -> Response:
     """``POST /Modhub/{id}/vote``: ``value`` is 1, -1 or, to withdraw, 0 (decisions 2.16)."""
     value = _VALUES.get(request.POST.get("value", ""))

@@ -8,11 +8,12 @@ from modhub.request import Request
 
 
 def name_authors(request: Request, cards: Iterable[Card]) -> None:
-    """Put the author's name on each card, in one statement; without the utility no name is shown."""
+    """Say on each card who made it, in one statement; without the utility nobody is named."""
     profiles = request.registry.queryUtility(IProfiles)
     shown = list(cards)
     if profiles is None or not shown:
         return
-    names = profiles.display_names(request.dbsession, {card.owner for card in shown})
+    people = profiles.people({card.owner for card in shown})
     for card in shown:
-        card.author = names.get(card.owner)
+        person = people.get(card.owner)
+        card.author, card.since = person or (None, None)

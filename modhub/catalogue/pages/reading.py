@@ -2,91 +2,52 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
-import msgspec
-
-from modhub.catalogue.documents import AssetDocument, ModDocument, NoteDocument
-from modhub.catalogue.finding import Catalogue, Wish, install_order
-from modhub.catalogue.models import Kind
+from modhub.catalogue.documents import ModDocument, NoteDocument
+from modhub.catalogue.finding import Catalogue, Wish, install_order, note_of
 from modhub.catalogue.pages import statements
+from modhub.catalogue.pages.shown import Shown
 from modhub.db import from_micros, iso
 from modhub.folding import fold_game
-from modhub.markup import to_text
+from modhub.payload import encode
+from modhub.reader import Row, Statement
 
+NOTES = 10
+"""Changelog entries on one page."""
 CANDIDATES = 200
 """How many of those that use a mod are counted and chosen from, so that a mod that everybody needs is as fast."""
 USERS = 8
 """How many of the mods that use a mod are named on its page."""
 OTHERS = 5
 """How many other mods of its author."""
-SUMMARY = 160
-"""Characters of a card's summary."""
-_SUMMARY_SOURCE = 12 * SUMMARY
-"""Characters of HTML that are looked through for it."""
-_decode = msgspec.json.Decoder(ModDocument).decode
-
-
-def beginning(cleaned: str) -> str:
-    """As much of cleaned HTML as a summary can need, without a tag that would be cut in two."""
-    if len(cleaned) <= _SUMMARY_SOURCE:
-        return cleaned
-    part = cleaned[:_SUMMARY_SOURCE]
-    opened = part.rfind("<")
-    return part[:opened] if opened > part.rfind(">") else part
-
-
-class Shown:
-    """A mod as pages show it: its document and what follows from it."""
-
-    def __init__(self, document: ModDocument | bytes) -> None:
-        self.document = document
-
-    @cached_property
-    def mod(self) -> ModDocument:
-        """The document, read when something of it is first asked for."""
-        return _decode(self.document) if isinstance(self.document, bytes) else self.document
-
-    @cached_property
-    def summary(self) -> str:
-        """The description as one plain line."""
-        return to_text(beginning(self.mod.description), SUMMARY)
-
-    @cached_property
-    def code(self) -> AssetDocument | None:
-        """The code file."""
-        return next((asset for asset in self.mod.assets if asset.kind == Kind.CODE), None)
-
-    @cached_property
-    def css(self) -> AssetDocument | None:
-        """The css file; it has no effect anywhere."""
-        return next((asset for asset in self.mod.assets if asset.kind == Kind.CSS), None)
-
-    @cached_property
-    def images(self) -> list[AssetDocument]:
-        """The images as uploaded."""
-        return [asset for asset in self.mod.assets if asset.kind == Kind.IMAGE]
-
-    @property
-    def size(self) -> int:
-        """Bytes of the code file."""
-        return self.code.bytes if self.code else 0
 
 
 class Card(Shown):
     """A mod in a list."""
 
     def __init__(
-        self, document: ModDocument | bytes, owner: int, ups: int, downs: int, changed: int | None = None
+        self,
+        document: bytes,
+        owner: int,
+        ups: int,
+        downs: int,
+        *,
+        odd: str | None = None,
+        changed: datetime | None = None,
     ) -> None:
-        super().__init__(document)
+        super().__init__(document, odd)
+        self.face = document
+        """The document as it is, for what is kept by it."""
         self.changed = changed
-        """Microseconds since 1970, where a list needs it before the document is read."""
+        """The time of the last change, where a list needs it before the document is read."""
         self.owner = owner
         self.ups = ups
         self.downs = downs
         self.author: str | None = None
+        self.since: datetime | None = None
+        """When the author's account was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,27 +64,49 @@ class Listing:
         return max(1, -(-self.total // self.wish.size))
 
 
-class Detail(Card):
-    """A mod on its own page."""
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """A page of a changelog."""
 
-    chain: list[Shown]
-    missing: list[str]
-    conflicts: list[tuple[str, Shown | None]]
-    users: list[Shown]
+    shown: tuple[NoteDocument, ...]
+    page: int
+    pages: int
+
+
+def notes_at(asked: int, total: int) -> tuple[int, int]:
+    """(page that is shown, number of pages) of a changelog of ``total`` entries."""
+    pages = max(1, -(-total // NOTES))
+    return min(max(asked, 1), pages), pages
+
+
+def notes_of(notes: list[NoteDocument], asked: int) -> Notes:
+    """A page of a changelog that has been read whole."""
+    number, pages = notes_at(asked, len(notes))
+    return Notes(tuple(notes[(number - 1) * NOTES : number * NOTES]), number, pages)
+
+
+class Relations(NamedTuple):
+    """The other mods that a mod's page names, as their documents. ``conflicts``: a GUID, its mod where it is here."""
+
+    chain: tuple[bytes, ...]
+    missing: tuple[str, ...]
+    conflicts: tuple[tuple[str, bytes | None], ...]
+    users: tuple[bytes, ...]
     users_total: int
-    others: list[Shown]
-    notes: list[NoteDocument]
-    sha256: str | None
+    others: tuple[bytes, ...]
 
     @property
     def many_users(self) -> bool:
         """Whether more use it than are counted."""
         return self.users_total > CANDIDATES
 
-    @property
-    def total_size(self) -> int:
-        """Bytes of all code files of the chain."""
-        return sum(one.size for one in self.chain)
+
+class Detail(Card):
+    """A mod on its own page; ``document`` is bytes."""
+
+    relations: Relations
+    notes: Notes
+    sha256: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +145,7 @@ class PageReader:
         self.reader = reader = catalogue.reader
         self._games = Games([])
         self._facts = reader.prepare(statements.facts_statement())
+        self._notes = reader.prepare(statements.notes_statement())
         self._named = reader.prepare(statements.named_statement())
         self._chains = reader.prepare(statements.chains_statement())
         self._users = reader.prepare(statements.users_statement())
@@ -173,58 +157,76 @@ class PageReader:
     def listing(self, wish: Wish) -> Listing:
         """One page of published mods, as cards."""
         total, rows = self.catalogue.rows(wish, statements.cards_statement)
-        return Listing([Card(bytes(row[0]), *row[1:]) for row in rows], total, wish)
+        cards = [Card(bytes(row[0]), *row[1:4], odd=row[5], changed=from_micros(row[4])) for row in rows]
+        return Listing(cards, total, wish)
 
     def games(self) -> Games:
         """The curated games by identity, in the order in which they are shown; one object while they are the same."""
         found = self.catalogue.games()
-        if found != self._games.source:
+        if found is not self._games.source:
             self._games = Games(found)
         return self._games
 
-    def detail(self, mod_id: int | None) -> Detail | None:
-        """All that a mod's page shows; None when it is not published."""
-        chain = self.catalogue.chain(mod_id)
-        facts = self.reader.rows(self._facts, id=mod_id) if chain else []
-        notes = self.catalogue.notes(mod_id) if chain else None
-        # A mod deleted between two of these statements is not there.
-        if chain is None or not facts or notes is None:
+    def changes(self, mod_id: int | None, most: int) -> tuple[Card, list[NoteDocument]] | None:
+        """A mod and the newest ``most`` entries of its changelog; None when it is not published."""
+        facts = self._facts_of(mod_id)
+        if facts is None:
             return None
-        owner, ups, downs, sha256 = facts[0]
-        install = [Shown(document) for document in chain.install]
-        found = Detail(install[-1].mod, owner, ups, downs)
-        found.chain = install
-        found.missing = chain.missing
+        return Card(bytes(facts[0]), *facts[1:4], odd=facts[4]), self._notes_of(mod_id, 0, most)
+
+    def detail(self, mod_id: int | None, asked: int) -> Detail | None:
+        """All that a mod's page shows, with this page of its changelog; None when it is not published."""
+        facts = self._facts_of(mod_id)
+        chain = self.catalogue.chain(mod_id) if facts else None
+        # A mod deleted between two of these statements is not there.
+        if facts is None or chain is None:
+            return None
+        document, owner, ups, downs, odd, notes, sha256 = facts
+        found = Detail(bytes(document), owner, ups, downs, odd=odd)
         found.sha256 = sha256
-        found.notes = notes
-        found.conflicts = self.named(found.mod.conflicts_with)
-        self._find_users(found)
-        found.others = self._shown(self._others, owner=owner, id=mod_id, size=OTHERS)
+        number, pages = notes_at(asked, notes)
+        found.notes = Notes(tuple(self._notes_of(mod_id, (number - 1) * NOTES, NOTES)), number, pages)
+        others = self._documents(self._others, owner=owner, id=mod_id, size=OTHERS)
+        found.relations = self._relations(found.mod, tuple(chain.install), tuple(chain.missing), others)
         return found
 
-    def preview(self, document: ModDocument, owner: int, notes: list[NoteDocument], sha256: str | None) -> Detail:
+    def preview(
+        self, document: ModDocument, owner: int, notes: Notes, sha256: str | None, odd: str | None = None
+    ) -> Detail:
         """A draft as its page would be; only for its owner."""
-        found = Detail(document, owner, 0, 0)
+        found = Detail(encode(document), owner, 0, 0, odd=odd)
         rows = self.reader.rows(self._chains, **_numbered(document.requires)) if document.requires else []
         known = {row[0]: row for row in rows if row[1] is not None}
         needs = {document.guid: document.requires, **{guid: row[3].split() for guid, row in known.items()}}
-        order, found.missing = install_order(document.guid, needs)
-        found.chain = [Shown(bytes(known[guid][2])) for guid in order[:-1]]
-        found.chain.append(found)
+        order, missing = install_order(document.guid, needs)
+        chain = (*(bytes(known[guid][2]) for guid in order[:-1]), found.face)
         found.sha256 = sha256
         found.notes = notes
-        found.conflicts = self.named(document.conflicts_with)
-        self._find_users(found)
-        found.others = []
+        found.relations = self._relations(document, chain, tuple(missing), ())
         return found
+
+    def _facts_of(self, mod_id: int | None) -> Row | None:
+        rows = [] if mod_id is None else self.reader.rows(self._facts, id=mod_id)
+        return rows[0] if rows else None
+
+    def _notes_of(self, mod_id: int | None, offset: int, size: int) -> list[NoteDocument]:
+        return [note_of(row) for row in self.reader.rows(self._notes, id=mod_id, offset=offset, size=size)]
+
+    def _relations(
+        self, mod: ModDocument, chain: tuple[bytes, ...], missing: tuple[str, ...], others: tuple[bytes, ...]
+    ) -> Relations:
+        total = self.reader.rows(self._users_total, guid=mod.guid, most=CANDIDATES + 1)[0][0]
+        users = self._documents(self._users, guid=mod.guid, most=CANDIDATES, size=USERS) if total else ()
+        return Relations(chain, missing, tuple(self._named_documents(mod.conflicts_with)), users, total, others)
 
     def named(self, guids: Iterable[str]) -> list[tuple[str, Shown | None]]:
         """Each GUID with its mod, None where that is not published; at most 50 GUIDs (interface, Limits)."""
+        return [(guid, Shown(found) if found else None) for guid, found in self._named_documents(guids)]
+
+    def _named_documents(self, guids: Iterable[str]) -> list[tuple[str, bytes | None]]:
         wanted = list(guids)
-        if not wanted:
-            return []
-        rows = self.reader.rows(self._named, **_numbered(wanted))
-        found = {row[0]: Shown(bytes(row[1])) for row in rows}
+        rows = self.reader.rows(self._named, **_numbered(wanted)) if wanted else []
+        found = {row[0]: bytes(row[1]) for row in rows}
         return [(guid, found.get(guid)) for guid in wanted]
 
     def sitemap(self, above: int, upto: int) -> "list[tuple[int, str]]":
@@ -236,10 +238,5 @@ class PageReader:
         """The highest id of a published mod, 0 when there is none."""
         return self.reader.rows(self._highest)[0][0] or 0
 
-    def _find_users(self, found: Detail) -> None:
-        guid = found.mod.guid
-        found.users_total = self.reader.rows(self._users_total, guid=guid, most=CANDIDATES + 1)[0][0]
-        found.users = self._shown(self._users, guid=guid, most=CANDIDATES, size=USERS) if found.users_total else []
-
-    def _shown(self, statement: Any, **values: Any) -> "list[Shown]":
-        return [Shown(bytes(row[0])) for row in self.reader.rows(statement, **values)]
+    def _documents(self, statement: Statement, **values: Any) -> tuple[bytes, ...]:
+        return tuple(bytes(row[0]) for row in self.reader.rows(statement, **values))

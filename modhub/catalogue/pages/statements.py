@@ -2,34 +2,80 @@
 
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, bindparam, func, select
+from sqlalchemy import ColumnElement, Text, and_, bindparam, func, select
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue.models import Asset, Kind, Mod, PublicMod, PublicRequirement
+from modhub.catalogue.models import Asset, Kind, Mod, Note, PublicMod, PublicRequirement
 from modhub.catalogue.queries import AnySelect, Shape, chain_statement, page_statement
 from modhub.limits import GUIDS
 
 _NEWEST = (PublicMod.updated_at.desc(), PublicMod.id.desc())
 
 
+class _Joined(FunctionElement[str]):
+    """A column's values joined by commas. SQLAlchemy's ``aggregate_strings`` cannot be compiled without values."""
+
+    type = Text()
+    inherit_cache = True
+
+
+@compiles(_Joined, "sqlite")
+def _join_in_sqlite(element: _Joined, compiler: Any, **keywords: Any) -> str:
+    return f"group_concat({compiler.process(element.clauses, **keywords)})"
+
+
+@compiles(_Joined, "postgresql")
+def _join_in_postgresql(element: _Joined, compiler: Any, **keywords: Any) -> str:
+    return f"string_agg(CAST({compiler.process(element.clauses, **keywords)} AS TEXT), ',')"
+
+
 def _of_mod(column: Any) -> ColumnElement[Any]:
     return select(column).where(Mod.id == PublicMod.id).correlate(PublicMod).scalar_subquery()
 
 
-_CARD: Final = (PublicMod.document, PublicMod.owner, _of_mod(Mod.ups), _of_mod(Mod.downs), PublicMod.updated_at)
+def _no_pictures() -> ColumnElement[Any]:
+    """The ids, joined by commas, of what was uploaded as an image under another type; NULL, as a rule."""
+    other = func.lower(Asset.content_type).not_like("image/%")
+    found = select(_Joined(Asset.id)).where(Asset.mod_id == PublicMod.id, Asset.kind == Kind.IMAGE.value, other)
+    return found.correlate(PublicMod).scalar_subquery()
+
+
+_CARD: Final = (
+    PublicMod.document,
+    PublicMod.owner,
+    _of_mod(Mod.ups),
+    _of_mod(Mod.downs),
+    PublicMod.updated_at,
+    _no_pictures(),
+)
 
 
 def cards_statement(shape: Shape) -> AnySelect:
-    """(document, owner, ups, downs, time of change) of one page of a list."""
+    """(document, owner, ups, downs, time of change, images that are no pictures) of one page of a list."""
     return page_statement(shape, _CARD)
 
 
 def facts_statement() -> AnySelect:
-    """(owner, ups, downs, SHA-256 of the code file) of the published mod ``id``."""
+    """What a page needs to know of the published ``id``.
+
+    (document, owner, ups, downs, images that are no pictures, number of changelog entries, SHA-256 of the code file)
+    """
     code = and_(Asset.mod_id == PublicMod.id, Asset.kind == Kind.CODE.value)
-    joined = select(PublicMod.owner, Mod.ups, Mod.downs, StoredBlob.sha256).join(Mod, Mod.id == PublicMod.id)
+    notes = select(func.count()).where(Note.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
+    columns = (PublicMod.document, PublicMod.owner, Mod.ups, Mod.downs, _no_pictures(), notes, StoredBlob.sha256)
+    joined = select(*columns).select_from(PublicMod).join(Mod, Mod.id == PublicMod.id)
     joined = joined.outerjoin(Asset, code).outerjoin(StoredBlob, StoredBlob.id == Asset.blob_id)
     return joined.where(PublicMod.id == bindparam("id"))
+
+
+def notes_statement() -> AnySelect:
+    """As :func:`modhub.catalogue.queries.notes_statement`, ``size`` entries behind ``offset``."""
+    wanted = select(Note.id).join(PublicMod, PublicMod.id == Note.mod_id).where(Note.mod_id == bindparam("id"))
+    shown = wanted.order_by(Note.id.desc()).limit(bindparam("size")).offset(bindparam("offset")).subquery()
+    columns = (Note.id, Note.title, Note.text, Note.created_at, Note.edited_at, Note.automatic)
+    return select(*columns).join(shown, shown.c.id == Note.id).order_by(Note.id.desc())
 
 
 def _named() -> ColumnElement[bool]:

@@ -3,41 +3,50 @@
 The same service functions as the API; what they refuse is shown beside the field, with the input kept.
 """
 
-from collections.abc import Mapping
 from functools import partial
+from hashlib import sha256
 from typing import Any, Final
 from urllib.parse import urlencode
+
+from markupsafe import Markup
 
 from modhub import limits, text
 from modhub.catalogue import services
 from modhub.catalogue.owners import caller, staying_caller
-from modhub.catalogue.pages.browse import page_reader
-from modhub.catalogue.pages.drafts import Draft, own_draft, own_notes, tasks
+from modhub.catalogue.pages.browse import page_numbers, page_reader
+from modhub.catalogue.pages.drafts import SHELF, Draft, own_draft, own_drafts, own_notes, tasks
+from modhub.catalogue.pages.faults import DETAILS, LABELS, in_details, told
 from modhub.catalogue.pages.mod import demoted
+from modhub.catalogue.pages.shown import Shown
+from modhub.catalogue.pages.trimming import details_lost
 from modhub.catalogue.payloads import ModChange, NewMod
 from modhub.catalogue.resources import Mod, ModPermission
-from modhub.errors import Refusal
+from modhub.catalogue.views import wish
+from modhub.errors import Refusal, conflict, invalid
 from modhub.folding import fold_game
 from modhub.interfaces import IMine, IOwnMod
 from modhub.pages import forms
 from modhub.pages.answers import Redirect
-from modhub.payload import query
+from modhub.pages.shapes import parse
+from modhub.pages.tools import Tools
+from modhub.payload import encode, query
 from modhub.request import Request
 from modhub.views import page
 
 MINE: Final = "modhub:templates/workshop/mine.jinja2"
+ROW: Final = "modhub:templates/workshop/row.jinja2"
 NEW: Final = "modhub:templates/workshop/new.jinja2"
 EDIT: Final = "modhub:templates/workshop/edit.jinja2"
-FIELDS: Final = ("title", "description", "games", "requires", "conflictsWith")
+SEEN: Final = "seen"
+"""The hidden field that says which words the form began with."""
 _LISTS: Final = frozenset({"games", "requires", "conflictsWith"})
-Values = Mapping[str, Any]
-form = partial(page, containment=IMine, request_method="POST", permission=ModPermission.EDIT, renderer=EDIT)
+form = partial(page, containment=IMine, request_method="POST", permission=ModPermission.EDIT, renderer=EDIT, keeps={})
 """A form of a mod's workshop page; where it is refused, the page is shown again."""
 
 
 def read_details(request: Request) -> tuple[dict[str, Any], dict[str, str]]:
     """(fields as the service takes them, the input as it was typed); a list has one entry a line."""
-    typed = {name: "\n".join(request.POST.getall(name)) for name in FIELDS if name in request.POST}
+    typed = {name: "\n".join(request.POST.getall(name)) for name in DETAILS if name in request.POST}
     plain = {name: value.replace("\r\n", "\n") for name, value in typed.items()}
     given: dict[str, Any] = {
         name: [line.strip() for line in value.split("\n") if line.strip()] if name in _LISTS else value
@@ -48,20 +57,23 @@ def read_details(request: Request) -> tuple[dict[str, Any], dict[str, str]]:
     return given, plain
 
 
-def trimmed(given: Values) -> list[str]:
-    """Which fields were too long and lost their end (interface, "Over-long text is trimmed, not refused")."""
-    games = given.get("games") or []
-    long = {
-        "title": len(text.line(given.get("title") or "", 10 * limits.TITLE)) > limits.TITLE,
-        "description": len(given.get("description") or "") > limits.DESCRIPTION,
-        "games": len(games) > limits.GAMES or any(len(game) > limits.GAME for game in games),
-    }
-    return [name for name, lost in long.items() if lost]
+def _seal(*words: Any) -> str:
+    """What stands for title, description, games, requires and conflicts."""
+    return sha256(encode(words)).hexdigest()[:32]
 
 
-def blame(refusal: Refusal) -> str:
-    """The field that a refusal's sentence names; empty where it names none."""
-    return next((name for name in ("conflictsWith", "requires", "games", "title") if name in refusal.message), "")
+def _refuse_overwriting(mod: Any, given: ModChange, seen: str) -> None:
+    """409 where the words have become others since the form was shown: the later of two would undo the earlier.
+
+    Not for a form that is sent twice, whose words are there already.
+    """
+    current = _seal(mod.title, mod.description, mod.games, mod.requires, mod.conflicts)
+    sent = (given.requires_or_none(), given.conflicts_or_none())
+    lists = [list(dict.fromkeys(map(str.lower, one or []))) for one in sent]
+    wanted = _seal(given.clean_title(), given.clean_description(), given.clean_games(), *lists)
+    if seen not in {"", current} and wanted != current:
+        message = "The mod was changed in another place meanwhile. Saving once more puts this in its place."
+        raise conflict("changed_meanwhile", message)
 
 
 def done(context_id: int, what: str, lost: list[str] | None = None, anchor: str = "") -> Redirect:
@@ -74,17 +86,20 @@ def bench(request: Request, mod_id: int | None, **more: Any) -> dict[str, Any]:
     """What the template of a mod's workshop page needs. ``errors`` and ``typed`` are of a form that was refused."""
     session = request.dbsession
     draft: Draft = own_draft(session, mod_id, caller(request))
+    mod = draft.mod
     reader = page_reader(request)
     games = reader.games()
     return {
         "draft": draft,
-        "mod": draft.mod,
-        "notes": own_notes(session, draft.mod.id),
+        "mod": mod,
+        "seen": _seal(mod.title, mod.description, mod.games, mod.requires, mod.conflicts_with),
+        "notes": own_notes(session, mod.id),
         "tasks": tasks(draft, reader, games),
         "games": games,
         "fold_game": fold_game,
         "limits": limits,
-        "html": demoted,
+        "html": lambda cleaned, by: demoted(draft.with_own_images(cleaned), by),
+        "labels": LABELS,
         "errors": {},
         "typed": {},
         "done": query(request, "done") or "",
@@ -96,13 +111,25 @@ def bench(request: Request, mod_id: int | None, **more: Any) -> dict[str, Any]:
 @page(context=IMine, request_method="GET", permission=ModPermission.LIST_MINE, renderer=MINE)
 def mine(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/mine``: all the author's mods, published or not, last changed first."""
-    drafts = [Draft(mod) for mod in services.mine(request.dbsession, caller(request))]
+    asked, ui = wish(request).page, Tools(request)
+    drafts, total = own_drafts(request.dbsession, caller(request), asked)
+    pages = max(1, -(-total // SHELF))
     return {
-        "drafts": drafts,
-        "games": page_reader(request).games(),
-        "fold_game": fold_game,
+        "rows": [_row(ui, draft) for draft in drafts],
+        "total": total,
+        "page": asked,
+        "pages": pages,
+        "numbers": list(page_numbers(min(asked, pages), pages)),
+        "at": lambda number: f"/Modhub/mine?page={number}" if number > 1 else "/Modhub/mine",
         "done": query(request, "done") or "",
     }
+
+
+def _row(ui: Tools, draft: Draft) -> Markup:
+    said = ui.ago(parse(draft.mod.updated_at))
+    ups, downs = draft.votes
+    values: dict[str, Any] = {"address": draft.address, "said": said, "ups": ups, "downs": downs}
+    return ui.piece(ROW, document=encode(draft.mod), shown=Shown, odd=draft.odd, **values)
 
 
 @page(context=IMine, name="new", request_method="GET", permission=ModPermission.CREATE, renderer=NEW)
@@ -111,7 +138,7 @@ def new(_context: Any, request: Request) -> dict[str, Any]:
     return {"errors": {}, "typed": {}, "limits": limits, "games": page_reader(request).games()}
 
 
-@page(context=IMine, name="new", request_method="POST", permission=ModPermission.CREATE, renderer=NEW)
+@page(context=IMine, name="new", request_method="POST", permission=ModPermission.CREATE, renderer=NEW, keeps=DETAILS)
 def create(context: Any, request: Request) -> Any:
     """``POST /Modhub/mine/new``: a draft; nobody else sees it."""
     given, typed = read_details(request)
@@ -119,8 +146,8 @@ def create(context: Any, request: Request) -> Any:
         mod = services.create(request.dbsession, staying_caller(request), NewMod(**given))
     except Refusal as refusal:
         forms.refused(request, refusal)
-        return {**new(context, request), "errors": {blame(refusal): refusal.message}, "typed": typed}
-    return done(mod.id, "created", trimmed(given))
+        return {**new(context, request), "errors": in_details(request, refusal, given), "typed": typed}
+    return done(mod.id, "created", details_lost(given, mod))
 
 
 @page(context=IOwnMod, request_method="GET", permission=ModPermission.EDIT, renderer=EDIT)
@@ -129,16 +156,23 @@ def edit(context: Mod, request: Request) -> dict[str, Any]:
     return bench(request, context.id)
 
 
-@form(context=IOwnMod)
+@form(context=IOwnMod, keeps={**DETAILS, SEEN: ""})
 def change(context: Mod, request: Request) -> Any:
     """``POST /Modhub/mine/{id}``: only the fields that the form has are changed."""
     given, typed = read_details(request)
+    session, owner, seen = request.dbsession, caller(request), request.POST.get(SEEN, "")
+    mod = services.own_mod(session, context.id, owner)
+    guid = mod.guid
     try:
-        mod = services.edit(request.dbsession, context.id, caller(request), ModChange(**given))
+        _refuse_overwriting(mod, ModChange(**given), seen)
+        services.edit(session, context.id, owner, ModChange(**given))
     except Refusal as refusal:
         forms.refused(request, refusal)
-        return bench(request, context.id, errors={blame(refusal): refusal.message}, typed=typed)
-    return done(mod.id, "details", trimmed(given), "#details")
+        # Whoever has been told of the other change may overwrite it.
+        kept = {} if refusal.code == "changed_meanwhile" or not seen else {SEEN: seen}
+        errors = in_details(request, refusal, given, guid)
+        return bench(request, context.id, errors=errors, typed=typed, **kept)
+    return done(mod.id, "details", details_lost(given, mod), "#details")
 
 
 @form(context=IOwnMod, name="publish")
@@ -148,7 +182,7 @@ def publish(context: Mod, request: Request) -> Any:
         mod = services.publish(request.dbsession, context.id, caller(request))
     except Refusal as refusal:
         forms.refused(request, refusal)
-        return bench(request, context.id, errors={"publish": refusal.message})
+        return bench(request, context.id, errors={"publish": told(request, refusal)})
     return done(mod.id, "published")
 
 
@@ -157,9 +191,10 @@ def delete(context: Mod, request: Request) -> Any:
     """``POST /Modhub/mine/{id}/delete``: the title must be typed."""
     typed = text.line(request.POST.get("title", ""), limits.TITLE)
     draft = own_draft(request.dbsession, context.id, caller(request))
-    if typed != draft.mod.title:
-        refusal = Refusal(400, "invalid_input", "The title that was typed is not the title of this mod.")
+    # A page shows a run of spaces as one.
+    if typed.split() != draft.mod.title.split():
+        refusal = invalid("The title that was typed is not the title of this mod.")
         forms.refused(request, refusal)
-        return bench(request, context.id, errors={"delete": refusal.message}, typed={"delete": typed})
+        return bench(request, context.id, errors={"delete": told(request, refusal)}, typed={"delete": typed})
     services.remove(request.dbsession, context.id, caller(request))
     return Redirect("/Modhub/mine?done=deleted")

@@ -1,0 +1,52 @@
+"""What was lost of what was typed: over-long text is trimmed, not refused (interface, Limits), and a page says so."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from modhub import limits, text
+from modhub.folding import fold_game
+from modhub.markup import clean
+
+_GROWTH = 8
+"""How much longer a text can become by escaping."""
+_NORMAL = 4
+"""How much longer it can become by normalisation."""
+
+
+def line_lost(typed: str, stored: str | None) -> bool:
+    """Whether a single line lost its end."""
+    return text.line(typed, _NORMAL * len(typed)) != (stored or "")
+
+
+def html_lost(typed: str, stored: str, limit: int) -> bool:
+    """Whether a text lost its end, as it came or when its ``&`` and ``<`` were escaped."""
+    whole = text.block(typed, _NORMAL * len(typed))
+    if len(whole) > limit:
+        return True
+    return len(whole) * _GROWTH > limit and clean(whole, limit * _GROWTH) != stored
+
+
+def games_lost(typed: list[str]) -> bool:
+    """Whether a game's name lost its end, or games were left out."""
+    names = [text.line(game, _NORMAL * len(game)) for game in typed]
+    kept = {fold_game(name) for name in names if name}
+    return len(kept) > limits.GAMES or any(len(name) > limits.GAME for name in names)
+
+
+def details_lost(given: Mapping[str, Any], mod: Any) -> list[str]:
+    """Which fields of ``given`` are not in ``mod`` as they were typed."""
+    lost = {
+        "title": line_lost(given.get("title", mod.title), mod.title),
+        "description": "description" in given and html_lost(given["description"], mod.description, limits.DESCRIPTION),
+        "games": games_lost(given.get("games", [])),
+    }
+    return [name for name, is_lost in lost.items() if is_lost]
+
+
+def note_lost(title: str | None, typed: str | None, note: Any) -> list[str]:
+    """Which fields of a changelog entry are not as they were typed; None: not sent."""
+    lost = {
+        "title": title is not None and line_lost(title, note.title),
+        "text": typed is not None and html_lost(typed, note.text, limits.NOTE),
+    }
+    return [name for name, is_lost in lost.items() if is_lost]

@@ -1,0 +1,99 @@
+"""What was typed outlives a session that ended and a form that lapsed meanwhile.
+
+A view that declares ``keeps`` (its fields and their labels) shows them again in a form with a new token: beside the
+way to sign in, or for whoever has signed in again in another tab. Nobody types anything twice, and sending it again
+works. Fields that are not declared, such as passwords, are never shown.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from pyramid.config import Configurator
+from pyramid.exceptions import BadCSRFToken
+from pyramid.httpexceptions import HTTPForbidden
+from pyramid.renderers import render
+from pyramid.response import Response
+from pyramid.viewderivers import INGRESS
+
+from modhub.errors import Refusal
+from modhub.pages.answers import Redirect
+from modhub.pages.forms import check_body, is_plain, is_vouched, lapsed, refused
+from modhub.pages.tools import messages_of
+from modhub.payload import LIMIT_EXCEEDED, encode
+from modhub.request import Request
+from modhub.security import Credential
+
+AGAIN: Final = "modhub:templates/again.jinja2"
+View = Callable[[Any, Request], Any]
+
+
+def signed_out() -> Refusal:
+    """403: the session ended while the form was being filled in. Not 401, which would name a scheme of HTTP's own."""
+    return Refusal(403, "signed_out", "You were signed out meanwhile, so nothing was saved.")
+
+
+def wants_json(request: Request) -> bool:
+    """Whether the pages' own script asks, which stays on its page."""
+    return "application/json" in request.environ.get("HTTP_ACCEPT", "")
+
+
+def told_to_script(request: Request, refusal: Refusal, **more: object) -> Response:
+    """A refusal for the pages' own script: the body as programs get it, its sentence in the reader's language."""
+    message = refusal.told(messages_of(request).gettext)
+    body = encode({**refusal.body(), "message": message, **more})
+    return Response(body, refusal.status, content_type="application/json", charset=None, cache_control="no-store")
+
+
+def kept(view: View, info: Any) -> View:
+    """The view deriver for ``keeps={"title": "Title"}``; a field with an empty label is sent again without being shown.
+
+    Only what the browser vouches for: a form on somebody else's page gets no token together with its fields.
+    """
+    fields = info.options.get("keeps")
+    if fields is None:
+        return view
+
+    def kept_view(context: Any, request: Request) -> Any:
+        try:
+            return view(context, request)
+        except HTTPForbidden:
+            answer = request.registry.security.challenge(request, Credential.ACCOUNT)
+            if not isinstance(answer, Redirect) or not _may_keep(request):
+                raise
+            return again(request, signed_out(), fields, answer.headers["Location"])
+        except BadCSRFToken:
+            if not _may_keep(request):
+                raise
+            return again(request, lapsed(), fields)
+
+    return kept_view
+
+
+kept.options = ("keeps",)  # type: ignore[attr-defined]
+
+
+def _may_keep(request: Request) -> bool:
+    return is_vouched(request) and request.environ.get(LIMIT_EXCEEDED) is None
+
+
+def again(request: Request, refusal: Refusal, labels: Mapping[str, str], sign_in: str = "") -> Response:
+    """The page with what was typed. ``sign_in``: where the reader signs in first."""
+    refused(request, refusal)
+    if wants_json(request):
+        return told_to_script(request, refusal, signIn=sign_in)
+    plain = is_plain(request)
+    fields = _typed(request, labels) if plain else []
+    values = {"refusal": refusal, "sign_in": sign_in, "action": request.path, "fields": fields, "has_file": not plain}
+    return Response(render(AGAIN, values, request=request), refusal.status, cache_control="no-store")
+
+
+def _typed(request: Request, labels: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """(name, label, text) of the fields that were sent."""
+    check_body(request)
+    sent = {name: "\n".join(request.POST.getall(name)) for name in labels if name in request.POST}
+    return [(name, labels[name], text.replace("\r\n", "\n")) for name, text in sent.items()]
+
+
+def includeme(config: Configurator) -> None:
+    """Outside the permission and the token, whose refusals it answers."""
+    config.add_view_deriver(kept, "kept", under=INGRESS, over="secured_view")

@@ -1,0 +1,108 @@
+"""``/sitemap.xml`` (sitemaps.org): an index of parts, since the protocol bounds what one file may hold.
+
+``config.add_sitemap(name, addresses, parts)`` brings a feature's public addresses in. What it names everybody may see:
+a source reads what is public and nothing else.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from markupsafe import escape
+from pyramid.config import Configurator
+from pyramid.response import Response
+
+from modhub.errors import not_found
+from modhub.interfaces import IRoot
+from modhub.payload import query
+from modhub.request import Request
+from modhub.views import OPEN, page
+
+PART: Final = 250
+"""Addresses in a part. The protocol allows 50,000 and 50 MB; these few are answered as fast as a page."""
+_NAMESPACE: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
+_NUMBER: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
+Places = Iterable[tuple[str, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where addresses come from: ``addresses(registry, part)``, ``parts(registry)``."""
+
+    addresses: Callable[[Any, int], Places]
+    parts: Callable[[Any], int]
+
+
+def one_part(_registry: Any) -> int:
+    """How many parts a source has that needs no more."""
+    return 1
+
+
+def parts_of(count: int) -> int:
+    """How many parts ``count`` addresses need."""
+    return -(-count // PART)
+
+
+def add_sitemap(
+    config: Configurator, name: str, addresses: Callable[[Any, int], Places], parts: Callable[[Any], int] = one_part
+) -> None:
+    """Name public addresses in the sitemap.
+
+    ``parts(registry)`` tells how many parts there are; ``addresses(registry, part)`` gives those of one, counted from 0
+    and :data:`PART` of them or little more: the path, percent-encoded, and the time of the last change or None.
+    """
+
+    def register() -> None:
+        config.registry.sitemaps[name] = Source(addresses, parts)
+
+    config.action(("modhub sitemap", name), register)
+
+
+@page(context=IRoot, name="sitemap.xml", request_method="GET", permission=OPEN)
+def sitemap(_context: Any, request: Request) -> Response:
+    """``GET /sitemap.xml``: the index; with ``of`` and ``part``, a part of it."""
+    sources: dict[str, Source] = request.registry.sitemaps
+    base = str(request.registry.settings["modhub.base_url"])
+    wanted = query(request, "of")
+    if wanted is None:
+        return xml_response(_document("sitemapindex", _index(request, base)), "application/xml")
+    source, part = sources.get(wanted), query(request, "part") or "0"
+    if source is None or not _NUMBER.fullmatch(part):
+        raise not_found()
+    places = source.addresses(request.registry, int(part))
+    return xml_response(_document("urlset", _urls(base, places)), "application/xml")
+
+
+def _index(request: Request, base: str) -> Iterator[str]:
+    for name, source in sorted(request.registry.sitemaps.items()):
+        for part in range(source.parts(request.registry)):
+            yield f"<sitemap><loc>{base}/sitemap.xml?of={name}&amp;part={part}</loc></sitemap>"
+
+
+def _urls(base: str, places: Places) -> Iterator[str]:
+    for path, changed in places:
+        stamp = f"<lastmod>{changed}</lastmod>" if changed else ""
+        yield f"<url><loc>{base}{escape(path)}</loc>{stamp}</url>"
+
+
+def _document(root: str, lines: Iterable[str]) -> str:
+    inside = "\n".join(lines)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n<{root} xmlns="{_NAMESPACE}">\n{inside}\n</{root}>\n'
+
+
+def xml_response(document: str, content_type: str) -> Response:
+    """A public XML document that is sent again only when it has changed."""
+    body = document.encode()
+    response = Response(body, content_type=content_type, charset="utf-8", conditional_response=True)
+    response.etag = hashlib.blake2b(body, digest_size=16).hexdigest()
+    response.headers["Cache-Control"] = "no-cache"
+    return response
+
+
+def includeme(config: Configurator) -> None:
+    """The directive and the address."""
+    config.registry.sitemaps = {}
+    config.add_directive("add_sitemap", add_sitemap)
+    config.scan(__name__)

@@ -1,0 +1,170 @@
+"""What tests of the reference at ``/Modhub/doc`` ask: which calls are there and described, whether examples hold.
+
+Nothing here names a feature: the calls are found by walking the tree and the views that are registered.
+"""
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from zope.interface.interfaces import IInterface
+
+from modhub.interfaces import IApi
+from modhub.request import FILE_PREFIXES, Request, is_api_path
+from modhub.testing import Site
+from modhub.tree import ANY, Resource, root_factory
+
+Call = tuple[str, str]
+"""A method, and an address in which ``{}`` stands for what differs."""
+
+_VARIABLE = re.compile(r"\{[^}]*\}")
+
+
+def _places(site: Site) -> Iterator[tuple[str, Resource]]:
+    """Every kind of place in the tree with its address."""
+    request = Request.blank("/")
+    request.registry = site.registry
+    waiting: list[tuple[str, Resource]] = [("", root_factory(request))]
+    while waiting:
+        path, resource = waiting.pop()
+        yield path, resource
+        waiting += [(f"{path}/{name}", make(resource, name)) for name, make in resource.children.items() if name != ANY]
+        try:
+            member = resource.member("1")
+        except KeyError:
+            continue
+        waiting.append((f"{path}/{{}}", member))
+
+
+def _methods(view: Any) -> set[str]:
+    methods = view["request_methods"] or ()
+    return ({methods} if isinstance(methods, str) else set(methods)) - {"HEAD", "OPTIONS"}
+
+
+def calls(site: Site) -> set[Call]:
+    """Every call that some view answers, on either face."""
+    found = set()
+    entries = site.config.introspector.get_category("views") or ()
+    views = [entry["introspectable"] for entry in entries if not entry["introspectable"]["exception_only"]]
+    views = [view for view in views if IInterface.providedBy(view["context"])]
+    for path, resource in _places(site):
+        for view in views:
+            address = f"{path}/{view['name']}" if view["name"] else path
+            face = (view.get("face") is IApi) == is_api_path(address)
+            if face and view["context"].providedBy(resource):
+                found |= {(method, address or "/") for method in _methods(view)}
+    return found
+
+
+def for_programs(found: set[Call]) -> set[Call]:
+    """Those that must be described: all of the API, and the files. What is sent to pages is for their forms."""
+    return {
+        (method, path)
+        for method, path in found
+        if is_api_path(path) or (method == "GET" and path.startswith(FILE_PREFIXES))
+    }
+
+
+def described(page: Any) -> set[Call]:
+    """The calls that the page, parsed, describes."""
+    found = set()
+    for code in page.select("code.call"):
+        methods, _, address = code.text.rpartition(" ")
+        found |= {(method.strip(), _VARIABLE.sub("{}", address)) for method in methods.split(",")}
+    return found
+
+
+@dataclass(frozen=True)
+class Example:
+    """Lines for a shell that call curl once, and what the page says of the answer."""
+
+    lines: str
+    status: int = 200
+    shape: Any = None
+    """The JSON that is shown; None where the page shows none."""
+    own: bool = True
+    """Whether the JSON is shown for these very lines, so that what it fills is filled."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What curl would send."""
+
+    method: str
+    path: str
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def examples(page: Any) -> list[Example]:
+    """Every request of the page with the answer that stands behind it."""
+    shapes = {figure["id"]: json.loads(figure.pre.text) for figure in page.select("figure.answer[id]")}
+    found = []
+    for request in page.select("pre.request"):
+        answer = request.find_next_sibling()
+        if "answer" not in answer.get("class", ()):
+            found.append(Example(request.text))
+            continue
+        own = answer.pre is not None
+        shape = json.loads(answer.pre.text) if own else shapes.get(f"shape-{answer.get('data-shape')}")
+        found.append(Example(request.text, int(answer["data-status"]), shape, own))
+    return found
+
+
+def sent(lines: str, environ: Mapping[str, str], files: Mapping[str, bytes]) -> Sent:
+    """What a shell with these variables makes of the lines; ``@name`` is a file. AssertionError: not one curl call."""
+    shell = subprocess.run(  # noqa: S603 - lines of our own templates
+        ["sh", "-euc", 'curl() { printf "%s\\0" "$@" end; }\n' + lines],  # noqa: S607 - whichever sh there is
+        env={"PATH": "/bin:/usr/bin", **environ},
+        capture_output=True,
+        timeout=30,
+        check=True,
+    )
+    words = shell.stdout.decode().split("\0")
+    assert words.count("end") == 1, lines
+    return _read_words(iter(words[: words.index("end")]), files)
+
+
+def _read_words(words: Iterator[str], files: Mapping[str, bytes]) -> Sent:
+    method, address, body, headers = "", "", None, {}
+    for word in words:
+        if word == "-H":
+            name, _, value = next(words).partition(": ")
+            headers[name] = value
+        elif word in {"-d", "--data-binary"}:
+            given = next(words)
+            body = files[given.removeprefix("@")] if given.startswith("@") else given.encode()
+        elif word == "-X":
+            method = next(words)
+        elif word in {"-o", "-C"}:
+            next(words)
+        elif not word.startswith("-"):
+            assert not address, f"two addresses: {address} {word}"
+            address = word
+    split = urlsplit(address)
+    path = split.path + (f"?{split.query}" if split.query else "")
+    return Sent(method or ("GET" if body is None else "POST"), path, body or b"", headers)
+
+
+def differences(shown: Any, real: Any, where: str = "the answer", *, filled: bool = True) -> list[str]:
+    """Where ``real`` has other fields or other kinds of values than the example; ``null`` may stand for anything.
+
+    ``filled``: a list that has something in the example must not be empty.
+    """
+    if shown is None or real is None:
+        return []
+    if type(shown) is not type(real):
+        return [f"{where} is {type(real).__name__}, not {type(shown).__name__}"]
+    if isinstance(shown, dict):
+        odd = [f"{where} has {name!r} on one side only" for name in shown.keys() ^ real.keys()]
+        both = shown.keys() & real.keys()
+        below = ((shown[name], real[name], f"{where}.{name}") for name in sorted(both))
+        return odd + [line for one, other, place in below for line in differences(one, other, place, filled=filled)]
+    if isinstance(shown, list) and shown:
+        empty = [f"{where} is empty"] if filled and not real else []
+        return empty + [line for one in real for line in differences(shown[0], one, f"{where}[]", filled=filled)]
+    return []

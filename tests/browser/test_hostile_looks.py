@@ -1,0 +1,166 @@
+"""Pages with the longest, the oddest and the most that anybody may store: nothing scrolls sideways or is malformed."""
+
+import json
+import urllib.request
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pytest
+from playwright.sync_api import Browser
+
+FEATURES = "modhub_auth modhub_builds modhub_wiki"
+KEY = "a-machine-key-for-these-tests-alone"
+EMAIL, PASSWORD = "author@example.com", "ten characters"
+NAME, TITLE, GAME, VERSION, FILE = "N" * 80, "W" * 120, "G" * 120, "v" * 64, "F" * 251 + ".zip"
+MARKUP = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
+CONTENT = (
+    f"<h2>{TITLE}</h2><p>{'x' * 3000}</p><pre>{'p' * 500}</pre><ul><li>{TITLE}</li></ul>"
+    f"<blockquote>{TITLE}</blockquote><table><tr>{'<td>cellcell</td>' * 40}</tr></table>"
+)
+WIKI = f"""# {TITLE}
+
+Some `{"c" * 300}` and {"x" * 500} and <https://example.com/{"u" * 300}>.
+
+## {TITLE}
+
+| {TITLE} | b | c | d |
+|---|---|---|---|
+| {"y" * 200} | {"z" * 200} | c | d |
+
+```python
+{"l" * 300} = 1
+```
+
+- {TITLE}
+  1. {TITLE}
+
+> {TITLE}
+"""
+WIKI_PATH = "/".join(["p" * 60, "q" * 60, "r" * 70])
+
+
+def png(width: int, height: int) -> bytes:
+    """A picture of one colour."""
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return len(body).to_bytes(4, "big") + kind + body + zlib.crc32(kind + body).to_bytes(4, "big")
+
+    head = width.to_bytes(4, "big") + height.to_bytes(4, "big") + b"\x08\x02\0\0\0"
+    rows = zlib.compress((b"\0" + b"\x40\x90\xa0" * width) * height)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+class Hands:
+    """Calls the API of a service, as an author or as a build agent."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.headers: dict[str, str] = {"X-Api-Key": KEY}
+
+    def send(self, method: str, path: str, body: Any = b"", kind: str = "application/json") -> Any:
+        """The JSON of the answer; a refusal is an error."""
+        sent = json.dumps(body).encode() if isinstance(body, dict) else body
+        headers = {**self.headers, "Content-Type": kind}
+        asked = urllib.request.Request(self.address + path, sent or None, headers, method=method)
+        with urllib.request.urlopen(asked, timeout=30) as answer:
+            return json.loads(answer.read() or b"null")
+
+    def mod(self, title: str, images: int = 0, releases: int = 1, published: bool = True, **fields: Any) -> Any:
+        """A mod with files under the longest names."""
+        mod = self.send("POST", "/api/modhub", {"title": title, **fields})
+        place = f"/api/modhub/{mod['id']}"
+        for number in range(releases):
+            version = urlencode({"name": FILE, "version": VERSION[3:] + f"{number:03}"})
+            self.send("POST", f"{place}/code?{version}", b"z" * 5000, "application/zip")
+        for number in range(images):
+            self.send("POST", f"{place}/images?name={number}{'i' * 240}.png", png(320, 60 + number), "image/png")
+        if published:
+            self.send("POST", f"{place}/publish")
+        return mod
+
+
+def fill(address: str) -> None:
+    """Everything in its longest form; the mods get the numbers 1 to 7."""
+    hands = Hands(address)
+    account = {"email": EMAIL, "password": PASSWORD, "displayName": NAME, "client": TITLE}
+    hands.headers["Authorization"] = f"Bearer {hands.send('POST', '/api/auth/register', account)['accessToken']}"
+    guids = [f"{number:08x}-89ab-cdef-0123-456789abcdef" for number in range(40)]
+    long = hands.mod(TITLE, description=CONTENT, games=[GAME], conflictsWith=guids)
+    other = hands.mod("تعديل الواجهة العربية 2.0 (beta)", description="<p>هذا وصف</p>", games=["لعبة المغامرات"])
+    hands.mod("👩‍👩‍👧‍👦" * 17, description=f"<p>{'😀' * 400}</p>", games=["🏳️‍🌈" * 20])
+    games = [f"{number} {GAME}"[:120] for number in range(20)]
+    most = {"games": games, "requires": [long["guid"], other["guid"], *guids], "description": CONTENT}
+    full = hands.mod(TITLE[1:], images=11, releases=11, **most)
+    (first, *_) = hands.send("GET", f"/api/modhub/{full['id']}/changelog")["notes"]
+    hands.send("PUT", f"/api/modhub/{full['id']}/changelog/{first['id']}", {"title": TITLE, "text": CONTENT[:3900]})
+    hands.mod(MARKUP, description=MARKUP, games=[MARKUP])
+    draft = hands.mod(TITLE, images=2, published=False, **most)
+    hands.send("POST", f"/api/modhub/{draft['id']}/images?name=notes.txt", b"no picture", "text/plain")
+    odd = hands.mod("No picture at all", published=False)
+    hands.send("POST", f"/api/modhub/{odd['id']}/images?name={'n' * 251}.txt", b"no picture", "text/plain")
+    hands.send("POST", f"/api/modhub/{odd['id']}/css?name={'s' * 251}.css", b"a{}", "text/css")
+    hands.send("POST", f"/api/modhub/{odd['id']}/publish")
+    for os in ("windows", "o" * 32):
+        for number in range(2):
+            query = urlencode({"name": f"{number}{FILE[1:]}", "version": f"{number}{'v' * 60}"})
+            hands.send("POST", f"/api/modhub/app/{os}?{query}", b"build", "application/octet-stream")
+    hands.send("POST", "/api/modhub/app/changelog", f"{TITLE}\n\n{'c' * 2000}".encode(), "text/plain")
+    for path in (WIKI_PATH, "index", "short"):
+        for text in (WIKI, WIKI.replace("y", "yyy")):
+            hands.send("PUT", f"/Modhub/api/wiki/{path}?{urlencode({'title': TITLE})}", text.encode(), "text/markdown")
+
+
+SEARCH = {"q": "q" * 200, "game": "G" * 120}
+PAGES = {
+    "browse": "/Modhub?size=100",
+    "nothing": "/Modhub?" + urlencode(SEARCH),
+    "game": "/Modhub?" + urlencode({"q": "www", "game": GAME}),
+    "long": "/Modhub/1",
+    "arabic": "/Modhub/2",
+    "full": "/Modhub/4",
+    "markup": "/Modhub/5",
+    "odd": "/Modhub/7",
+    "mine": "/Modhub/mine",
+    "draft": "/Modhub/mine/6",
+    "preview": "/Modhub/mine/6/preview",
+    "account": "/Modhub/account",
+    "app": "/Modhub/App",
+    "wiki": "/Modhub/Wiki",
+    "wiki-page": f"/Modhub/Wiki/{WIKI_PATH}",
+    "wiki-history": "/Modhub/Wiki/short?history",
+    "wiki-changes": "/Modhub/Wiki/short?old=1&new=2",
+    "wiki-search": "/Modhub/Wiki?q=" + quote("W" * 60),
+    "wiki-nothing": "/Modhub/Wiki?q=" + quote("q" * 200),
+    "absent": "/Modhub/" + "a" * 200,
+}
+
+
+@pytest.fixture(scope="module")
+def crowded(serve_with: Any, tmp_path_factory: Any) -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("APIPRIVATEKEYS", f"{KEY} Modhub:app Modhub:wiki")
+        with serve_with(tmp_path_factory.mktemp("crowded"), FEATURES) as service:
+            fill(service.address)
+            yield service
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_whatever_is_stored_stays_in_its_place(browser: Browser, crowded: Any, width: int, tmp_path: Path) -> None:
+    context = browser.new_context(base_url=crowded.address, viewport={"width": width, "height": 800})
+    page = context.new_page()
+    page.goto("/Modhub/account/login")
+    page.fill("#email", EMAIL)
+    page.fill("#password", PASSWORD)
+    page.click("main button[type=submit]")
+    wide = {}
+    for name, address in PAGES.items():
+        page.goto(address)
+        beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        if beyond > 0:
+            page.screenshot(path=tmp_path / f"{name}.png")
+            wide[name] = beyond
+    context.close()
+    assert wide == {}, tmp_path

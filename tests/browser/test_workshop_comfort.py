@@ -1,0 +1,124 @@
+"""Nothing that was typed or chosen in the workshop is lost, whatever ends meanwhile."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+Visit = Callable[..., Page]
+Look = Callable[[Page, str], None]
+AUTHOR = 61
+PNG = {"name": "one.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n" + bytes(2000)}
+scripts = pytest.mark.parametrize("java_script_enabled", [True, False], ids=["scripts", "forms"])
+
+
+def sign_in(page: Page, account: int | None) -> None:
+    """As in another tab: the session and the forms' token are others."""
+    url = page.url
+    page.context.clear_cookies()
+    if account is not None:
+        page.context.add_cookies([{"name": "account", "value": str(account), "url": url}])
+        page.context.request.get("/Modhub/mine/new")
+
+
+def draft(page: Page, title: str) -> str:
+    page.goto("/Modhub/mine/new")
+    page.get_by_label("Title").fill(title)
+    page.get_by_role("button", name="Make the draft").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
+    assert "#" not in page.url
+    return page.url.partition("?")[0]
+
+
+@scripts
+def test_a_session_that_ends_during_an_edit(visit: Visit, look: Look, java_script_enabled: bool) -> None:
+    page = visit(account=AUTHOR, java_script_enabled=java_script_enabled)
+    address = draft(page, "Ended")
+    page.get_by_label("Description").fill("<p>An hour of work</p>")
+    sign_in(page, None)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("signed out")
+    kept = page.get_by_label("Description")
+    expect(kept).to_have_value("<p>An hour of work</p>")
+    if java_script_enabled:
+        look(page, "again")
+    sign_in(page, AUTHOR)
+    page.get_by_role("button", name="Send it once more").click()
+    if not java_script_enabled:
+        expect(page.get_by_role("alert")).to_contain_text("another tab")
+        page.get_by_role("button", name="Send it once more").click()
+    expect(page.locator(".note.good")).to_contain_text("Saved")
+    assert page.url.startswith(address)
+    expect(page.get_by_label("Description")).to_have_value("<p>An hour of work</p>")
+
+
+def test_an_upload_leaves_what_is_being_typed_and_outlives_a_session(visit: Visit) -> None:
+    page = visit(account=AUTHOR)
+    address = draft(page, "Typing")
+    assert page.url == address, "a reload would say again what was done"
+    page.get_by_label("Description").fill("Not saved yet")
+    file = page.locator("#image-file")
+    file.set_input_files([PNG, {**PNG, "name": "two.png"}])
+    page.get_by_role("button", name="Upload the image").click()
+    expect(page.locator(".gallery img")).to_have_count(2)
+    expect(page.locator("form[data-fresh=images] .done")).to_have_text("The images are stored.")
+    expect(file).to_be_focused()
+    expect(page.get_by_label("Description")).to_have_value("Not saved yet")
+    page.get_by_label("Version").fill("1.0")
+    code = page.locator("#code-file")
+    code.set_input_files({**PNG, "name": "a.zip"})
+    sign_in(page, None)
+    page.get_by_role("button", name="Upload the code").click()
+    error = page.locator("#code-file-error")
+    expect(error).to_contain_text("signed out")
+    expect(error.get_by_role("link")).to_have_attribute("target", "_blank")
+    expect(code).to_be_focused()
+    expect(code).to_have_attribute("aria-describedby", "code-file-hint code-file-error")
+    assert page.url == address
+    sign_in(page, AUTHOR)
+    page.get_by_role("button", name="Upload the code").click()
+    expect(page.locator("#note-1, .notes > li")).to_have_count(1)
+    expect(page.get_by_role("button", name="there is no unpublish")).to_be_visible()
+    page.get_by_label("Version").fill("1.0")
+    code.set_input_files({**PNG, "name": "a.zip"})
+    page.get_by_role("button", name="Upload the code").click()
+    expect(page.locator("#version-error")).to_contain_text("used on this mod already")
+    expect(page.get_by_label("Version")).to_be_focused()
+    asked: list[Any] = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.get_by_role("link", name="Preview as a visitor sees it").click()
+    expect(page.get_by_text("This is a preview")).to_be_visible()
+    assert asked == ["beforeunload"]
+
+
+def test_a_cancelled_upload_says_so_and_others_wait(visit: Visit) -> None:
+    page = visit(account=AUTHOR)
+    draft(page, "Cancelled")
+    held: list[Any] = []
+    page.route("**/images", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
+    page.locator("#image-file").set_input_files(PNG)
+    page.get_by_role("button", name="Upload the image").click()
+    expect(page.get_by_role("button", name="Upload the code")).to_be_disabled()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("form[data-fresh=images] .done")).to_have_text("Cancelled; nothing was kept.")
+    expect(page.locator("#image-file")).to_be_focused()
+    expect(page.get_by_role("button", name="Upload the code")).to_be_enabled()
+
+
+def test_going_back_closes_the_images_and_the_games_follow_the_words(visit: Visit) -> None:
+    page = visit()
+    page.goto("/Modhub")
+    page.get_by_label("Search in titles and games").fill("foundry")
+    expect(page.locator("section.browse .card")).to_have_count(1)
+    assert page.url.endswith("/Modhub?q=foundry")
+    assert "q=foundry" in (page.locator("nav.games a").first.get_attribute("href") or "")
+    assert "q=foundry" in (page.locator('link[rel="canonical"]').get_attribute("href") or "")
+    page.get_by_label("Order").select_option("top")
+    expect(page).to_have_url(page.url.partition("?")[0] + "?q=foundry&sort=top")
+    page.get_by_role("link", name="Foundry Map", exact=True).click()
+    page.locator("[data-viewer] a").first.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Foundry Map")

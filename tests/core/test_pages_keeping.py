@@ -1,0 +1,151 @@
+"""What was typed outlives a session that ended and a token that was replaced meanwhile, and goes to nobody else."""
+
+from typing import Any
+
+import pytest
+
+from modhub import limits
+from modhub.server import IBodyRules
+from modhub.testing import Site, Start
+from modhub.testing.mods import OWNER, new_mod, notes, published_mod
+from modhub.testing.pages import form_at, visitor
+
+NEW = "/Modhub/mine/new"
+WORDS = "<p>An hour's work & more</p>\n\nsecond"
+
+
+@pytest.fixture
+def author(site: Site) -> Site:
+    return visitor(site, OWNER)
+
+
+def ours(site: Site) -> dict[str, str]:
+    return {"Origin": site.registry.settings["modhub.base_url"]}
+
+
+def words(site: Site, number: int) -> str:
+    (mod,) = (mod for mod in site.as_account(OWNER).get("/api/modhub/mine").json["mods"] if mod["id"] == number)
+    return str(mod["description"])
+
+
+def typed(page: Any, name: str) -> str:
+    return str(page.html.find(id=name).text).removeprefix("\n")
+
+
+def sign_out(author: Site) -> None:
+    author.reset()
+
+
+def sign_in(author: Site) -> None:
+    author.set_cookie("account", str(OWNER))
+
+
+def test_a_session_that_ends_during_an_edit_loses_nothing(site: Site, author: Site) -> None:
+    mod = new_mod(site, title="Mine")
+    address = f"/Modhub/mine/{mod['id']}"
+    form = form_at(author.get(address), address)
+    form["description"] = WORDS
+    sign_out(author)
+    page = form.submit(headers=ours(site), status=403)
+    assert "signed out" in page.html.find(id="errors").text
+    assert page.html.find(id="errors").a["href"].startswith("/Modhub/account/login?next=")
+    assert page.html.find(id="errors").a["target"] == "_blank"
+    assert typed(page, "description").replace("\r\n", "\n") == WORDS
+    assert page.headers["Cache-Control"] == "no-store"
+    assert words(site, mod["id"]) == ""
+    # Signing in gives a new token, so that the form is shown once more, and then works.
+    sign_out(author)
+    sign_in(author)
+    page = form_at(page, address).submit(headers=ours(site), status=400)
+    assert typed(page, "description").replace("\r\n", "\n") == WORDS
+    form_at(page, address).submit(headers=ours(site), status=303)
+    assert words(site, mod["id"]).startswith("<p>An hour's work &amp; more</p>")
+
+
+def test_a_form_that_lapsed_is_shown_again_and_can_be_sent(site: Site, author: Site) -> None:
+    form = form_at(author.get(NEW), NEW)
+    form["title"], form["games"] = "New here", "Portal\nQuake"
+    sign_out(author)
+    sign_in(author)
+    page = form.submit(headers=ours(site), status=400)
+    assert "another tab" in page.html.find(id="errors").text
+    made = form_at(page, NEW).submit(headers=ours(site), status=303).follow()
+    assert made.html.h1.text == "New here"
+    assert made.html.find(id="games").text.split() == ["Portal", "Quake"]
+
+
+def test_entries_and_votes_are_kept_too(site: Site, author: Site) -> None:
+    mod = published_mod(site)
+    (note,) = notes(site, mod)
+    address = f"/Modhub/mine/{mod['id']}/changelog/{note['id']}"
+    form = form_at(author.get(f"/Modhub/mine/{mod['id']}"), address)
+    form["text"] = "Faster"
+    sign_out(author)
+    page = form.submit(headers=ours(site), status=403)
+    assert typed(page, "text") == "Faster"
+    voter = visitor(site)
+    page = voter.post(f"{mod['url']}/vote", {"value": "1"}, headers=ours(site), status=403)
+    assert page.html.find("input", attrs={"name": "value"})["value"] == "1"
+
+
+def test_a_file_is_chosen_again_and_the_script_stays_where_it_is(site: Site, author: Site) -> None:
+    mod = new_mod(site)
+    address = f"/Modhub/mine/{mod['id']}/images"
+    file = [("file", "a.png", b"x")]
+    anonymous = visitor(site)
+    page = anonymous.post(address, {}, upload_files=file, headers=ours(site), status=403)
+    assert "Choose the file once more." in page.html.find(id="errors").text
+    script = {**ours(site), "Accept": "application/json", "Accept-Language": "de"}
+    told = anonymous.post(address, {}, upload_files=file, headers=script, status=403).json
+    assert (told["error"], told["message"][:10]) == ("signed_out", "Du wurdest")
+    assert told["signIn"].startswith("/Modhub/account/login?next=")
+    told = author.post(address, {"csrf_token": "old"}, upload_files=file, headers=script, status=400).json
+    assert told["error"] == "form_lapsed"
+    page = author.post(address, {"csrf_token": "old"}, upload_files=file, status=400)
+    assert "lapsed" in page.html.find(id="image-file-error").text
+
+
+@pytest.mark.parametrize("origin", [None, "https://evil.example", "null"])
+def test_what_the_browser_does_not_vouch_for_gets_no_token_with_its_fields(
+    site: Site, author: Site, origin: str | None
+) -> None:
+    headers = {} if origin is None else {"Origin": origin}
+    page = author.post(NEW, {"title": "Planted"}, headers=headers, status=[400, 403])
+    assert "Planted" not in page.text
+    assert page.html.find("input", attrs={"name": "csrf_token"}) is None
+    assert visitor(site).post(NEW, {"title": "Planted"}, headers=headers, status=303).body == b""
+
+
+def test_only_declared_fields_are_shown_and_strangers_learn_nothing(site: Site) -> None:
+    mod = new_mod(site, title="Canary")
+    fields = {"title": "x", "password": "secret", "csrf_token": "secret"}
+    there = visitor(site).post(f"/Modhub/mine/{mod['id']}", fields, headers=ours(site), status=403)
+    absent = visitor(site).post("/Modhub/mine/999", fields, headers=ours(site), status=403)
+    assert "secret" not in there.text
+    assert "Canary" not in there.text
+    assert len(there.html.find_all("textarea")) == len(absent.html.find_all("textarea")) == 1
+    visitor(site, 8).post(f"/Modhub/mine/{mod['id']}", fields, headers=ours(site), status=404)
+
+
+def test_a_long_text_in_any_writing_is_taken_and_cut(site: Site, author: Site) -> None:
+    mod = new_mod(site)
+    address = f"/Modhub/mine/{mod['id']}"
+    token = form_at(author.get(address), address)["csrf_token"].value
+    page = author.post(address, {"csrf_token": token, "description": "字" * 30_000}, status=303).follow()
+    assert "Description was too long" in page.html.select_one(".note.good").text
+    assert len(words(site, mod["id"])) == limits.DESCRIPTION
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_the_server_takes_as_much_by_form_as_by_json(start: Start) -> None:
+    rules = start().registry.getUtility(IBodyRules)
+    for address in (NEW, "/Modhub/mine/1", "/Modhub/mine/1/changelog/2"):
+        assert rules.find("POST", address).limit == limits.JSON_BODY
+
+
+def test_what_costs_a_parser_too_much_is_not_parsed(site: Site, author: Site) -> None:
+    many = b"a=&" * 5000
+    page = author.post(NEW, many, content_type="application/x-www-form-urlencoded", status=400)
+    assert "too many fields" in page.text
+    parts = b"--b\r\n\r\n" * 50_000
+    author.post(NEW, parts, content_type="multipart/form-data; boundary=b", status=413)

@@ -1,0 +1,74 @@
+"""Pictures on pages: only what a browser may show is one, few stand there at once, a draft's are for its owner."""
+
+from typing import Any
+
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, new_mod, publish, published_mod, upload
+from modhub.testing.pages import visitor
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def put(site: Site, mod: dict[str, Any], name: str, content_type: str) -> str:
+    """The address of what was uploaded as an image."""
+    given = upload(site, mod, "images", PNG, content_type=content_type, name=name)
+    (found,) = (asset["url"] for asset in given["assets"] if asset["name"] == name)
+    return str(found)
+
+
+def test_an_image_of_another_type_is_a_file_and_no_picture(site: Site) -> None:
+    mod = published_mod(site, title="Tool")
+    notes = put(site, mod, "notes.txt", "text/plain")
+    author = visitor(site, OWNER)
+    for page in (site.get("/Modhub"), site.get(mod["url"]), author.get("/Modhub/mine")):
+        assert not [image for image in page.html.select("main img") if image["src"] == notes]
+        assert page.html.select_one("svg.tile") is not None
+    page = site.get(mod["url"])
+    assert page.html.find("meta", property="og:image") is None
+    (link,) = page.html.select(f".facts-list a[href='{notes}']")
+    assert link.text == "notes.txt"
+    more = put(site, mod, "more.bin", "application/octet-stream")
+    shot = put(site, mod, "shot.svg", "Image/SVG+xml")
+    page = site.get(mod["url"])
+    assert page.html.find("meta", property="og:image")["content"].endswith(shot)
+    assert [image["src"] for image in page.html.select(".mod-head img")] == [shot]
+    assert page.html.select_one(".mod-head img")["alt"] == "Image 1 of 1: shot.svg"
+    assert {link["href"] for link in page.html.select(".facts-list a")} >= {notes, more}
+    assert site.get("/Modhub").html.select_one(".card img")["src"] == shot
+    assert author.get("/Modhub/mine").html.select_one(".shelf img")["src"] == shot
+
+
+def test_a_preview_knows_pictures_as_the_page_does(site: Site) -> None:
+    draft = new_mod(site)
+    put(site, draft, "notes.txt", "text/plain")
+    shot = put(site, draft, "shot.png", "image/png").rpartition("/")[2]
+    page = visitor(site, OWNER).get(f"/Modhub/mine/{draft['id']}/preview")
+    assert [image["src"].rpartition("/")[2] for image in page.html.select("article img")] == [shot]
+    assert "notes.txt" in page.html.select_one(".facts-list").text
+
+
+def test_many_images_are_after_the_text_and_mostly_folded_away(site: Site) -> None:
+    mod = published_mod(site)
+    shots = [put(site, mod, f"{number}.png", "image/png") for number in range(12)]
+    page = site.get(mod["url"])
+    # Each once, in their order, the first in the head; the viewer goes through all of them.
+    assert [link["href"] for link in page.html.select("[data-viewer] a")] == shots
+    assert [link["href"] for link in page.html.select("details a")] == shots[9:]
+    assert page.html.select_one(".mod-main details summary").text == "3 more images"
+    headings = [heading.text for heading in page.html.select(".mod-main h2")]
+    assert headings.index("Description") < headings.index("More images")
+
+
+def test_no_page_elsewhere_sees_an_image_of_a_draft(site: Site) -> None:
+    draft = new_mod(site)
+    number = put(site, draft, "shot.png", "image/png").rpartition("/")[2]
+    own = f"/Modhub/mine/{draft['id']}/images/{number}"
+    refused = {416: {"Range": "bytes=99-"}, 412: {"If-Match": '"x"'}, 403: {"Service-Worker": "script"}}
+    for status, headers in {200: {}, **refused}.items():
+        answer = visitor(site, OWNER).get(own, headers=headers, status=status)
+        assert answer.headers.getall("Cross-Origin-Resource-Policy") == ["same-origin"]
+        assert not [name for name in answer.headers if name.startswith("Access-Control")]
+        assert answer.headers["Cache-Control"] == "no-store"
+    upload(site, draft, "code", version="1")
+    shown = next(one["url"] for one in publish(site, draft)["assets"] if one["kind"] == "image")
+    assert site.get(shown).headers["Cross-Origin-Resource-Policy"] == "cross-origin"

@@ -1,0 +1,118 @@
+"""Pieces of pages are kept by all that they show: nothing is out of date, nothing of a draft gets out."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from jinja2 import DictLoader, Environment, StrictUndefined, UndefinedError
+
+from modhub.pages.messages import Messages
+from modhub.pages.pieces import Pieces
+from modhub.pages.tools import Tools
+from modhub.testing import Site, Start
+from modhub.testing.mods import OWNER, new_mod, notes, publish, published_mod, upload
+
+ENGLISH = Messages("en")
+TEMPLATES = {"a": "{{ value }}", "long": "{{ value * 1000 }}", "clock": "{{ ui.ago(value) }}", "hole": "{{ other }}"}
+
+
+def pieces(budget: int = 10_000) -> Pieces:
+    environment = Environment(autoescape=True, loader=DictLoader(TEMPLATES), undefined=StrictUndefined)
+    return Pieces(environment, budget)
+
+
+def test_a_piece_is_what_its_values_say() -> None:
+    draw = pieces()
+    assert draw("a", ENGLISH, value="<b>") == "&lt;b&gt;"
+    assert draw("a", ENGLISH, value="x") == "x"
+    assert draw("a", ENGLISH, value="x") is draw("a", ENGLISH, value="x")
+    assert draw("a", ENGLISH, value="x") is not draw("a", Messages("de"), value="x")
+
+
+def test_a_piece_has_no_clock_and_nothing_that_it_was_not_given() -> None:
+    for template in ("clock", "hole"):
+        with pytest.raises(UndefinedError):
+            pieces()(template, ENGLISH, value="x")
+
+
+def test_what_was_not_wanted_for_longest_goes_first() -> None:
+    draw = pieces(budget=6_000)
+    first = draw("long", ENGLISH, value="a")
+    draw("long", ENGLISH, value="b")
+    assert draw("long", ENGLISH, value="a") is first
+    for value in "cde":
+        draw("long", ENGLISH, value="a")
+        draw("long", ENGLISH, value=value)
+    assert draw("long", ENGLISH, value="a") is first
+    assert len(draw._kept) <= 4
+    # What is larger than all there is room for is drawn and not kept.
+    assert len(draw("a", ENGLISH, value="x" * 9_000)) == 9_000
+    assert not draw._kept
+    assert draw._left == 6_000
+
+
+def changes(site: Site, mod: Any, other: Any) -> dict[str, tuple[Callable[[], object], str]]:
+    """What may happen to a mod: (how, what its page says afterwards and did not say before)."""
+    own, voter = site.as_account(OWNER), site.as_account(8)
+    url = f"/api/modhub/{mod['id']}"
+    note = notes(site, mod)[0]["id"]
+    return {
+        "title": (lambda: own.put_json(url, {"title": "Renamed"}), "Renamed"),
+        "games": (lambda: own.put_json(url, {"games": ["Quake"]}), "Quake"),
+        "vote": (lambda: voter.put_json(f"{url}/vote", {"value": -1}), "Votes against: </span>1"),
+        "code": (lambda: upload(site, mod, "code", b"x" * 5000, version="2"), "4.9\u00a0KB"),
+        "image": (lambda: upload(site, mod, "images", b"x", content_type="image/png", name="view.png"), "view.png"),
+        "note": (lambda: own.put_json(f"{url}/changelog/{note}", {"text": "<p>Mended it.</p>"}), "Mended it."),
+        "conflict": (lambda: own.put_json(url, {"conflictsWith": [other["guid"]]}), "Not to be installed"),
+        "rival": (lambda: own.put_json(f"/api/modhub/{other['id']}", {"title": "Anew"}), "Anew"),
+        "user": (lambda: published_mod(site, 9, "User", requires=[mod["guid"]]), "Used by"),
+        "needs": (
+            lambda: own.put_json(url, {"requires": [other["guid"]], "conflictsWith": []}),
+            "in this order",
+        ),
+    }
+
+
+def test_a_change_is_on_the_page_at_once_in_every_process(start: Start) -> None:
+    writer = start()
+    reader = start(url=writer.registry.settings["sqlalchemy.url"])
+    mod = published_mod(writer, title="Before", games=["Portal"])
+    other = published_mod(writer, title="Other mod")
+    for name, (change, said) in changes(writer, mod, other).items():
+        assert said not in reader.get(mod["url"]).text, name
+        change()
+        for site in (reader, writer):
+            assert said in site.get(mod["url"]).text, name
+    assert "Renamed" in reader.get("/Modhub").text
+    assert "Renamed" in reader.get("/Modhub/feed").text
+    writer.as_account(OWNER).delete(f"/api/modhub/{mod['id']}")
+    reader.get(mod["url"], status=404)
+    assert "Renamed" not in reader.get("/Modhub").text
+
+
+def test_time_goes_by_on_what_is_kept(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    mod = published_mod(site)
+    for address in ("/Modhub", mod["url"]):
+        assert "just now" in site.get(address).text
+    now = Tools.now.func  # type: ignore[attr-defined]
+    monkeypatch.setattr(Tools, "now", property(lambda tools: now(tools) + timedelta(days=3)))
+    for address in ("/Modhub", mod["url"]):
+        page = site.get(address).text
+        assert "3 days ago" in page
+        assert "just now" not in page
+
+
+def test_a_preview_that_was_kept_is_seen_by_its_owner_alone(site: Site) -> None:
+    draft = new_mod(site, title="Canary")
+    upload(site, draft, "code", version="1")
+    site.set_cookie("account", str(OWNER))
+    for _ in range(2):
+        preview = site.get(f"/Modhub/mine/{draft['id']}/preview")
+        assert "Canary" in preview.text
+        assert "download stands here" in preview.text
+    site.reset()
+    for address in (f"/Modhub/{draft['id']}", f"/Modhub/{draft['id']}/feed"):
+        assert "Canary" not in site.get(address, status=404).text
+    publish(site, draft)
+    assert "download stands here" not in site.get(draft["url"]).text

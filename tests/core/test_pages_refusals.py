@@ -1,0 +1,126 @@
+"""What a page can refuse is said in the reader's language, by the labels of the page, beside the field."""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import modhub
+from modhub.errors import Refusal, invalid
+from modhub.pages.messages import read_po
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, new_mod, upload
+from modhub.testing.pages import form_at, visitor
+
+HERE = Path(modhub.__file__).parent
+GERMAN = {"Accept-Language": "de"}
+PROGRAMS = {"storage_address.py", "credentials.py", "security.py", "payload.py", "downloads.py", "owners.py"}
+"""Modules whose refusals are for programs: bodies of JSON, headers of files, keys."""
+TO_PROGRAMS = {
+    "The body ended before its Content-Length.",
+    "The body is empty; the file is sent as the body itself.",
+    "The address is not valid UTF-8.",
+    "The field value must be 1, 0 or -1.",
+    "This form must be sent as multipart/form-data.",
+    "This method is not used here.",
+}
+
+
+def refusals() -> dict[str, ast.expr]:
+    """The sentence of each refusal that the core makes, by its place."""
+    found = {}
+    for path in HERE.rglob("*.py"):
+        if path.name in PROGRAMS or "testing" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            at = {"Refusal": 2, "conflict": 1, "invalid": 0}.get(name, 99)
+            if len(node.args) > at:
+                found[f"{path.name}:{node.lineno}"] = node.args[at]
+    return found
+
+
+def test_every_refusal_that_a_page_can_show_is_translated() -> None:
+    german = read_po((HERE / "messages" / "de.po").read_text("utf-8"))
+    found = refusals()
+    assert len(found) > 20
+    for place, sentence in found.items():
+        # A finished sentence cannot be looked up: what it names comes apart from it.
+        assert not isinstance(sentence, ast.JoinedStr), place
+        if isinstance(sentence, ast.Constant):
+            assert sentence.value in german or sentence.value in TO_PROGRAMS, place
+
+
+def test_a_refusal_tells_programs_and_people_the_same() -> None:
+    refusal = invalid("In %(field)s, 100%% of %(item)s.", field="requires", item="50%")
+    assert refusal.message == "In requires, 100% of 50%."
+    assert refusal.body() == {"error": "invalid_input", "message": refusal.message}
+    assert str(refusal) == refusal.message
+    assert refusal.told(lambda text, **values: text % values, {"requires": "Needs", "50%": "x"}) == (
+        "In Needs, 100% of 50%."
+    )
+    assert Refusal(400, "a", "100% as it is").message == "100% as it is"
+
+
+@pytest.fixture
+def author(site: Site) -> Site:
+    return visitor(site, OWNER)
+
+
+def save(author: Site, address: str, **fields: str) -> Any:
+    form = form_at(author.get(address), address)
+    for name, value in fields.items():
+        form[name] = value
+    return form.submit(headers=GERMAN, expect_errors=True)
+
+
+def test_the_workshop_refuses_in_german_by_its_own_labels_and_all_at_once(site: Site, author: Site) -> None:
+    mod = new_mod(site)
+    page = save(author, f"/Modhub/mine/{mod['id']}", title=" ", requires="x", conflictsWith=mod["guid"])
+    assert page.status_int == 400
+    assert page.html.find(id="title-error").text == "Das Feld „Titel“ darf nicht leer sein."
+    assert page.html.find(id="requires-error").text.startswith("In „Braucht diese Mods“ ist Eintrag 1 keine GUID")
+    assert "eigene GUID" in page.html.find(id="conflictsWith-error").text
+    assert [link["href"] for link in page.html.select("#errors a")] == ["#title", "#requires", "#conflictsWith"]
+    both = "01234567-89ab-cdef-0123-456789abcdef"
+    page = save(author, f"/Modhub/mine/{mod['id']}", requires=both, conflictsWith=both)
+    assert f"{both} steht in „Braucht" in page.html.find(id="conflictsWith-error").text
+    # To programs, as ever.
+    told = site.as_account(OWNER).put_json(f"/api/modhub/{mod['id']}", {"requires": ["x"]}, headers=GERMAN, status=400)
+    assert told.json["message"] == ("In requires, item 1 is not a GUID such as 01234567-89ab-cdef-0123-456789abcdef.")
+
+
+def test_uploads_refuse_in_german_beside_the_field_to_the_script_too(site: Site, author: Site) -> None:
+    mod = new_mod(site)
+    upload(site, mod, "code", version="1.0")
+    address = f"/Modhub/mine/{mod['id']}"
+    token = form_at(author.get(address), address)["csrf_token"].value
+
+    def send(kind: str, content: bytes, accept: str = "", **fields: str) -> Any:
+        headers = {**GERMAN, "Accept": accept} if accept else GERMAN
+        file = [("file", "a.bin", content)]
+        return author.post(
+            f"{address}/{kind}",
+            {"csrf_token": token, **fields},
+            upload_files=file,
+            headers=headers,
+            expect_errors=True,
+        )
+
+    page = send("code", b"x", version="1.0")
+    assert page.html.find(id="version-error").text == "Die Version 1.0 gab es bei dieser Mod schon."
+    assert page.html.find(id="errors").a["href"] == "#version"
+    told = send("code", b"x", "application/json", version="1.0").json
+    assert (told["error"], told["field"], told["message"][:15]) == ("version_used", "version", "Die Version 1.0")
+    told = send("css", b"", "application/json").json
+    assert (told["message"], told["field"]) == ("Die Datei ist leer.", "css")
+    large = send("images", b"x" * (2 * 1024 * 1024 + 1)).html.find(id="image-file-error").text
+    assert "2\u00a0MB" in large
+    for _ in range(5):
+        assert send("images", b"x" * (2 * 1024 * 1024 - 1)).status_int == 303
+    full = send("images", b"x" * 100, "application/json").json
+    assert full["limitBytes"] == 10 * 1024 * 1024
+    assert full["message"].startswith("Alle Bilder zusammen dürfen höchstens 10\u00a0MB haben")

@@ -1,0 +1,211 @@
+"""The reference of the API with every set of features: all calls and no others, and every example is what happens."""
+
+import ast
+import json
+from itertools import chain, combinations
+from pathlib import Path
+from typing import Any
+
+import pyotp
+import pytest
+
+import modhub
+from modhub.admin import Admin
+from modhub.catalogue.commands import add_game
+from modhub.server.faults import CODES
+from modhub.testing import Site, Start
+from modhub.testing.reference import Example, calls, described, differences, examples, for_programs, sent
+from modhub_auth import factor
+from modhub_auth.passwords import Gate, Passwords
+
+PAGE = "/Modhub/doc"
+FEATURES = {"modhub_auth": "accounts", "modhub_builds": "builds", "modhub_wiki": "wiki"}
+SUBSETS = [*chain.from_iterable(combinations(FEATURES, size) for size in range(len(FEATURES) + 1))]
+ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
+KEYS = {"ApiPrivateKeys": "agent Modhub:app Modhub:wiki", "modhub__storage_address_key": "storage"}
+AGENT = {"X-Api-Key": "agent"}
+PERSON = {"email": "owner@example.org", "password": "ten characters or more"}
+FILES = {
+    "hud.zip": b"PK hud",
+    "hud.css": b"p {}",
+    "view.png": b"\x89PNG\r\n\x1a\n",
+    "modhub.zip": b"PK app",
+    "notes.txt": b"1.4\n\nFaster start.",
+    "manifest.md": b"# The manifest\n",
+}
+PAGES_ONLY = {
+    "authenticator_present",
+    "changed_meanwhile",
+    "dead_link",
+    "foreign_form",
+    "form_lapsed",
+    "last_login",
+    "login_taken",
+    "platform_refused",
+    "platform_unreachable",
+    "refused",
+    "signed_out",
+    "wrong_password",
+}
+"""Codes of refusals that no program meets: of the forms of pages, and of what Pyramid itself raises."""
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.parametrize("subset", SUBSETS, ids=lambda subset: "+".join(subset) or "none")
+def test_a_subset_describes_what_is_there_and_nothing_else(
+    start: Start, subset: tuple[str, ...], tmp_path: Path
+) -> None:
+    # The page asks the database nothing: this one is empty.
+    site = start(" ".join(subset), url=f"sqlite:///{tmp_path}/empty.sqlite")
+    page = site.get(PAGE).html
+    there, told = calls(site), described(page)
+    assert for_programs(there) - told == set()
+    assert told - there == set()
+    sections = {section["aria-labelledby"] for section in page.select(".reference")}
+    assert sections == {"general", "mods", "operation", *(FEATURES[feature] for feature in subset)}
+    ids = [one["id"] for one in page.find_all(id=True)]
+    assert len(ids) == len(set(ids))
+    assert {link["href"][1:] for link in page.select('.reference a[href^="#"]')} <= set(ids)
+    assert {link["href"] for link in page.select('.reference a[href^="/"]')} <= (
+        {"/Modhub/Wiki", "/api/modhub/doc/wiki"} if "modhub_wiki" in subset else set()
+    )
+
+
+class World:
+    """What the examples need to be there: people, keys, a game, and before each of them a mod, builds and a page."""
+
+    def __init__(self, site: Site, folder: Path) -> None:
+        self.site = site
+        icon = folder / "icon.png"
+        icon.write_bytes(FILES["view.png"])
+        add_game(Admin(site.config), "Portal 2", None, icon)
+        site.registry.accounts.passwords = Passwords(Gate(), memory_kib=8, time_cost=1)
+        self.token = self.register("owner")["accessToken"]
+        self.voter = self.register("voter")["accessToken"]
+        self.protect(self.register("grace")["accountId"])
+        self.known: dict[str, str] = {}
+
+    def register(self, name: str) -> Any:
+        person = {**PERSON, "email": f"{name}@example.org"}
+        return self.site.post_json("/api/auth/register", person, status=201).json
+
+    def protect(self, account_id: int) -> None:
+        """Give an account an authenticator."""
+        secret = pyotp.random_base32()
+        code = pyotp.TOTP(secret).generate_otp(int(factor.now().timestamp()) // 30)
+        with self.site.registry.databases.writing.begin() as session:
+            factor.add(session, self.site.registry.accounts.seal, account_id, secret, code)
+
+    def secrets(self) -> dict[str, str]:
+        """The variables of the lines."""
+        session = self.site.post_json("/api/auth/login", PERSON, status=200).json
+        keys = {"MODHUB_API_KEY": "agent", "ADDRESS_KEY": "storage"}
+        return {
+            "ETAG": '"another"',
+            "TOKEN": self.token,
+            "OTHER_TOKEN": self.voter,
+            "REFRESH_TOKEN": session["refreshToken"],
+            **keys,
+        }
+
+    def own(self, method: str, path: str, body: bytes = b"", content_type: str = "application/json") -> Any:
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": content_type}
+        return self.site.request(path, method=method, body=body, headers=headers).json
+
+    def numbers(self) -> dict[str, str]:
+        """The numbers of the page, and what there is for each of them now."""
+        body = {"title": "Café HUD", "games": ["Portal 2"], "requires": [ABSENT]}
+        mod = self.own("POST", "/api/modhub", json.dumps(body).encode())
+        path = f"/api/modhub/{mod['id']}"
+        self.own("POST", f"{path}/code?name=hud.zip&version=1.4", FILES["hud.zip"], "application/zip")
+        filled = self.own("POST", f"{path}/images", FILES["view.png"], "image/png")
+        self.own("POST", f"{path}/publish")
+        code, image = (asset["url"].rpartition("/")[2] for asset in filled["assets"])
+        (note,) = self.site.get(f"{path}/changelog").json["notes"]
+        (game,) = self.site.get("/api/modhub/games").json["games"]
+        build = self.site.post("/api/modhub/app/windows?version=1.4", FILES["modhub.zip"], headers=AGENT).json
+        self.site.post("/api/modhub/app/changelog", FILES["notes.txt"], headers=AGENT)
+        self.site.put("/Modhub/api/wiki/mods/manifest", FILES["manifest.md"], headers=AGENT)
+        return {
+            "12": str(mod["id"]),
+            "31": str(note["id"]),
+            "57": code,
+            "58": image,
+            "3": game["iconUrl"].rpartition("/")[2],
+            "21": build["url"].rpartition("/")[2],
+        }
+
+    def run(self, example: Example) -> list[str]:
+        """Send what the lines send; what is not as the page says."""
+        told = sent(example.lines, self.secrets(), FILES)
+        self.known = self.known or self.numbers()
+        path, question, query = told.path.partition("?")
+        path = "/".join(self.known.get(segment, segment) for segment in path.split("/"))
+        whole, headers = path + question + query, dict(told.headers)
+        answer = self.site.request(whole, method=told.method, body=told.body, headers=headers, status="*")
+        if told.method == "DELETE":
+            # What the next example asks for is made anew.
+            self.known = {}
+        if answer.status_int != example.status:
+            return [f"{told.method} {path}: {answer.status} {answer.text[:300]}"]
+        if example.shape is None:
+            is_json = answer.content_type == "application/json"
+            return [f"{told.method} {path} answers JSON that is not shown"] if is_json else []
+        return [f"{told.method} {path}: {line}" for line in differences(example.shape, answer.json, filled=example.own)]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_every_example_is_what_happens(start: Start, tmp_path: Path) -> None:
+    site = start(" ".join(FEATURES), **KEYS, modhub_auth__forgot_limit="2", modhub_auth__register_limit="99")
+    page = site.get(PAGE).html
+    shown = examples(page)
+    assert len(shown) > 40
+    world = World(site, tmp_path)
+    assert [line for example in shown for line in world.run(example)] == []
+    # Every call that is described has lines for a shell.
+    for heading in page.select(".reference h4"):
+        assert heading.find_next(["h4", "pre"]).name == "pre", heading.text
+    # The two answers that no example asks for.
+    missing = site.post_json("/api/auth/login", {}, status=400).json
+    assert differences(json.loads(page.select_one("#shape-error pre").text), missing) == []
+    while (refused := site.post_json("/api/auth/forgot", {"email": "x"}, status="*")).status_int == 204:
+        pass
+    assert differences(json.loads(page.select_one("#shape-too-many pre").text), refused.json) == []
+    # Settings as they are here, and every field of an answer explained.
+    rates = {row.th.text: row.td.text for row in page.find(id="rates").find_next("table").select("tbody tr")}
+    assert (rates["Login"], rates["Register"], rates["Forgot"]) == ("10 failures", "99 calls", "2 calls")
+    explained = {cell.text for cell in page.select('th[scope="row"]')}
+    named = {name for answer in page.select("figure.answer") for name in fields(json.loads(answer.pre.text))}
+    assert named - explained - EXPLAINED_BESIDE == set()
+    # Every code that the program can answer, and no other.
+    codes = {code.text for code in page.select(".error-code")}
+    written = codes_in_the_program()
+    assert written - PAGES_ONLY == codes
+    assert written >= PAGES_ONLY
+
+
+EXPLAINED_BESIDE = {"ok", "twoFactorRequired", "retryAfterSeconds"}
+"""Fields that a sentence explains."""
+
+
+def fields(value: Any) -> set[str]:
+    """The names of all fields in a JSON value."""
+    if isinstance(value, list):
+        return {name for one in value for name in fields(one)}
+    if isinstance(value, dict):
+        return set(value) | {name for one in value.values() for name in fields(one)}
+    return set()
+
+
+def codes_in_the_program() -> set[str]:
+    """The code of every refusal that is written down in the packages."""
+    found = {*CODES.values(), "no_api_key", "unknown_api_key"}
+    places = {"Refusal": 1, "conflict": 0}
+    for path in Path(modhub.__file__).parents[1].glob("modhub*/**/*.py"):
+        if "testing" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in places:
+                code = node.args[places[node.func.id]] if len(node.args) > places[node.func.id] else None
+                found |= {code.value} if isinstance(code, ast.Constant) else set()
+    return found
