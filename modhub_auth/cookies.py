@@ -15,6 +15,7 @@ from modhub.db import now
 from modhub.errors import Refusal, not_found
 from modhub.interfaces import ICredential
 from modhub.pages.answers import Redirect
+from modhub.refusals import allowed_methods
 from modhub.request import Request
 from modhub.security import NOBODY, Credential, Identity, account_identity
 from modhub_auth.models import PageSession
@@ -89,11 +90,12 @@ class Cookie:
 
 
 def _form_page(request: Request) -> str:
-    """The page of ours that a form was on, as the browser says; else the form's own address."""
+    """The page of ours that a form was on, as the browser says; else the form's own address, where there is a page."""
     origin: str = request.registry.settings["modhub.base_url"]
     said: str = request.environ.get("HTTP_REFERER", "")
-    path: str = request.path
-    return said.removeprefix(origin) if said.startswith(f"{origin}/") else path
+    if said.startswith(f"{origin}/"):
+        return said.removeprefix(origin)
+    return str(request.path) if "GET" in allowed_methods(request) else ""
 
 
 def _touch(own: Parts, session_id: int | None, time: datetime) -> None:

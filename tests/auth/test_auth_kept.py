@@ -51,3 +51,18 @@ def test_what_was_typed_stays_while_the_session_has_ended(app: Any, person: dict
     again = next(form for form in page.forms.values() if form.action == "/Modhub/mine/new")
     made = again.submit(status=303, headers={"Origin": HERE}).follow()
     assert made.html.find(id="description").text.strip() == "For an hour"
+
+
+@pytest.mark.parametrize(
+    ("path", "referer", "wanted"),
+    [
+        ("/Modhub/account/name", "", LOGIN),
+        ("/Modhub/account/name", "http://127.0.0.1:6543/Modhub/account", f"{LOGIN}?next=/Modhub/account"),
+        ("/Modhub/account/name", "http://127.0.0.1:6543.evil.example.org/x", LOGIN),
+        ("/Modhub/account/password", "", f"{LOGIN}?next=/Modhub/account/password"),
+        ("/Modhub/mine/new", "", f"{LOGIN}?next=/Modhub/mine/new"),
+    ],
+)
+def test_after_signing_in_there_is_a_page(app: Any, path: str, referer: str, wanted: str) -> None:
+    answer = app.post(path, {}, headers={"Referer": referer} if referer else {}, status=303)
+    assert answer.headers["Location"] == wanted
