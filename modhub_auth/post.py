@@ -63,6 +63,13 @@ def _connect(settings: Mapping[str, Any]) -> smtplib.SMTP:
     return server
 
 
+def _options(server: smtplib.SMTP, message: EmailMessage) -> list[str]:
+    """Letters in other languages are 8-bit, which is said before (RFC 6152); with SMTPUTF8 smtplib says it itself."""
+    server.ehlo_or_helo_if_needed()
+    needless = message.as_bytes().isascii() or not str(message["To"]).isascii()
+    return [] if needless or not server.has_extn("8bitmime") else ["BODY=8BITMIME"]
+
+
 @contextmanager
 def by_smtp(settings: Mapping[str, Any]) -> Iterator[Deliver]:
     """One connection for many letters (RFC 5321)."""
@@ -73,7 +80,7 @@ def by_smtp(settings: Mapping[str, Any]) -> Iterator[Deliver]:
 
     def deliver(message: EmailMessage) -> None:
         try:
-            server.send_message(message)
+            server.send_message(message, mail_options=_options(server, message))
         except smtplib.SMTPRecipientsRefused as problem:
             code = next(iter(problem.recipients.values()), (0, b""))[0]
             raise Refused(f"the recipient was refused ({code})", for_ever=code in _FOR_EVER) from None

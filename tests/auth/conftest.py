@@ -96,6 +96,7 @@ class MailServer:
         self.taken: list[tuple[str, EmailMessage]] = []
         self.refuse: dict[str, str] = {}
         self.hang_up_on = ""
+        self.heard: list[str] = []
         outer = self
 
         class Handler(socketserver.StreamRequestHandler):
@@ -125,6 +126,7 @@ class MailServer:
                         self.say("221 bye")
                         return
                     else:
+                        outer.heard.append(line)
                         self.say("250 ok")
 
             def read(self) -> EmailMessage:

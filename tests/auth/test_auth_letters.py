@@ -98,6 +98,18 @@ def test_letters_arrive_by_smtp(auth: Any, person: Person, mail_server: Any) -> 
     assert mail_server.taken[0][1]["From"] == "modhub@example.org"
 
 
+def test_a_letter_of_more_than_ascii_says_so_before(auth: Any, person: Person, mail_server: Any) -> None:
+    app = smtp(auth, mail_server.port)
+    app.post_json("/api/auth/register", person)
+    german = {"Accept-Language": "de"}
+    app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}, headers=german)
+    app.post_json("/api/auth/register", {**person, "email": "\u00e4rger@example.org"}, headers=german)
+    assert app.registry.accounts.sender.send_due() == 3
+    said = [line.upper().count("BODY=8BITMIME") for line in mail_server.heard if line.startswith("mail")]
+    assert said == [0, 1, 1]
+    assert "Bestätige" in mail_server.taken[1][1]["Subject"]
+
+
 def test_a_server_that_is_down_changes_no_answer_and_loses_nothing(
     auth: Any, person: Person, new_mail_server: Any
 ) -> None:
