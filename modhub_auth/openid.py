@@ -71,7 +71,8 @@ def _in_time(connection: HTTPConnection) -> Iterator[HTTPConnection]:
 
 def _hang_up(held: socket) -> None:
     with suppress(OSError):
-        held.shutdown(SHUT_RDWR)
+        # The plain socket's own: that of TLS forgets its state while the other thread reads.
+        socket.shutdown(held, SHUT_RDWR)
 
 
 class Steam:

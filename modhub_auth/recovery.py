@@ -38,11 +38,12 @@ def welcome(session: Session, writer: Writer, login: Login, messages: Any) -> No
 
 def ask_reset(session: Session, writer: Writer, limits: Limits, address: str, messages: Any) -> None:
     """Queue a reset letter when there is an account; at most three an address and window, whether there is or not."""
-    allowed = limits.allows(session, [counter("letter", address, LETTERS)])
     login = by_address(session, address)
-    # The account's row before its links: a reset at the same moment takes them in this order, and neither must be
-    # the victim of a deadlock (forgot answers 204 always).
-    if allowed and login is not None and lock_account(session, login.account_id) is not None:
+    # The account's row first, then the counter, then its links: whoever else needs them takes them in this order, and
+    # none must be the victim of a deadlock (forgot answers 204 always).
+    there = login is not None and lock_account(session, login.account_id) is not None
+    allowed = limits.allows(session, [counter("letter", address, LETTERS)])
+    if allowed and there and login is not None:
         secret = links.make(session, links.RESET, login.account_id, login_id=login.id)
         writer.queue(session, "reset", login.subject, writer.write("reset", messages, secret))
     else:

@@ -6,7 +6,7 @@ What belongs to a page stands in the query and not in the path: every path is on
 import re
 from typing import Any, Final
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from pyramid.config import Configurator
 from pyramid.response import Response
 
@@ -35,8 +35,11 @@ _REVISION: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 def _values(request: Request, **more: Any) -> dict[str, Any]:
     """What every page of the wiki shows beside its own."""
     pages, ui = tuple(finder(request).pages()), Tools(request)
-    drawn = ui.piece(TEMPLATES + "tree.jinja2", pages=pages, tree=tree, here=ui.path.rstrip("/")) if pages else ""
-    return {"tree": drawn, "root": ROOT, "feed": feed.ADDRESS, "q": "", **more}
+    drawn = ui.piece(TEMPLATES + "tree.jinja2", pages=pages, tree=tree) if pages else Markup("")
+    # One tree for all pages: the one that is open is marked afterwards.
+    here = f'<a href="{escape(ui.path.rstrip("/"))}"'
+    marked = Markup(str(drawn).replace(here, f'{here} aria-current="page"', 1))  # noqa: S704 - the piece, escaped
+    return {"tree": marked, "root": ROOT, "feed": feed.ADDRESS, "q": "", **more}
 
 
 def _address(path: str) -> str:

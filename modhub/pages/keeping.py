@@ -58,7 +58,9 @@ def kept(view: View, info: Any) -> View:
             return view(context, request)
         except HTTPForbidden:
             answer = request.registry.security.challenge(request, Credential.ACCOUNT)
-            if not isinstance(answer, Redirect) or not _may_keep(request):
+            # With nothing to keep the visitor is led to the sign-in page as from any page (decisions 9).
+            keeps = fields or wants_json(request)
+            if not keeps or not isinstance(answer, Redirect) or not _may_keep(request):
                 raise
             return again(request, signed_out(), fields, answer.headers["Location"])
         except BadCSRFToken:

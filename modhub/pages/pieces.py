@@ -5,11 +5,14 @@ clock, no database. Those values are also what it is kept by. So what is kept ca
 process wrote what it shows, and who may see it is decided by whoever reads the values, for each request anew.
 """
 
+import sys
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
+from dataclasses import fields, is_dataclass
 from threading import Lock
 from typing import Any, Final
 
+import msgspec
 from markupsafe import Markup
 from pyramid.config import Configurator
 
@@ -19,15 +22,25 @@ from modhub.pages.shapes import Shapes
 
 BUDGET: Final = 32 * MB
 """About as much as an application keeps; what was not wanted for longest goes first."""
+SHARE: Final = 16
+"""A piece that takes more than this part of the budget is drawn each time: it would push out all others."""
 _OVERHEAD: Final = 500
 """Bytes that an entry takes besides its texts."""
 
 
-def _weight(value: object) -> int:
+def _weight(value: Any) -> int:
     """About how many bytes a value keeps alive."""
-    if isinstance(value, str | bytes):
-        return len(value)
-    return sum(_weight(one) for one in value) if isinstance(value, tuple) else 0
+    if isinstance(value, tuple | list):
+        inside: Iterable[Any] = value
+    elif isinstance(value, dict):
+        inside = (*value, *value.values())
+    elif isinstance(value, msgspec.Struct):
+        inside = (getattr(value, name) for name in value.__struct_fields__)
+    elif is_dataclass(value) and not isinstance(value, type):
+        inside = (getattr(value, one.name) for one in fields(value))
+    else:
+        inside = ()
+    return sys.getsizeof(value) + sum(map(_weight, inside))
 
 
 class Pieces:
@@ -36,6 +49,7 @@ class Pieces:
     def __init__(self, environment: Any, budget: int = BUDGET) -> None:
         self._environment = environment
         self._left = budget
+        self._most = budget // SHARE
         self._kept: OrderedDict[Hashable, tuple[Markup, int]] = OrderedDict()
         self._lock = Lock()
 
@@ -58,7 +72,9 @@ class Pieces:
         return Markup(drawn)  # noqa: S704 - our templates escape
 
     def _keep(self, key: tuple[Hashable, ...], drawn: Markup) -> None:
-        weight = len(drawn) + _weight(key) + _OVERHEAD
+        weight = _weight(drawn) + _weight(key[2:]) + _OVERHEAD
+        if weight > self._most:
+            return
         with self._lock:
             if key in self._kept:
                 return

@@ -62,6 +62,11 @@ class Tools(Shapes):
         drawn: Markup = self.registry.pieces(template, self.messages, **values)
         return drawn
 
+    def draw(self, template: str, **values: Any) -> Markup:
+        """A piece of the page that is drawn for this once: hardly anybody else sees it with these values."""
+        drawn: Markup = self.registry.pieces.draw(template, self.messages, **values)
+        return drawn
+
     def absolute(self, path: str) -> str:
         """The address of ``path`` for readers elsewhere: from the setting, never from the request's host."""
         return str(self.registry.settings["modhub.base_url"]) + path

@@ -16,6 +16,7 @@ SEND_BYTES = 262144
 """Read from a file and given to the socket at a time."""
 TURN_BYTES = 16 * SEND_BYTES
 """Written to one connection before the loop looks at the others."""
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 LINGER_SECONDS = 2.0
 """How long an ordinary closing connection waits for the client to close too."""
 
@@ -104,9 +105,17 @@ class Channel(Deadlines, HTTPChannel):
         return rest
 
     def send_continue(self) -> None:
-        """Tell the client to send the body: at once, or by the worker when the application wants it (`question`)."""
-        self.body_since = monotonic()
-        super().send_continue()
+        """Tell the client to send the body: at once, or by the worker when the application wants it (`question`).
+
+        waitress would write it at once; but a worker must neither write beside the loop nor close under its feet.
+        """
+        self.body_since = self.sent_at = monotonic()
+        self.request.expect_continue = False
+        with self.outbuf_lock:
+            self.outbufs[-1].append(CONTINUE)
+            self.current_outbuf_count += len(CONTINUE)
+            self.total_outbufs_len += len(CONTINUE)
+            self.sent_continue = True
 
     def dispatch(self, request: Any) -> None:
         """Give a complete request to a worker (`requests_lock` is held)."""

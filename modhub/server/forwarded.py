@@ -8,20 +8,32 @@ import re
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
+from waitress.adjustments import Adjustments
+
 _FOR = re.compile(r'(?i)(?<![^;,\s])for=("[^"]*"|[^;,]*)')
 _WITH_PORT = re.compile(r"(?:\[([^\]]*)\]|([^:]*))(?::[^:]*)?")
 UNKNOWN = "unknown"
 """Whoever is no address is one caller (RFC 7239, 6.2)."""
 
 
-def name_callers(environ: dict[str, Any]) -> None:
-    """Rewrite the addresses in ``X-Forwarded-For`` and ``Forwarded``."""
-    listed = environ.get("HTTP_X_FORWARDED_FOR")
-    if listed is not None:
-        environ["HTTP_X_FORWARDED_FOR"] = ",".join(caller(one) for one in listed.split(","))
-    elements = environ.get("HTTP_FORWARDED")
-    if elements is not None:
-        environ["HTTP_FORWARDED"] = _FOR.sub(lambda found: f'for="{caller(found[1])}"', elements)
+def name_callers(environ: dict[str, Any], adj: Adjustments) -> None:
+    """Rewrite the addresses in ``X-Forwarded-For`` and ``Forwarded``: what the trusted proxies have added, no more.
+
+    Nobody else's header is looked at, nor what a client sent to the proxy: those may be as long as a head may be.
+    """
+    if adj.trusted_proxy not in {"*", environ["REMOTE_ADDR"]}:
+        return
+    trusted, most = adj.trusted_proxy_headers, adj.trusted_proxy_count
+    listed, elements = environ.get("HTTP_X_FORWARDED_FOR"), environ.get("HTTP_FORWARDED")
+    if listed is not None and "x-forwarded-for" in trusted:
+        environ["HTTP_X_FORWARDED_FOR"] = ",".join(caller(one) for one in _last(listed, most))
+    if elements is not None and "forwarded" in trusted:
+        last = ",".join(_last(elements, most))
+        environ["HTTP_FORWARDED"] = _FOR.sub(lambda found: f'for="{caller(found[1])}"', last)
+
+
+def _last(listed: str, most: int) -> list[str]:
+    return listed.rsplit(",", most)[-most:]
 
 
 def caller(sent: str) -> str:

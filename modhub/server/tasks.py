@@ -83,8 +83,7 @@ class AppTask(_Head, WSGITask):
         environ["SERVER_SOFTWARE"] = self.channel.adj.ident or "modhub"
         environ["webob.is_body_seekable"] = environ["wsgi.input"].seekable()
         environ.update(self.request.notes)
-        if self.channel.adj.trusted_proxy:
-            name_callers(environ)
+        name_callers(environ, self.channel.adj)
         return environ
 
     def write(self, data: bytes) -> None:

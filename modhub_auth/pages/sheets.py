@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from modhub.errors import Refusal
 from modhub.pages import forms
+from modhub.pages.tools import messages_of
 from modhub.request import Request
 from modhub_auth.pages.words import told
 
@@ -106,4 +107,4 @@ def refusal_said(request: Request, title: str, refusal: Refusal, links: Links) -
     if not request.is_safe:
         forms.refused(request, refusal)
     request.response.headers.update(refusal.headers)
-    return said(request, title, refusal.message, links=links, status=refusal.status)
+    return said(request, title, refusal.told(messages_of(request).gettext), links=links, status=refusal.status)

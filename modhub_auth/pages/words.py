@@ -23,6 +23,7 @@ SENTENCES: Final = {
     "wrong_password": ("currentPassword", "This is not the password of your account."),
     "code_missing": ("code", "Your account has an authenticator: give its code as well, and the password once more."),
     "code_refused": ("code", "This code is wrong, or has been used already. Each code works once."),
+    "authenticator_present": ("", "Your account has an authenticator already."),
     "email_not_confirmed": (
         "",
         "Confirm your address first: follow the link in our letter. If the letter is lost, choose a new password; "
@@ -44,9 +45,12 @@ def told(request: Request, refusal: Refusal, fields: Sequence[str]) -> tuple[str
         return "", messages.ngettext(one, many, minutes)
     if refusal.code == "invalid_input":
         name = next((name for name in INPUT if f"field {name} " in refusal.message), "")
-        field, sentence = name, INPUT.get(name, refusal.message)
+        known = (name, INPUT[name]) if name else None
     else:
-        field, sentence = SENTENCES.get(_code(request, refusal), ("", refusal.message))
+        known = SENTENCES.get(_code(request, refusal))
+    if known is None:
+        return "", refusal.told(messages.gettext)
+    field, sentence = known
     return field if field in fields else "", messages.gettext(sentence)
 
 

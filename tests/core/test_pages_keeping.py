@@ -93,8 +93,8 @@ def test_a_file_is_chosen_again_and_the_script_stays_where_it_is(site: Site, aut
     address = f"/Modhub/mine/{mod['id']}/images"
     file = [("file", "a.png", b"x")]
     anonymous = visitor(site)
-    page = anonymous.post(address, {}, upload_files=file, headers=ours(site), status=403)
-    assert "Choose the file once more." in page.html.find(id="errors").text
+    led = anonymous.post(address, {}, upload_files=file, headers=ours(site), status=303)
+    assert led.headers["Location"].startswith("/Modhub/account/login?next=")
     script = {**ours(site), "Accept": "application/json", "Accept-Language": "de"}
     told = anonymous.post(address, {}, upload_files=file, headers=script, status=403).json
     assert (told["error"], told["message"][:10]) == ("signed_out", "Du wurdest")

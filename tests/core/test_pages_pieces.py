@@ -1,9 +1,11 @@
 """Pieces of pages are kept by all that they show: nothing is out of date, nothing of a draft gets out."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from jinja2 import DictLoader, Environment, StrictUndefined, UndefinedError
 
@@ -14,10 +16,16 @@ from modhub.testing import Site, Start
 from modhub.testing.mods import OWNER, new_mod, notes, publish, published_mod, upload
 
 ENGLISH = Messages("en")
-TEMPLATES = {"a": "{{ value }}", "long": "{{ value * 1000 }}", "clock": "{{ ui.ago(value) }}", "hole": "{{ other }}"}
+TEMPLATES = {
+    "a": "{{ value }}",
+    "long": "{{ value * 1000 }}",
+    "fixed": "x",
+    "clock": "{{ ui.ago(value) }}",
+    "hole": "{{ other }}",
+}
 
 
-def pieces(budget: int = 10_000) -> Pieces:
+def pieces(budget: int = 100_000) -> Pieces:
     environment = Environment(autoescape=True, loader=DictLoader(TEMPLATES), undefined=StrictUndefined)
     return Pieces(environment, budget)
 
@@ -37,19 +45,40 @@ def test_a_piece_has_no_clock_and_nothing_that_it_was_not_given() -> None:
 
 
 def test_what_was_not_wanted_for_longest_goes_first() -> None:
-    draw = pieces(budget=6_000)
+    draw = pieces(budget=40_000)
     first = draw("long", ENGLISH, value="a")
-    draw("long", ENGLISH, value="b")
-    assert draw("long", ENGLISH, value="a") is first
-    for value in "cde":
-        draw("long", ENGLISH, value="a")
-        draw("long", ENGLISH, value=value)
-    assert draw("long", ENGLISH, value="a") is first
-    assert len(draw._kept) <= 4
-    # What is larger than all there is room for is drawn and not kept.
+    for value in range(100, 200):
+        assert draw("long", ENGLISH, value="a") is first
+        draw("a", ENGLISH, value=str(value) * 200)
+    assert 5 < len(draw._kept) < 40
+    assert 0 <= draw._left < 40_000
+
+
+def test_a_piece_that_would_push_out_the_others_is_not_kept() -> None:
+    draw = pieces(budget=40_000)
+    first = draw("long", ENGLISH, value="a")
+    left = draw._left
     assert len(draw("a", ENGLISH, value="x" * 9_000)) == 9_000
-    assert not draw._kept
-    assert draw._left == 6_000
+    assert draw("long", ENGLISH, value="a") is first
+    assert draw._left == left
+
+
+@dataclass(frozen=True)
+class Held:
+    text: str
+
+
+class Sent(msgspec.Struct, frozen=True):
+    text: str
+
+
+@pytest.mark.parametrize(
+    "value", ["x" * 4000, "\U0001f600" * 1000, ("x" * 4000,), Held("x" * 4000), (Sent("x" * 4000),), b"x" * 4000]
+)
+def test_what_a_key_keeps_alive_is_counted(value: Any) -> None:
+    draw = pieces(budget=200_000)
+    draw("fixed", ENGLISH, value=value)
+    assert 4_000 < 200_000 - draw._left < 6_000
 
 
 def changes(site: Site, mod: Any, other: Any) -> dict[str, tuple[Callable[[], object], str]]:

@@ -1,4 +1,6 @@
 import json
+import socket
+import struct
 import tempfile
 import threading
 import time
@@ -7,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from modhub.server.channel import Channel
 from modhub.server.rules import DEFAULT_LIMIT, BodyRules, IBodyRules
 from modhub.server.testing import Client, running
 
@@ -312,3 +315,35 @@ def test_16_uploads_at_once_are_spooled_to_disk_not_to_memory(service):
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def test_what_a_worker_says_is_written_by_the_loop(monkeypatch):
+    """A worker that wrote the 100 would close a connection that was reset, under the loop's feet."""
+    writers = []
+    flush = Channel._flush_some
+
+    def watched(self, do_close=True):
+        if do_close:
+            writers.append(threading.current_thread().name)
+        return flush(self, do_close=do_close)
+
+    monkeypatch.setattr(Channel, "_flush_some", watched)
+    with running(App()) as service:
+        for _ in range(5):
+            with Client(service) as client:
+                head = post("/owner/1", "Authorization: x", "Content-Length: 3", "Expect: 100-continue")
+                assert client.ask(head).status == 100
+                assert seen(client.ask(b"abc"))["size"] == 3
+    assert len(writers) >= 5
+    assert not [name for name in writers if name.startswith("waitress")]
+
+
+def test_clients_that_vanish_before_they_are_told_to_go_on_harm_nobody(service):
+    head = post("/owner/1", "Authorization: x", "Content-Length: 3", "Expect: 100-continue")
+    for _ in range(50):
+        with Client(service) as client:
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.send(head)
+    with Client(service) as client:
+        assert client.ask(head).status == 100
+        assert seen(client.ask(b"abc"))["size"] == 3

@@ -1,9 +1,16 @@
 """Callers that a proxy names (decisions 3.5)."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from waitress.proxy_headers import proxy_headers_middleware
 
 from modhub.server.forwarded import caller, name_callers
+
+
+def adj(header: str, count: int = 1, proxy: str | None = "127.0.0.1") -> Any:
+    return SimpleNamespace(trusted_proxy=proxy, trusted_proxy_count=count, trusted_proxy_headers={header})
 
 
 @pytest.mark.parametrize(
@@ -44,6 +51,27 @@ def test_waitress_reads_it_so(header: str, sent: str, seen: str) -> None:
         trusted_proxy_headers={header.lower().replace("_", "-")},
     )
     environ = {"REMOTE_ADDR": "127.0.0.1", "wsgi.url_scheme": "http", f"HTTP_{header}": sent}
-    name_callers(environ)
+    name_callers(environ, adj(header.lower().replace("_", "-")))
     app(environ, None)
     assert found == [seen]
+
+
+@pytest.mark.parametrize(
+    ("settings", "peer", "listed", "elements"),
+    [
+        (adj("x-forwarded-for"), "127.0.0.1", "[2001:db8::2]", "for=c,for=2001:db8::2"),
+        (adj("forwarded"), "127.0.0.1", "a,2001:db8::1,2001:db8::2", 'for="[2001:db8::2]"'),
+        (adj("x-forwarded-for", 2), "127.0.0.1", "[2001:db8::1],[2001:db8::2]", "for=c,for=2001:db8::2"),
+        (adj("x-forwarded-for"), "192.0.2.1", "a,2001:db8::1,2001:db8::2", "for=c,for=2001:db8::2"),
+        (adj("x-forwarded-for", proxy="*"), "192.0.2.1", "[2001:db8::2]", "for=c,for=2001:db8::2"),
+        (adj("x-forwarded-for", proxy=None), "127.0.0.1", "a,2001:db8::1,2001:db8::2", "for=c,for=2001:db8::2"),
+    ],
+)
+def test_only_what_a_trusted_proxy_added_is_looked_at(settings: Any, peer: str, listed: str, elements: str) -> None:
+    environ = {
+        "REMOTE_ADDR": peer,
+        "HTTP_X_FORWARDED_FOR": "a,2001:db8::1,2001:db8::2",
+        "HTTP_FORWARDED": "for=c,for=2001:db8::2",
+    }
+    name_callers(environ, settings)
+    assert (environ["HTTP_X_FORWARDED_FOR"], environ["HTTP_FORWARDED"]) == (listed, elements)

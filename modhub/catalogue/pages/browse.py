@@ -95,11 +95,12 @@ def browse(_context: Any, request: Request) -> dict[str, Any]:
     games = reader.games()
     chosen = games.get(fold_game(wanted.game)) if wanted.game else None
     ui = Tools(request)
+    strip = ui.draw if wanted.q else ui.piece
     return {
         "listing": listing,
         "cards": [draw_card(ui, card, games, at < EAGER) for at, card in enumerate(listing.cards)],
         "options": ui.piece(OPTIONS, games=games),
-        "strip": ui.piece(GAMES, games=games, chosen=chosen, filters=Filters(replace(wanted, page=1, game=""))),
+        "strip": strip(GAMES, games=games, chosen=chosen, filters=Filters(replace(wanted, page=1, game=""))),
         "wish": wanted,
         "filters": Filters(wanted),
         "games": games,
