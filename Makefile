@@ -76,7 +76,7 @@ chromium:
 		fi
 
 test-browser: test-tools chromium ## the tests in a real browser (installs Debian's chromium when root)
-	@MODHUB_BROWSER=1 $(BIN)/pytest tests/browser $(PYTEST_ARGS)
+	@MODHUB_BROWSER=1 $(BIN)/pytest -n 2 --dist loadfile tests/browser $(PYTEST_ARGS)
 
 lint: test-tools ## ruff and mypy
 	@$(BIN)/ruff check

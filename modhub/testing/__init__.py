@@ -4,6 +4,7 @@
 WebTest with the accounts of :mod:`modhub.testing.accounts`: ``site.as_account(7).post_json(...)``.
 """
 
+import gc
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -24,6 +25,13 @@ from modhub.testing.postgres import PostgresServer, postgres_server
 SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 - it guards nothing
 ACCOUNTS = "modhub.testing.accounts"
 Start = Callable[..., "Site"]
+
+
+def pytest_collection_finish() -> None:
+    """What has been imported by now stays: the collector need not go through it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 class Site(TestApp):
