@@ -1,4 +1,4 @@
-"""``/sitemap.xml`` (sitemaps.org): an index of parts, since the protocol bounds what one file may hold.
+"""``/sitemap.xml`` (sitemaps.org): all public addresses in one file, or an index of parts where there are many.
 
 ``config.add_sitemap(name, addresses, parts)`` brings a feature's public addresses in. What it names everybody may see:
 a source reads what is public and nothing else.
@@ -6,7 +6,7 @@ a source reads what is public and nothing else.
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -62,22 +62,26 @@ def add_sitemap(
 
 @page(context=IRoot, name="sitemap.xml", request_method="GET", permission=OPEN)
 def sitemap(_context: Any, request: Request) -> Response:
-    """``GET /sitemap.xml``: the index; with ``of`` and ``part``, a part of it."""
+    """``GET /sitemap.xml``: all addresses, or the index of the parts; with ``of`` and ``part``, one part."""
     sources: dict[str, Source] = request.registry.sitemaps
     base = str(request.registry.settings["modhub.base_url"])
     wanted = query(request, "of")
     if wanted is None:
-        return xml_response(_document("sitemapindex", _index(request, base)), "application/xml")
+        parts = {name: source.parts(request.registry) for name, source in sorted(sources.items())}
+        if max(parts.values(), default=0) > 1:
+            return xml_response(_document("sitemapindex", _index(base, parts)), "application/xml")
+        places = [place for name in parts for place in sources[name].addresses(request.registry, 0)]
+        return xml_response(_document("urlset", _urls(base, places)), "application/xml")
     source, part = sources.get(wanted), query(request, "part") or "0"
     if source is None or not _NUMBER.fullmatch(part):
         raise not_found()
-    places = source.addresses(request.registry, int(part))
+    places = list(source.addresses(request.registry, int(part)))
     return xml_response(_document("urlset", _urls(base, places)), "application/xml")
 
 
-def _index(request: Request, base: str) -> Iterator[str]:
-    for name, source in sorted(request.registry.sitemaps.items()):
-        for part in range(source.parts(request.registry)):
+def _index(base: str, parts: Mapping[str, int]) -> Iterator[str]:
+    for name, count in parts.items():
+        for part in range(count):
             yield f"<sitemap><loc>{base}/sitemap.xml?of={name}&amp;part={part}</loc></sitemap>"
 
 

@@ -61,7 +61,7 @@ PAGES = {
     "/Modhub/{id}/feed": 2,
     "/opensearch.xml": 0,
     "/robots.txt": 0,
-    "/sitemap.xml": 1,
+    "/sitemap.xml": 2,
     "/sitemap.xml?of=mods": 1,
     "/sitemap.xml?of=pages": 0,
     "/Modhub/999999": 1,

@@ -256,7 +256,7 @@ def test_the_sitemap_names_every_page_once(wiki: Site, publish: Any) -> None:
         found = [[one.text or "" for one in url] for url in root]
         return {url[0].removeprefix("http://127.0.0.1:6543"): (*url[1:], None)[0] for url in found}
 
-    assert "of=wiki&amp;part=0" in wiki.get("/sitemap.xml").text
+    assert "/Modhub/Wiki</loc>" in wiki.get("/sitemap.xml").text
     assert named() == {"/Modhub/Wiki": None}
     made = publish("guide/a", "# A page")
     assert named() == {"/Modhub/Wiki": None, "/Modhub/Wiki/guide/a": made["updatedAt"]}
