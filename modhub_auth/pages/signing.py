@@ -42,8 +42,7 @@ def enter(request: Request, account: Account, login: Login, wanted: str | None =
     """Sign the visitor in with a session of its own, and go where they wanted to."""
     _end_current(request)
     secret = sessions.begin(request.dbsession, account, login, agent_of(request))
-    onward = safe_next(wanted or query(request, "next")) or HOME
-    return unstored(keep(request, Redirect(onward), secret))
+    return unstored(keep(request, Redirect(safe_next(wanted) or _wanted(request) or HOME), secret))
 
 
 def _end_current(request: Request) -> None:
@@ -53,8 +52,18 @@ def _end_current(request: Request) -> None:
         sessions.end(request.dbsession, found.account_id, found.session_id)
 
 
+def _wanted(request: Request) -> str | None:
+    """Where the visitor wants to go afterwards: the form says so, else its address."""
+    return safe_next(sent(request, "next") or query(request, "next"))
+
+
+def _kept(request: Request) -> dict[str, str]:
+    wanted = _wanted(request)
+    return {"next": wanted} if wanted else {}
+
+
 def _onward(request: Request) -> str:
-    wanted = safe_next(query(request, "next"))
+    wanted = _wanted(request)
     return f"?next={quote(wanted, safe='/')}" if wanted else ""
 
 
@@ -85,6 +94,7 @@ def login_sheet(request: Request, *, code: bool = False) -> Sheet:
         ],
         links=links,
         doors=doors,
+        hidden=_kept(request),
     )
 
 
@@ -125,6 +135,7 @@ def register_sheet(request: Request) -> Sheet:
         ],
         lead=["An account is for those who publish mods or vote. Reading and downloading never need one."],
         links=[(f"{HOME}/login{_onward(request)}", "Sign in instead"), (f"{HOME}/forgot", "Forgot your password?")],
+        hidden=_kept(request),
     )
 
 

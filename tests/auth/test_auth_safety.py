@@ -3,6 +3,7 @@
 from typing import Any
 
 import pyotp
+import pytest
 from sqlalchemy import select
 
 from modhub_auth.models import Authenticator, Letter, Login, PageSession
@@ -138,3 +139,21 @@ def test_a_letter_that_was_lost_is_sent_again(app: Any, person: Person, mail: An
     app.get(mail.link()).forms[0].submit(status=200)
     with app.registry.databases.reading() as session:
         assert session.scalars(select(Login)).one().verified
+
+
+@pytest.mark.parametrize("name", ["login", "register"])
+def test_the_way_on_is_in_the_form_and_outlives_a_refusal(app: Any, person: Person, name: str) -> None:
+    if name == "login":
+        app.post_json("/api/auth/register", person)
+    page = app.get(f"{HOME}/{name}?next=/Modhub/mine")
+    token = page.html.find("input", attrs={"name": "csrf_token"})["value"]
+    fields = {"csrf_token": token, "next": page.html.find("input", attrs={"name": "next"})["value"]}
+    again = app.post(f"{HOME}/{name}", {**fields, "email": person["email"], "password": "x"}, expect_errors=True)
+    assert again.html.find("input", attrs={"name": "next"})["value"] == "/Modhub/mine"
+    assert app.post(f"{HOME}/{name}", {**fields, **person}).headers["Location"] == "/Modhub/mine"
+    for path in ("//evil.example.org", "https://evil.example.org"):
+        assert app.get(f"{HOME}/{name}", {"next": path}).html.find("input", attrs={"name": "next"}) is None
+        token = app.get(f"{HOME}/login").html.find("input", attrs={"name": "csrf_token"})["value"]
+        sent = {"csrf_token": token, "next": path, "email": f"{path[:2].strip('/')}a{name}@example.org"}
+        answer = app.post(f"{HOME}/register", {**sent, "password": person["password"]}, status=303)
+        assert answer.headers["Location"] == HOME
