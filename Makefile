@@ -61,9 +61,10 @@ run: install ## set up, migrate the database, and serve http://127.0.0.1:6543
 test-tools: install
 	$(call install-lock,test)
 
+# Three processes on two cores: much of a test is waiting (for locks, starts, deadlines).
 test: test-tools ## everything the tests need, then the tests (all but those in a browser)
 	@echo 'modhub: the browser tests are left out here; "make test-browser" runs them.'
-	@$(BIN)/pytest -n 2 --dist loadfile --ignore=tests/browser $(PYTEST_ARGS)
+	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --ignore=tests/browser $(PYTEST_ARGS)
 
 chromium:
 	@command -v chromium >/dev/null || \

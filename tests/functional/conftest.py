@@ -8,6 +8,14 @@ import pytest
 
 from modhub.testing.service import Installation
 
+SLOW = ("functional", "packaging")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Modules of few long tests first: one that came last would leave the other processes with nothing to do."""
+    items.sort(key=lambda item: not any(part in SLOW for part in item.path.parts))
+
 
 class Services:
     """Makes installations, and ends them with the module."""
