@@ -64,7 +64,7 @@ test-tools: install
 # Three processes on two cores: much of a test is waiting (for locks, starts, deadlines).
 test: test-tools ## everything the tests need, then the tests (all but those in a browser)
 	@echo 'modhub: the browser tests are left out here; "make test-browser" runs them.'
-	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --ignore=tests/browser $(PYTEST_ARGS)
+	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 chromium:
 	@command -v chromium >/dev/null || \
@@ -77,7 +77,7 @@ chromium:
 		fi
 
 test-browser: test-tools chromium ## the tests in a real browser (installs Debian's chromium when root)
-	@MODHUB_BROWSER=1 $(BIN)/pytest -n 2 --dist loadfile tests/browser $(PYTEST_ARGS)
+	@$(BIN)/pytest -n 2 --dist loadfile tests/browser $(PYTEST_ARGS)
 
 lint: test-tools ## ruff and mypy
 	@$(BIN)/ruff check
@@ -89,7 +89,7 @@ bench: test-tools ## side-by-side benchmarks, as a table and as JSON
 
 coverage: test-tools ## the tests again, one by one, with the lines and branches that none of them reaches
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest --ignore=tests/browser $(PYTEST_ARGS)
+	@$(BIN)/coverage run -m pytest $(PYTEST_ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 

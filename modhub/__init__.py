@@ -18,10 +18,11 @@ from modhub.blobs import storage_from_url
 from modhub.credentials import address_credential, machine_credential
 from modhub.db import Databases
 from modhub.events import Served
+from modhub.identity import CorePermission, Credential
 from modhub.interfaces import IApi, IRoot, ISite
 from modhub.migrate import refuse_when_behind
 from modhub.request import Request
-from modhub.security import CorePermission, Credential, Policy
+from modhub.security import Policy
 from modhub.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
 from modhub.tree import Api, Site, root_factory
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from zope.interface import implementer
 
 from modhub.errors import Refusal
+from modhub.identity import Identity
 from modhub.interfaces import ICredential
 from modhub.request import Request
-from modhub.security import Identity
 from modhub.settings import MachineKey
 
 MACHINE = "machine"

@@ -7,7 +7,7 @@ fails under contention (architecture 5). The reading engine is in autocommit and
 import sqlite3
 from datetime import UTC, datetime, timedelta
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import zope.sqlalchemy
 from sqlalchemy import BigInteger, Engine, Integer, MetaData, create_engine, event
@@ -18,9 +18,6 @@ from sqlalchemy.types import TypeDecorator
 
 from modhub.reader import Reader
 from modhub.settings import StartRefused
-
-if TYPE_CHECKING:
-    from modhub.request import Request
 
 BUSY_SECONDS = 5
 TURN_MS = 20
@@ -111,20 +108,12 @@ class Databases:
         self.reading = sessionmaker(self.reader, autoflush=False)
         self.reads = Reader(self.reader)
 
-    def session_for(self, request: "Request") -> Session:
-        """One session for ``request``, ended with it.
-
-        A writing session joins the request's transaction as changed from the start: otherwise what is written without
-        the ORM's unit of work would be rolled back without an error (architecture 5).
-        """
-        if request.is_safe:
-            session = self.reading()
-            request.add_finished_callback(lambda _request: session.close())
-            return session
-        return self.joined_session(request.tm)
-
     def joined_session(self, manager: Any) -> Session:
-        """A writing session that commits and ends with the transaction ``manager``."""
+        """A writing session that commits and ends with the transaction ``manager``.
+
+        It joins as changed from the start: otherwise what is written without the ORM's unit of work would be rolled
+        back without an error (architecture 5).
+        """
         session = self.writing()
         zope.sqlalchemy.register(session, initial_state="changed", transaction_manager=manager)
         return session

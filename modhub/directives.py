@@ -12,7 +12,7 @@ from typing import Any
 from pyramid.config import Configurator
 from pyramid.path import AssetResolver
 
-from modhub.security import Credential
+from modhub.identity import Credential
 from modhub.server.rules import BodyRules, IBodyRules
 from modhub.settings import Setting, read_settings
 

@@ -101,7 +101,7 @@ class ICredential(Interface):
     """How a kind of caller is recognised on one face; given with ``config.add_credential``."""
 
     def identify(request: Any) -> "Any | None":  # noqa: N805 - zope interfaces have no self
-        """The :class:`modhub.security.Identity` of the caller, None when nothing valid was presented."""
+        """The :class:`modhub.identity.Identity` of the caller, None when nothing valid was presented."""
 
     def challenge(request: Any) -> Any:  # noqa: N805
         """The refusal or response for a caller who may not do this."""

@@ -15,10 +15,11 @@ from pyramid.response import Response
 
 from modhub.db import is_passing
 from modhub.errors import BodyAwaited, NotYours, Refusal, busy, invalid, not_found
+from modhub.identity import Credential
 from modhub.interfaces import IApi, ISite
 from modhub.payload import encode
 from modhub.request import Request
-from modhub.security import Credential, provides
+from modhub.security import provides
 
 log = logging.getLogger(__name__)
 TITLES = {

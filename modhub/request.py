@@ -1,19 +1,16 @@
 """The house's request: Pyramid's own, with a few properties that every view may use."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyramid.request
 import transaction
+from sqlalchemy.orm import Session
 
+from modhub.blobs import IBlobStore
+from modhub.db import Databases
 from modhub.errors import invalid, storage_not_configured
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from modhub.blobs import IBlobStore
-    from modhub.db import Databases
-    from modhub.security import Credential, Identity
+from modhub.identity import Credential, Identity
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 API_PREFIXES = ("/api/", "/Modhub/api/")
@@ -58,7 +55,7 @@ class Request(pyramid.request.Request):
         return found
 
     @property
-    def databases(self) -> "Databases":
+    def databases(self) -> Databases:
         """The engines of this application."""
         found: Databases = self.registry.databases
         return found
@@ -69,12 +66,16 @@ class Request(pyramid.request.Request):
         return transaction.TransactionManager(explicit=True)
 
     @cached_property
-    def dbsession(self) -> "Session":
+    def dbsession(self) -> Session:
         """The request's one session: joined to the transaction where the method may write, else reading only."""
-        return self.databases.session_for(self)
+        if not self.is_safe:
+            return self.databases.joined_session(self.tm)
+        session = self.databases.reading()
+        self.add_finished_callback(lambda _request: session.close())
+        return session
 
     @property
-    def store(self) -> "IBlobStore":
+    def store(self) -> IBlobStore:
         """The file store; 503 ``storage_not_configured`` where there is none."""
         store: IBlobStore | None = self.registry.blob_store
         if store is None:
@@ -82,10 +83,10 @@ class Request(pyramid.request.Request):
         return store
 
     @cached_property
-    def _identities(self) -> dict[str, "Identity"]:
+    def _identities(self) -> dict[str, Identity]:
         return {}
 
-    def identify(self, credential: "Credential") -> "Identity":
+    def identify(self, credential: Credential) -> Identity:
         """Who the caller is by this kind of credential alone; a wrong key never falls through to another kind."""
         if credential not in self._identities:
             self._identities[credential] = self.registry.security.identify(self, credential)

@@ -1,61 +1,14 @@
-"""Who may do what: identities, permissions that name their credential, one policy over declarative ACLs."""
+"""The one policy: it picks the credential that a permission names, and judges its principals by declarative ACLs."""
 
-from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
-from pyramid.authorization import ACLHelper, Authenticated, Everyone
+from pyramid.authorization import ACLHelper
 from zope.interface import implementer, providedBy
 
 from modhub.errors import Refusal, not_found
+from modhub.identity import NOBODY, Credential, Identity, Permission
 from modhub.interfaces import IApi, ICredential, ISite
 from modhub.request import Request
-
-
-class Credential(StrEnum):
-    """The kinds of credential of the contract ("Authentication")."""
-
-    NONE = "none"
-    ACCOUNT = "account"
-    MACHINE = "machine"
-    ADDRESS = "address"
-
-
-class Permission(StrEnum):
-    """A permission that also says which kind of credential it asks for. Features subclass it with their own members."""
-
-    credential: Credential
-
-    def __new__(cls, value: str, credential: Credential = Credential.NONE) -> "Permission":
-        """Members are written ``EDIT = "mod:edit", Credential.ACCOUNT``."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.credential = credential
-        return member
-
-
-class CorePermission(Permission):
-    """The permissions that belong to no feature."""
-
-    CLOSED = "closed"
-    KEY_TEST = "key:test", Credential.MACHINE
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """A caller: its principals, and where it is an account, which one and how it signed in."""
-
-    principals: frozenset[str] = frozenset({Everyone})
-    account_id: int | None = None
-    details: Any = field(default=None, compare=False)
-
-
-NOBODY = Identity()
-
-
-def account_identity(account_id: int, details: Any = None) -> Identity:
-    """A signed-in account; ``details`` is the feature's own record of the sign-in."""
-    return Identity(frozenset({Everyone, Authenticated, f"account:{account_id}"}), account_id, details)
 
 
 def bearer_challenge(request: Request) -> Refusal:
@@ -82,16 +35,6 @@ class NoAccounts:
     def challenge(self, request: Request) -> Refusal:
         """401 or 404."""
         return bearer_challenge(request) if self.api else not_found()
-
-
-def face_of(resource: Any) -> Any:
-    """``IApi`` or ``ISite``, whichever is nearest above ``resource``: the wiki's API lies below the site."""
-    while resource is not None:
-        for face in (IApi, ISite):
-            if face.providedBy(resource):
-                return face
-        resource = getattr(resource, "__parent__", None)
-    return ISite
 
 
 class Policy:

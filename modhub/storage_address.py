@@ -22,11 +22,11 @@ from modhub import limits
 from modhub.credentials import ADDRESS
 from modhub.db import Base, Timestamp, now
 from modhub.errors import invalid
+from modhub.identity import Credential, Permission
 from modhub.interfaces import ICatalogue, IStorageAddress
 from modhub.payload import read_json
 from modhub.reader import Reader
 from modhub.request import Request
-from modhub.security import Credential, Permission
 from modhub.tree import Resource
 from modhub.views import api
 

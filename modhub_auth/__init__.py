@@ -3,9 +3,9 @@
 from pyramid.config import Configurator
 
 from modhub.events import Served
+from modhub.identity import Credential
 from modhub.interfaces import IAccounts, IApi, IDemoAccounts, IProfiles
 from modhub.limits import JSON_BODY
-from modhub.security import Credential
 from modhub_auth.credentials import Bearer
 from modhub_auth.parts import make_parts
 from modhub_auth.people import Accounts, DemoAccounts, Profiles

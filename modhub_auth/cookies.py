@@ -13,11 +13,11 @@ from zope.interface import implementer
 
 from modhub.db import now
 from modhub.errors import Refusal, not_found
+from modhub.identity import NOBODY, Credential, Identity, account_identity
 from modhub.interfaces import ICredential
 from modhub.pages.answers import Redirect
 from modhub.refusals import allowed_methods
 from modhub.request import Request
-from modhub.security import NOBODY, Credential, Identity, account_identity
 from modhub_auth.models import PageSession
 from modhub_auth.parts import Parts, parts
 from modhub_auth.sessions import ABSOLUTE, IDLE, TOUCH

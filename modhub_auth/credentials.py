@@ -4,9 +4,10 @@ from zope.interface import implementer
 
 from modhub.db import now
 from modhub.errors import Refusal
+from modhub.identity import Identity, account_identity
 from modhub.interfaces import ICredential
 from modhub.request import Request
-from modhub.security import Identity, account_identity, bearer_challenge
+from modhub.security import bearer_challenge
 from modhub_auth.parts import parts
 
 

@@ -3,7 +3,7 @@
 from pyramid.authorization import Allow, Authenticated
 from zope.interface import implementer
 
-from modhub.security import Credential, Permission
+from modhub.identity import Credential, Permission
 from modhub.tree import Resource
 from modhub_auth.interfaces import IAccount, IAuth, IPlatform
 

@@ -6,10 +6,10 @@ from pyramid.response import Response
 
 from modhub.db import now
 from modhub.errors import Refusal
+from modhub.identity import Credential
 from modhub.pages.tools import messages_of
 from modhub.payload import read_json
 from modhub.request import Request
-from modhub.security import Credential
 from modhub.views import OPEN, api
 from modhub_auth import addresses, joining, recovery, services
 from modhub_auth.documents import AccountDocument, SessionDocument, account_document, session_document

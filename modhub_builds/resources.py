@@ -3,7 +3,7 @@
 from pyramid.authorization import Allow
 from zope.interface import implementer
 
-from modhub.security import Credential, Permission
+from modhub.identity import Credential, Permission
 from modhub.tree import Resource, parse_id
 from modhub_builds.interfaces import IAppPage, IBuild, IBuilds, IPlatform, ISections
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 from pyramid.authorization import Allow
 from zope.interface import implementer
 
+from modhub.identity import Credential, Permission
 from modhub.request import Request
-from modhub.security import Credential, Permission
 from modhub.tree import Resource, root_factory
 from modhub_wiki.interfaces import IDocuments, ISiteApi, IWiki, IWikiPage
 from modhub_wiki.limits import PATH

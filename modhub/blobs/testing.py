@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 import time
+from abc import ABC, abstractmethod
 
 import pytest
 from zope.interface.verify import verifyObject
@@ -33,16 +34,16 @@ class Dribble:
         return chunk
 
 
-class BlobStoreSuite:
+class BlobStoreSuite(ABC):
     """The rules of :class:`~modhub.blobs.store.BlobStore`, one test each."""
 
+    @abstractmethod
     def make_store(self) -> BlobStore:
-        """To be overridden: an empty store."""
-        raise NotImplementedError
+        """An empty store."""
 
+    @abstractmethod
     def overwrite(self, store: BlobStore, key: str, content: bytes) -> None:
-        """To be overridden: replace the content of a published blob behind the store's back."""
-        raise NotImplementedError
+        """Replace the content of a published blob behind the store's back."""
 
     @pytest.fixture
     def store(self) -> BlobStore:

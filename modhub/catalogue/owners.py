@@ -20,10 +20,10 @@ from modhub.catalogue.payloads import ModChange, NewMod, NoteChange, VoteChange
 from modhub.catalogue.resources import Image, Mod, ModPermission, Note, Part, Votes
 from modhub.catalogue.uploads import LIMITS, Upload
 from modhub.errors import NotYours, invalid
+from modhub.identity import CorePermission, Credential
 from modhub.interfaces import IAccounts, IAsset, ICatalogue, IImages, IMod, INote, IVotes
 from modhub.payload import query, read_json
 from modhub.request import Request
-from modhub.security import CorePermission, Credential
 from modhub.views import api
 
 

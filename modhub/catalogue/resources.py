@@ -1,11 +1,13 @@
 """The resources of the catalogue: one class per thing, its ACL beside it."""
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
 from zope.interface import implementer
 
 from modhub.credentials import MACHINE
+from modhub.identity import CorePermission, Credential, Permission
 from modhub.interfaces import (
     IAsset,
     ICatalogue,
@@ -20,7 +22,6 @@ from modhub.interfaces import (
     IOwnMod,
     IVotes,
 )
-from modhub.security import CorePermission, Credential, Permission
 from modhub.tree import Acl, Resource, ancestor, parse_id
 
 
@@ -87,16 +88,16 @@ class Part(Resource):
         return parse_id(self.__name__)
 
 
-class Member(Part):
+class Member(Part, ABC):
     """A thing of a mod that has a number of its own.
 
     Its ACL asks for mod and thing in one statement, so that an absent one, one of another mod and one of a mod that is
     not the caller's are the same to everybody, before a byte of the body is looked at (decisions 1.7).
     """
 
+    @abstractmethod
     def owner_of(self, mod_id: int | None, member_id: int | None) -> int | None:
         """The account that owns the mod, if this thing is in it."""
-        raise NotImplementedError
 
     def __acl__(self) -> Acl:
         """For the owner alone; what stands above, the mod's own ACL, does not know of this thing."""

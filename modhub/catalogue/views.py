@@ -12,11 +12,11 @@ from modhub.catalogue.finding import Wish
 from modhub.catalogue.resources import File, Icon, Mod, Part, Votes
 from modhub.downloads import file_response
 from modhub.errors import not_found
+from modhub.identity import NOBODY, Credential
 from modhub.interfaces import IAsset, ICatalogue, IGameIcon, IMod, INotes, IVotes
 from modhub.payload import encode, query
 from modhub.reads import ready
 from modhub.request import Request
-from modhub.security import NOBODY, Credential
 from modhub.views import OPEN, api, page
 
 _SORTS = frozenset({"new", "top"})

@@ -16,12 +16,12 @@ from pyramid.response import Response
 from pyramid.viewderivers import INGRESS
 
 from modhub.errors import Refusal
+from modhub.identity import Credential
 from modhub.pages.answers import Redirect
 from modhub.pages.forms import check_body, is_plain, is_vouched, lapsed, refused
 from modhub.pages.tools import messages_of
 from modhub.payload import LIMIT_EXCEEDED, encode
 from modhub.request import Request
-from modhub.security import Credential
 
 AGAIN: Final = "modhub:templates/again.jinja2"
 View = Callable[[Any, Request], Any]

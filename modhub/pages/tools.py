@@ -9,11 +9,11 @@ from markupsafe import Markup, escape
 from pyramid.csrf import get_csrf_token
 
 from modhub.headers import NONCE
+from modhub.identity import Credential
 from modhub.interfaces import ISite
 from modhub.pages.messages import Messages
 from modhub.pages.shapes import Shapes, ago, parse
 from modhub.request import Request
-from modhub.security import Credential
 
 LANGUAGE = "modhub.language"
 

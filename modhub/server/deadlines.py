@@ -2,6 +2,7 @@
 
 import math
 import socket
+from abc import ABC, abstractmethod
 from typing import Any
 
 from modhub.server.faults import Fault, late
@@ -9,7 +10,7 @@ from modhub.server.files import queued_bytes
 from modhub.server.settings import Settings
 
 
-class Deadlines:
+class Deadlines(ABC):
     """The clocks of a channel, all of `time.monotonic`, and what happens when one runs out."""
 
     adj: Settings
@@ -94,10 +95,10 @@ class Deadlines:
         """Close at once (the channel's)."""
         super().handle_close()  # type: ignore[misc]
 
+    @abstractmethod
     def close_if_flushed(self) -> None:
         """Close, when nothing more will be read and everything is written (the channel's)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def dispatch(self, request: Any) -> None:
         """Give a request to a worker (the channel's)."""
-        raise NotImplementedError

@@ -13,10 +13,11 @@ from pyramid.config import Configurator
 from zope.interface import implementer
 
 from modhub.errors import Refusal, not_found
+from modhub.identity import Credential, Identity, account_identity
 from modhub.interfaces import IApi, ICredential, IProfiles, ISite, Person
 from modhub.pages.answers import Redirect
 from modhub.request import Request
-from modhub.security import Credential, Identity, account_identity, bearer_challenge
+from modhub.security import bearer_challenge
 
 COOKIE = "account"
 _TOKEN = re.compile(r"\ABearer account-([0-9]{1,9})\Z")

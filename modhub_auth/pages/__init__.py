@@ -2,11 +2,11 @@
 
 from pyramid.config import Configurator
 
+from modhub.identity import NOBODY, Credential
 from modhub.interfaces import ISite
 from modhub.pages.forms import FIELDS
 from modhub.pages.tools import link
 from modhub.request import Request
-from modhub.security import NOBODY, Credential
 from modhub_auth.cookies import LOGIN, Cookie
 from modhub_auth.interfaces import IAccount
 from modhub_auth.resources import AccountPages, Platforms

@@ -13,11 +13,11 @@ from pyramid.csrf import get_csrf_token
 
 from modhub.db import from_micros, now, to_micros
 from modhub.errors import Refusal, not_found
+from modhub.identity import NOBODY, Credential
 from modhub.pages.answers import Redirect
 from modhub.pages.tools import messages_of
 from modhub.payload import query
 from modhub.request import Request
-from modhub.security import NOBODY, Credential
 from modhub.views import OPEN, page
 from modhub_auth import platforms, services, sessions
 from modhub_auth.cookies import keep, safe_next

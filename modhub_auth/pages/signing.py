@@ -4,11 +4,11 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from modhub.errors import Refusal
+from modhub.identity import NOBODY, Credential
 from modhub.pages.answers import Redirect
 from modhub.pages.tools import messages_of
 from modhub.payload import query
 from modhub.request import Request
-from modhub.security import NOBODY, Credential
 from modhub.views import OPEN, page
 from modhub_auth import addresses, joining, services, sessions
 from modhub_auth.cookies import keep, leave, safe_next

@@ -1,6 +1,6 @@
 """A running service and a page of a real browser, for the tests that need both.
 
-They run where ``MODHUB_BROWSER=1`` is set (``make test-browser`` sets it), and a missing browser is a failure there.
+They run where their folder is named (``make test-browser`` names it), and a missing browser is a failure there.
 """
 
 import os
@@ -47,15 +47,6 @@ modhub.mail_dir = {folder}/mail
 use = egg:modhub#server
 listen = 127.0.0.1:{port}
 """
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if os.environ.get("MODHUB_BROWSER") == "1":
-        return
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.skip(reason="browser tests are left out here: `make test-browser` runs them"))
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from pyramid.exceptions import ConfigurationConflictError
 import modhub
 from modhub import admin, migrate
 from modhub.directives import Command
+from modhub.identity import Credential
 from modhub.interfaces import IApi, IMod
-from modhub.security import Credential
 from modhub.settings import Setting, StartRefused, text
 from modhub.testing import SECRET, Site, Start
 from modhub.testing.mods import address, published_mod

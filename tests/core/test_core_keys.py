@@ -9,8 +9,8 @@ from pyramid.config import Configurator
 from zope.interface import implementer
 
 from modhub.credentials import ADDRESS
+from modhub.identity import Credential, Permission
 from modhub.interfaces import IApi, IResource
-from modhub.security import Credential, Permission
 from modhub.testing import Start
 from modhub.tree import Resource
 

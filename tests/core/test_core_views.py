@@ -9,8 +9,8 @@ from pyramid.interfaces import IExceptionResponse
 from pyramid.security import NO_PERMISSION_REQUIRED
 from webob.exc import WSGIHTTPException
 
+from modhub.identity import CorePermission, Credential, Permission
 from modhub.interfaces import IApi, ICatalogue, ISite
-from modhub.security import CorePermission, Credential, Permission
 from modhub.testing import Site, Start
 
 OPEN_METHODS = {"GET", "HEAD", "OPTIONS"}

@@ -16,13 +16,13 @@ from modhub.catalogue.pages.shown import Shown
 from modhub.catalogue.resources import Mod, ModPermission, Votes
 from modhub.errors import invalid, not_found
 from modhub.folding import fold_game
+from modhub.identity import Credential
 from modhub.interfaces import IMod, IVotes
 from modhub.pages.answers import Redirect
 from modhub.pages.shapes import parse
 from modhub.pages.tools import Tools
 from modhub.payload import query
 from modhub.request import Request
-from modhub.security import Credential
 from modhub.views import OPEN, page
 
 SHOW: Final = "modhub:templates/catalogue/mod.jinja2"

@@ -8,9 +8,9 @@ from zope.interface import implementer
 
 from modhub.db import Base, Id
 from modhub.directives import Command
+from modhub.identity import Credential, Permission
 from modhub.interfaces import IMod, IResource
 from modhub.payload import read_text
-from modhub.security import Credential, Permission
 from modhub.settings import Setting, positive
 from modhub.tree import Resource
 from modhub.views import OPEN, api

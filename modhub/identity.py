@@ -1,0 +1,53 @@
+"""Who a caller is: the kinds of credential, the permissions that name one, and identities."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from pyramid.authorization import Authenticated, Everyone
+
+
+class Credential(StrEnum):
+    """The kinds of credential of the contract ("Authentication")."""
+
+    NONE = "none"
+    ACCOUNT = "account"
+    MACHINE = "machine"
+    ADDRESS = "address"
+
+
+class Permission(StrEnum):
+    """A permission that also says which kind of credential it asks for. Features subclass it with their own members."""
+
+    credential: Credential
+
+    def __new__(cls, value: str, credential: Credential = Credential.NONE) -> "Permission":
+        """Members are written ``EDIT = "mod:edit", Credential.ACCOUNT``."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.credential = credential
+        return member
+
+
+class CorePermission(Permission):
+    """The permissions that belong to no feature."""
+
+    CLOSED = "closed"
+    KEY_TEST = "key:test", Credential.MACHINE
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A caller: its principals, and where it is an account, which one and how it signed in."""
+
+    principals: frozenset[str] = frozenset({Everyone})
+    account_id: int | None = None
+    details: Any = field(default=None, compare=False)
+
+
+NOBODY = Identity()
+
+
+def account_identity(account_id: int, details: Any = None) -> Identity:
+    """A signed-in account; ``details`` is the feature's own record of the sign-in."""
+    return Identity(frozenset({Everyone, Authenticated, f"account:{account_id}"}), account_id, details)
