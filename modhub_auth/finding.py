@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import bindparam, exists, select
 
 from modhub.db import from_micros, to_micros
 from modhub.reader import Reader, Row
-from modhub_auth.models import Account, Authenticator, Kind, Login, PageSession
+from modhub_auth.models import Account, Authenticator, Client, Kind, Login, PageSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,34 @@ class Secretive:
     password_hash: str | None
 
 
+class Way(NamedTuple):
+    """A login as its account's page shows it."""
+
+    id: int
+    kind: str
+    platform: str
+    subject: str
+    verified: bool
+
+
+class Place(NamedTuple):
+    """Somewhere that an account is signed in: a browser or a program."""
+
+    id: int
+    label: str
+    used_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What an account's own page shows; places by their last use, the latest first."""
+
+    logins: list[Way]
+    clients: list[Place]
+    pages: list[Place]
+    factor: bool
+
+
 _ACCOUNT = (Login.id, Login.account_id, Account.kind, Account.display_name, Login.kind, Login.subject, Login.verified)
 
 
@@ -59,6 +88,29 @@ class Finder:
         by_password = select(*judged).where(Login.kind == Kind.PASSWORD.value, Login.platform == "")
         self._address = reader.prepare(by_password.where(Login.subject == bindparam("subject")))
         self._password = reader.prepare(by_password.where(Login.account_id == bindparam("account")))
+
+        ways = select(Login.id, Login.kind, Login.platform, Login.subject, Login.verified)
+        self._ways = reader.prepare(ways.where(Login.account_id == bindparam("account")).order_by(Login.id))
+        clients = select(Client.id, Client.label, Client.used_at).where(Client.account_id == bindparam("account"))
+        clients = clients.where(Client.expires_at > bindparam("now")).order_by(Client.used_at.desc(), Client.id)
+        self._clients = reader.prepare(clients)
+        pages = select(PageSession.id, PageSession.label, PageSession.used_at)
+        pages = pages.where(PageSession.account_id == bindparam("account"), PageSession.used_at > bindparam("idle"))
+        pages = pages.where(PageSession.created_at > bindparam("oldest"))
+        self._pages = reader.prepare(pages.order_by(PageSession.used_at.desc(), PageSession.id))
+        active = select(Authenticator.account_id).where(Authenticator.account_id == bindparam("account"))
+        self._factor = reader.prepare(active)
+
+    def overview(self, account: int, now: datetime, oldest: datetime, idle: datetime) -> Overview:
+        """The account's logins and everywhere that it is signed in; what has ended is left out."""
+        rows = self.reader.rows
+        since = {"oldest": to_micros(oldest), "idle": to_micros(idle)}
+        return Overview(
+            [Way._make((*row[:4], bool(row[4]))) for row in rows(self._ways, account=account)],
+            _places(rows(self._clients, account=account, now=to_micros(now))),
+            _places(rows(self._pages, account=account, **since)),
+            bool(rows(self._factor, account=account)),
+        )
 
     def login(self, login_id: int) -> Found | None:
         """The login with this id; None when it has been deleted."""
@@ -88,6 +140,10 @@ def _found(row: Row) -> Found:
     # SQLite's driver has no booleans.
     login_id, account_id, kind, display_name, login_kind, subject, verified = row
     return Found(login_id, account_id, kind, display_name, login_kind, subject, bool(verified))
+
+
+def _places(rows: list[Row]) -> list[Place]:
+    return [Place(place_id, label, from_micros(used_at)) for place_id, label, used_at in rows]
 
 
 def _secretive(row: Row) -> Secretive:

@@ -13,7 +13,7 @@ from pyramid.response import Response
 
 from modhub.db import iso
 from modhub.pages.sitemap import Places
-from modhub.pages.tools import link
+from modhub.pages.tools import Tools, link
 from modhub.request import Request
 from modhub.views import OPEN, page
 from modhub_builds.documents import newest_url
@@ -24,6 +24,7 @@ from modhub_builds.views import finder
 
 PAGE: Final = "/Modhub/App"
 FEED: Final = f"{PAGE}/feed"
+BLOCK: Final = "modhub_builds:templates/block.jinja2"
 FEED_ENTRIES: Final = 50
 ATOM: Final = "http://www.w3.org/2005/Atom"
 _VARY: Final = "Cookie, Accept-Language, User-Agent, Sec-CH-UA-Platform"
@@ -36,7 +37,7 @@ class PlatformBlock:
     """An operating system on the page: its builds, newest first; a known system may have none yet."""
 
     os: str
-    releases: list[Release]
+    releases: tuple[Release, ...]
 
     @property
     def label(self) -> str:
@@ -69,18 +70,20 @@ def blocks(releases: dict[str, list[Release]], own: str | None) -> list[Platform
         return []
     leads = own if own in releases else max(releases, key=lambda os: releases[os][0].id)
     names = sorted({*releases, *LABELS}, key=lambda os: (os != leads, os not in releases, rank(os)))
-    return [PlatformBlock(os, releases.get(os, [])) for os in names]
+    return [PlatformBlock(os, tuple(releases.get(os, ()))) for os in names]
 
 
 @page(context=IAppPage, request_method="GET", permission=OPEN, renderer="modhub_builds:templates/app.jinja2")
 def show_app(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/App``"""
-    shown = finder(request)
+    shown, ui = finder(request), Tools(request)
     own = hinted(request.headers)
     request.response.headers["Vary"] = _VARY
     return {
-        "own": own,
-        "blocks": blocks(shown.releases(), own),
+        "blocks": [
+            ui.piece(BLOCK, block=block, leads=at == 0, own=block.os == own)
+            for at, block in enumerate(blocks(shown.releases(), own))
+        ],
         "sections": shown.sections(),
         "page": PAGE,
         "feed": FEED,

@@ -1,6 +1,8 @@
 """The shapes that the catalogue answers with (interface, "Resources and their fields")."""
 
 from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -63,18 +65,57 @@ class VotesDocument(Struct, omit_defaults=True):
     value: int | None = None
 
 
-def asset_document(asset: Asset) -> AssetDocument:
-    """One asset; its blob must be loaded."""
-    return AssetDocument(asset.kind, asset.name, asset.blob.size, f"/Modhub/file/{asset.id}")
+class AssetRow(NamedTuple):
+    """A file of a mod, read without its object."""
+
+    mod_id: int
+    id: int
+    kind: str
+    name: str
+    content_type: str
+    size: int
+    sha256: str
 
 
-def in_order(assets: Iterable[Asset]) -> list[Asset]:
+class ModRow(NamedTuple):
+    """A mod with its files, read without its object."""
+
+    id: int
+    guid: str
+    title: str
+    description: str
+    version: str
+    games: list[str]
+    requires: list[str]
+    conflicts: list[str]
+    published: bool
+    created_at: datetime
+    updated_at: datetime
+    ups: int
+    downs: int
+    assets: list[AssetRow]
+
+
+AnyAsset = Asset | AssetRow
+
+
+def is_picture(content_type: str) -> bool:
+    """Whether a file's stored type says that a browser may show it (decisions 2.11)."""
+    return content_type.lower().startswith("image/")
+
+
+def asset_document(asset: AnyAsset) -> AssetDocument:
+    """One asset; of a row, its blob must be loaded."""
+    return AssetDocument(asset.kind, asset.name, asset.size, f"/Modhub/file/{asset.id}")
+
+
+def in_order(assets: Iterable[AnyAsset]) -> list[AnyAsset]:
     """Code, css, then the images as uploaded (decisions 1.6)."""
     return sorted(assets, key=lambda asset: (_ORDER.index(Kind(asset.kind)), asset.id))
 
 
-def mod_document(mod: Mod) -> ModDocument:
-    """One mod; its assets and their blobs must be loaded."""
+def mod_document(mod: Mod | ModRow) -> ModDocument:
+    """One mod; of a row, its assets and their blobs must be loaded."""
     return ModDocument(
         id=mod.id,
         guid=mod.guid,

@@ -6,7 +6,7 @@ from typing import Any
 
 from modhub import limits
 from modhub.catalogue import queries
-from modhub.catalogue.documents import NoteDocument
+from modhub.catalogue.documents import NoteDocument, is_picture
 from modhub.catalogue.queries import TRIGRAM, AnySelect, Shape
 from modhub.db import from_micros, iso
 from modhub.downloads import StoredFile
@@ -180,17 +180,17 @@ class Catalogue:
         if not rows:
             return None
         image = rows[0][6] == "image"
-        return _file(rows[0], inline=image, cache_control=A_DAY if image else REVALIDATE)
+        return file_of(rows[0], inline=image, cache_control=A_DAY if image else REVALIDATE)
 
     def code(self, mod_id: int | None) -> StoredFile | None:
         """The code file of a published mod."""
         rows = [] if mod_id is None else self.reader.rows(self._code, id=mod_id)
-        return _file(rows[0], inline=False, cache_control=REVALIDATE) if rows else None
+        return file_of(rows[0], inline=False, cache_control=REVALIDATE) if rows else None
 
     def icon(self, icon_id: int | None) -> StoredFile | None:
         """The icon of a curated game; a new icon has a new address."""
         rows = [] if icon_id is None else self.reader.rows(self._icon, id=icon_id)
-        return _file(rows[0], inline=True, cache_control=FOR_EVER) if rows else None
+        return file_of(rows[0], inline=True, cache_control=FOR_EVER) if rows else None
 
 
 def like(word: str) -> str:
@@ -234,9 +234,10 @@ def note_of(row: Row) -> NoteDocument:
     return NoteDocument(row[0], row[1], row[2], iso(from_micros(row[3])), edited, bool(row[5]))
 
 
-def _file(row: Row, *, inline: bool, cache_control: str) -> StoredFile:
+def file_of(row: Row, *, inline: bool, cache_control: str, private: bool = False) -> StoredFile:
+    """A stored file from a row of :data:`modhub.catalogue.queries.FILE`; ``inline``: shown in place, if an image."""
     # Only a stored image type may be shown in place, whatever the kind (decisions 2.11).
-    shown = inline and row[4].lower().startswith("image/")
+    shown = inline and is_picture(row[4])
     return StoredFile(
         key=row[0],
         size=row[1],
@@ -246,4 +247,5 @@ def _file(row: Row, *, inline: bool, cache_control: str) -> StoredFile:
         modified=from_micros(row[5]),
         inline=shown,
         cache_control=cache_control,
+        private=private,
     )

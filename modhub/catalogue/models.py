@@ -65,9 +65,9 @@ class Asset(Base):
     blob: Mapped[StoredBlob] = relationship(lazy="raise")
 
     @property
-    def is_picture(self) -> bool:
-        """Whether its stored type says that a browser may show it (decisions 2.11)."""
-        return self.content_type.lower().startswith("image/")
+    def size(self) -> int:
+        """Bytes; its blob must be loaded."""
+        return self.blob.size
 
 
 class Note(Base):

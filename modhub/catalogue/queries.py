@@ -117,34 +117,37 @@ def _of(reach: Any, wanted: Any) -> Any:
     return select(wanted).where(PublicMod.guid == reach.c.guid).correlate(reach).scalar_subquery()
 
 
+NOTE: Final = (Note.id, Note.title, Note.text, Note.created_at, Note.edited_at, Note.automatic)
+"""What :func:`modhub.catalogue.finding.note_of` reads."""
+
+
 def notes_statement() -> AnySelect:
     """The changelog of a published mod, newest first; one row of NULLs when it has no entry."""
-    columns = (Note.id, Note.title, Note.text, Note.created_at, Note.edited_at, Note.automatic)
-    joined = select(*columns).select_from(PublicMod).outerjoin(Note, Note.mod_id == PublicMod.id)
+    joined = select(*NOTE).select_from(PublicMod).outerjoin(Note, Note.mod_id == PublicMod.id)
     return joined.where(PublicMod.id == bindparam("id")).order_by(Note.id.desc())
 
 
-_FILE = (StoredBlob.key, StoredBlob.size, StoredBlob.sha256)
+_STORED = (StoredBlob.key, StoredBlob.size, StoredBlob.sha256)
+FILE: Final = (*_STORED, Asset.name, Asset.content_type, Asset.stored_at, Asset.kind)
+"""What :func:`modhub.catalogue.finding.file_of` reads, and the kind."""
 
 
 def asset_statement() -> AnySelect:
     """The file with the asset id ``id``, of a published mod."""
-    columns = (*_FILE, Asset.name, Asset.content_type, Asset.stored_at, Asset.kind)
-    joined = select(*columns).select_from(Asset).join(StoredBlob, StoredBlob.id == Asset.blob_id)
+    joined = select(*FILE).select_from(Asset).join(StoredBlob, StoredBlob.id == Asset.blob_id)
     return joined.join(PublicMod, PublicMod.id == Asset.mod_id).where(Asset.id == bindparam("id"))
 
 
 def code_statement() -> AnySelect:
     """The code file of the published mod ``id``."""
-    columns = (*_FILE, Asset.name, Asset.content_type, Asset.stored_at, Asset.kind)
-    joined = select(*columns).select_from(Asset).join(StoredBlob, StoredBlob.id == Asset.blob_id)
+    joined = select(*FILE).select_from(Asset).join(StoredBlob, StoredBlob.id == Asset.blob_id)
     joined = joined.join(PublicMod, PublicMod.id == Asset.mod_id)
     return joined.where(PublicMod.id == bindparam("id"), Asset.kind == Kind.CODE.value)
 
 
 def icon_statement() -> AnySelect:
     """The icon ``id`` of a curated game."""
-    columns = (*_FILE, GameIcon.name, GameIcon.content_type, GameIcon.stored_at)
+    columns = (*_STORED, GameIcon.name, GameIcon.content_type, GameIcon.stored_at)
     joined = select(*columns).select_from(GameIcon).join(StoredBlob, StoredBlob.id == GameIcon.blob_id)
     return joined.where(GameIcon.id == bindparam("id"))
 

@@ -29,11 +29,9 @@ _OVERHEAD: Final = 500
 
 
 def _weight(value: Any) -> int:
-    """About how many bytes a value keeps alive."""
+    """About how many bytes a value keeps alive. A mapping counts as one object: many entries share it, none owns it."""
     if isinstance(value, tuple | list):
         inside: Iterable[Any] = value
-    elif isinstance(value, dict):
-        inside = (*value, *value.values())
     elif isinstance(value, msgspec.Struct):
         inside = (getattr(value, name) for name in value.__struct_fields__)
     elif is_dataclass(value) and not isinstance(value, type):

@@ -1,32 +1,31 @@
 """The account's own page: its name, its logins, where it is signed in (decisions 3.10); what such pages share."""
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import delete, select
-from sqlalchemy.orm import Session
 
 from modhub import text
+from modhub.db import now
+from modhub.identity import Credential
 from modhub.limits import DISPLAY_NAME
 from modhub.pages.answers import Redirect
-from modhub.pages.messages import Messages
 from modhub.pages.tools import messages_of
 from modhub.payload import query
 from modhub.request import Request
-from modhub.security import Credential
 from modhub.tree import parse_id
 from modhub.views import page
-from modhub_auth import factor, platforms, recovery, services, sessions
+from modhub_auth import platforms, recovery, services, sessions
 from modhub_auth.cookies import keep
 from modhub_auth.finding import Found, Secretive
 from modhub_auth.interfaces import IAccount
 from modhub_auth.limits import caller_of, counter
-from modhub_auth.models import Account, Client, Login, PageSession
+from modhub_auth.models import Account, Client, Login
 from modhub_auth.pages.agents import spoken
 from modhub_auth.pages.sheets import Field, private, sent, unstored
 from modhub_auth.pages.signing import HOME
 from modhub_auth.parts import parts
 from modhub_auth.resources import AccountPermission
+from modhub_auth.sessions import ABSOLUTE, IDLE
 from modhub_auth.signing import prove
 
 OVERVIEW: Final = "modhub_auth:templates/account/overview.jinja2"
@@ -41,40 +40,10 @@ DONE: Final = {
 """What the page says that has just been done, by the query's ``done``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """What the account's page shows."""
-
-    account: Account
-    logins: list[Login]
-    clients: list[Client]
-    pages: list[PageSession]
-    factor: bool
-
-    def labelled(self, messages: Messages) -> list[tuple[PageSession, str]]:
-        """The page sessions with what they are called in the reader's language."""
-        return [(one, spoken(one.label, messages)) for one in self.pages]
-
-
 def visitor(request: Request) -> Found:
     """Who is signed in; only behind a permission that asks for an account."""
     found: Found = request.identify(Credential.ACCOUNT).details
     return found
-
-
-def overview(session: Session, account_id: int) -> Overview:
-    """The account with its logins and everywhere that it is signed in."""
-    return Overview(
-        session.scalars(select(Account).where(Account.id == account_id)).one(),
-        list(session.scalars(select(Login).where(Login.account_id == account_id).order_by(Login.id))),
-        list(session.scalars(select(Client).where(Client.account_id == account_id).order_by(Client.used_at.desc()))),
-        list(
-            session.scalars(
-                select(PageSession).where(PageSession.account_id == account_id).order_by(PageSession.used_at.desc())
-            )
-        ),
-        factor.is_active(session, account_id),
-    )
 
 
 @page(context=IAccount, request_method="GET", permission=AccountPermission.READ, renderer=OVERVIEW)
@@ -82,11 +51,12 @@ def show(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/account``"""
     private(request)
     found = visitor(request)
-    own = overview(request.dbsession, found.account_id)
+    time, messages = now(), messages_of(request)
+    own = parts(request).finder.overview(found.account_id, time, time - ABSOLUTE, time - IDLE)
     return {
         "found": found,
         "own": own,
-        "pages": own.labelled(messages_of(request)),
+        "pages": [(one, spoken(one.label, messages)) for one in own.pages],
         "done": DONE.get(query(request, "done") or ""),
         "unconfirmed": any(not login.verified for login in own.logins),
         "limit": DISPLAY_NAME,

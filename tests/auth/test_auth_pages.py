@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 from modhub.db import now
 from modhub_auth import factor, links
 from modhub_auth.cookies import safe_next
-from modhub_auth.models import Account, Link, Login, PageSession
+from modhub_auth.models import Account, Client, Link, Login, PageSession
 
 Person = dict[str, str]
 HOME = "/Modhub/account"
@@ -412,6 +412,27 @@ def test_adding_and_removing_an_authenticator(app: Any, person: Person) -> None:
     assert send(page, 303, currentPassword=person["password"]).status_int == 303
     app.post_json("/api/auth/login", person, status=200)
     assert app.get(f"{HOME}/authenticator").html.select_one("#authenticator-secret").text != secret
+
+
+@pytest.mark.parametrize(
+    ("model", "column", "label"),
+    [
+        (Client, "expires_at", "laptop"),
+        (PageSession, "used_at", "Old browser"),
+        (PageSession, "created_at", "Old browser"),
+    ],
+)
+def test_what_has_ended_by_itself_is_not_listed(app: Any, person: Person, model: Any, column: str, label: str) -> None:
+    app.post_json("/api/auth/register", {**person, "client": "laptop"})
+    for browser in ("Old browser", "New browser"):
+        app.reset()
+        send(app.get(f"{HOME}/login"), 303, headers={"User-Agent": browser}, **person)
+    assert label in app.get(HOME).html.select_one("#signed-in").text
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(model).where(model.label == label).values({column: now() - timedelta(days=15)}))
+    listed = app.get(HOME).html.select_one("#signed-in").text
+    assert label not in listed
+    assert "New browser" in listed
 
 
 def test_clients_are_listed_and_signed_out(app: Any, person: Person) -> None:

@@ -7,7 +7,6 @@ from transaction.interfaces import TransientError
 
 from modhub import limits
 from modhub.catalogue.pages import files
-from modhub.catalogue.pages.drafts import own_draft
 from modhub.errors import Refusal, storage_refused
 from modhub.testing import Site, Start, stored_files
 from modhub.testing.mods import OWNER, new_mod, notes, published_mod, upload
@@ -257,8 +256,15 @@ def test_an_upload_that_is_tried_again_is_read_again(site: Site, author: Site, m
 def test_a_mod_that_changed_hands_meanwhile_is_not_shown(site: Site) -> None:
     """The ACL is judged before the row is read; the row is asked for its owner once more."""
     mod = new_mod(site)
-    with site.registry.databases.reading() as session:
-        assert own_draft(session, mod["id"], OWNER).mod.guid == mod["guid"]
+    drafts = site.registry.catalogue_drafts
+    upload(site, mod, "code", version="1")
+    image = upload(site, mod, "images", b"\x89PNG", content_type="image/png")["assets"][-1]
+    number = int(image["url"].rpartition("/")[2])
+    assert drafts.one(mod["id"], OWNER).mod.guid == mod["guid"]
+    assert len(drafts.notes(mod["id"], OWNER)) == 1
+    assert drafts.image(mod["id"], number, OWNER).size == 4
+    assert drafts.notes(mod["id"], 8) == []
+    for read in (lambda: drafts.one(mod["id"], 8), lambda: drafts.image(mod["id"], number, 8)):
         with pytest.raises(Refusal) as caught:
-            own_draft(session, mod["id"], 8)
-    assert caught.value.status == 404
+            read()
+        assert caught.value.status == 404

@@ -8,7 +8,7 @@ from urllib.parse import quote_plus
 from modhub.catalogue.finding import Wish
 from modhub.catalogue.pages.cards import draw_card
 from modhub.catalogue.pages.people import name_authors
-from modhub.catalogue.pages.reading import Curated, Listing, PageReader
+from modhub.catalogue.pages.reading import Curated, Games, Listing, PageReader
 from modhub.catalogue.views import wish
 from modhub.folding import fold_game
 from modhub.interfaces import ISite
@@ -31,20 +31,26 @@ def page_reader(request: Request) -> PageReader:
     return found
 
 
+def _parts(wanted: Wish) -> dict[str, str]:
+    """What ``wanted`` asks for besides what is the default, ready for an address, in the order of its query."""
+    default = _DEFAULT
+    return {
+        "q": quote_plus(wanted.q),
+        "game": quote_plus(wanted.game),
+        "sort": "" if wanted.sort == default.sort else wanted.sort,
+        "page": "" if wanted.page == default.page else str(wanted.page),
+        "size": "" if wanted.size == default.size else str(wanted.size),
+    }
+
+
+def _joined(parts: dict[str, str]) -> str:
+    asked = "&".join([f"{name}={value}" for name, value in parts.items() if value])
+    return "?" + asked if asked else ""
+
+
 def query_of(wanted: Wish) -> str:
     """The query that asks for ``wanted``, without what is the default; empty or beginning with ``?``."""
-    parts = []
-    if wanted.q:
-        parts.append("q=" + quote_plus(wanted.q))
-    if wanted.game:
-        parts.append("game=" + quote_plus(wanted.game))
-    if wanted.sort != _DEFAULT.sort:
-        parts.append("sort=" + wanted.sort)
-    if wanted.page != _DEFAULT.page:
-        parts.append(f"page={wanted.page}")
-    if wanted.size != _DEFAULT.size:
-        parts.append(f"size={wanted.size}")
-    return "?" + "&".join(parts) if parts else ""
+    return _joined(_parts(wanted))
 
 
 def address_of(wanted: Wish) -> str:
@@ -65,6 +71,12 @@ class Filters:
     def at(self, number: int) -> str:
         """Another page of the same list."""
         return address_of(replace(self.wish, page=number))
+
+    def games(self, games: Games) -> Iterator[tuple[Curated, str]]:
+        """Each curated game with the first page of the list for it."""
+        parts = _parts(replace(self.wish, page=1))
+        for game in games.values():
+            yield game, "/Modhub" + _joined({**parts, "game": quote_plus(game.name)})
 
     @property
     def active(self) -> bool:

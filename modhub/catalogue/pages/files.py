@@ -10,14 +10,13 @@ from modhub.blobs import stage
 from modhub.catalogue import uploads
 from modhub.catalogue.models import Kind
 from modhub.catalogue.owners import caller
-from modhub.catalogue.pages.drafts import own_image
 from modhub.catalogue.pages.faults import field_of, told
 from modhub.catalogue.pages.trimming import line_lost
-from modhub.catalogue.pages.workshop import bench, done, form
+from modhub.catalogue.pages.workshop import bench, done, form, own_drafts
 from modhub.catalogue.resources import Image, Mod, ModPermission, Part
 from modhub.catalogue.uploads import LIMITS, Upload
-from modhub.downloads import StoredFile, file_response
-from modhub.errors import Refusal, invalid, not_found
+from modhub.downloads import file_response
+from modhub.errors import Refusal, invalid
 from modhub.interfaces import IAsset, IImages, IMine, IMod
 from modhub.limits import IMAGES
 from modhub.pages import forms
@@ -101,20 +100,7 @@ def _one(request: Request, kind: Kind, sent: Form, version: str) -> Upload:
 @page(context=IAsset, containment=IMine, request_method="GET", permission=ModPermission.EDIT)
 def show_image(context: Image, request: Request) -> Response:
     """``GET /Modhub/mine/{id}/images/{assetId}``: an image of a draft, for its owner alone."""
-    asset = own_image(request.dbsession, context.mod.id, context.id, caller(request))
-    if asset is None:
-        raise not_found()
-    file = StoredFile(
-        key=asset.blob.key,
-        size=asset.blob.size,
-        sha256=asset.blob.sha256,
-        name=asset.name,
-        content_type=asset.content_type,
-        modified=asset.stored_at,
-        inline=asset.content_type.lower().startswith("image/"),
-        cache_control="no-store",
-        private=True,
-    )
+    file = own_drafts(request).image(context.mod.id, context.id, caller(request))
     return file_response(request, request.store, file)
 
 

@@ -8,7 +8,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset, Kind, Mod, Note, PublicMod, PublicRequirement
-from modhub.catalogue.queries import AnySelect, Shape, chain_statement, page_statement
+from modhub.catalogue.queries import NOTE, AnySelect, Shape, chain_statement, page_statement
 from modhub.limits import GUIDS
 
 _NEWEST = (PublicMod.updated_at.desc(), PublicMod.id.desc())
@@ -74,8 +74,7 @@ def notes_statement() -> AnySelect:
     """As :func:`modhub.catalogue.queries.notes_statement`, ``size`` entries behind ``offset``."""
     wanted = select(Note.id).join(PublicMod, PublicMod.id == Note.mod_id).where(Note.mod_id == bindparam("id"))
     shown = wanted.order_by(Note.id.desc()).limit(bindparam("size")).offset(bindparam("offset")).subquery()
-    columns = (Note.id, Note.title, Note.text, Note.created_at, Note.edited_at, Note.automatic)
-    return select(*columns).join(shown, shown.c.id == Note.id).order_by(Note.id.desc())
+    return select(*NOTE).join(shown, shown.c.id == Note.id).order_by(Note.id.desc())
 
 
 def _named() -> ColumnElement[bool]:

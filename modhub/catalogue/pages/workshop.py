@@ -14,10 +14,11 @@ from modhub import limits, text
 from modhub.catalogue import services
 from modhub.catalogue.owners import caller, staying_caller
 from modhub.catalogue.pages.browse import page_numbers, page_reader
-from modhub.catalogue.pages.drafts import SHELF, Draft, own_draft, own_drafts, own_notes, tasks
+from modhub.catalogue.pages.drafts import SHELF, Draft, Drafts
 from modhub.catalogue.pages.faults import DETAILS, LABELS, in_details, told
 from modhub.catalogue.pages.mod import demoted
 from modhub.catalogue.pages.shown import Shown
+from modhub.catalogue.pages.tasks import tasks
 from modhub.catalogue.pages.trimming import details_lost
 from modhub.catalogue.payloads import ModChange, NewMod
 from modhub.catalogue.resources import Mod, ModPermission
@@ -82,10 +83,16 @@ def done(context_id: int, what: str, lost: list[str] | None = None, anchor: str 
     return Redirect(f"/Modhub/mine/{context_id}?{said}{anchor}")
 
 
+def own_drafts(request: Request) -> Drafts:
+    """The reading side of the workshop."""
+    found: Drafts = request.registry.catalogue_drafts
+    return found
+
+
 def bench(request: Request, mod_id: int | None, **more: Any) -> dict[str, Any]:
     """What the template of a mod's workshop page needs. ``errors`` and ``typed`` are of a form that was refused."""
-    session = request.dbsession
-    draft: Draft = own_draft(session, mod_id, caller(request))
+    drafts, owner = own_drafts(request), caller(request)
+    draft = drafts.one(mod_id, owner)
     mod = draft.mod
     reader = page_reader(request)
     games = reader.games()
@@ -93,7 +100,7 @@ def bench(request: Request, mod_id: int | None, **more: Any) -> dict[str, Any]:
         "draft": draft,
         "mod": mod,
         "seen": _seal(mod.title, mod.description, mod.games, mod.requires, mod.conflicts_with),
-        "notes": own_notes(session, mod.id),
+        "notes": drafts.notes(mod_id, owner),
         "tasks": tasks(draft, reader, games),
         "games": games,
         "fold_game": fold_game,
@@ -112,7 +119,7 @@ def bench(request: Request, mod_id: int | None, **more: Any) -> dict[str, Any]:
 def mine(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/mine``: all the author's mods, published or not, last changed first."""
     asked, ui = wish(request).page, Tools(request)
-    drafts, total = own_drafts(request.dbsession, caller(request), asked)
+    drafts, total = own_drafts(request).page(caller(request), asked)
     pages = max(1, -(-total // SHELF))
     return {
         "rows": [_row(ui, draft) for draft in drafts],
@@ -190,7 +197,7 @@ def publish(context: Mod, request: Request) -> Any:
 def delete(context: Mod, request: Request) -> Any:
     """``POST /Modhub/mine/{id}/delete``: the title must be typed."""
     typed = text.line(request.POST.get("title", ""), limits.TITLE)
-    draft = own_draft(request.dbsession, context.id, caller(request))
+    draft = own_drafts(request).one(context.id, caller(request))
     # A page shows a run of spaces as one.
     if typed.split() != draft.mod.title.split():
         refusal = invalid("The title that was typed is not the title of this mod.")
