@@ -24,7 +24,7 @@ DEMO_SECTIONS: Final = (
 def run_build(admin: Any, arguments: argparse.Namespace) -> int:
     """``build list|remove``"""
     if arguments.action == "list":
-        for releases in admin.registry.builds.releases().values():
+        for releases in admin.registry.builds.shown().releases.values():
             for one in releases:
                 admin.say(f"{one.url}: {one.version or '(no label)'}, {one.name}, {one.size} bytes")
         return 0

@@ -78,6 +78,20 @@ def _stamp() -> Select[*tuple[Any, ...]]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """All that readers see of the app, as it was at one moment.
+
+    ``releases``: the builds of each operating system, newest first; the systems in the order of decisions 4.5.
+    ``sections``: the changelog that is shown, newest first. ``body``: the answer of ``GET /api/modhub/app``.
+    """
+
+    stamp: Row
+    releases: dict[str, tuple[Release, ...]]
+    sections: tuple[str, ...]
+    body: bytes
+
+
 class Finder:
     """The reading side of app builds; one for an application."""
 
@@ -90,7 +104,7 @@ class Finder:
         shown = select(Section.text).where(Section.hidden_at.is_(None)).order_by(Section.id.desc())
         self._sections: Statement = reader.prepare(shown)
         self._stamp: Statement = reader.prepare(_stamp())
-        self._known: tuple[Row, bytes] = ((), b"")
+        self._known = Shown((), {}, (), b"")
 
     def newest(self, os: str) -> Release | None:
         """The newest build of this operating system."""
@@ -102,27 +116,24 @@ class Finder:
             return None
         return self._first(self.reader.rows(self._one, os=os, id=build_id))
 
-    def sections(self) -> list[str]:
-        """The changelog that is shown, newest section first."""
-        return [row[0] for row in self.reader.rows(self._sections)]
+    def shown(self) -> Shown:
+        """What readers see; one object, not to be changed, for as long as nothing has changed."""
+        stamp = tuple(self.reader.rows(self._stamp)[0])
+        known = self._known
+        if known.stamp != stamp:
+            # The stamp was read before the rows: what is newer than its stamp is made once more, never kept too long.
+            known = self._known = self._read(stamp)
+        return known
 
-    def releases(self) -> dict[str, list[Release]]:
-        """The builds of each operating system, newest first; the systems in the order of decisions 4.5."""
+    def _read(self, stamp: Row) -> Shown:
         found: dict[str, list[Release]] = {}
         for row in self.reader.rows(self._all):
             release = _release(row)
             found.setdefault(release.os, []).append(release)
-        return {os: found[os] for os in sorted(found, key=rank)}
-
-    def body(self) -> bytes:
-        """The answer of ``GET /api/modhub/app``; made anew when something has changed."""
-        stamp = tuple(self.reader.rows(self._stamp)[0])
-        known = self._known
-        if known[0] != stamp:
-            # The stamp was read before the rows: what is newer than its stamp is made once more, never kept too long.
-            builds = [_platform(releases) for releases in self.releases().values()]
-            known = self._known = (stamp, encode(ListDocument(builds, BREAK.join(self.sections()))))
-        return known[1]
+        releases = {os: tuple(found[os]) for os in sorted(found, key=rank)}
+        sections = tuple(row[0] for row in self.reader.rows(self._sections))
+        builds = [_platform(of_os) for of_os in releases.values()]
+        return Shown(stamp, releases, sections, encode(ListDocument(builds, BREAK.join(sections))))
 
     def _first(self, rows: list[Row]) -> Release | None:
         return _release(rows[0]) if rows else None
@@ -133,7 +144,7 @@ def _release(row: Row) -> Release:
     return Release(build_id, os, version, name, content_type, from_micros(uploaded_at), key, size, sha256)
 
 
-def _platform(releases: list[Release]) -> PlatformDocument:
+def _platform(releases: tuple[Release, ...]) -> PlatformDocument:
     newest = releases[0]
     return PlatformDocument(
         os=newest.os,

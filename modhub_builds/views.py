@@ -23,7 +23,7 @@ def finder(request: Request) -> Finder:
 @api(context=IBuilds, request_method="GET", permission=OPEN)
 def list_builds(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/app``"""
-    return ready(request, finder(request).body())
+    return ready(request, finder(request).shown().body)
 
 
 @page(context=IPlatform, request_method="GET", permission=OPEN)

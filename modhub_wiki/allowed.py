@@ -43,4 +43,5 @@ WIKI: Final = Allowlist(
     },
     needed={"a": "href", "img": "src"},
     rel="noopener",
+    trusted=True,
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Final
+from urllib.parse import quote
 
 from markdown_it.token import Token
 from msgspec import Struct
@@ -100,7 +101,7 @@ def name_headings(tokens: Sequence[Token]) -> list[Entry]:
         name = names.give(slug(shown))
         token.attrSet("id", name)
         # For the pointer only: with the keyboard the table of contents leads to the same place.
-        anchor = f'<a class="anchor" href="#{name}" aria-hidden="true" tabindex="-1">#</a>'
+        anchor = f'<a class="anchor" href="#{quote(name)}" aria-hidden="true" tabindex="-1">#</a>'
         assert inline.children is not None
         inline.children.append(Token("html_inline", "", 0, content=anchor))
         if at > 0:

@@ -26,7 +26,6 @@ from modhub_wiki.links import allowed_picture, resolve
 
 _MARK: Final = re.compile(r"[^\w\s]|\n")
 _ESCAPED: Final = re.compile(r"[&<>\"]")
-_HEADING: Final = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)[ \t#]*$", re.MULTILINE)
 _LANGUAGE: Final = re.compile(r"\s*([^\s,{]+)")
 _LONGEST_HTML: Final = 16 * core_limits.MB
 _CODE_LEFT: Final = "code left"
@@ -74,8 +73,8 @@ def _last_segment(path: str) -> str:
 
 def _as_text(source: str, path: str, title: str) -> Rendered:
     if not title:
-        found = _HEADING.search(source)
-        title = text.line(found[1] if found else "", core_limits.TITLE) or _last_segment(path)
+        parser = MarkdownIt("commonmark", {"html": False})
+        title = first_heading(parser.parse(source[: limits.BEGINNING])) or _last_segment(path)
     shown = f'<pre class="code" tabindex="0"><code>{escape(source)}</code></pre>'
     return Rendered(title, f"<h1>{escape(title)}</h1>\n{shown}", source)
 

@@ -4,7 +4,6 @@
 a source reads what is public and nothing else.
 """
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pyramid.response import Response
 
 from modhub.errors import not_found
 from modhub.interfaces import IRoot
+from modhub.pages.answers import xml_response
 from modhub.payload import query
 from modhub.request import Request
 from modhub.views import OPEN, page
@@ -94,15 +94,6 @@ def _urls(base: str, places: Places) -> Iterator[str]:
 def _document(root: str, lines: Iterable[str]) -> str:
     inside = "\n".join(lines)
     return f'<?xml version="1.0" encoding="utf-8"?>\n<{root} xmlns="{_NAMESPACE}">\n{inside}\n</{root}>\n'
-
-
-def xml_response(document: str, content_type: str) -> Response:
-    """A public XML document that is sent again only when it has changed."""
-    body = document.encode()
-    response = Response(body, content_type=content_type, charset="utf-8", conditional_response=True)
-    response.etag = hashlib.blake2b(body, digest_size=16).hexdigest()
-    response.headers["Cache-Control"] = "no-cache"
-    return response
 
 
 def includeme(config: Configurator) -> None:

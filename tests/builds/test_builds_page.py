@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import modhub_builds
+from modhub.pages.atom import atom_feed
 from modhub.pages.messages import read_po
 from modhub_builds.finding import Release
-from modhub_builds.pages import PlatformBlock, atom, blocks
+from modhub_builds.pages import PlatformBlock, blocks, feed_entry
 from modhub_builds.platforms import hinted, is_platform, label, rank
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -149,7 +150,9 @@ def release(**fields):
 
 def test_no_text_breaks_the_feed():
     hostile = "]]><x>&\ufffe\uffff\u0085\"'<!--"
-    root = ET.fromstring(atom("https://a", [release(version=hostile, name=hostile)]))
+    root = ET.fromstring(
+        atom_feed("https://a", "/f", "/p", "App", [feed_entry(release(version=hostile, name=hostile))]).body
+    )
     assert root.find(f"{ATOM}entry/{ATOM}title").text == "Linux " + hostile.replace("\ufffe\uffff", "")
 
 

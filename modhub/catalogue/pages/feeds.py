@@ -18,6 +18,7 @@ from modhub.db import iso
 from modhub.errors import not_found
 from modhub.interfaces import IMod, IRoot, ISite
 from modhub.pages import sitemap
+from modhub.pages.answers import xml_response
 from modhub.pages.tools import Tools
 from modhub.request import Request
 from modhub.views import OPEN, page
@@ -33,7 +34,7 @@ _NO_XML = re.compile("[\ufffe\uffff]")
 
 
 def _xml(document: str, content_type: str) -> Response:
-    return sitemap.xml_response(_NO_XML.sub("\ufffd", document.lstrip()), content_type)
+    return xml_response(_NO_XML.sub("\ufffd", document.lstrip()), content_type)
 
 
 def _feed(tools: Tools, entries: list[Markup], *, changed: Iterable[str], **values: str) -> Response:
