@@ -77,8 +77,7 @@ def run_verify(admin: Admin, _arguments: argparse.Namespace) -> int:
 
 def run_sweep(admin: Admin, arguments: argparse.Namespace) -> int:
     """Remove what nothing refers to."""
-    with admin.writing() as (session, _):
-        trashed, orphans = upkeep.sweep(session, admin.store, arguments.older_than)
+    trashed, orphans = upkeep.sweep(admin.registry.databases, admin.store, arguments.older_than)
     admin.say(f"Removed {trashed} replaced or deleted files and {orphans} that no row named.")
     return 0
 

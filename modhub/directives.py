@@ -60,7 +60,10 @@ class Command:
 
 
 def add_feature(config: Configurator, name: str, title: str) -> None:
-    """Name the feature: pages list what is there, and an unknown setting under ``name.`` stops the start."""
+    """Name the feature, its package's name as a rule: an unknown setting under ``name.`` stops the start.
+
+    ``registry.features`` tells what is there, for those who only want to know.
+    """
     config.registry.settings_prefixes.add(f"{name}.")
     config.action(("modhub feature", name), lambda: config.registry.features.append(Feature(name, title)))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 from urllib.parse import quote
 
 from pyramid.request import Request
@@ -21,6 +21,7 @@ from pyramid.response import Response
 from modhub.blobs.store import CHUNK, BlobStore
 from modhub.conditions import Outcome, evaluate
 from modhub.errors import Refusal
+from modhub.headers import EXPOSED
 
 _EXECUTING = frozenset(
     ["script", "style", "worker", "sharedworker", "serviceworker", "audioworklet", "paintworklet", "xslt"]
@@ -28,13 +29,18 @@ _EXECUTING = frozenset(
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'none'"
 _OPEN_HEADERS = {
     "Access-Control-Allow-Origin": "*",
-    "Access-Control-Expose-Headers": "ETag, Content-Range, Retry-After, WWW-Authenticate",
+    "Access-Control-Expose-Headers": EXPOSED,
     "Cross-Origin-Resource-Policy": "cross-origin",
     "Vary": "Sec-Fetch-Dest, Sec-Fetch-Site",
 }
 """On refusals too: a page elsewhere may read why it got no file."""
 _PRIVATE_HEADERS = {"Cross-Origin-Resource-Policy": "same-origin", "Vary": "Cookie, Sec-Fetch-Dest, Sec-Fetch-Site"}
 """Of a file that only its owner may see: no page elsewhere, on this host neither, learns even its measures."""
+
+REVALIDATE: Final = "no-cache"
+A_DAY: Final = "public, max-age=86400"
+FOR_EVER: Final = "public, max-age=31536000, immutable"
+"""How long a file may be kept elsewhere: asked for each time, for a day, for ever (its address never changes)."""
 
 _SEPARATORS = re.compile(r"[/\\]")
 _DROPPED = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -98,15 +104,14 @@ def file_response(request: Request, store: BlobStore, file: StoredFile) -> Respo
     """
     open_to = file.site_headers
     _refuse_embedding(request, open_to)
-    # A Last-Modified in the future is forbidden (RFC 9110, 8.8.2.1); clocks do jump.
-    modified = min(file.modified, datetime.now(UTC))
-    outcome = evaluate(request.method, request.headers, f'"{file.sha256}"', modified, file.size)
+    outcome = evaluate(request.method, request.headers, f'"{file.sha256}"', file.modified, file.size)
     if outcome.status is HTTPStatus.PRECONDITION_FAILED:
         raise Refusal(412, "precondition_failed", "The file is not the one you named.", headers=open_to)
     if outcome.status is HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
         headers = {**open_to, "Accept-Ranges": "bytes", "Content-Range": f"bytes */{file.size}"}
         raise Refusal(416, "range_not_satisfiable", f"The file has {file.size} bytes; none of those.", headers=headers)
-    headers = _headers(file, outcome, modified)
+    # A Last-Modified in the future is forbidden (RFC 9110, 8.8.2.1); clocks do jump.
+    headers = _headers(file, outcome, min(file.modified, datetime.now(UTC)))
     body = () if outcome.status is HTTPStatus.NOT_MODIFIED else _body(request, store, file, outcome)
     status = f"{outcome.status.value} {outcome.status.phrase}"
     # A given header list stays as it is: webob adds a charset to the content type otherwise.

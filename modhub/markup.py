@@ -37,16 +37,21 @@ _SOLIDUS = "\u0338"
 
 _WEB = re.compile(r"https?://[^\s\\/?#<>\"`{}|^\x00-\x1f][^\s\\<>\"`{}|^]*", re.IGNORECASE)
 _MAIL = re.compile(r"mailto:[^\s\\<>\"`{}|^/][^\s\\<>\"`{}|^]*", re.IGNORECASE)
+# What browsers take in an address although it may not stand there (RFC 3986, 2).
+_REPAIRED = {ord(char): f"%{ord(char):02X}" for char in ' <>"`{}|^'}
 _FILE = re.compile(r"/Modhub/file/[0-9]{1,18}", re.ASCII)
 _PIXELS = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
-_CELLS = re.compile(r"[1-9][0-9]?", re.ASCII)
+_CELLS = re.compile(r"[1-9][0-9]{0,2}|1000", re.ASCII)
 _LONGEST_VALUE = 1000
 _ROUNDS = 8
 
 
 def web_link(value: str) -> str | None:
-    """An absolute ``http``, ``https`` or ``mailto`` address, spaces inside it percent-encoded; else None."""
-    address = text.line(value, limits.DESCRIPTION).replace(" ", "%20")
+    """An absolute ``http``, ``https`` or ``mailto`` address; else None.
+
+    Spaces and the like inside it are percent-encoded, as a browser would.
+    """
+    address = text.line(value, limits.DESCRIPTION).translate(_REPAIRED)
     return address if _WEB.fullmatch(address) or _MAIL.fullmatch(address) else None
 
 
@@ -61,7 +66,7 @@ def pixels(value: str) -> str | None:
 
 
 def cells(value: str) -> str | None:
-    """How many cells one spans, 1 to 99; else None."""
+    """How many cells one spans, 1 to 1000 as browsers have it; else None."""
     return value if _CELLS.fullmatch(value) else None
 
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 LOOPBACK_NAMES = frozenset({"localhost"})
 SECRET_LENGTH = 32
+_PORTS = {"http": 80, "https": 443}
 
 
 class StartRefused(Exception):
@@ -90,20 +91,21 @@ def port(value: str) -> int:
 
 
 def origin(value: str) -> str:
-    """``http(s)://host[:port]`` without path, kept without a trailing slash."""
-    if not _is_origin(value):
-        raise ValueError(f"must be an origin such as https://mods.example.org, not {value!r}")
-    return value.rstrip("/")
+    """``http(s)://host[:port]`` without path, as browsers write it in ``Origin`` (RFC 6454, 6.2).
 
-
-def _is_origin(value: str) -> bool:
+    That is in lower case and without the port that goes without saying; forms are compared with it.
+    """
     try:
         parts = urlsplit(value)
-        # Asked for, because a port beyond 65535 is only noticed then.
-        odd = parts.port == 0 or parts.query or parts.fragment or parts.username or parts.path not in {"", "/"}
+        port = parts.port
     except ValueError:
-        return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname) and not odd
+        port, parts = 0, urlsplit("")
+    scheme, host = parts.scheme, parts.hostname or ""
+    odd = not value.isascii() or set(value) & set("?#@") or parts.path not in {"", "/"}
+    if scheme not in _PORTS or not host or port == 0 or odd:
+        raise ValueError(f"must be an origin such as https://mods.example.org, not {value!r}")
+    shown = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{shown}" if port in {None, _PORTS[scheme]} else f"{scheme}://{shown}:{port}"
 
 
 def secrets(value: str) -> tuple[Secret, ...]:
@@ -160,7 +162,9 @@ CORE = (
     ),
     Setting("modhub.secret", secrets, None, "one or more of at least 32 characters, one a line"),
     Setting("modhub.storage", text, "", "empty: uploads answer 503; file:///absolute/folder keeps files there"),
-    Setting("modhub.storage.endpoint", text, "", "address of the object store, with an s3:// storage"),
+    Setting(
+        "modhub.storage.endpoint", text, "", "endpoint of an s3:// storage, which is not built yet"
+    ),
     Setting("modhub.storage.region", text, "", "region of the object store"),
     Setting("modhub.storage.access_key", secret, "", "access key of the object store"),
     Setting("modhub.storage.secret_key", secret, "", "secret key of the object store"),

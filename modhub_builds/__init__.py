@@ -14,7 +14,7 @@ from modhub_builds.resources import AppPage, Builds, Sections
 def includeme(config: Configurator) -> None:
     """Where builds are in the tree, who publishes them, and what the core is told about them."""
     config.include("modhub")
-    config.add_feature("builds", "App builds")
+    config.add_feature("modhub_builds", "App builds")
     config.add_migrations("modhub_builds", "modhub_builds:migrations", "builds_")
     config.registry.builds = Finder(config.registry.databases.reads)
     config.add_scope("Modhub:app", "publish app builds and the app changelog")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import Select, bindparam, func, select
 
@@ -15,9 +15,6 @@ from modhub_builds.documents import ListDocument, PlatformDocument, VersionDocum
 from modhub_builds.models import Build, Section
 from modhub_builds.platforms import is_platform, label, rank
 from modhub_builds.services import BREAK
-
-REVALIDATE: Final = "no-cache"
-FOR_EVER: Final = "public, max-age=31536000, immutable"
 
 
 @dataclass(frozen=True, slots=True)

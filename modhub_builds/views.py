@@ -4,12 +4,12 @@ from typing import Any
 
 from pyramid.response import Response
 
-from modhub.downloads import file_response
+from modhub.downloads import FOR_EVER, REVALIDATE, file_response
 from modhub.errors import not_found
 from modhub.reads import ready
 from modhub.request import Request
 from modhub.views import OPEN, api, page
-from modhub_builds.finding import FOR_EVER, REVALIDATE, Finder, Release
+from modhub_builds.finding import Finder, Release
 from modhub_builds.interfaces import IBuild, IBuilds, IPlatform
 from modhub_builds.resources import Build, Platform
 

@@ -7,9 +7,10 @@ transaction; ``modhub-admin sweep`` removes the file after a grace, so that runn
 from collections.abc import Iterable
 from datetime import datetime
 
-from sqlalchemy import BigInteger, String, update
+from sqlalchemy import BigInteger, Select, String, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
+from modhub import bulk
 from modhub.blobs.store import Blob
 from modhub.db import Base, Id, Timestamp, now
 
@@ -35,8 +36,7 @@ def keep(session: Session, blob: Blob) -> StoredBlob:
     return row
 
 
-def trash(session: Session, blob_ids: Iterable[int]) -> None:
-    """Nothing refers to these blobs any more."""
-    wanted = list(blob_ids)
-    if wanted:
-        session.execute(update(StoredBlob).where(StoredBlob.id.in_(wanted)).values(trashed_at=now()))
+def trash(session: Session, blob_ids: Iterable[int] | Select[int]) -> None:
+    """Nothing refers to these blobs any more; a query may name them, however many they are."""
+    wanted = blob_ids if isinstance(blob_ids, Select) else list(blob_ids)
+    bulk.run(session, update(StoredBlob).where(StoredBlob.id.in_(wanted)).values(trashed_at=now()))

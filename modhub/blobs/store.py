@@ -95,11 +95,11 @@ IBlobStore = InterfaceClass(
         for name, method in vars(BlobStore).items()
         if not name.startswith("_") and callable(method)
     },
-    __doc__="The registry's utility for stored files; absent when storage is not configured. See BlobStore.",
+    __doc__="What keeps files; `registry.blob_store`, None when storage is not configured. See BlobStore.",
     __module__=__name__,
 )
-"""``BlobStore`` as the interface under which the registry holds the store (the type checker reads no zope interface, so
-the methods and their rules are written once, there). When storage is not configured there is no such utility.
+"""``BlobStore`` as an interface, for stores to provide (the type checker reads no zope interface, so the methods and
+their rules are written once, there).
 """
 
 

@@ -1,54 +1,116 @@
-"""``sweep`` and ``verify`` for files: both read the core's one table of blobs alone (decisions 8.3)."""
+"""``sweep`` and ``verify`` for files: both read the core's one table of blobs alone (decisions 8.3).
+
+The service may run meanwhile, in any number of processes: what is locked, and for how long, is said where it happens.
+"""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from typing import Final
 
 from sqlalchemy import delete, select, text
 from sqlalchemy.orm import Session
 
+from modhub import bulk
 from modhub.blobs.models import StoredBlob
 from modhub.blobs.store import BlobStore
-from modhub.db import now
+from modhub.db import Databases, now
 
-GRACE_SECONDS = 3600
+GRACE_SECONDS: Final = 3600
+"""What is this old is no part of a running request any more."""
 
 
-def sweep(session: Session, store: BlobStore, older_than: int = GRACE_SECONDS) -> tuple[int, int]:
+def sweep(databases: Databases, store: BlobStore, older_than: int = GRACE_SECONDS) -> tuple[int, int]:
     """Remove replaced and deleted files, and files that no row names, once they are ``older_than`` seconds old.
 
-    Answers (rows taken, orphans taken). Files go before their rows: after a crash in between the next sweep goes on.
+    Answers (rows taken, orphans taken). Nothing that a row refers to is ever removed, whoever writes meanwhile.
+    """
+    return _sweep_trash(databases, store, older_than), _sweep_orphans(databases, store, older_than)
+
+
+def _sweep_trash(databases: Databases, store: BlobStore, older_than: int) -> int:
+    """A file whose row is trash is referred to by nobody, and never will be again: it goes without a lock.
+
+    Files go before their rows, so that after a crash in between the next sweep goes on. Deleting the rows of a batch is
+    one statement in a transaction of its own.
     """
     due = now() - timedelta(seconds=older_than)
-    trashed = session.execute(
-        select(StoredBlob.id, StoredBlob.key).where(StoredBlob.trashed_at.is_not(None), StoredBlob.trashed_at <= due)
-    ).all()
-    for _, key in trashed:
-        store.delete(key)
-    for start in range(0, len(trashed), 500):
-        ids = [row.id for row in trashed[start : start + 500]]
-        session.execute(delete(StoredBlob).where(StoredBlob.id.in_(ids)))
-    return len(trashed), _sweep_orphans(session, store, older_than)
+    trashed = select(StoredBlob.id, StoredBlob.key).where(StoredBlob.trashed_at <= due).order_by(StoredBlob.id)
+    taken = last = 0
+    with databases.reading() as session:
+        while batch := session.execute(trashed.where(StoredBlob.id > last).limit(bulk.BATCH)).all():
+            _delete(store, [row.key for row in batch])
+            with databases.writing.begin() as writing:
+                bulk.run(writing, delete(StoredBlob).where(StoredBlob.id.in_([row.id for row in batch])))
+            taken, last = taken + len(batch), batch[-1].id
+    return taken
 
 
-def _sweep_orphans(session: Session, store: BlobStore, older_than: int) -> int:
-    # Nobody may stand between publishing a file and committing its row: SQLite's write lock is held already.
-    if session.get_bind().dialect.name == "postgresql":
-        session.execute(text("LOCK TABLE core_blob IN SHARE ROW EXCLUSIVE MODE"))
+def _sweep_orphans(databases: Databases, store: BlobStore, older_than: int) -> int:
+    """The store is walked without a lock; only for the files without a row, which are few, rows are held off.
+
+    `_settled` makes sure that no row for a published file is still to be committed. What has no row then is a file left
+    behind, or an upload that is staged and whose row comes next. Such an upload is seconds old: a request stages its
+    file last before it asks for locks, each of which it awaits for `BUSY_SECONDS` at most, and a retry stages anew. So
+    what is older than `GRACE_SECONDS` is none, and its file goes after the lock was given back. What is younger goes
+    while the lock is held: an upload whose file is taken from it then finds so when it publishes, before its row can be
+    committed, and is refused.
+    """
     limit = time.time() - older_than
     listed = store.keys()
-    found = [key for key, changed in listed if changed <= limit]
-    named = set(session.scalars(select(StoredBlob.key)))
-    orphans = [key for key in found if key not in named]
-    for key in orphans:
+    old = (key for key, changed in listed if changed <= limit)
+    with databases.reading() as session:
+        suspects = [key for batch in bulk.batches(old) for key in _unnamed(session, batch)]
+    taken = 0
+    for at, batch in enumerate(bulk.batches(suspects)):
+        if at:
+            time.sleep(bulk.PAUSE_SECONDS)
+        with _settled(databases) as session:
+            orphans = _unnamed(session, batch)
+            if older_than < GRACE_SECONDS:
+                _delete(store, orphans)
+        if older_than >= GRACE_SECONDS:
+            _delete(store, orphans)
+        taken += len(orphans)
+    return taken
+
+
+@contextmanager
+def _settled(databases: Databases) -> Iterator[Session]:
+    """A transaction beside which nobody stands between publishing a file and committing its row.
+
+    The row is written before the file is published (`modhub.blobs.joining`), so a lock against writing rows waits for
+    whoever has done so. On SQLite every transaction that writes has that lock.
+    """
+    with databases.writing.begin() as session:
+        if databases.dialect == "postgresql":
+            session.execute(text("LOCK TABLE core_blob IN SHARE ROW EXCLUSIVE MODE"))
+        yield session
+
+
+def _unnamed(session: Session, keys: list[str]) -> list[str]:
+    named = set(session.scalars(select(StoredBlob.key).where(StoredBlob.key.in_(keys))))
+    return [key for key in keys if key not in named]
+
+
+def _delete(store: BlobStore, keys: Iterable[str]) -> None:
+    for key in keys:
         store.delete(key)
-    return len(orphans)
 
 
 def damage(session: Session, store: BlobStore) -> Iterator[str]:
-    """Sentences, each with its file's key, about files that are not what their rows say; none is well."""
-    rows = select(StoredBlob.key, StoredBlob.size, StoredBlob.sha256).where(StoredBlob.trashed_at.is_(None))
-    for key, size, sha256 in session.execute(rows).all():
-        sentence = store.verify(key, size, sha256)
-        if sentence is not None:
-            yield f"File {key}: {sentence}"
+    """Sentences, each with its file's key, about files that are not what their rows say; none is well.
+
+    A file that was replaced and swept while it was waiting for its turn is no damage.
+    """
+    due = StoredBlob.trashed_at.is_(None)
+    rows = select(StoredBlob.id, StoredBlob.key, StoredBlob.size, StoredBlob.sha256).where(due).order_by(StoredBlob.id)
+    last = 0
+    while batch := session.execute(rows.where(StoredBlob.id > last).limit(bulk.BATCH)).all():
+        for row in batch:
+            sentence = store.verify(row.key, row.size, row.sha256)
+            # A blob never changes and never comes back from the trash: if it counts now, it did when it was read.
+            if sentence is not None and session.scalar(select(StoredBlob.id).where(StoredBlob.id == row.id, due)):
+                yield f"File {row.key}: {sentence}"
+        last = batch[-1].id

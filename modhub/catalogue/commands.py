@@ -1,4 +1,4 @@
-"""``modhub-admin game ...``: the curated games list."""
+"""``modhub-admin game ...``, the curated games list, and ``modhub-admin rebuild``, the public copies."""
 
 import argparse
 import mimetypes
@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session, joinedload
 from modhub import limits, text
 from modhub.blobs import stage
 from modhub.blobs.models import keep, trash
+from modhub.catalogue import public
 from modhub.catalogue.models import Game, GameIcon
 from modhub.db import now
 from modhub.directives import Command
@@ -101,6 +102,18 @@ def game_arguments(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("list", help="list the games")
 
 
+def run_rebuild(admin: Any, _arguments: argparse.Namespace) -> int:
+    """Make the public copies of all mods anew."""
+    count = public.rebuild(admin.registry.databases.writing.begin)
+    admin.say(f"Public copies made anew: {count}.")
+    return 0
+
+
+def rebuild_arguments(_parser: argparse.ArgumentParser) -> None:
+    """None: it is all of them."""
+
+
 def includeme(config: Configurator) -> None:
-    """The command ``game``."""
+    """The commands ``game`` and ``rebuild``."""
     config.add_command(Command("game", "the curated games", game_arguments, run_game))
+    config.add_command(Command("rebuild", "make every public copy anew", rebuild_arguments, run_rebuild))

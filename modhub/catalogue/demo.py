@@ -65,7 +65,9 @@ def _fill_mod(admin: Any, sample: Sample, owners: dict[str, int], guids: dict[st
         if known is not None:
             return str(known)
         needed = [guids[title] for title in sample.requires if title in guids]
-        mod = services.create(session, owner, NewMod(sample.title, sample.description, list(sample.games), needed))
+        mod = services.create(
+            session, owner, NewMod(sample.title, sample.description, list(sample.games), needed).words()
+        )
         shelf = Shelf(admin, session, manager, mod)
         for version, note in sample.releases:
             shelf.release(sample, version, note)
@@ -100,7 +102,7 @@ class Shelf:
         if note:
             mod = self.mod
             entry = self.session.scalar(select(Note.id).where(Note.mod_id == mod.id, Note.version == version))
-            services.edit_note(self.session, mod.id, entry, mod.owner, NoteChange(text=note))
+            services.edit_note(self.session, mod.id, entry, mod.owner, NoteChange(text=note).words())
 
 
 def _archive(sample: Sample, version: str) -> bytes:
@@ -122,7 +124,7 @@ def _fill_relations(admin: Any, sample: Sample, owners: dict[str, int], guids: d
         mod = session.scalars(found).one()
         conflicts = [guids[title] for title in sample.conflicts]
         needed = [guids[title] for title in sample.requires]
-        change = ModChange(requires=needed, conflicts_with=conflicts)
+        change = ModChange(requires=needed, conflicts_with=conflicts).words()
         services.edit(session, mod.id, owner, change)
         for name in (*sample.fans, *sample.critics) if mod.published else ():
             voting.vote(session, mod.id, owners[name], -1 if name in sample.critics else 1)

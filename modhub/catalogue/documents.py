@@ -105,7 +105,7 @@ def is_picture(content_type: str) -> bool:
 
 
 def asset_document(asset: AnyAsset) -> AssetDocument:
-    """One asset; of a row, its blob must be loaded."""
+    """One asset; the blob of an ``Asset`` must be loaded."""
     return AssetDocument(asset.kind, asset.name, asset.size, f"/Modhub/file/{asset.id}")
 
 
@@ -115,7 +115,7 @@ def in_order(assets: Iterable[AnyAsset]) -> list[AnyAsset]:
 
 
 def mod_document(mod: Mod | ModRow) -> ModDocument:
-    """One mod; of a row, its assets and their blobs must be loaded."""
+    """One mod; the assets of a ``Mod`` and their blobs must be loaded."""
     return ModDocument(
         id=mod.id,
         guid=mod.guid,

@@ -9,17 +9,14 @@ from modhub.catalogue import queries
 from modhub.catalogue.documents import NoteDocument, is_picture
 from modhub.catalogue.queries import TRIGRAM, AnySelect, Shape
 from modhub.db import from_micros, iso
-from modhub.downloads import StoredFile
+from modhub.downloads import A_DAY, FOR_EVER, REVALIDATE, StoredFile
 from modhub.folding import fold_game, fold_search, search_words
 from modhub.payload import encode
 from modhub.reader import Reader, Row, Statement
 
 ListStatement = Callable[[Shape], AnySelect]
 Game = dict[str, str | None]
-REVALIDATE = "no-cache"
-A_DAY = "public, max-age=86400"
 _NO_ID = -1
-FOR_EVER = "public, max-age=31536000, immutable"
 
 
 @dataclass(frozen=True, slots=True)

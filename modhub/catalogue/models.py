@@ -44,8 +44,6 @@ class Mod(Base):
     updated_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
 
     assets: Mapped[list["Asset"]] = relationship(lazy="raise", order_by="Asset.id", cascade="all, delete-orphan")
-    notes: Mapped[list["Note"]] = relationship(lazy="raise", cascade="all, delete-orphan")
-    votes: Mapped[list["Vote"]] = relationship(lazy="raise", cascade="all, delete-orphan")
 
 
 class Asset(Base):

@@ -18,7 +18,7 @@ from modhub.catalogue.documents import (
 from modhub.catalogue.models import Kind
 from modhub.catalogue.payloads import ModChange, NewMod, NoteChange, VoteChange
 from modhub.catalogue.resources import Image, Mod, ModPermission, Note, Part, Votes
-from modhub.catalogue.uploads import LIMITS, Upload
+from modhub.catalogue.uploads import FALLBACKS, LIMITS, Upload
 from modhub.errors import NotYours, invalid
 from modhub.identity import CorePermission, Credential
 from modhub.interfaces import IAccounts, IAsset, ICatalogue, IImages, IMod, INote, IVotes
@@ -54,7 +54,7 @@ def vote(context: Votes, request: Request) -> VotesDocument:
 @api(context=ICatalogue, request_method="POST", permission=ModPermission.CREATE)
 def create(_context: Any, request: Request) -> ModDocument:
     """``POST /api/modhub``"""
-    given = read_json(request, NewMod)
+    given = read_json(request, NewMod).words()
     mod = services.create(request.dbsession, staying_caller(request), given)
     request.response.status_int = 201
     return mod_document(mod)
@@ -70,7 +70,7 @@ def mine(_context: Any, request: Request) -> MineDocument:
 @api(context=IMod, request_method="PUT", permission=ModPermission.EDIT)
 def edit(context: Mod, request: Request) -> ModDocument:
     """``PUT /api/modhub/{id}``"""
-    given = read_json(request, ModChange)
+    given = read_json(request, ModChange).words()
     return mod_document(services.edit(request.dbsession, context.id, caller(request), given))
 
 
@@ -93,28 +93,28 @@ def upload_code(context: Mod, request: Request) -> ModDocument:
     version = text.version(query(request, "version") or "")
     if not version:
         raise invalid("A code upload needs a version in the address: ?version=1.0.")
-    return _upload(context, request, Kind.CODE, "mod.bin", version)
+    return _upload(context, request, Kind.CODE, version)
 
 
 @api(context=IMod, name="css", request_method="POST", permission=ModPermission.EDIT)
 def upload_css(context: Mod, request: Request) -> ModDocument:
     """``POST /api/modhub/{id}/css``"""
-    return _upload(context, request, Kind.CSS, "mod.css")
+    return _upload(context, request, Kind.CSS)
 
 
 @api(context=IImages, request_method="POST", permission=ModPermission.EDIT)
 def upload_image(context: Part, request: Request) -> ModDocument:
     """``POST /api/modhub/{id}/images``"""
-    return _upload(context.mod, request, Kind.IMAGE, "image")
+    return _upload(context.mod, request, Kind.IMAGE)
 
 
-def _upload(context: Mod, request: Request, kind: Kind, fallback: str, version: str = "") -> ModDocument:
+def _upload(context: Mod, request: Request, kind: Kind, version: str = "") -> ModDocument:
     """Stage the body, then hand it to the service; nothing is kept when either refuses."""
     received = receive(request, LIMITS[kind])
     sent = request.environ.get("CONTENT_TYPE")
     if kind is Kind.IMAGE and not sent:
         sent = text.sniff_image(received.head)
-    name = text.file_name(query(request, "name"), fallback)
+    name = text.file_name(query(request, "name"), FALLBACKS[kind])
     given = Upload(kind, name, text.content_type(sent), received.blob, version)
     mod = uploads.upload(request.dbsession, context.id, caller(request), given)
     request.response.status_int = 201
@@ -131,7 +131,7 @@ def delete_image(context: Image, request: Request) -> Response:
 @api(context=INote, request_method="PUT", permission=ModPermission.EDIT)
 def edit_note(context: Note, request: Request) -> NoteDocument:
     """``PUT /api/modhub/{id}/changelog/{noteId}``"""
-    given = read_json(request, NoteChange)
+    given = read_json(request, NoteChange).words()
     return note_document(services.edit_note(request.dbsession, context.mod.id, context.id, caller(request), given))
 
 

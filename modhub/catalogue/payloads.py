@@ -1,16 +1,20 @@
 """The request bodies of the catalogue, and how their fields are cleaned (interface, "Resources"; decisions 1.5, 2)."""
 
-from typing import ClassVar, Literal
+from dataclasses import dataclass
+from itertools import islice
+from typing import ClassVar, Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
 from modhub import limits, text
+from modhub.catalogue.references import Lists
 from modhub.errors import invalid
 from modhub.folding import fold_game
 from modhub.markup import clean
 
 Text = str | None | UnsetType
 Texts = list[str] | None | UnsetType
+_LOOKED_AT: Final = 50 * limits.GAMES
 
 
 def _title(value: str) -> str:
@@ -21,13 +25,40 @@ def _title(value: str) -> str:
 
 
 def clean_games(games: list[str]) -> list[str]:
-    """A set of games in the order sent: trimmed, none empty, merged by identity, the first 20 (decisions 2.3)."""
+    """A set of games in the order sent: trimmed, none empty, merged by identity, the first 20 (decisions 2.3).
+
+    Of a list that is far too long the beginning alone is looked at: cleaning a body full of names takes seconds.
+    """
     kept: dict[str, str] = {}
-    for game in games:
+    for game in islice(dict.fromkeys(games), _LOOKED_AT):
         name = text.line(game, limits.GAME)
         if name:
             kept.setdefault(fold_game(name), name)
-    return list(kept.values())[: limits.GAMES]
+        if len(kept) == limits.GAMES:
+            break
+    return list(kept.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What was sent of a mod, cleaned and ready to be stored; None for what was not sent.
+
+    Made before the first statement: cleaning takes milliseconds, in which nobody else should wait for a lock.
+    ``lists`` is as sent, since its rules need the mod (:func:`modhub.catalogue.references.check_references`).
+    """
+
+    title: str | None
+    description: str | None
+    games: list[str] | None
+    lists: Lists
+
+
+@dataclass(frozen=True, slots=True)
+class NoteWords:
+    """What was sent of a changelog entry, cleaned; ``UNSET`` for what was not sent, None for a title that goes."""
+
+    title: str | UnsetType | None
+    text: str | UnsetType
 
 
 class ModChange(Struct, rename="camel"):
@@ -39,25 +70,25 @@ class ModChange(Struct, rename="camel"):
     requires: Texts = UNSET
     conflicts_with: Texts = UNSET
 
+    def words(self) -> Words:
+        """What is to be stored; 400 for an empty title."""
+        return Words(
+            self.clean_title(),
+            clean(self.description, limits.DESCRIPTION) if isinstance(self.description, str) else None,
+            clean_games(self.games) if isinstance(self.games, list) else None,
+            self.lists(),
+        )
+
     def clean_title(self) -> str | None:
         """The title to store; None when it was not sent."""
         return _title(self.title) if isinstance(self.title, str) else None
 
-    def clean_description(self) -> str | None:
-        """The description to store; None when it was not sent."""
-        return clean(self.description, limits.DESCRIPTION) if isinstance(self.description, str) else None
-
-    def clean_games(self) -> list[str] | None:
-        """The games to store; None when they were not sent."""
-        return clean_games(self.games) if isinstance(self.games, list) else None
-
-    def requires_or_none(self) -> list[str] | None:
-        """The GUIDs as sent."""
-        return self.requires if isinstance(self.requires, list) else None
-
-    def conflicts_or_none(self) -> list[str] | None:
-        """The GUIDs as sent."""
-        return self.conflicts_with if isinstance(self.conflicts_with, list) else None
+    def lists(self) -> Lists:
+        """The lists of GUIDs as sent."""
+        requires, conflicts = self.requires, self.conflicts_with
+        return Lists(
+            requires if isinstance(requires, list) else None, conflicts if isinstance(conflicts, list) else None
+        )
 
 
 class NewMod(ModChange):
@@ -78,15 +109,12 @@ class NoteChange(Struct):
     title: Text = UNSET
     text: Text = UNSET
 
-    def clean_title(self) -> str | UnsetType | None:
-        """The title to store."""
-        if not isinstance(self.title, str):
-            return self.title
-        return text.line(self.title, limits.TITLE) or None
-
-    def clean_text(self) -> str | UnsetType:
-        """The text to store."""
-        return clean(self.text, limits.NOTE) if isinstance(self.text, str) else UNSET
+    def words(self) -> NoteWords:
+        """What is to be stored."""
+        return NoteWords(
+            (text.line(self.title, limits.TITLE) or None) if isinstance(self.title, str) else self.title,
+            clean(self.text, limits.NOTE) if isinstance(self.text, str) else UNSET,
+        )
 
 
 class VoteChange(Struct):

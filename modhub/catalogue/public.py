@@ -1,16 +1,21 @@
 """The public copies of published mods, kept true in one place.
 
 Anonymous readers see these tables and nothing else: what is not published has no row here. A listener on every session
-notes which mods a flush touches, and rewrites their copies before the commit; nobody has to remember to. ``verify``
-compares the copies with what they are made from.
+notes which mods a flush touches, and rewrites their copies before the commit; nobody has to remember to. Whoever writes
+round the session's objects says so: :func:`touched`, :func:`voted_on`. ``verify`` compares the copies with what they
+are made from, ``rebuild`` makes them all anew.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from time import sleep
+from typing import Any, Final
 
-from sqlalchemy import delete, event, func, select, update
+from sqlalchemy import Select, delete, event, exists, func, inspect, select, update
 from sqlalchemy.orm import Session, selectinload
 
+from modhub import bulk
 from modhub.catalogue.documents import mod_document
 from modhub.catalogue.models import (
     Asset,
@@ -24,9 +29,27 @@ from modhub.catalogue.models import (
 from modhub.folding import fold_game, fold_search
 from modhub.payload import encode
 
-PUBLISHED = "published mods"
-_STALE = "modhub stale mods"
-_COPIES = (PublicText, PublicGame, PublicRequirement, PublicMod)
+PUBLISHED: Final = "published mods"
+READINGS: Final = 10
+"""How often a mod that seems damaged is read again while it is being changed just then."""
+
+AT_ONCE: Final = 100
+"""Mods that ``rebuild`` writes in one transaction: a tenth of a second in which, on SQLite, nobody else writes."""
+
+_STALE: Final = "modhub stale mods"
+_SCORED: Final = "modhub stale scores"
+_VOTES: Final = {"ups", "downs"}
+"""What a vote changes of a mod; of the copies, the score alone is made from these."""
+_COPIES: Final = (PublicText, PublicGame, PublicRequirement, PublicMod)
+_STRAY: Final = (
+    select(PublicMod.id).where(~exists().where(Mod.id == PublicMod.id, Mod.published)).order_by(PublicMod.id)
+)
+_COUNT: Final = select(func.count()).select_from(Mod).where(Mod.published).scalar_subquery()
+
+
+def _score(mod: Any) -> Any:
+    """The score of a mod; of the class, the expression for it."""
+    return mod.ups - mod.downs
 
 
 def copies_of(mod: Mod) -> list[Any]:
@@ -38,7 +61,7 @@ def copies_of(mod: Mod) -> list[Any]:
             id=mod.id,
             guid=mod.guid,
             owner=mod.owner,
-            score=mod.ups - mod.downs,
+            score=_score(mod),
             updated_at=mod.updated_at,
             requires=" ".join(mod.requires),
             document=encode(mod_document(mod)),
@@ -49,50 +72,83 @@ def copies_of(mod: Mod) -> list[Any]:
     ]
 
 
-def _load(session: Session, mod_ids: Iterable[int]) -> Iterator[Mod]:
+def _load(session: Session, mod_ids: Sequence[int]) -> Iterator[Mod]:
     statement = (
         select(Mod)
-        .where(Mod.id.in_(list(mod_ids)), Mod.published)
+        .where(Mod.id.in_(mod_ids), Mod.published)
         .options(selectinload(Mod.assets).joinedload(Asset.blob))
         .execution_options(populate_existing=True)
     )
     yield from session.scalars(statement)
 
 
+def _named(copy: Any, mod_ids: Sequence[int]) -> Any:
+    key = copy.id if copy is PublicMod else copy.mod_id
+    return key.in_(mod_ids)
+
+
 def rewrite(session: Session, mod_ids: Iterable[int]) -> None:
     """Make the public copies of these mods anew; a mod that is gone or not published has none."""
-    wanted = sorted(mod_ids)
-    before = session.scalar(select(func.count()).select_from(PublicMod).where(PublicMod.id.in_(wanted))) or 0
-    for copy in _COPIES:
-        key = copy.id if copy is PublicMod else copy.mod_id  # type: ignore[union-attr]
-        session.execute(delete(copy).where(key.in_(wanted)), execution_options={"synchronize_session": False})
-    after = 0
-    for mod in _load(session, wanted):
-        own, *others = copies_of(mod)
-        session.add(own)
-        # The others refer to it.
-        session.flush()
-        session.add_all(others)
-        after += 1
-    if after != before:
-        change = update(Counter).where(Counter.name == PUBLISHED).values(value=Counter.value + (after - before))
-        session.execute(change, execution_options={"synchronize_session": False})
+    for batch in bulk.batches(sorted(mod_ids)):
+        before = session.scalar(select(func.count()).select_from(PublicMod).where(PublicMod.id.in_(batch))) or 0
+        for copy in _COPIES:
+            bulk.run(session, delete(copy).where(_named(copy, batch)))
+        made = [copies_of(mod) for mod in _load(session, batch)]
+        # The others refer to the own rows.
+        _insert(session, [own for own, *_ in made])
+        _insert(session, [other for _, *others in made for other in others])
+        if len(made) != before:
+            changed = Counter.value + (len(made) - before)
+            bulk.run(session, update(Counter).where(Counter.name == PUBLISHED).values(value=changed))
+
+
+def _insert(session: Session, rows: list[Any]) -> None:
+    session.add_all(rows)
+    session.flush()
+    for row in rows:
+        # They are written past the session's objects the next time.
+        session.expunge(row)
+
+
+def rescore(session: Session, mod_ids: Iterable[int]) -> None:
+    """Make the score alone anew: that is all that a vote changes of the copies."""
+    truth = select(_score(Mod)).where(Mod.id == PublicMod.id).scalar_subquery()
+    for batch in bulk.batches(sorted(mod_ids)):
+        bulk.run(session, update(PublicMod).where(PublicMod.id.in_(batch)).values(score=truth))
+
+
+def touched(session: Session, mod_ids: Iterable[int]) -> None:
+    """These mods were changed or deleted; their copies are made anew before the commit."""
+    session.info.setdefault(_STALE, set()).update(mod_ids)
+
+
+def voted_on(session: Session, mod_ids: Iterable[int]) -> None:
+    """The votes on these mods were counted anew; their scores are made anew before the commit."""
+    session.info.setdefault(_SCORED, set()).update(mod_ids)
 
 
 def _note_touched(session: Session, _context: Any) -> None:
-    stale = session.info.setdefault(_STALE, set())
-    for row in (*session.new, *session.dirty, *session.deleted):
-        if isinstance(row, Mod):
-            stale.add(row.id)
-        elif isinstance(row, Asset):
-            stale.add(row.mod_id)
+    dirty = session.dirty
+    for row in (*session.new, *dirty, *session.deleted):
+        if isinstance(row, Asset):
+            touched(session, [row.mod_id])
+        elif isinstance(row, Mod):
+            note = voted_on if row in dirty and _changed(row) <= _VOTES else touched
+            note(session, [row.id])
+
+
+def _changed(mod: Mod) -> set[str]:
+    return {attribute.key for attribute in inspect(mod).attrs if attribute.history.has_changes()}
 
 
 def _rewrite_touched(session: Session) -> None:
     session.flush()
-    stale = session.info.pop(_STALE, None)
-    if stale and not session.in_nested_transaction():
-        rewrite(session, stale)
+    if session.in_nested_transaction():
+        # The end of a savepoint. What was noted stays noted until the commit.
+        return
+    stale = session.info.pop(_STALE, set())
+    rewrite(session, stale)
+    rescore(session, session.info.pop(_SCORED, set()) - stale)
 
 
 def keep_true(factory: Any) -> None:
@@ -102,27 +158,50 @@ def keep_true(factory: Any) -> None:
 
 
 def damage(session: Session) -> Iterator[str]:
-    """Sentences about copies that are not what they should be; none is well. For ``modhub-admin verify``."""
-    published = set(session.scalars(select(Mod.id).where(Mod.published)))
-    copied = set(session.scalars(select(PublicMod.id)))
-    for mod_id in sorted(copied - published):
+    """Sentences about copies that are not what they should be; none is well. For ``modhub-admin verify``.
+
+    The service may run meanwhile. What one statement says is of one moment; what several say is looked at again.
+    """
+    for mod_id in session.scalars(_STRAY).all():
         yield f"Mod {mod_id} has a public copy and is not published."
-    count = session.scalar(select(Counter.value).where(Counter.name == PUBLISHED))
-    if count != len(published):
-        yield f"The kept number of published mods is {count}; there are {len(published)}."
-    ordered = sorted(published)
-    for start in range(0, len(ordered), 500):
-        for mod in _load(session, ordered[start : start + 500]):
-            if _rows(copies_of(mod)) != _rows(_kept(session, mod.id)):
-                yield f"The public copy of mod {mod.id} differs from the mod."
-        session.expunge_all()
+    number = select(Counter.value).where(Counter.name == PUBLISHED).scalar_subquery()
+    value, count = session.execute(select(number, _COUNT)).one()
+    if value != count:
+        yield f"The kept number of published mods is {value}; there are {count}."
+    last = 0
+    while batch := session.scalars(_published(last, bulk.BATCH)).all():
+        due, kept = _due(session, batch), _kept(session, batch)
+        for mod_id in batch:
+            if due.get(mod_id) != kept.get(mod_id) and _differs(session, mod_id):
+                yield f"The public copy of mod {mod_id} differs from the mod."
+        last = batch[-1]
 
 
-def _kept(session: Session, mod_id: int) -> list[Any]:
-    kept: list[Any] = []
+def _published(after: int, most: int) -> Select[int]:
+    return select(Mod.id).where(Mod.published, Mod.id > after).order_by(Mod.id).limit(most)
+
+
+def _differs(session: Session, mod_id: int) -> bool:
+    """Whether the copies are wrong while the mod stays as it is. Whoever changes it makes its copies right."""
+    for _ in range(READINGS):
+        before, kept, after = _due(session, [mod_id]), _kept(session, [mod_id]), _due(session, [mod_id])
+        if before == after:
+            return before != kept
+    return False
+
+
+def _due(session: Session, mod_ids: Sequence[int]) -> dict[int, set[Any]]:
+    due = {mod.id: _rows(copies_of(mod)) for mod in _load(session, mod_ids)}
+    session.expunge_all()
+    return due
+
+
+def _kept(session: Session, mod_ids: Sequence[int]) -> dict[int, set[Any]]:
+    kept: dict[int, set[Any]] = defaultdict(set)
     for copy in _COPIES:
-        key = copy.id if copy is PublicMod else copy.mod_id  # type: ignore[union-attr]
-        kept += session.scalars(select(copy).where(key == mod_id))
+        for row in session.execute(select(*copy.__table__.columns).where(_named(copy, mod_ids))):
+            # Each table begins with the number of the mod.
+            kept[row[0]].add((copy.__name__, *row))
     return kept
 
 
@@ -131,3 +210,28 @@ def _rows(copies: Iterable[Any]) -> set[Any]:
         (type(copy).__name__, *(getattr(copy, column.key) for column in type(copy).__table__.columns))
         for copy in copies
     }
+
+
+def rebuild(begin: Callable[[], AbstractContextManager[Session]]) -> int:
+    """Make all public copies anew, a batch in each transaction that ``begin`` gives; answers how many mods have them.
+
+    The service may run meanwhile: a mod is locked while its copies are written, and others have their turn in between.
+    """
+    with begin() as session:
+        rewrite(session, session.scalars(_STRAY).all())
+    done = last = 0
+    while batch := _rebuild_after(begin, last):
+        done, last = done + len(batch), batch[-1]
+        sleep(bulk.PAUSE_SECONDS)
+    with begin() as session:
+        # Its row first: whoever has published a mod by then is counted, whoever comes later adds to it.
+        session.execute(select(Counter).where(Counter.name == PUBLISHED).with_for_update())
+        bulk.run(session, update(Counter).where(Counter.name == PUBLISHED).values(value=_COUNT))
+    return done
+
+
+def _rebuild_after(begin: Callable[[], AbstractContextManager[Session]], last: int) -> Sequence[int]:
+    with begin() as session:
+        batch = session.scalars(_published(last, AT_ONCE).with_for_update()).all()
+        rewrite(session, batch)
+        return batch

@@ -5,16 +5,18 @@ happens in some order (threats E). :class:`modhub.errors.NotYours` when the mod 
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from msgspec import UNSET
-from sqlalchemy import Select, select
+from sqlalchemy import Select, delete, select
 from sqlalchemy.orm import Session, selectinload
 
+from modhub import bulk
 from modhub.blobs.models import trash
-from modhub.catalogue.models import Asset, Mod, Note
-from modhub.catalogue.payloads import ModChange, NewMod, NoteChange
+from modhub.catalogue.models import Asset, Mod, Note, Vote
+from modhub.catalogue.payloads import NoteWords, Words
+from modhub.catalogue.public import touched
 from modhub.catalogue.references import Lists, check_references
 from modhub.db import now
 from modhub.errors import NotYours, conflict
@@ -51,17 +53,18 @@ def touch(session: Session, mod: Mod) -> None:
     mod.updated_at = moment(session, after=mod.updated_at)
 
 
-def create(session: Session, owner: int, given: NewMod) -> Mod:
-    """A new, unpublished mod. The lists are checked before anything is made."""
+def create(session: Session, owner: int, given: Words) -> Mod:
+    """A new, unpublished mod; its title must be there. The lists are checked before anything is made."""
+    assert given.title is not None
     guid = str(uuid.uuid4())
-    lists = check_references(Lists(given.requires_or_none(), given.conflicts_or_none()), guid)
+    lists = check_references(given.lists, guid)
     time = moment(session)
     mod = Mod(
         guid=guid,
         owner=owner,
-        title=given.clean_title(),
-        description=given.clean_description() or "",
-        games=given.clean_games() or [],
+        title=given.title,
+        description=given.description or "",
+        games=given.games or [],
         requires=lists.requires or [],
         conflicts=lists.conflicts or [],
         created_at=time,
@@ -73,17 +76,17 @@ def create(session: Session, owner: int, given: NewMod) -> Mod:
     return mod
 
 
-def edit(session: Session, mod_id: int | None, owner: int, given: ModChange) -> Mod:
+def edit(session: Session, mod_id: int | None, owner: int, given: Words) -> Mod:
     """Change the fields that were sent; an edit that changes nothing moves no time (decisions 2.7)."""
-    changes = {
-        "title": given.clean_title(),
-        "description": given.clean_description(),
-        "games": given.clean_games(),
-    }
     mod = own_mod(session, mod_id, owner)
-    sent = Lists(given.requires_or_none(), given.conflicts_or_none())
-    lists = check_references(sent, mod.guid, Lists(mod.requires, mod.conflicts))
-    changes |= {"requires": lists.requires, "conflicts": lists.conflicts}
+    lists = check_references(given.lists, mod.guid, Lists(mod.requires, mod.conflicts))
+    changes = {
+        "title": given.title,
+        "description": given.description,
+        "games": given.games,
+        "requires": lists.requires,
+        "conflicts": lists.conflicts,
+    }
     real = {name: value for name, value in changes.items() if value is not None and value != getattr(mod, name)}
     for name, value in real.items():
         setattr(mod, name, value)
@@ -110,19 +113,27 @@ def mine(session: Session, owner: int) -> Sequence[Mod]:
     return session.scalars(_owned(owner).order_by(Mod.updated_at.desc(), Mod.id.desc())).all()
 
 
+def titles(session: Session, owner: int) -> list[tuple[str, bool]]:
+    """(title, whether it is published) of all the caller's mods, most recently changed first; nothing else is read."""
+    shown = select(Mod.title, Mod.published).where(Mod.owner == owner)
+    rows = session.execute(shown.order_by(Mod.updated_at.desc(), Mod.id.desc()))
+    return [(title, published) for title, published in rows]
+
+
 def remove(session: Session, mod_id: int | None, owner: int) -> None:
     """Delete the mod with its changelog, votes and files (decisions 2.15)."""
     mod = own_mod(session, mod_id, owner)
-    erase(session, [mod])
+    erase(session, [mod.id])
 
 
-def erase(session: Session, mods: Sequence[Mod]) -> None:
-    """Delete these mods; their assets must be loaded."""
-    for mod in mods:
-        session.refresh(mod, ["notes", "votes"])
-        trash(session, [asset.blob_id for asset in mod.assets])
-        session.delete(mod)
-    session.flush()
+def erase(session: Session, mod_ids: Iterable[int]) -> None:
+    """Delete these mods, whose rows are locked, with all that is theirs: a few statements for a batch of mods."""
+    for batch in bulk.batches(mod_ids):
+        trash(session, select(Asset.blob_id).where(Asset.mod_id.in_(batch)))
+        for model in (Asset, Note, Vote):
+            bulk.run(session, delete(model).where(model.mod_id.in_(batch)))
+        bulk.run(session, delete(Mod).where(Mod.id.in_(batch)))
+        touched(session, batch)
 
 
 def _own_note(session: Session, mod_id: int | None, note_id: int | None, owner: int) -> Note:
@@ -134,14 +145,13 @@ def _own_note(session: Session, mod_id: int | None, note_id: int | None, owner: 
     return note
 
 
-def edit_note(session: Session, mod_id: int | None, note_id: int | None, owner: int, given: NoteChange) -> Note:
+def edit_note(session: Session, mod_id: int | None, note_id: int | None, owner: int, given: NoteWords) -> Note:
     """Rewrite an entry; it is its author's from now on (decisions 2.18). The mod's own time stays."""
-    title, text = given.clean_title(), given.clean_text()
     note = _own_note(session, mod_id, note_id, owner)
-    if title is not UNSET:
-        note.title = title
-    if text is not UNSET:
-        note.text = text
+    if given.title is not UNSET:
+        note.title = given.title
+    if given.text is not UNSET:
+        note.text = given.text
     note.edited_at = now()
     note.automatic = False
     session.flush()

@@ -5,6 +5,7 @@ refused, the staged file goes with it.
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -17,6 +18,8 @@ from modhub.db import now
 from modhub.errors import NotYours, conflict, too_large
 from modhub.limits import CODE, CSS, IMAGE, IMAGES
 
+FALLBACKS = {Kind.CODE: "mod.bin", Kind.CSS: "mod.css", Kind.IMAGE: "image"}
+"""What a file is called that comes without a name."""
 LIMITS = {Kind.CODE: CODE, Kind.CSS: CSS, Kind.IMAGE: IMAGE}
 """Bytes that one upload of each kind may have."""
 
@@ -78,6 +81,7 @@ def _note_upload(session: Session, mod: Mod, given: Upload) -> None:
 def _place(session: Session, mod: Mod, given: Upload) -> None:
     """One code and one css: a second keeps the asset's id and replaces its file (decisions 2.11). Images accumulate."""
     blob = keep(session, given.blob)
+    time = now()
     asset = None
     if given.kind is not Kind.IMAGE:
         asset = next((asset for asset in mod.assets if asset.kind == given.kind), None)
@@ -86,10 +90,12 @@ def _place(session: Session, mod: Mod, given: Upload) -> None:
         mod.assets.append(asset)
     else:
         trash(session, [asset.blob_id])
+        # A date of HTTP is a whole second: another file has another one, else who asks by date keeps the one before.
+        time = max(time, asset.stored_at.replace(microsecond=0) + timedelta(seconds=1))
     asset.name = given.name
     asset.content_type = given.content_type
     asset.blob = blob
-    asset.stored_at = now()
+    asset.stored_at = time
 
 
 def remove_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int) -> None:

@@ -47,9 +47,8 @@ def _line(value: str | None, limit: int) -> str:
 
 def _number(value: str | None, default: int, most: int) -> int:
     """A whole number between 1 and ``most``; what is none is the default."""
-    digits = (value or "").strip()
-    negative = digits.startswith("-")
-    digits = digits.removeprefix("-").removeprefix("+")
+    digits = (value or "").removeprefix("-")
+    negative = digits != (value or "")
     if not (digits.isascii() and digits.isdigit()):
         return default
     if negative:

@@ -8,6 +8,7 @@ that a language lacks is shown in English.
 import re
 from ast import literal_eval
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -65,10 +66,12 @@ class Languages:
         return self.known[accepted.lookup(list(self.known), default=ENGLISH)]
 
 
+@lru_cache(maxsize=64)
 def read_po(source: str) -> Mapping[str, tuple[str, ...]]:
     """The translated texts of a ``.po`` file by their English text: one form, or two where number matters.
 
     Languages with two forms (one, other) are what this reader knows; ValueError names the line that it cannot read.
+    What has been read is remembered: a process of tests makes thousands of applications.
     """
     found: dict[str, tuple[str, ...]] = {}
     for entry in re.split(r"\n\s*\n", source):

@@ -20,6 +20,8 @@ HEAD: Final = 8 * 1024
 HEAD_OF_FILE: Final = 1024
 FIELDS: Final = 64 * 1024
 """Bytes that all fields before the file may have together."""
+PARTS: Final = 1000
+"""Parts that a form may have: an empty one costs nothing of the other limits, and a parser all the same."""
 OVERHEAD: Final = 2 * FIELDS
 """What a body may have beyond its file."""
 _BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^\s;,"]{1,70}))', re.IGNORECASE)
@@ -38,7 +40,7 @@ class Parts:
         self._mark = b"\r\n--" + boundary
         # The first boundary has no line end before it.
         self._buffer = bytearray(b"\r\n")
-        self._ended = False
+        self._left = PARTS
         self.name = ""
         self.file_name: str | None = None
         self.content_type: str | None = None
@@ -75,6 +77,9 @@ class Parts:
             self._fill()
         if self._buffer.startswith(b"--"):
             return False
+        self._left -= 1
+        if self._left < 0:
+            raise invalid("The form has too many fields.")
         self._head()
         return True
 

@@ -4,13 +4,13 @@ from typing import Any
 
 from pyramid.response import Response
 
+from modhub.downloads import A_DAY
 from modhub.interfaces import IRoot
 from modhub.pages.answers import Redirect
 from modhub.pages.statics import static_response
 from modhub.request import Request
 from modhub.views import OPEN, page
 
-A_DAY = "public, max-age=86400"
 ROBOTS = """User-agent: *
 Disallow: /api/
 Disallow: /Modhub/api/

@@ -17,13 +17,13 @@ from pyramid.path import AssetResolver
 from pyramid.response import Response
 from zope.interface import implementer
 
+from modhub.downloads import FOR_EVER
 from modhub.errors import not_found
 from modhub.interfaces import IResource, IRoot
 from modhub.request import Request
 from modhub.tree import Resource
 from modhub.views import OPEN, page
 
-FOR_EVER: Final = "public, max-age=31536000, immutable"
 _TYPES: Final = {".js": "text/javascript", ".ico": "image/x-icon", ".svg": "image/svg+xml", ".css": "text/css"}
 
 

@@ -59,7 +59,7 @@ class Site(TestApp):
             seen.append(statement)
 
         databases = self.registry.databases
-        engines = (databases.writer, databases.reader)
+        engines = (databases.writer, databases.reader, databases.noter)
         for engine in engines:
             event.listen(engine, "before_cursor_execute", heard)
         try:

@@ -116,4 +116,4 @@ def test_verify_names_a_build_whose_file_is_damaged(agent):
 
 
 def test_the_feature_is_named(site):
-    assert [(one.name, one.title) for one in site.registry.features] == [("builds", "App builds")]
+    assert [(one.name, one.title) for one in site.registry.features] == [("modhub_builds", "App builds")]

@@ -62,7 +62,7 @@ def test_values_that_make_no_sense_become_those_that_are_used(site: Site) -> Non
         "%D9%A3": 1,
         "0x2": 1,
     }
-    pages |= {"2": 2, "02": 2, "1_0": 1, "NaN": 1, "1e3": 1, "%00": 1, "%202": 2}
+    pages |= {"2": 2, "02": 2, "1_0": 1, "NaN": 1, "1e3": 1, "%00": 1, "%202": 1, "+2": 1, "%2B2": 1, "2%20": 1}
     for sent, used in pages.items():
         assert site.get(f"/api/modhub?page={sent}").json["page"] == used, sent
     sizes = {"0": 1, "-5": 1, "1": 1, "100": 100, "101": 100, "99999999999999999999999": 100, "abc": 20, "": 20}

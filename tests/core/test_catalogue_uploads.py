@@ -199,8 +199,7 @@ def test_limits_are_exact_and_name_the_limit_that_was_passed(site: Site) -> None
 
 
 def run_sweep(site: Site) -> None:
-    with site.registry.databases.writing.begin() as session:
-        upkeep.sweep(session, site.registry.blob_store, 0)
+    upkeep.sweep(site.registry.databases, site.registry.blob_store, 0)
 
 
 @pytest.mark.usefixtures("small")
@@ -251,3 +250,14 @@ def test_publishing_needs_code(site: Site) -> None:
     first = publish(site, mod)
     assert first["published"] is True
     assert publish(site, mod) == first
+
+
+def test_a_file_that_replaces_another_has_a_later_date(site: Site) -> None:
+    """Else who asks by date alone (RFC 9110, 13.1.3) would keep the file before, from the same second."""
+    mod = published_mod(site)
+    url = next(asset["url"] for asset in mod["assets"] if asset["kind"] == "code")
+    site.get(url, headers={"If-Modified-Since": site.get(url).headers["Last-Modified"]}, status=304)
+    for version in ("2", "3"):
+        date = {"If-Modified-Since": site.get(url).headers["Last-Modified"]}
+        upload(site, mod, "code", f"bytes of {version}".encode(), version=version)
+        assert site.get(url, headers=date, status=200).body == f"bytes of {version}".encode()

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from modhub import admin
+from modhub.catalogue.models import Counter, PublicText
 from modhub.testing import SECRET, Site, stored_files
 from modhub.testing.mods import OWNER, address, published_mod, upload
 
@@ -60,6 +62,17 @@ def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site: Site, run:
     assert (folder / "README").exists()
     assert site.get(address(mod, "download")).body == b"two"
     assert run("verify")[0] == 0
+
+
+def test_rebuild_mends_what_verify_finds(site: Site, run: Run) -> None:
+    mod = published_mod(site, title="Mended")
+    with site.registry.databases.writing.begin() as session:
+        session.execute(update(PublicText).values(text="other"))
+        session.execute(update(Counter).values(value=9))
+    assert run("verify")[1].endswith("2 found.\n")
+    assert run("rebuild") == (0, "Public copies made anew: 1.\n")
+    assert run("verify") == (0, "Everything is as it should be.\n")
+    assert [found["id"] for found in site.get("/api/modhub?q=mended").json["mods"]] == [mod["id"]]
 
 
 def test_a_curated_game_shows_at_once(site: Site, run: Run, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import modhub
-from modhub.settings import MachineKey, Secret, Setting, StartRefused, machine_keys, secrets, text
+from modhub.settings import MachineKey, Secret, Setting, StartRefused, machine_keys, origin, secrets, text
 from modhub.testing import SECRET, Start
 from modhub.testing.mods import published_mod
 
@@ -37,6 +37,11 @@ WRONG: list[tuple[dict[str, str | None], str]] = [
     ({"modhub.base_url": "https://u:p@x.org"}, "modhub.base_url must be an origin"),
     ({"modhub.base_url": "ftp://x.org"}, "modhub.base_url must be an origin"),
     ({"modhub.base_url": "https://x.org:99999"}, "modhub.base_url must be an origin"),
+    ({"modhub.base_url": "https://x.org?"}, "modhub.base_url must be an origin"),
+    ({"modhub.base_url": "https://x.org/#"}, "modhub.base_url must be an origin"),
+    ({"modhub.base_url": "https://@x.org"}, "modhub.base_url must be an origin"),
+    ({"modhub.base_url": "https://x.org:0"}, "modhub.base_url must be an origin"),
+    ({"modhub.base_url": "https://möds.example"}, "modhub.base_url must be an origin"),
     ({"modhub.base_url": "https://["}, "modhub.base_url must be an origin"),
     ({"modhub.storage": "relative/folder"}, "modhub.storage"),
     ({"modhub.storage": "file://relative"}, "modhub.storage"),
@@ -59,6 +64,23 @@ def test_each_refusal_is_one_line(good: dict[str, str], change: dict[str, str | 
         modhub.main({}, **given)
     assert str(end.value.code).startswith("modhub does not start: ")
     assert sentence in str(end.value.code)
+
+
+@pytest.mark.parametrize(
+    ("written", "browsers"),
+    [
+        ("https://Mods.Example.org", "https://mods.example.org"),
+        ("HTTPS://mods.example.org/", "https://mods.example.org"),
+        ("https://mods.example.org:443", "https://mods.example.org"),
+        ("http://mods.example.org:80/", "http://mods.example.org"),
+        ("http://mods.example.org:443", "http://mods.example.org:443"),
+        ("http://[::1]:6543", "http://[::1]:6543"),
+        ("http://[2001:DB8::A]", "http://[2001:db8::a]"),
+    ],
+)
+def test_the_base_url_is_kept_as_browsers_write_an_origin(written: str, browsers: str) -> None:
+    assert origin(written) == browsers
+    assert origin(browsers) == browsers
 
 
 def test_what_is_right_starts(good: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modhub.errors import Refusal
-from modhub.pages.multipart import CHUNK, HEAD, Parts
+from modhub.pages.multipart import CHUNK, HEAD, PARTS, Parts
 
 BOUNDARY = b"----boundary7"
 PIECES = st.sampled_from([b"\r\n", b"--", BOUNDARY, b"\r\n--", b"\r\n--" + BOUNDARY[:-1], b"x", b"\r", b"\n", b"-"])
@@ -107,3 +107,15 @@ def test_file_names_are_read_as_browsers_write_them(sent: str, read: str) -> Non
     parts = Parts(io.BytesIO(body((head("file", sent), b""))), BOUNDARY)
     assert parts.next()
     assert parts.file_name == read
+
+
+def test_a_form_has_no_more_parts_than_a_limit() -> None:
+    for count in (PARTS, PARTS + 1):
+        parts = Parts(io.BytesIO(body(*[("", b"")] * count)), BOUNDARY)
+        for _ in range(PARTS):
+            assert parts.next()
+        if count == PARTS:
+            assert not parts.next()
+        else:
+            with pytest.raises(Refusal, match="too many fields"):
+                parts.next()

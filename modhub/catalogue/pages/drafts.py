@@ -4,8 +4,7 @@ By the short way (:mod:`modhub.reader`), since loading the rows as objects took 
 """
 
 import re
-from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Text, bindparam, cast, func, select
@@ -76,49 +75,54 @@ class Draft(Shown):
         return document
 
 
-def _own(mod_ids: AnySelect) -> tuple[AnySelect, AnySelect]:
-    """(the mods, their files) with these ids."""
-    lists = [cast(column, Text) for column in (Mod.games, Mod.requires, Mod.conflicts)]
-    words = (Mod.id, Mod.guid, Mod.title, Mod.description, Mod.version, *lists)
-    mods = select(*words, Mod.published, Mod.created_at, Mod.updated_at, Mod.ups, Mod.downs)
-    facts = (Asset.mod_id, Asset.id, Asset.kind, Asset.name, Asset.content_type)
-    files = select(*facts, StoredBlob.size, StoredBlob.sha256).join(StoredBlob, StoredBlob.id == Asset.blob_id)
-    wanted = mod_ids.subquery()
-    newest = (Mod.updated_at.desc(), Mod.id.desc())
-    return mods.join(wanted, wanted.c.id == Mod.id).order_by(*newest), files.join(wanted, wanted.c.id == Asset.mod_id)
+_OWN: Final = Mod.owner == bindparam("owner")
+_LISTS: Final = [cast(column, Text) for column in (Mod.games, Mod.requires, Mod.conflicts)]
+_WORDS: Final = (Mod.id, Mod.guid, Mod.title, Mod.description, Mod.version, *_LISTS)
+_FACTS: Final = (Mod.published, Mod.created_at, Mod.updated_at, Mod.ups, Mod.downs)
+_OF_FILE: Final = (Asset.mod_id, Asset.id, Asset.kind, Asset.name, Asset.content_type)
+
+
+def _of_mods() -> AnySelect:
+    """The files of the mods whose ids are given as ``mod0`` and so on, a shelf of them at most."""
+    files = select(*_OF_FILE, StoredBlob.size, StoredBlob.sha256).join(Mod, Mod.id == Asset.mod_id)
+    wanted: list[Any] = [bindparam(f"mod{at}", 0) for at in range(SHELF)]
+    return files.join(StoredBlob, StoredBlob.id == Asset.blob_id).where(_OWN, Asset.mod_id.in_(wanted))
 
 
 class Drafts:
     """The owner's own reading side; one for an application. Every statement asks for the owner too."""
 
     def __init__(self, reader: Reader) -> None:
-        own = select(Mod.id).where(Mod.owner == bindparam("owner"))
-        page = own.order_by(Mod.updated_at.desc(), Mod.id.desc()).limit(SHELF).offset(bindparam("offset"))
-        one = own.where(Mod.id == bindparam("id"))
-        notes = select(*NOTE).where(Note.mod_id.in_(one)).order_by(Note.id.desc())
+        mods = select(*_WORDS, *_FACTS).where(_OWN)
+        shelf = mods.order_by(Mod.updated_at.desc(), Mod.id.desc()).limit(SHELF).offset(bindparam("offset"))
+        own = select(Mod.id).where(_OWN, Mod.id == bindparam("id"))
+        image = select(*FILE).join(StoredBlob, StoredBlob.id == Asset.blob_id).where(Asset.mod_id.in_(own))
         self._reader = reader
-        self._total = reader.prepare(select(func.count()).select_from(own.subquery()))
-        self._page, self._page_files = map(reader.prepare, _own(page))
-        self._one, self._one_files = map(reader.prepare, _own(one))
-        image = select(*FILE).join(StoredBlob, StoredBlob.id == Asset.blob_id).where(Asset.mod_id.in_(one))
-        self._notes = reader.prepare(notes)
+        self._total = reader.prepare(select(func.count()).select_from(Mod).where(_OWN))
+        self._page = reader.prepare(shelf)
+        self._one = reader.prepare(mods.where(Mod.id == bindparam("id")))
+        self._files = reader.prepare(_of_mods())
+        self._notes = reader.prepare(select(*NOTE).where(Note.mod_id.in_(own)).order_by(Note.id.desc()))
         self._image = reader.prepare(image.where(Asset.id == bindparam("asset"), Asset.kind == Kind.IMAGE.value))
 
     def page(self, owner: int, number: int) -> tuple[list[Draft], int]:
         """(a page of the caller's mods, most recently changed first; how many there are in all)."""
-        values = {"owner": owner, "offset": (number - 1) * SHELF}
         total: int = self._reader.rows(self._total, owner=owner)[0][0]
-        files = self._reader.rows(self._page_files, **values)
-        return _drafts(self._reader.rows(self._page, **values), files), total
+        return self._drafts(owner, self._reader.rows(self._page, owner=owner, offset=(number - 1) * SHELF)), total
 
     def one(self, mod_id: int | None, owner: int) -> Draft:
         """The caller's mod; 404 when it went away after its ACL was judged."""
-        values = {"id": mod_id, "owner": owner}
-        files = self._reader.rows(self._one_files, **values)
-        found = _drafts(self._reader.rows(self._one, **values), files)
+        found = self._drafts(owner, self._reader.rows(self._one, id=mod_id, owner=owner))
         if not found:
             raise not_found()
         return found[0]
+
+    def _drafts(self, owner: int, mods: list[Row]) -> list[Draft]:
+        assets: dict[int, list[AssetRow]] = {row[0]: [] for row in mods}
+        wanted = {f"mod{at}": mod_id for at, mod_id in enumerate(assets)}
+        for row in self._reader.rows(self._files, owner=owner, **wanted) if mods else ():
+            assets[row[0]].append(AssetRow(*row))
+        return [Draft(_own_mod(row, assets[row[0]])) for row in mods]
 
     def notes(self, mod_id: int | None, owner: int) -> list[NoteDocument]:
         """The changelog of the caller's mod, newest first."""
@@ -130,13 +134,6 @@ class Drafts:
         if not rows:
             raise not_found()
         return file_of(rows[0], inline=True, cache_control="no-store", private=True)
-
-
-def _drafts(mods: Iterable[Row], files: Iterable[Row]) -> list[Draft]:
-    assets: dict[int, list[AssetRow]] = {}
-    for row in files:
-        assets.setdefault(row[0], []).append(AssetRow(*row))
-    return [Draft(_own_mod(row, assets.get(row[0], []))) for row in mods]
 
 
 def _own_mod(row: Row, assets: list[AssetRow]) -> ModRow:

@@ -29,8 +29,10 @@ def rewrite(context: Note, request: Request) -> Response:
     """``POST /Modhub/mine/{id}/changelog/{noteId}``: over-long text is cut, nothing is refused."""
     title, text = request.POST.get("title"), request.POST.get("text")
     given = NoteChange(UNSET if title is None else title, UNSET if text is None else text)
-    note = services.edit_note(request.dbsession, context.mod.id, context.id, caller(request), given)
-    return done(context.mod.id or 0, "note", note_lost(title, text, note), "#changelog")
+    cleaned = given.words()
+    lost = note_lost(given, cleaned)
+    services.edit_note(request.dbsession, context.mod.id, context.id, caller(request), cleaned)
+    return done(context.mod.id or 0, "note", lost, "#changelog")
 
 
 @form(context=INote, name="remove")

@@ -45,8 +45,8 @@ def in_details(request: Request, refusal: Refusal, given: Mapping[str, Any], own
     sent = NewMod(**given)
     checks: tuple[Callable[[], object], ...] = (
         sent.clean_title if "title" in given else lambda: None,
-        lambda: check_references(Lists(requires=sent.requires_or_none()), own_guid),
-        lambda: check_references(Lists(conflicts=sent.conflicts_or_none()), own_guid),
+        lambda: check_references(Lists(requires=sent.lists().requires), own_guid),
+        lambda: check_references(Lists(conflicts=sent.lists().conflicts), own_guid),
     )
     wrong = {field_of(refusal): refusal}
     for check in checks:

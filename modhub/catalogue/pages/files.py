@@ -14,7 +14,7 @@ from modhub.catalogue.pages.faults import field_of, told
 from modhub.catalogue.pages.trimming import line_lost
 from modhub.catalogue.pages.workshop import bench, done, form, own_drafts
 from modhub.catalogue.resources import Image, Mod, ModPermission, Part
-from modhub.catalogue.uploads import LIMITS, Upload
+from modhub.catalogue.uploads import FALLBACKS, LIMITS, Upload
 from modhub.downloads import file_response
 from modhub.errors import Refusal, invalid
 from modhub.interfaces import IAsset, IImages, IMine, IMod
@@ -25,7 +25,6 @@ from modhub.pages.multipart import Form
 from modhub.request import Request
 from modhub.views import page
 
-_FALLBACKS: Final = {Kind.CODE: "mod.bin", Kind.CSS: "mod.css", Kind.IMAGE: "image"}
 _BODIES: Final = {**LIMITS, Kind.IMAGE: IMAGES}
 """Bytes that all files of a form may have."""
 AT_ONCE: Final = 20
@@ -92,7 +91,7 @@ def _one(request: Request, kind: Kind, sent: Form, version: str) -> Upload:
     if kind is Kind.IMAGE and (not shown or shown == text.OCTET_STREAM):
         shown = text.sniff_image(sent.head) or shown
     # The name and the type stand before the bytes, and are gone behind them.
-    name = text.file_name(sent.file_name, _FALLBACKS[kind])
+    name = text.file_name(sent.file_name, FALLBACKS[kind])
     blob = stage(request.tm, request.store, sent, LIMITS[kind])
     return Upload(kind, name, text.content_type(shown), blob, version)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from modhub import limits, text
+from modhub.catalogue.payloads import NoteChange, NoteWords, Words
 from modhub.folding import fold_game
 from modhub.markup import clean
 
@@ -33,20 +34,21 @@ def games_lost(typed: list[str]) -> bool:
     return len(kept) > limits.GAMES or any(len(name) > limits.GAME for name in names)
 
 
-def details_lost(given: Mapping[str, Any], mod: Any) -> list[str]:
-    """Which fields of ``given`` are not in ``mod`` as they were typed."""
+def details_lost(given: Mapping[str, Any], cleaned: Words) -> list[str]:
+    """Which fields of ``given`` are not as they were typed, once ``cleaned``."""
     lost = {
-        "title": line_lost(given.get("title", mod.title), mod.title),
-        "description": "description" in given and html_lost(given["description"], mod.description, limits.DESCRIPTION),
+        "title": "title" in given and line_lost(given["title"], cleaned.title),
+        "description": "description" in given
+        and html_lost(given["description"], cleaned.description or "", limits.DESCRIPTION),
         "games": games_lost(given.get("games", [])),
     }
     return [name for name, is_lost in lost.items() if is_lost]
 
 
-def note_lost(title: str | None, typed: str | None, note: Any) -> list[str]:
-    """Which fields of a changelog entry are not as they were typed; None: not sent."""
+def note_lost(given: NoteChange, cleaned: NoteWords) -> list[str]:
+    """Which fields of a changelog entry are not as they were typed, once ``cleaned``."""
     lost = {
-        "title": title is not None and line_lost(title, note.title),
-        "text": typed is not None and html_lost(typed, note.text, limits.NOTE),
+        "title": isinstance(given.title, str) and line_lost(given.title, cleaned.title or None),
+        "text": isinstance(given.text, str) and html_lost(given.text, cleaned.text or "", limits.NOTE),
     }
     return [name for name, is_lost in lost.items() if is_lost]

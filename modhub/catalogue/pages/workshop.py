@@ -20,7 +20,7 @@ from modhub.catalogue.pages.mod import demoted
 from modhub.catalogue.pages.shown import Shown
 from modhub.catalogue.pages.tasks import tasks
 from modhub.catalogue.pages.trimming import details_lost
-from modhub.catalogue.payloads import ModChange, NewMod
+from modhub.catalogue.payloads import ModChange, NewMod, Words
 from modhub.catalogue.resources import Mod, ModPermission
 from modhub.catalogue.views import wish
 from modhub.errors import Refusal, conflict, invalid
@@ -63,15 +63,15 @@ def _seal(*words: Any) -> str:
     return sha256(encode(words)).hexdigest()[:32]
 
 
-def _refuse_overwriting(mod: Any, given: ModChange, seen: str) -> None:
+def _refuse_overwriting(mod: Any, given: Words, seen: str) -> None:
     """409 where the words have become others since the form was shown: the later of two would undo the earlier.
 
     Not for a form that is sent twice, whose words are there already.
     """
     current = _seal(mod.title, mod.description, mod.games, mod.requires, mod.conflicts)
-    sent = (given.requires_or_none(), given.conflicts_or_none())
+    sent = (given.lists.requires, given.lists.conflicts)
     lists = [list(dict.fromkeys(map(str.lower, one or []))) for one in sent]
-    wanted = _seal(given.clean_title(), given.clean_description(), given.clean_games(), *lists)
+    wanted = _seal(given.title, given.description, given.games, *lists)
     if seen not in {"", current} and wanted != current:
         message = "The mod was changed in another place meanwhile. Saving once more puts this in its place."
         raise conflict("changed_meanwhile", message)
@@ -150,11 +150,13 @@ def create(context: Any, request: Request) -> Any:
     """``POST /Modhub/mine/new``: a draft; nobody else sees it."""
     given, typed = read_details(request)
     try:
-        mod = services.create(request.dbsession, staying_caller(request), NewMod(**given))
+        cleaned = NewMod(**given).words()
+        lost = details_lost(given, cleaned)
+        mod = services.create(request.dbsession, staying_caller(request), cleaned)
     except Refusal as refusal:
         forms.refused(request, refusal)
         return {**new(context, request), "errors": in_details(request, refusal, given), "typed": typed}
-    return done(mod.id, "created", details_lost(given, mod))
+    return done(mod.id, "created", lost)
 
 
 @page(context=IOwnMod, request_method="GET", permission=ModPermission.EDIT, renderer=EDIT)
@@ -168,18 +170,18 @@ def change(context: Mod, request: Request) -> Any:
     """``POST /Modhub/mine/{id}``: only the fields that the form has are changed."""
     given, typed = read_details(request)
     session, owner, seen = request.dbsession, caller(request), request.POST.get(SEEN, "")
-    mod = services.own_mod(session, context.id, owner)
-    guid = mod.guid
     try:
-        _refuse_overwriting(mod, ModChange(**given), seen)
-        services.edit(session, context.id, owner, ModChange(**given))
+        cleaned = ModChange(**given).words()
+        lost = details_lost(given, cleaned)
+        _refuse_overwriting(services.own_mod(session, context.id, owner), cleaned, seen)
+        mod = services.edit(session, context.id, owner, cleaned)
     except Refusal as refusal:
         forms.refused(request, refusal)
         # Whoever has been told of the other change may overwrite it.
         kept = {} if refusal.code == "changed_meanwhile" or not seen else {SEEN: seen}
-        errors = in_details(request, refusal, given, guid)
+        errors = in_details(request, refusal, given, own_drafts(request).one(context.id, owner).mod.guid)
         return bench(request, context.id, errors=errors, typed=typed, **kept)
-    return done(mod.id, "details", details_lost(given, mod), "#details")
+    return done(mod.id, "details", lost, "#details")
 
 
 @form(context=IOwnMod, name="publish")

@@ -1,0 +1,215 @@
+"""``sweep`` and ``verify`` beside a running service: what they lock, and that nothing referred to is ever deleted."""
+
+import io
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import make_url, select, update
+
+from modhub import bulk
+from modhub.blobs import Blob, upkeep
+from modhub.blobs.models import StoredBlob, keep
+from modhub.db import now
+from modhub.testing import Site, stored_files
+from modhub.testing.mods import OWNER, address, published_mod, upload
+
+DAY = 24 * 3600
+
+
+def age(site: Site) -> None:
+    """All that lies in the store, and all that is trash, is a day old."""
+    for path in stored_files(site):
+        os.utime(path, (time.time() - DAY, time.time() - DAY))
+    with site.registry.databases.writing.begin() as session:
+        old = now() - timedelta(seconds=DAY)
+        session.execute(update(StoredBlob).where(StoredBlob.trashed_at.is_not(None)).values(trashed_at=old))
+
+
+def orphan(site: Site, content: bytes = b"orphan", *, publish: bool = True) -> Blob:
+    store = site.registry.blob_store
+    blob: Blob = store.stage(io.BytesIO(content), 1000)
+    if publish:
+        store.publish(blob.key)
+    return blob
+
+
+def keys(site: Site) -> set[str]:
+    listed = site.registry.blob_store.keys()
+    return {key for key, _ in listed}
+
+
+def is_locked(site: Site) -> bool:
+    """Whether nobody can write the row of a blob just now."""
+    url = make_url(str(site.registry.settings["sqlalchemy.url"]))
+    try:
+        if site.registry.databases.dialect == "sqlite":
+            with closing(sqlite3.connect(str(url.database), timeout=0, isolation_level=None)) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("ROLLBACK")
+        else:
+            with psycopg.connect(url.set(drivername="postgresql").render_as_string(hide_password=False)) as other:
+                other.execute("LOCK TABLE core_blob IN ROW EXCLUSIVE MODE NOWAIT")
+    except (sqlite3.OperationalError, psycopg.errors.LockNotAvailable):
+        return True
+    return False
+
+
+@pytest.fixture
+def told(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
+    """What the sweep asks of the store, and whether blobs were locked then."""
+    store, seen = site.registry.blob_store, []
+    remove, walk = store.delete, store.keys
+
+    def deleting(key: str) -> None:
+        seen.append((key, is_locked(site)))
+        remove(key)
+
+    def walking() -> Iterator[tuple[str, float]]:
+        for entry in walk():
+            seen.append(("walk", is_locked(site)))
+            yield entry
+
+    monkeypatch.setattr(store, "delete", deleting)
+    monkeypatch.setattr(store, "keys", walking)
+    return seen
+
+
+def test_by_default_no_file_is_looked_for_or_removed_under_a_lock(site: Site, told: list[tuple[str, bool]]) -> None:
+    mod = published_mod(site)
+    upload(site, mod, "code", b"two", version="2")
+    left = orphan(site)
+    age(site)
+    young = orphan(site, b"young")
+    assert upkeep.sweep(site.registry.databases, site.registry.blob_store) == (1, 1)
+    assert [locked for _, locked in told] == [False] * len(told)
+    # The replaced one, then a walk past three (the current one, the old orphan, the young one), then the orphan.
+    assert [key == "walk" for key, _ in told] == [False, True, True, True, False]
+    assert told[-1][0] == left.key
+    assert young.key in keys(site)
+    assert site.get(address(mod, "download")).body == b"two"
+
+
+def test_young_orphans_go_under_the_lock_and_nothing_else_does(site: Site, told: list[tuple[str, bool]]) -> None:
+    mod = published_mod(site)
+    upload(site, mod, "code", b"two", version="2")
+    left = [orphan(site).key, orphan(site, publish=False).key]
+    assert upkeep.sweep(site.registry.databases, site.registry.blob_store, 0) == (1, 2)
+    assert {key for key, locked in told if locked} == set(left)
+    assert not is_locked(site)
+
+
+def test_without_an_orphan_nothing_is_locked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    published_mod(site)
+    monkeypatch.setattr(upkeep, "_settled", None)
+    assert upkeep.sweep(site.registry.databases, site.registry.blob_store, 0) == (0, 0)
+
+
+def test_more_than_a_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    mod = published_mod(site)
+    for at in range(5):
+        upload(site, mod, "code", version=f"v{at}")
+        orphan(site)
+    monkeypatch.setattr(bulk, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(bulk, "BATCH", 2)
+    batches = bulk.batches
+    monkeypatch.setattr(bulk, "batches", lambda values: batches(values, 2))
+    with site.registry.databases.reading() as session:
+        assert list(upkeep.damage(session, site.registry.blob_store)) == []
+    assert upkeep.sweep(site.registry.databases, site.registry.blob_store, 0) == (5, 5)
+    assert len(keys(site)) == 1
+    with site.registry.databases.reading() as session:
+        assert len(session.scalars(select(StoredBlob.key)).all()) == 1
+
+
+@pytest.mark.parametrize("older_than", [0, upkeep.GRACE_SECONDS])
+def test_what_is_published_and_not_yet_committed_is_waited_for(site: Site, older_than: int) -> None:
+    store, databases = site.registry.blob_store, site.registry.databases
+    with databases.writing.begin() as session:
+        blob = orphan(site, publish=False)
+        keep(session, blob)
+        session.flush()
+        store.publish(blob.key)
+        for path in stored_files(site):
+            os.utime(path, (time.time() - DAY, time.time() - DAY))
+        taken: list[Any] = []
+        thread = threading.Thread(target=lambda: taken.append(upkeep.sweep(databases, store, older_than)))
+        thread.start()
+        thread.join(0.3)
+        assert taken == []
+        assert blob.key in keys(site)
+    thread.join(30)
+    assert taken == [(0, 0)]
+    assert store.verify(blob.key, blob.size, blob.sha256) is None
+
+
+@pytest.mark.parametrize("older_than", [0, upkeep.GRACE_SECONDS])
+def test_what_is_committed_after_the_walk_stays(site: Site, monkeypatch: pytest.MonkeyPatch, older_than: int) -> None:
+    store, databases = site.registry.blob_store, site.registry.databases
+    blob = orphan(site, publish=False)
+    lost = orphan(site)
+    age(site)
+    settled = upkeep._settled
+
+    @contextmanager
+    def late(given: Any) -> Iterator[Any]:
+        with databases.writing.begin() as session:
+            keep(session, blob)
+            session.flush()
+            store.publish(blob.key)
+        with settled(given) as session:
+            yield session
+
+    monkeypatch.setattr(upkeep, "_settled", late)
+    assert upkeep.sweep(databases, store, older_than) == (0, 1)
+    assert keys(site) == {blob.key} != {lost.key}
+    assert store.verify(blob.key, blob.size, blob.sha256) is None
+
+
+def test_an_upload_that_loses_its_file_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the age of 0 a sweep may take what is staged; then the upload's row is not written."""
+    mod = published_mod(site)
+    store = site.registry.blob_store
+    publish = store.publish
+
+    def late(key: str) -> None:
+        store.delete(key)
+        publish(key)
+
+    monkeypatch.setattr(store, "publish", late)
+    answer = site.as_account(OWNER).post(address(mod, "code?version=2"), b"x", status=502)
+    assert answer.json["error"] == "storage_refused"
+    assert site.get(address(mod)).json["version"] == "1"
+    with site.registry.databases.reading() as session:
+        assert list(upkeep.damage(session, store)) == []
+
+
+def test_what_is_replaced_while_files_are_read_is_no_damage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    mod = published_mod(site)
+    store = site.registry.blob_store
+    look = store.verify
+    acts: list[Callable[[], Any]] = [
+        lambda: upload(site, mod, "code", b"two", version="2"),
+        lambda: upkeep.sweep(site.registry.databases, store, 0),
+    ]
+
+    def late(key: str, size: int, sha256: str) -> str | None:
+        while acts:
+            acts.pop(0)()
+        found: str | None = look(key, size, sha256)
+        return found
+
+    monkeypatch.setattr(store, "verify", late)
+    with site.registry.databases.reading() as session:
+        assert list(upkeep.damage(session, store)) == []
+        assert acts == []
+        (path,) = stored_files(site)
+        path.unlink()
+        assert [sentence.endswith("It is missing.") for sentence in upkeep.damage(session, store)] == [True]

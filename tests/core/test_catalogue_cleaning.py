@@ -1,0 +1,76 @@
+"""Cleaning what owners write costs little, and nobody waits for it (threats D; architecture 5)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from modhub.catalogue import payloads
+from modhub.catalogue.pages import trimming
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, address, new_mod, notes, publish, upload
+from modhub.testing.pages import form_at, make, visitor
+
+LONG = "<p>Words &amp; more.</p>" * 100
+
+
+@pytest.fixture
+def unlocked(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is cleaned from now on; it fails where a transaction is open meanwhile."""
+    cleaned: list[str] = []
+    pool: Any = site.registry.databases.writer.pool
+
+    def watching(clean: Callable[[str, int], str]) -> Callable[[str, int], str]:
+        def watched(value: str, limit: int) -> str:
+            assert pool.checkedout() == 0
+            cleaned.append(value)
+            return clean(value, limit)
+
+        return watched
+
+    for module in (payloads, trimming):
+        monkeypatch.setattr(module, "clean", watching(module.clean))
+    return cleaned
+
+
+def test_programs_words_are_cleaned_before_a_transaction_begins(site: Site, unlocked: list[str]) -> None:
+    mod = new_mod(site, description=LONG)
+    upload(site, mod, "code", version="1")
+    publish(site, mod)
+    own = site.as_account(OWNER)
+    own.put_json(address(mod), {"description": LONG + "2"})
+    own.put_json(f"{address(mod)}/changelog/{notes(site, mod)[0]['id']}", {"text": LONG + "3"})
+    assert unlocked == [LONG, LONG + "2", LONG + "3"]
+
+
+def test_what_forms_bring_is_cleaned_before_a_transaction_begins(site: Site, unlocked: list[str]) -> None:
+    author = visitor(site, OWNER)
+    page = make(author, title="A", description=LONG)
+    url = page.request.path
+    form = form_at(page, url)
+    form["description"] = LONG + "2"
+    form.submit(status=303)
+    form["description"] = LONG + "3"
+    assert "changed in another place" in form.submit(status=409).text
+    mod = site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]
+    upload(site, mod, "code", version="1")
+    (note,) = (
+        form for form in author.get(url).forms.values() if "/changelog/" in form.action and "text" in form.fields
+    )
+    note["text"] = LONG + "4"
+    note.submit(status=303)
+    assert {value for value in unlocked if value.startswith("<p>Words")} == {LONG, *(LONG + end for end in "234")}
+
+
+def test_a_body_full_of_games_is_not_cleaned_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    line = payloads.text.line
+    monkeypatch.setattr(payloads.text, "line", lambda value, limit: looked.append(value) or line(value, limit))
+    assert payloads.clean_games(["a"] * 100_000) == ["a"]
+    assert len(looked) == 1
+    assert payloads.clean_games([" " * at for at in range(5_000)]) == []
+    assert len(looked) <= 1_001
+    looked.clear()
+    many = [f"Game {at}" for at in range(5_000)]
+    assert payloads.clean_games([" ", "GAME 0", *many]) == ["GAME 0", *many[1:20]]
+    assert len(looked) < 30

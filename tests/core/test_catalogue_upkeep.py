@@ -1,0 +1,291 @@
+"""Deleting by the batch, savepoints, votes, and ``verify`` and ``rebuild`` while the service runs."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, event, func, insert, select, update
+
+from modhub import bulk
+from modhub.blobs.models import StoredBlob
+from modhub.catalogue import public
+from modhub.catalogue.models import Asset, Counter, Mod, Note, PublicGame, PublicMod, PublicText, Vote
+from modhub.events import AccountDeleted
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, address, insert_mods, new_mod, published_mod, upload
+
+LEAVING, STAYING = 50, 51
+TIME = datetime(2026, 2, 1, tzinfo=UTC)
+GUID = "11111111-2222-4333-8444-555555555555"
+
+
+def damage(site: Site) -> list[str]:
+    with site.registry.databases.reading() as session:
+        return list(public.damage(session))
+
+
+def rows(site: Site, statement: Any) -> list[Any]:
+    with site.registry.databases.reading() as session:
+        return [tuple(row) for row in session.execute(statement)]
+
+
+def cast(site: Site, votes: list[dict[str, int]]) -> None:
+    with site.registry.databases.writing.begin() as session:
+        session.execute(insert(Vote), votes)
+
+
+def one_file(key: str) -> Asset:
+    blob = StoredBlob(key=f"{key:0>32}", size=1, sha256="0" * 64, created_at=TIME)
+    return Asset(kind="image", name="a.png", content_type="image/png", stored_at=TIME, blob=blob)
+
+
+def a_life(site: Site, many: int) -> tuple[list[int], list[int]]:
+    """``LEAVING`` owns as many mods with a file as it has voted on; ``STAYING`` votes on all. (owned, voted)."""
+    own = [{"owner": LEAVING, "ups": 1, "assets": [one_file(f"{many}f{at}")]} for at in range(many)]
+    owned = insert_mods(site, own)
+    voted = insert_mods(site, [{"ups": 1 + (at % 2), "downs": (at + 1) % 2} for at in range(many)])
+    both = [{"mod_id": mod_id, "account_id": STAYING, "value": 1} for mod_id in owned + voted]
+    leaving = zip(voted, [-1, 1] * many, strict=False)
+    cast(site, both + [{"mod_id": mod_id, "account_id": LEAVING, "value": value} for mod_id, value in leaving])
+    return owned, voted
+
+
+def end_account(site: Site) -> int:
+    """The number of statements that it took."""
+    with site.counted() as statements, site.registry.databases.writing.begin() as session:
+        site.registry.notify(AccountDeleted(LEAVING, session, site.registry))
+    return len(statements)
+
+
+def counts_are_true(site: Site) -> None:
+    """What is kept on the mods and their copies is what the votes say."""
+    for value, kept in ((1, Mod.ups), (-1, Mod.downs)):
+        votes = select(func.count()).where(Vote.mod_id == Mod.id, Vote.value == value).scalar_subquery()
+        assert rows(site, select(Mod.id).where(kept != votes)) == []
+    assert damage(site) == []
+
+
+def test_an_account_goes_by_the_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    took = []
+    for many in (5, 300):
+        owned, voted = a_life(site, many)
+        counts_are_true(site)
+        took.append(end_account(site))
+        counts_are_true(site)
+        assert {account for (account,) in rows(site, select(Vote.account_id))} == {STAYING}
+        assert rows(site, select(Mod.id).where(Mod.id.in_(owned))) == []
+        assert (
+            len(rows(site, select(Mod.ups, Mod.downs).where(Mod.id.in_(voted), Mod.ups == 1, Mod.downs == 0))) == many
+        )
+        assert {score for (score,) in rows(site, select(PublicMod.score))} == {1}
+    assert took[0] == took[1] < 25
+    assert rows(site, select(StoredBlob.id).where(StoredBlob.trashed_at.is_(None))) == []
+    assert len(rows(site, select(StoredBlob.id))) == 305
+    monkeypatch.setattr(bulk, "batches", partial(bulk.batches, size=2))
+    a_life(site, 3)
+    assert end_account(site) > took[0]
+    counts_are_true(site)
+    assert rows(site, select(Mod.id).where(Mod.owner == LEAVING)) == []
+
+
+def test_a_mod_goes_in_as_many_statements_whatever_it_has(site: Site) -> None:
+    took = []
+    for many in (5, 300):
+        mod = published_mod(site, requires=[GUID])
+        with site.registry.databases.writing.begin() as session:
+            session.execute(update(Mod).where(Mod.id == mod["id"]).values(ups=many))
+            session.execute(insert(Note), [
+                {"mod_id": mod["id"], "version": f"v{at}", "size": 1, "sha256": "0" * 64, "created_at": TIME}
+                for at in range(many)
+            ])  # fmt: skip
+            for at in range(many // 10):
+                asset = one_file(f"{many}a{at}")
+                asset.mod_id = mod["id"]
+                session.add(asset)
+        cast(site, [{"mod_id": mod["id"], "account_id": 100 + at, "value": 1} for at in range(many)])
+        with site.counted() as statements:
+            site.as_account(OWNER).delete(address(mod), status=204)
+        took.append(len(statements))
+        for table in (Mod, Asset, Note, Vote, PublicMod):
+            assert rows(site, select(table.__table__)) == [], table
+        assert rows(site, select(StoredBlob.id).where(StoredBlob.trashed_at.is_(None))) == []
+        assert damage(site) == []
+    assert took[0] == took[1]
+
+
+def test_batches_hold_no_more_than_a_statement_takes() -> None:
+    assert [len(batch) for batch in bulk.batches(range(1100))] == [500, 500, 100]
+    assert list(bulk.batches([])) == []
+
+
+def test_copies_are_written_by_the_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    mods = insert_mods(site, [{"requires": [GUID]}] * 4)
+    monkeypatch.setattr(bulk, "batches", partial(bulk.batches, size=2))
+    for write in (public.rewrite, public.rescore):
+        took = []
+        for count in (2, 4):
+            with site.counted() as statements, site.registry.databases.writing.begin() as session:
+                write(session, mods[:count])
+            took.append(len([statement for statement in statements if " IN " in statement]))
+        assert took[1] == 2 * took[0]
+    assert damage(site) == []
+
+
+def test_what_is_written_in_a_savepoint_is_copied(site: Site) -> None:
+    mod = published_mod(site)
+    with site.registry.databases.writing.begin() as session:
+        with session.begin_nested():
+            session.get_one(Mod, mod["id"]).title = "In a savepoint"
+    with site.registry.databases.writing.begin() as session:
+        with session.begin_nested():
+            session.get_one(Mod, mod["id"]).ups = 3
+    assert site.get(address(mod)).json["title"] == "In a savepoint"
+    assert damage(site) == []
+    with site.registry.databases.writing.begin() as session:
+        savepoint = session.begin_nested()
+        session.get_one(Mod, mod["id"]).title = "Taken back"
+        session.flush()
+        savepoint.rollback()
+    assert site.get(address(mod)).json["title"] == "In a savepoint"
+    assert damage(site) == []
+
+
+def test_a_vote_writes_the_score_and_no_other_copy(site: Site) -> None:
+    mod = published_mod(site, games=["Portal"], requires=[GUID])
+    for value in (1, -1, 0):
+        with site.counted() as statements:
+            site.as_account(8).put_json(address(mod, "vote"), {"value": value}, status=200)
+        written = [statement for statement in statements if "core_public" in statement and statement[:6] != "SELECT"]
+        assert [statement[:32] for statement in written] == ["UPDATE core_public_mod SET score"]
+        assert rows(site, select(PublicMod.score)) == [(value,)]
+        assert damage(site) == []
+
+
+@pytest.mark.parametrize("votes_first", [True, False])
+def test_a_vote_beside_another_change_hides_nothing(site: Site, votes_first: bool) -> None:
+    mod = published_mod(site)
+    changes = {"ups": 5, "title": "Both"} if votes_first else {"title": "Both", "ups": 5}
+    for flush in (False, True):
+        with site.registry.databases.writing.begin() as session:
+            row = session.get_one(Mod, mod["id"])
+            for name, value in changes.items():
+                setattr(row, name, f"{value} {flush}" if name == "title" else value + flush)
+                if flush:
+                    session.flush()
+        assert damage(site) == []
+        assert rows(site, select(PublicMod.score)) == [(5 + flush,)]
+        assert site.get(address(mod)).json["title"] == f"Both {flush}"
+
+
+def test_a_change_between_any_two_readings_is_no_damage(site: Site) -> None:
+    own = site.as_account(OWNER)
+    mods = [published_mod(site, title=f"mod {at}", games=["Portal"], requires=[GUID]) for at in range(2)]
+    draft = new_mod(site)
+    upload(site, draft, "code", version="1")
+    moments = 0
+
+    def read(at: int) -> list[str]:
+        """What is found when everything changes once after this many statements."""
+        nonlocal moments
+        moments = 0
+
+        def heard(*_: object) -> None:
+            nonlocal moments
+            moments += 1
+            if moments == at:
+                change(at)
+
+        event.listen(site.registry.databases.reader, "after_cursor_execute", heard)
+        try:
+            return damage(site)
+        finally:
+            event.remove(site.registry.databases.reader, "after_cursor_execute", heard)
+
+    def change(at: int) -> None:
+        own.put_json(address(mods[0]), {"title": f"changed {at}", "games": [f"game {at}"], "requires": []})
+        site.as_account(8).put_json(address(mods[1], "vote"), {"value": 1 - 2 * (at % 2)})
+        (image,) = upload(site, mods[1], "images", content_type="image/png")["assets"][1:]
+        own.delete(address(mods[1], "images", image["url"].rpartition("/")[2]))
+        if at == 1:
+            own.post(address(draft, "publish"))
+        if at == 2:
+            own.delete(address(draft))
+
+    at = 1
+    while at == 1 or at <= moments:
+        assert read(at) == [], at
+        at += 1
+    assert at > 8
+    assert damage(site) == []
+
+
+def test_a_mod_that_never_rests_is_no_damage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    mod = published_mod(site, games=["Portal"])
+    monkeypatch.setattr(public, "READINGS", 2)
+    titles: list[str] = []
+    own, changing = site.as_account(OWNER), False
+
+    def change(*_: object) -> None:
+        nonlocal changing
+        if not changing:
+            changing = True
+            titles.append(f"title {len(titles)}")
+            own.put_json(address(mod), {"title": titles[-1]})
+            changing = False
+
+    event.listen(site.registry.databases.reader, "after_cursor_execute", change)
+    try:
+        assert damage(site) == []
+    finally:
+        event.remove(site.registry.databases.reader, "after_cursor_execute", change)
+    assert len(titles) > 20
+    assert damage(site) == []
+
+
+BREAKS: list[list[Any]] = [
+    [delete(PublicGame), update(PublicText).values(text="other"), update(Counter).values(value=7)],
+    [delete(PublicGame), delete(PublicText), delete(PublicMod)],
+    [update(Mod).where(Mod.title == "Draft to be").values(published=False), update(Mod).values(ups=9)],
+    [update(PublicMod).values(score=5, document=b"{}"), update(Asset).values(name="other")],
+]
+
+
+def test_rebuild_mends_every_copy(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "PAUSE_SECONDS", 0)
+    published_mod(site, title="Draft to be", games=["Portal"])
+    mod = published_mod(site, title="Stays", games=["Half-Life", "Portal"])
+    begin = site.registry.databases.writing.begin
+    for broken in BREAKS:
+        with begin() as session:
+            for statement in broken:
+                session.execute(statement)
+        assert damage(site) != [], broken
+        assert public.rebuild(begin) == len(rows(site, select(Mod.id).where(Mod.published)))
+        assert damage(site) == []
+    assert [found["id"] for found in site.get("/api/modhub?q=stays&game=half-life").json["mods"]] == [mod["id"]]
+    # Another fold, as a new Python brings one with its Unicode data.
+    monkeypatch.setattr(public, "fold_search", str.upper)
+    assert len(damage(site)) == 1
+    assert public.rebuild(begin) == 1
+    assert damage(site) == []
+
+
+def test_others_have_their_turn_while_copies_are_made_anew(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    mods = [published_mod(site, title=f"mod {at}") for at in range(5)]
+    draft = new_mod(site)
+    upload(site, draft, "code", version="1")
+    own = site.as_account(OWNER)
+    acts: list[Callable[[], Any]] = [
+        lambda: own.delete(address(mods[4]), status=204),
+        lambda: own.post(address(draft, "publish"), status=200),
+        lambda: own.put_json(address(mods[0]), {"title": "while it runs"}, status=200),
+    ]
+    monkeypatch.setattr(public, "AT_ONCE", 2)
+    monkeypatch.setattr(public, "sleep", lambda _seconds: acts.pop(0)())
+    assert public.rebuild(site.registry.databases.writing.begin) == 5
+    assert acts == []
+    assert damage(site) == []
+    assert site.get("/api/modhub").json["total"] == 5
+    assert site.get(address(mods[0])).json["title"] == "while it runs"
