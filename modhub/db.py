@@ -1,7 +1,8 @@
-"""The database: two engines over one address, the declarative base, the column types, the request's session.
+"""The database: the engines over one address, the declarative base, the column types, the request's session.
 
 The writing engine begins with ``BEGIN IMMEDIATE`` on SQLite, because a transaction that reads first and writes later
-fails under contention (architecture 5). The reading engine is in autocommit and never writes.
+fails under contention (architecture 5). The reading engine is in autocommit and never writes. The noting engine writes
+what may be left out, and waits for nothing.
 """
 
 import sqlite3
@@ -97,6 +98,7 @@ class Databases:
         try:
             self.writer = _engine(url, pool_size)
             self.reader = _engine(url, pool_size, isolation_level="AUTOCOMMIT")
+            self.noter = _engine(url, 1, waits=False)
         except Exception as problem:  # noqa: BLE001 - whatever the address makes the driver say, the operator reads a sentence
             raise StartRefused(f"the setting sqlalchemy.url cannot be used ({type(problem).__name__})") from None
         self.dialect = self.writer.dialect.name
@@ -104,8 +106,11 @@ class Databases:
             raise StartRefused("the setting sqlalchemy.url must begin with sqlite:// or postgresql+psycopg://")
         _prepare(self.writer, begin="BEGIN IMMEDIATE")
         _prepare(self.reader, begin=None)
+        _prepare(self.noter, begin="BEGIN IMMEDIATE", waits=False)
         self.writing = sessionmaker(self.writer, autoflush=False)
         self.reading = sessionmaker(self.reader, autoflush=False)
+        self.noting = sessionmaker(self.noter, autoflush=False)
+        """Sessions for what may be left out: where a lock, or their one connection, is not free they fail at once."""
         self.reads = Reader(self.reader)
 
     def joined_session(self, manager: Any) -> Session:
@@ -123,19 +128,23 @@ class Databases:
         self.reads.dispose()
         self.writer.dispose()
         self.reader.dispose()
+        self.noter.dispose()
 
 
-def _engine(url: str, pool_size: int, **options: Any) -> Engine:
+def _engine(url: str, pool_size: int, *, waits: bool = True, **options: Any) -> Engine:
     if url.startswith("postgresql"):
+        # To PostgreSQL 0 means for ever.
+        locks = f"{BUSY_SECONDS}s" if waits else "1ms"
         options["connect_args"] = {
             "connect_timeout": BUSY_SECONDS,
-            "options": f"-c lock_timeout={BUSY_SECONDS}s -c timezone=UTC -c idle_in_transaction_session_timeout=60s",
+            "options": f"-c lock_timeout={locks} -c timezone=UTC -c idle_in_transaction_session_timeout=60s",
         }
         options["pool_pre_ping"] = True
-    return create_engine(url, pool_size=pool_size, max_overflow=pool_size, pool_timeout=BUSY_SECONDS, **options)
+    more, seconds = (pool_size, BUSY_SECONDS) if waits else (0, 0)
+    return create_engine(url, pool_size=pool_size, max_overflow=more, pool_timeout=seconds, **options)
 
 
-def _prepare(engine: Engine, begin: str | None) -> None:
+def _prepare(engine: Engine, begin: str | None, *, waits: bool = True) -> None:
     if engine.dialect.name != "sqlite":
         return
 
@@ -151,7 +160,7 @@ def _prepare(engine: Engine, begin: str | None) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
             # FULL: what was acknowledged survives a power cut (threats F-3).
             connection.execute("PRAGMA synchronous = FULL")
-            connection.execute(f"PRAGMA busy_timeout = {TURN_MS}")
+            connection.execute(f"PRAGMA busy_timeout = {TURN_MS if waits else 0}")
 
     if begin is not None:
 
@@ -162,7 +171,7 @@ def _prepare(engine: Engine, begin: str | None) -> None:
 
         @event.listens_for(engine, "begin")
         def _begin(connection: Any) -> None:
-            deadline = monotonic() + BUSY_SECONDS
+            deadline = monotonic() + (BUSY_SECONDS if waits else 0)
             while not _begun(connection, begin, last=monotonic() >= deadline):
                 pass
 

@@ -162,9 +162,7 @@ CORE = (
     ),
     Setting("modhub.secret", secrets, None, "one or more of at least 32 characters, one a line"),
     Setting("modhub.storage", text, "", "empty: uploads answer 503; file:///absolute/folder keeps files there"),
-    Setting(
-        "modhub.storage.endpoint", text, "", "endpoint of an s3:// storage, which is not built yet"
-    ),
+    Setting("modhub.storage.endpoint", text, "", "endpoint of an s3:// storage, which is not built yet"),
     Setting("modhub.storage.region", text, "", "region of the object store"),
     Setting("modhub.storage.access_key", secret, "", "access key of the object store"),
     Setting("modhub.storage.secret_key", secret, "", "secret key of the object store"),

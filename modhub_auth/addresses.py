@@ -32,5 +32,5 @@ def require(value: str) -> str:
     """As :func:`parse`; 400 for what is no address."""
     address = parse(value)
     if address is None:
-        raise invalid("The field email must be an e-mail address.")
+        raise invalid("The field %(field)s must be an e-mail address.", field="email")
     return address

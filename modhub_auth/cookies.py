@@ -1,28 +1,27 @@
 """The cookie credential: somebody who is signed in on pages. Programs' addresses never look at it (decisions 1.8)."""
 
+import logging
 import re
-from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
 from pyramid.csrf import new_csrf_token
-from sqlalchemy import update
-from sqlalchemy.exc import SQLAlchemyError
 from zope.interface import implementer
 
-from modhub.db import now
+from modhub.db import is_passing, now
 from modhub.errors import Refusal, not_found
 from modhub.identity import NOBODY, Credential, Identity, account_identity
 from modhub.interfaces import ICredential
 from modhub.pages.answers import Redirect
 from modhub.refusals import allowed_methods
 from modhub.request import Request
-from modhub_auth.models import PageSession
-from modhub_auth.parts import Parts, parts
-from modhub_auth.sessions import ABSOLUTE, IDLE, TOUCH
+from modhub_auth.parts import parts
+from modhub_auth.sessions import ABSOLUTE, IDLE, TOUCH, touch
 from modhub_auth.tokens import digest
 
+log = logging.getLogger(__name__)
 LOGIN: Final = "/Modhub/account/login"
 NEXT_LENGTH: Final = 2000
 _SECRET: Final = re.compile(r"\A[0-9a-f]{64}\Z")
@@ -70,14 +69,14 @@ class Cookie:
         secret = request.cookies.get(cookie_name(request), "")
         if not _SECRET.match(secret):
             return None
-        time = now()
-        own = parts(request)
-        held = own.finder.page_session(digest(secret), time - ABSOLUTE, time - IDLE)
-        if held is None:
+        time, held = now(), digest(secret)
+        living = parts(request).finder.page_session(held, time - ABSOLUTE, time - IDLE)
+        if living is None:
             return None
-        found, used_at = held
+        found, used_at = living
         if time - used_at > TOUCH:
-            _touch(own, found.session_id, time)
+            # Later: the request's own transaction may have begun, and what this would wait for is its end.
+            request.add_finished_callback(partial(_note_use, held=held, time=time))
         return account_identity(found.account_id, found)
 
     def challenge(self, request: Request) -> Refusal | Redirect:
@@ -98,7 +97,14 @@ def _form_page(request: Request) -> str:
     return str(request.path) if "GET" in allowed_methods(request) else ""
 
 
-def _touch(own: Parts, session_id: int | None, time: datetime) -> None:
-    """Note the use in a transaction of its own; while the database is busy the next use will do."""
-    with suppress(SQLAlchemyError), own.databases.writing.begin() as session:
-        session.execute(update(PageSession).where(PageSession.id == session_id).values(used_at=time))
+def _note_use(request: Request, held: str, time: datetime) -> None:
+    """Note the use once the request's transaction has ended; where that would have to wait the next use will do.
+
+    Nothing is raised: the answer stands, and what else is to be finished comes after this.
+    """
+    try:
+        with parts(request).databases.noting.begin() as session:
+            touch(session, held, time)
+    except Exception as problem:
+        if not is_passing(problem):
+            log.error("the use of a page session cannot be noted", exc_info=problem)

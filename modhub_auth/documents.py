@@ -4,7 +4,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from modhub_auth.finding import Found
+from modhub_auth.finding import Finder, Found
 from modhub_auth.services import SignedIn
 from modhub_auth.tokens import ACCESS_SECONDS, AccessTokens
 
@@ -40,6 +40,7 @@ def session_document(signed_in: SignedIn, tokens: AccessTokens, time: datetime) 
     )
 
 
-def account_document(found: Found) -> AccountDocument:
-    """The account, seen from the login that the token names (decisions 3.3)."""
-    return AccountDocument(found.account_id, found.kind, found.subject, found.display_name, found.verified)
+def account_document(found: Found, finder: Finder) -> AccountDocument:
+    """The account; how it was made, whichever of its logins the token names (decisions 3.3)."""
+    subject, verified = finder.made_with(found)
+    return AccountDocument(found.account_id, found.kind, subject, found.display_name, verified)

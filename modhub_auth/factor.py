@@ -60,7 +60,7 @@ def add(session: Session, seal: Seal, account_id: int, secret: str, code: str) -
         raise conflict("authenticator_present", "The account has an authenticator already.")
     step = matching_step(secret, code, after=0) if secret else None
     if step is None:
-        raise invalid("The field code does not hold what the authenticator shows now.")
+        raise invalid("The field %(field)s does not hold what the authenticator shows now.", field="code")
     sealed = seal.close(secret, str(account_id))
     session.add(Authenticator(account_id=account_id, sealed=sealed, last_step=step, created_at=now()))
     session.flush()

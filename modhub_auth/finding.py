@@ -76,6 +76,9 @@ class Finder:
         self.reader = reader
         joined = select(*_ACCOUNT).join(Account, Account.id == Login.account_id)
         self._login = reader.prepare(joined.where(Login.id == bindparam("id")))
+        made_with = select(Login.subject, Login.verified).join(Account, Account.id == Login.account_id)
+        of_kind = (Login.account_id == bindparam("account"), Login.kind == Account.kind)
+        self._made_with = reader.prepare(made_with.where(*of_kind).order_by(Login.id).limit(1))
         held = (PageSession.secret_hash == bindparam("held"), PageSession.created_at > bindparam("oldest"))
         session = (PageSession.id, PageSession.used_at)
         self._session = reader.prepare(
@@ -116,6 +119,14 @@ class Finder:
         """The login with this id; None when it has been deleted."""
         rows = self.reader.rows(self._login, id=login_id)
         return _found(rows[0]) if rows else None
+
+    def made_with(self, found: Found) -> tuple[str, bool]:
+        """(subject, whether it is confirmed) of the login that the account was made with (decisions 3.3).
+
+        Of ``found`` itself where that one has been unlinked.
+        """
+        rows = self.reader.rows(self._made_with, account=found.account_id)
+        return (rows[0][0], bool(rows[0][1])) if rows else (found.subject, found.verified)
 
     def page_session(self, held: str, oldest: datetime, idle: datetime) -> tuple[Found, datetime] | None:
         """Who holds the page session of this hash, and when it was last used; None when it has ended."""

@@ -64,7 +64,7 @@ class Client(Base):
     refresh_hash: Mapped[str] = mapped_column(String(64), unique=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     used_at: Mapped[datetime] = mapped_column(Timestamp)
-    expires_at: Mapped[datetime] = mapped_column(Timestamp)
+    expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
 
 
 class Attempt(Base):
@@ -149,7 +149,7 @@ class PageSession(Base):
     secret_hash: Mapped[str] = mapped_column(String(64), unique=True)
     label: Mapped[str] = mapped_column(String(CLIENT))
     created_at: Mapped[datetime] = mapped_column(Timestamp)
-    used_at: Mapped[datetime] = mapped_column(Timestamp)
+    used_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
 
 
 class Nonce(Base):

@@ -5,17 +5,18 @@ assertion must hold is.
 """
 
 import re
+import socket
+import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from socket import SHUT_RDWR, socket
 from threading import Timer
 from time import monotonic
 from typing import Final
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
 from modhub.db import now
 from modhub.errors import Refusal
@@ -26,6 +27,8 @@ SELECT: Final = "http://specs.openid.net/auth/2.0/identifier_select"
 SIGNED: Final = frozenset({"op_endpoint", "return_to", "response_nonce", "assoc_handle", "claimed_id", "identity"})
 NONCE_LIFE: Final = timedelta(minutes=10)
 TIMEOUT_SECONDS: Final = 10
+WAIT_SECONDS: Final = 2.0
+"""How long somebody waits for a turn to ask."""
 _ANSWER_BYTES: Final = 65536
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded", "Connection": "close"}
 _LENGTH: Final = 10_000
@@ -54,25 +57,59 @@ def unreachable() -> Refusal:
 
 
 @contextmanager
-def _in_time(connection: HTTPConnection) -> Iterator[HTTPConnection]:
-    """The connection, made; it ends with the block, and after `TIMEOUT_SECONDS` whatever trickles in."""
-    with closing(connection):
-        connection.connect()
-        deadline = monotonic() + TIMEOUT_SECONDS
-        end = Timer(TIMEOUT_SECONDS, _hang_up, [connection.sock])
+def _in_time(where: SplitResult) -> Iterator[HTTPConnection]:
+    """A connection to ``where``; it ends with the block, and `TIMEOUT_SECONDS` after it began whatever trickles in.
+
+    Connecting and the handshake of TLS count. Looking the name up counts too, but nothing can interrupt it: where that
+    takes longer, it lasts until the system gives up, and then nothing is asked.
+    """
+    deadline = monotonic() + TIMEOUT_SECONDS
+    kind = HTTPSConnection if where.scheme == "https" else HTTPConnection
+    with closing(kind(where.netloc)) as connection:
+        connection.sock = held = _reached(connection.host, connection.port, deadline)
+        held.settimeout(_left(deadline))
+        if where.scheme == "https":
+            connection.sock = held = ssl.create_default_context().wrap_socket(
+                held, server_hostname=connection.host, do_handshake_on_connect=False
+            )
+        end = Timer(_left(deadline), _hang_up, [held])
         end.start()
         try:
+            if isinstance(held, ssl.SSLSocket):
+                held.do_handshake()
             yield connection
-            if monotonic() >= deadline:
-                raise TimeoutError  # what was read may be cut
+            _left(deadline)  # what was read may be cut
         finally:
             end.cancel()
 
 
-def _hang_up(held: socket) -> None:
+def _left(deadline: float) -> float:
+    """The seconds until then; TimeoutError when there are none."""
+    seconds = deadline - monotonic()
+    if seconds <= 0:
+        raise TimeoutError
+    return seconds
+
+
+def _reached(host: str, port: int, deadline: float) -> socket.socket:
+    """A socket that is connected to one of the addresses of ``host``; OSError when none answers in time.
+
+    Each has its share of the time, so that one which swallows everything leaves some to the next.
+    """
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    for at, (*_, address) in enumerate(found):
+        seconds = _left(deadline) / (len(found) - at)
+        with suppress(OSError):
+            held = socket.create_connection((str(address[0]), port), seconds)
+            held.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return held
+    raise ConnectionError
+
+
+def _hang_up(held: socket.socket) -> None:
     with suppress(OSError):
         # The plain socket's own: that of TLS forgets its state while the other thread reads.
-        socket.shutdown(held, SHUT_RDWR)
+        socket.socket.shutdown(held, socket.SHUT_RDWR)
 
 
 class Steam:
@@ -84,8 +121,8 @@ class Steam:
     def __init__(self, provider: str) -> None:
         self._provider = provider
         self._hosts = {STEAM, urlsplit(provider).netloc}
-        # A slow provider takes no more than two of the threads that others need.
-        self._gate = Gate(at_once=2, places=1, seconds=2.0)
+        # A slow provider takes two of the threads that others need, and a third for two seconds at most.
+        self._gate = Gate(at_once=2, places=1, seconds=WAIT_SECONDS)
 
     def leave(self, return_to: str, realm: str) -> str:
         """Where the visitor is sent (section 9)."""
@@ -122,9 +159,8 @@ class Steam:
         """Ask the provider itself (section 11.4.2)."""
         asked = {f"openid.{name}": value for name, value in sent.items()} | {"openid.mode": "check_authentication"}
         where = urlsplit(self._provider)
-        kind = HTTPSConnection if where.scheme == "https" else HTTPConnection
         try:
-            with self._gate.turn(), _in_time(kind(where.netloc, timeout=TIMEOUT_SECONDS)) as connection:
+            with self._gate.turn(), _in_time(where) as connection:
                 connection.request("POST", where._replace(scheme="", netloc="").geturl(), urlencode(asked), _FORM)
                 answer = connection.getresponse()
                 said = answer.read(_ANSWER_BYTES).decode("utf-8", "replace")

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from modhub.db import Databases
-from modhub_auth import links
+from modhub_auth import lapsed, links
 from modhub_auth.factor import Proposals
 from modhub_auth.finding import Finder
 from modhub_auth.letters import PURPOSE as LETTER
@@ -45,6 +45,7 @@ def tidy(limits: Limits, session: Session) -> None:
     """Forget what time has ended."""
     limits.purge(session)
     links.purge(session)
+    lapsed.purge(session)
 
 
 def make_parts(registry: Any) -> Parts:

@@ -34,15 +34,16 @@ def normalised(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise invalid("The field password holds something that is not text.") from None
+        raise invalid("The field %(field)s holds something that is not text.", field="password") from None
     return value if len(value) > LONGEST * _SHRINK else normal("NFC", value)
 
 
-def accepted(value: str, field: str = "password") -> str:
+def accepted(value: str) -> str:
     """A password for an account, as it is hashed: 10 to 1024 characters; 400 otherwise."""
     password = normalised(value)
     if not SHORTEST <= len(password) <= LONGEST:
-        raise invalid(f"The field {field} must have {SHORTEST} to {LONGEST} characters.")
+        sentence = "The field %(field)s must have %(least)s to %(most)s characters."
+        raise invalid(sentence, field="password", least=SHORTEST, most=LONGEST)
     return password
 
 

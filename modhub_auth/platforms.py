@@ -125,8 +125,18 @@ def unlink(session: Session, writer: Writer, account_id: int, login_id: int | No
         note("login unlinked", account=account_id, login=login_id)
 
 
+def _without_password(session: Session, account_id: int) -> None:
+    """409 where the locked account has a login by password: there is one at most."""
+    held = (Login.account_id == account_id, Login.kind == Kind.PASSWORD.value)
+    if session.scalar(select(func.count()).select_from(Login).where(*held)):
+        raise conflict("password_present", "This account has a password already, so this one is not added.")
+
+
 def ask_password(session: Session, own: Parts, account_id: int, prepared: Prepared, messages: Any) -> None:
-    """Queue the letter by which an account without a password gets one; who has the address already is told by it."""
+    """Queue the letter by which a locked account without a password gets one; who has the address already is told by
+    it. 409 where the account has got a password meanwhile.
+    """
+    _without_password(session, account_id)
     address = prepared.address
     if not own.limits.allows(session, [counter("letter", address, recovery.LETTERS)]):
         return
@@ -138,11 +148,14 @@ def ask_password(session: Session, own: Parts, account_id: int, prepared: Prepar
 
 
 def add_password(session: Session, secret: str) -> None:
-    """Add the password by the link in its letter, which proves the address. 410 for a dead one, 409 when taken."""
+    """Add the password by the link in its letter, which proves the address. 410 for a dead one, 409 for an address that
+    is taken and for a second password: forms in two tabs must not make two.
+    """
     found = links.find(session, secret, links.ADD)
     account = None if found is None else services.lock_account(session, found.account_id)
     if found is None or account is None or found.address is None or not links.consume(session, found):
         raise recovery.dead_link()
+    _without_password(session, account.id)
     login = Login(
         account_id=account.id,
         kind=Kind.PASSWORD.value,

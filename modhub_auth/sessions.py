@@ -1,6 +1,6 @@
 """Sessions of pages: a random secret in a cookie, its hash in a row (decisions 3.10; threats, "Cookies")."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from sqlalchemy import delete, update
@@ -42,8 +42,15 @@ def begin(session: Session, account: Account, login: Login, user_agent: str) -> 
 def rotate(session: Session, session_id: int) -> str:
     """Another secret for the same session: the old one is worth nothing any more."""
     secret = new_refresh_token()
-    session.execute(update(PageSession).where(PageSession.id == session_id).values(secret_hash=digest(secret)))
+    changed = {"secret_hash": digest(secret), "used_at": now()}
+    session.execute(update(PageSession).where(PageSession.id == session_id).values(changed))
     return secret
+
+
+def touch(session: Session, held: str, time: datetime) -> None:
+    """Note that the session was used at ``time``; not where its secret, of the hash ``held``, is no longer its own."""
+    this = (PageSession.secret_hash == held, PageSession.used_at < time)
+    session.execute(update(PageSession).where(*this).values(used_at=time))
 
 
 def end(session: Session, account_id: int, session_id: int) -> None:

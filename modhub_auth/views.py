@@ -54,7 +54,7 @@ def login(_context: Any, request: Request) -> SessionDocument:
 def me(_context: Any, request: Request) -> AccountDocument:
     """``GET /api/auth/me``"""
     found: Found = request.identify(Credential.ACCOUNT).details
-    return account_document(found)
+    return account_document(found, parts(request).finder)
 
 
 @api(context=IAuth, name="refresh", request_method="POST", permission=OPEN)

@@ -44,8 +44,8 @@ def told(request: Request, refusal: Refusal, fields: Sequence[str]) -> tuple[str
         )
         return "", messages.ngettext(one, many, minutes)
     if refusal.code == "invalid_input":
-        name = next((name for name in INPUT if f"field {name} " in refusal.message), "")
-        known = (name, INPUT[name]) if name else None
+        name = str(refusal.values.get("field", ""))
+        known = (name, INPUT[name]) if name in INPUT else None
     else:
         known = SENTENCES.get(_code(request, refusal))
     if known is None:

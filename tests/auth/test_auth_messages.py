@@ -10,8 +10,11 @@ import pytest
 
 import modhub
 import modhub_auth
+from modhub.errors import invalid
 from modhub.pages.messages import Languages, read_po
+from modhub.request import Request
 from modhub_auth.letters import TEXTS, Writer
+from modhub_auth.pages.words import told
 from modhub_auth.sealing import Seal
 
 HERE = Path(modhub_auth.__file__).parent
@@ -30,9 +33,6 @@ NOT_WORDS = {
 TO_PROGRAMS = {
     "Sign in again: this refresh token has ended.",
     "Send the code of the authenticator too; each code works once.",
-    "The field email must be an e-mail address.",
-    "The field password holds something that is not text.",
-    "The field code does not hold what the authenticator shows now.",
     "The currentPassword is not the one of your account.",
     "There is an account with this address already.",
     "The address or the password is wrong.",
@@ -128,3 +128,12 @@ def test_refusals_beside_fields_are_german(app: Any, person: Person) -> None:
     dead = app.get(f"{HOME}/reset?token=x", headers=GERMAN, status=410)
     assert dead.html.h1.text == "Dieser Link ist abgelaufen"
     assert "Passwort vergessen?" in dead.text
+
+
+def test_a_refusal_says_which_field_it_is_about(app: Any) -> None:
+    request = Request.blank("/", headers=GERMAN)
+    request.registry = app.registry
+    worded = invalid("Whatever is said of %(field)s.", field="email")
+    assert told(request, worded, ["email"]) == ("email", "Das ist keine E-Mail-Adresse.")
+    assert told(request, worded, ["password"])[0] == ""
+    assert told(request, invalid("The field email is only named here."), ["email"])[0] == ""

@@ -13,8 +13,9 @@ import pyotp
 import pytest
 from sqlalchemy import delete, select
 
-from modhub_auth import factor, openid
+from modhub_auth import factor, links, openid
 from modhub_auth.models import Account, Login, PageSession
+from modhub_auth.pages import password
 from modhub_auth.passwords import Gate
 
 HOME = "/Modhub/account"
@@ -251,8 +252,36 @@ def test_a_platform_account_adds_a_password(site: Any, provider: Provider, perso
     site.post_json("/api/auth/login", person, status=401)
     site.get(mail.link()).forms[0].submit(status=200)
     made = site.post_json("/api/auth/login", person, status=200).json
-    me = site.get("/api/auth/me", headers={"Authorization": f"Bearer {made['accessToken']}"}).json
+    bearer = {"Authorization": f"Bearer {made['accessToken']}"}
+    me = site.get("/api/auth/me", headers=bearer).json
+    assert (me["kind"], me["subject"], me["verified"]) == ("Platform", SUBJECT, True)
+    (platform,) = (login.id for login in logins(site) if login.kind == "Platform")
+    with site.registry.databases.writing.begin() as session:
+        session.execute(delete(Login).where(Login.id == platform))
+    me = site.get("/api/auth/me", headers=bearer).json
     assert (me["kind"], me["subject"], me["verified"]) == ("Platform", "ada@example.org", True)
+
+
+def test_two_tabs_do_not_make_two_passwords(
+    site: Any, provider: Provider, person: Person, mail: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mail.app = site
+    sign_in(site, provider)
+    tabs = [site.get(f"{HOME}/password").forms[0] for _ in range(2)]
+    for form, email in zip(tabs, (person["email"], "eve@example.org"), strict=True):
+        form["email"], form["password"] = email, person["password"]
+    tabs[0].submit(status=200)
+    site.get(mail.link()).forms[0].submit(status=200)
+    # The other tab's request had looked before the letter's link was followed.
+    monkeypatch.setattr(password, "own_password", lambda _request: None)
+    told = "This account has a password already, so this one is not added."
+    assert told in tabs[1].submit(status=409).text
+    assert len(mail.read()) == 1
+    with site.registry.databases.writing.begin() as session:
+        late = links.make(session, links.ADD, 1, address="eve@example.org", password_hash="x")
+    page = site.get(f"{HOME}/confirm?token={late}").forms[0].submit(status=409)
+    assert told in page.text
+    assert [login.kind for login in logins(site)] == ["Platform", "Password"]
 
 
 def test_an_address_that_is_taken_is_told_by_letter_only(

@@ -41,6 +41,7 @@ PAGES_ONLY = {
     "form_lapsed",
     "last_login",
     "login_taken",
+    "password_present",
     "platform_refused",
     "platform_unreachable",
     "refused",

@@ -1,0 +1,73 @@
+"""What time has ended is forgotten, also of people who never come back."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select, update
+
+from modhub.db import now
+from modhub_auth import lapsed
+from modhub_auth.models import Client, PageSession
+
+Person = dict[str, str]
+HOME = "/Modhub/account"
+
+
+def sign_in(app: Any, person: Person) -> None:
+    """Once as a program, once on pages."""
+    app.post_json("/api/auth/login", person, status=200)
+    app.reset()
+    form = app.get(f"{HOME}/login").forms[0]
+    form["email"], form["password"] = person["email"], person["password"]
+    form.submit(status=303)
+
+
+def count(app: Any) -> tuple[int, int]:
+    with app.registry.databases.reading() as session:
+        clients, pages = (session.scalar(select(func.count()).select_from(one)) for one in (Client, PageSession))
+    return int(clients or 0), int(pages or 0)
+
+
+def lapse(app: Any, account_id: int, left: timedelta = timedelta()) -> None:
+    """All places of the account have ``left`` to live."""
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(Client).where(Client.account_id == account_id).values(expires_at=now() + left))
+        used = now() - timedelta(hours=12) + left
+        session.execute(update(PageSession).where(PageSession.account_id == account_id).values(used_at=used))
+
+
+def test_places_that_have_lapsed_are_forgotten(app: Any, person: Person) -> None:
+    other = {**person, "email": "eve@example.org"}
+    for at, one in enumerate((person, other), 1):
+        assert app.post_json("/api/auth/register", one).json["accountId"] == at
+        sign_in(app, one)
+    lapse(app, 1)
+    lapse(app, 2, timedelta(minutes=1))
+    app.registry.accounts.sender._round(2.0, tidy=True)
+    assert count(app) == (2, 1)
+    assert app.get(HOME).status_int == 200
+
+
+def test_a_few_go_at_once(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    app.post_json("/api/auth/register", person)
+    sign_in(app, person)
+    sign_in(app, person)
+    lapse(app, 1)
+    monkeypatch.setattr(lapsed, "AT_ONCE", 2)
+    with app.registry.databases.writing.begin() as session:
+        lapsed.purge(session)
+    assert count(app) == (1, 0)
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+def test_what_somebody_holds_is_passed_over(app: Any, person: Person) -> None:
+    """On SQLite there is one writer, and so nobody who holds a row."""
+    app.post_json("/api/auth/register", person)
+    sign_in(app, person)
+    lapse(app, 1)
+    databases = app.registry.databases
+    with databases.writing.begin() as holder, databases.writing.begin() as session:
+        holder.execute(select(Client.id).order_by(Client.id).limit(1).with_for_update())
+        lapsed.purge(session)
+    assert count(app) == (1, 0)

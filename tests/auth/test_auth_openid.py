@@ -1,0 +1,137 @@
+"""Asking a provider takes two threads at most, each for so long at most (decisions 3.9)."""
+
+import ipaddress
+import runpy
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from modhub.errors import Refusal
+from modhub_auth import openid
+
+PROVIDER = runpy.run_path(str(Path(__file__).with_name("openid_provider.py")))
+RETURN_TO = "http://127.0.0.1:6543/Modhub/account/platform/steam?state=x"
+Provider = Any
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    made = PROVIDER["Provider"]()
+    yield made
+    made.close()
+
+
+def judge(provider: Provider, steam: openid.Steam | None = None) -> str:
+    """The code of the refusal; else the subject."""
+    steam = steam or openid.Steam(provider.endpoint)
+    fields = provider.assertion(steam.leave(RETURN_TO, "http://127.0.0.1:6543"))
+    try:
+        return steam.judge(urlencode(fields), RETURN_TO).subject
+    except Refusal as refusal:
+        return refusal.code
+
+
+def names(monkeypatch: pytest.MonkeyPatch, found: Any) -> None:
+    """``provider.example`` is looked up by ``found``."""
+    real = socket.getaddrinfo
+
+    def look_up(host: str, *given: Any, **values: Any) -> Any:
+        return found() if host == "provider.example" else real(host, *given, **values)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+
+
+def entry(port: int) -> tuple[Any, ...]:
+    return socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port)
+
+
+def test_a_name_that_takes_too_long_is_not_asked(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    port = provider.server.server_address[1]
+    provider.endpoint = provider.endpoint.replace("127.0.0.1", "provider.example")
+    monkeypatch.setattr(openid, "TIMEOUT_SECONDS", 0.2)
+    names(monkeypatch, lambda: time.sleep(0.4) or [entry(port)])
+    assert judge(provider) == "platform_unreachable"
+    assert provider.asked == ""
+
+
+def test_an_address_that_swallows_leaves_time_for_the_next(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    port = provider.server.server_address[1]
+    real, tried = socket.create_connection, []
+
+    def connect(address: tuple[str, int], timeout: float) -> socket.socket:
+        tried.append(timeout)
+        if len(tried) == 1:
+            time.sleep(timeout)
+            raise TimeoutError
+        return real(address, timeout)
+
+    monkeypatch.setattr(socket, "create_connection", connect)
+    monkeypatch.setattr(openid, "TIMEOUT_SECONDS", 1.0)
+    names(monkeypatch, lambda: [entry(port), entry(port)])
+    provider.endpoint = provider.endpoint.replace("127.0.0.1", "provider.example")
+    assert judge(provider) == PROVIDER["SUBJECT"]
+    assert tried[0] <= 0.5
+
+
+def test_of_those_beyond_two_one_waits_a_moment_and_the_next_is_told_at_once(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openid, "WAIT_SECONDS", 30.0)
+    steam = openid.Steam(provider.endpoint)
+    with steam._gate.turn():
+        other = steam._gate.turn()
+        other.__enter__()
+        answers: list[str] = []
+        third = threading.Thread(target=lambda: answers.append(judge(provider, steam)))
+        third.start()
+        while steam._gate._places._value:
+            time.sleep(0.01)
+        assert judge(provider, steam) == "busy"
+        assert answers == provider.confirmed == []
+        other.__exit__(None, None, None)
+        third.join()
+    assert answers == [PROVIDER["SUBJECT"]]
+
+
+def certificate(folder: Path) -> Path:
+    """A certificate of 127.0.0.1 and its key, in one file."""
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
+    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    made = made.serial_number(1).not_valid_before(datetime.now(UTC) - timedelta(days=1))
+    made = made.not_valid_after(datetime.now(UTC) + timedelta(days=1))
+    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    signed = made.add_extension(names, critical=True).sign(key, hashes.SHA256())
+    plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    pem = serialization.Encoding.PEM
+    path = folder / "provider.pem"
+    path.write_bytes(key.private_bytes(pem, *plain) + signed.public_bytes(pem))
+    return path
+
+
+def test_a_provider_over_tls(provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+    provider.server.socket = context.wrap_socket(provider.server.socket, server_side=True)
+    provider.endpoint = provider.endpoint.replace("http:", "https:")
+    assert judge(provider) == "platform_unreachable"
+    monkeypatch.setenv("SSL_CERT_FILE", str(path))
+    assert judge(provider) == PROVIDER["SUBJECT"]
+    provider.endpoint = provider.endpoint.replace("127.0.0.1", "localhost")
+    assert judge(provider) == "platform_unreachable"
+    assert provider.confirmed == [True]
+    provider.endpoint = provider.endpoint.replace("localhost", "127.0.0.1")
+    provider.trickles = True
+    monkeypatch.setattr(openid, "TIMEOUT_SECONDS", 0.5)
+    assert judge(provider) == "platform_unreachable"

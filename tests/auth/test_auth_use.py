@@ -1,0 +1,114 @@
+"""The use of a page session is noted after the request's transaction, and never waits (decisions 3.10; threats F-4)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event, select, update
+
+from modhub import db
+from modhub.db import now
+from modhub_auth import cookies
+from modhub_auth.models import PageSession
+from modhub_auth.sessions import rotate, touch
+
+Person = dict[str, str]
+HOME = "/Modhub/account"
+
+
+def send(page: Any, status: int, **fields: str) -> Any:
+    form = next(form for form in page.forms.values() if form.method.upper() == "POST")
+    for name, value in fields.items():
+        form[name] = value
+    return form.submit(status=status)
+
+
+def sessions(app: Any) -> list[PageSession]:
+    with app.registry.databases.reading() as session:
+        return list(session.scalars(select(PageSession)).all())
+
+
+def age(app: Any) -> datetime:
+    """The last use of every session was an hour ago."""
+    time = now() - timedelta(hours=1)
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(PageSession).values(used_at=time))
+    return time
+
+
+@contextmanager
+def noted(app: Any) -> Iterator[list[int]]:
+    """For each use that is written down meanwhile: how many connections were writing something else."""
+    seen: list[int] = []
+
+    def heard(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if statement.startswith("UPDATE auth_page_session SET used_at"):
+            seen.append(app.registry.databases.writer.pool.checkedout())
+
+    event.listen(Engine, "before_cursor_execute", heard)
+    try:
+        yield seen
+    finally:
+        event.remove(Engine, "before_cursor_execute", heard)
+
+
+def test_a_request_does_not_wait_for_itself(app: Any, person: Person, mail: Any) -> None:
+    send(app.get(f"{HOME}/register"), 303, **person)
+    page = app.get(f"{HOME}/forgot")
+    before = age(app)
+    with noted(app) as others:
+        send(page, 200, email=person["email"])
+    assert others == [0]
+    assert sessions(app)[0].used_at > before
+    page = app.get(mail.link())
+    age(app)
+    with noted(app) as others:
+        send(page, 200, password="another password")
+    assert others == [0]
+    assert sessions(app) == []
+
+
+@pytest.mark.parametrize("holder", ["writing", "noting"])
+def test_reading_does_not_wait_for_writers(
+    auth: Any, person: Person, holder: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(db, "BUSY_SECONDS", 40)
+    app = auth()
+    send(app.get(f"{HOME}/register"), 303, **person)
+    before = age(app)
+    with getattr(app.registry.databases, holder).begin() as session:
+        session.execute(select(PageSession).with_for_update())
+        began = monotonic()
+        app.get(HOME, status=200)
+        assert monotonic() - began < 20
+    assert sessions(app)[0].used_at == before
+    assert [one for one in caplog.records if one.name == cookies.__name__] == []
+    app.get(HOME, status=200)
+    assert sessions(app)[0].used_at > before
+
+
+def test_an_answer_outlives_what_nobody_foresaw(
+    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    send(app.get(f"{HOME}/register"), 303, **person)
+    age(app)
+    monkeypatch.setattr(cookies, "touch", lambda *_: 1 / 0)
+    app.get(HOME, status=200)
+    assert [one.levelname for one in caplog.records if one.name == cookies.__name__] == ["ERROR"]
+
+
+def test_another_secret_is_another_use(app: Any, person: Person) -> None:
+    send(app.get(f"{HOME}/register"), 303, **person)
+    [old] = sessions(app)
+    age(app)
+    with app.registry.databases.writing.begin() as session:
+        rotate(session, old.id)
+    [rotated] = sessions(app)
+    assert rotated.used_at >= old.used_at
+    with app.registry.databases.writing.begin() as session:
+        touch(session, old.secret_hash, now() + timedelta(hours=1))
+        touch(session, rotated.secret_hash, now() - timedelta(hours=1))
+    assert sessions(app)[0].used_at == rotated.used_at
