@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 import modhub
 from modhub import migrate
 from modhub.blobs import BlobStore, upkeep
+from modhub.db import is_passing
 from modhub.directives import Command
 from modhub.errors import Refusal
 from modhub.settings import StartRefused
@@ -178,9 +179,12 @@ def run_command(config: Configurator, words: Sequence[str]) -> int:
         code: int = arguments.run(Admin(config), arguments)
     except (StartRefused, Refusal):
         raise
-    except Exception:
+    except Exception as problem:
         # Most often the database is behind or away: then one line says so.
         migrate.refuse_when_behind(registry.databases, registry.migrations)
+        if is_passing(problem):
+            message = "the database is busy just now; what is done stays done, run the command again"
+            raise StartRefused(message) from None
         raise
     finally:
         registry.databases.dispose()

@@ -27,13 +27,14 @@ class Outcome:
     stop: int = 0
 
 
-def evaluate(method: str, headers: Mapping[str, str], etag: str, modified: datetime, size: int) -> Outcome:
+def evaluate(method: str, headers: Mapping[str, str], etag: str, modified: datetime | None, size: int) -> Outcome:
     """Judge a GET or HEAD in the order of RFC 9110, 13.2.2.
 
     ``headers`` finds a field by its usual spelling (``If-None-Match``). ``etag`` is strong and quoted, ``modified`` the
-    instant of the last change, of which only the whole second counts, ``size`` is in bytes.
+    instant of the last change, of which only the whole second counts, ``size`` is in bytes. Without ``modified`` no
+    date is judged: at an address that may lead to another file, an older one too, a date tells nothing.
     """
-    modified = modified.astimezone(UTC).replace(microsecond=0)
+    modified = modified and modified.astimezone(UTC).replace(microsecond=0)
     if not _as_expected(headers, etag, modified):
         return Outcome(HTTPStatus.PRECONDITION_FAILED)
     if _is_known(headers, etag, modified):
@@ -45,22 +46,22 @@ def evaluate(method: str, headers: Mapping[str, str], etag: str, modified: datet
     return _range(headers["Range"], size) or whole
 
 
-def _as_expected(headers: Mapping[str, str], etag: str, modified: datetime) -> bool:
+def _as_expected(headers: Mapping[str, str], etag: str, modified: datetime | None) -> bool:
     """Steps 1 and 2: ``If-Match`` by strong comparison, else ``If-Unmodified-Since``."""
     if "If-Match" in headers:
         expected = headers["If-Match"]
         return expected.strip() == "*" or etag in _tags(expected, weak=False)
     date = _date(headers.get("If-Unmodified-Since"))
-    return date is None or modified <= date
+    return date is None or modified is None or modified <= date
 
 
-def _is_known(headers: Mapping[str, str], etag: str, modified: datetime) -> bool:
+def _is_known(headers: Mapping[str, str], etag: str, modified: datetime | None) -> bool:
     """Steps 3 and 4: ``If-None-Match`` by weak comparison, else ``If-Modified-Since``."""
     if "If-None-Match" in headers:
         known = headers["If-None-Match"]
         return known.strip() == "*" or etag in _tags(known, weak=True)
     date = _date(headers.get("If-Modified-Since"))
-    return date is not None and modified <= date
+    return date is not None and modified is not None and modified <= date
 
 
 def _may_continue(headers: Mapping[str, str], etag: str) -> bool:

@@ -57,6 +57,7 @@ class StoredFile:
     ``key``, ``size`` (bytes) and ``sha256`` name the blob, ``name`` is the one to save it under, ``content_type`` is
     sent as it is, ``modified`` knows its time zone, ``inline`` is whether a browser may show it, ``cache_control`` the
     whole value of that header. ``private``: the answer depends on who asks, so that no other site may use it.
+    ``moving``: the address may lead to another file later, an older one too, so that conditions by date say nothing.
     """
 
     key: str
@@ -68,6 +69,7 @@ class StoredFile:
     inline: bool
     cache_control: str
     private: bool = False
+    moving: bool = False
 
     @property
     def site_headers(self) -> dict[str, str]:
@@ -104,7 +106,8 @@ def file_response(request: Request, store: BlobStore, file: StoredFile) -> Respo
     """
     open_to = file.site_headers
     _refuse_embedding(request, open_to)
-    outcome = evaluate(request.method, request.headers, f'"{file.sha256}"', file.modified, file.size)
+    dated = None if file.moving else file.modified
+    outcome = evaluate(request.method, request.headers, f'"{file.sha256}"', dated, file.size)
     if outcome.status is HTTPStatus.PRECONDITION_FAILED:
         raise Refusal(412, "precondition_failed", "The file is not the one you named.", headers=open_to)
     if outcome.status is HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:

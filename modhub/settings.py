@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 LOOPBACK_NAMES = frozenset({"localhost"})
 SECRET_LENGTH = 32
 _PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]*:[0-9a-f:.]*", re.ASCII)
 
 
 class StartRefused(Exception):
@@ -101,8 +102,8 @@ def origin(value: str) -> str:
     except ValueError:
         port, parts = 0, urlsplit("")
     scheme, host = parts.scheme, parts.hostname or ""
-    odd = not value.isascii() or set(value) & set("?#@") or parts.path not in {"", "/"}
-    if scheme not in _PORTS or not host or port == 0 or odd:
+    odd = set(value) & set("?#@") or parts.path not in {"", "/"} or not _HOST.fullmatch(host)
+    if scheme not in _PORTS or port == 0 or odd:
         raise ValueError(f"must be an origin such as https://mods.example.org, not {value!r}")
     shown = f"[{host}]" if ":" in host else host
     return f"{scheme}://{shown}" if port in {None, _PORTS[scheme]} else f"{scheme}://{shown}:{port}"

@@ -12,9 +12,10 @@ from modhub.db import iso
 from modhub.directives import Command
 from modhub.settings import StartRefused
 from modhub.tree import parse_id
-from modhub_auth import addresses, factor, recovery
+from modhub_auth import addresses, recovery
 from modhub_auth.deleting import delete_account
-from modhub_auth.models import Account, Client, Kind, Letter, Login, PageSession
+from modhub_auth.finding import Way
+from modhub_auth.models import Account, Kind, Letter, Login
 from modhub_auth.post import Unreachable
 from modhub_auth.services import lock_account
 
@@ -63,7 +64,7 @@ def find_account(session: Session, name: str) -> Account:
     return found
 
 
-def _said(login: Login | None) -> str:
+def _said(login: Login | Way | None) -> str:
     if login is None:
         return "no login"
     return f"{login.kind} {login.subject} ({'confirmed' if login.verified else 'not confirmed'})"
@@ -77,16 +78,16 @@ def list_accounts(admin: Any) -> None:
             admin.say(f"{account.id} {account.display_name}: {_said(login)}")
 
 
-def show(admin: Any, session: Session, account: Account) -> None:
+def show(admin: Any, _session: Session, account: Account) -> None:
     """All there is to know, and no secret."""
     admin.say(f"{account.id} {account.display_name}, {account.kind}, since {iso(account.created_at)}")
-    for login in session.scalars(select(Login).where(Login.account_id == account.id)):
+    own = admin.registry.accounts.finder.overview(account.id)
+    for login in own.logins:
         admin.say(f"  login: {_said(login)}")
-    admin.say(f"  authenticator: {'yes' if factor.is_active(session, account.id) else 'no'}")
-    for client in session.scalars(select(Client).where(Client.account_id == account.id)):
-        admin.say(f"  signed in: program {client.label}, last used {iso(client.used_at)}")
-    for page in session.scalars(select(PageSession).where(PageSession.account_id == account.id)):
-        admin.say(f"  signed in: pages {page.label}, last used {iso(page.used_at)}")
+    admin.say(f"  authenticator: {'yes' if own.factor else 'no'}")
+    for kind, places in (("program", own.clients), ("pages", own.pages)):
+        for place in places:
+            admin.say(f"  signed in: {kind} {place.label}, last used {iso(place.used_at)}")
 
 
 def sign_out(admin: Any, session: Session, account: Account) -> None:

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from sqlalchemy import bindparam, exists, select
 
-from modhub.db import from_micros, to_micros
+from modhub.db import from_micros, now, to_micros
 from modhub.reader import Reader, Row
 from modhub_auth.models import Account, Authenticator, Client, Kind, Login, PageSession
+from modhub_auth.sessions import ABSOLUTE, IDLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +105,13 @@ class Finder:
         active = select(Authenticator.account_id).where(Authenticator.account_id == bindparam("account"))
         self._factor = reader.prepare(active)
 
-    def overview(self, account: int, now: datetime, oldest: datetime, idle: datetime) -> Overview:
+    def overview(self, account: int) -> Overview:
         """The account's logins and everywhere that it is signed in; what has ended is left out."""
-        rows = self.reader.rows
-        since = {"oldest": to_micros(oldest), "idle": to_micros(idle)}
+        rows, time = self.reader.rows, now()
+        since = {"oldest": to_micros(time - ABSOLUTE), "idle": to_micros(time - IDLE)}
         return Overview(
             [Way._make((*row[:4], bool(row[4]))) for row in rows(self._ways, account=account)],
-            _places(rows(self._clients, account=account, now=to_micros(now))),
+            _places(rows(self._clients, account=account, now=to_micros(time))),
             _places(rows(self._pages, account=account, **since)),
             bool(rows(self._factor, account=account)),
         )
@@ -123,7 +124,7 @@ class Finder:
     def made_with(self, found: Found) -> tuple[str, bool]:
         """(subject, whether it is confirmed) of the login that the account was made with (decisions 3.3).
 
-        Of ``found`` itself where that one has been unlinked.
+        Of the oldest of its kind; of ``found`` itself where none of that kind is left.
         """
         rows = self.reader.rows(self._made_with, account=found.account_id)
         return (rows[0][0], bool(rows[0][1])) if rows else (found.subject, found.verified)

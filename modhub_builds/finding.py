@@ -8,7 +8,7 @@ from sqlalchemy import Select, bindparam, func, select
 
 from modhub.blobs.models import StoredBlob
 from modhub.db import from_micros, iso
-from modhub.downloads import StoredFile
+from modhub.downloads import FOR_EVER, REVALIDATE, StoredFile
 from modhub.payload import encode
 from modhub.reader import Reader, Row, Statement
 from modhub_builds.documents import ListDocument, PlatformDocument, VersionDocument, build_url, newest_url
@@ -41,8 +41,8 @@ class Release:
         """Its operating system for people."""
         return label(self.os)
 
-    def file(self, cache_control: str) -> StoredFile:
-        """The file, always to be saved and never shown (decisions 4.6)."""
+    def file(self, *, moving: bool) -> StoredFile:
+        """The file, always to be saved and never shown (decisions 4.6). ``moving``: by the address of the newest."""
         return StoredFile(
             key=self.key,
             size=self.size,
@@ -51,7 +51,8 @@ class Release:
             content_type=self.content_type,
             modified=self.uploaded_at,
             inline=False,
-            cache_control=cache_control,
+            cache_control=REVALIDATE if moving else FOR_EVER,
+            moving=moving,
         )
 
 
@@ -77,7 +78,7 @@ def _stamp() -> Select[*tuple[Any, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """All that readers see of the app, as it was at one moment.
+    """All that readers see of the app, as one reading found it; the next finds what came in between.
 
     ``releases``: the builds of each operating system, newest first; the systems in the order of decisions 4.5.
     ``sections``: the changelog that is shown, newest first. ``body``: the answer of ``GET /api/modhub/app``.

@@ -4,7 +4,7 @@ from typing import Any
 
 from pyramid.response import Response
 
-from modhub.downloads import FOR_EVER, REVALIDATE, file_response
+from modhub.downloads import file_response
 from modhub.errors import not_found
 from modhub.reads import ready
 from modhub.request import Request
@@ -29,16 +29,16 @@ def list_builds(_context: Any, request: Request) -> Response:
 @page(context=IPlatform, request_method="GET", permission=OPEN)
 def download_newest(context: Platform, request: Request) -> Response:
     """``GET /Modhub/app/{os}``: cached only with revalidation."""
-    return _file(request, finder(request).newest(context.__name__), REVALIDATE)
+    return _file(request, finder(request).newest(context.__name__), moving=True)
 
 
 @page(context=IBuild, request_method="GET", permission=OPEN)
 def download(context: Build, request: Request) -> Response:
     """``GET /Modhub/app/{os}/{id}``: the same for ever."""
-    return _file(request, finder(request).one(context.os, context.id), FOR_EVER)
+    return _file(request, finder(request).one(context.os, context.id), moving=False)
 
 
-def _file(request: Request, release: Release | None, cache_control: str) -> Response:
+def _file(request: Request, release: Release | None, *, moving: bool) -> Response:
     if release is None:
         raise not_found()
-    return file_response(request, request.store, release.file(cache_control))
+    return file_response(request, request.store, release.file(moving=moving))

@@ -1,11 +1,15 @@
 """Colours of fenced code: pygments tells what each piece is, we say it with eight classes and no inline style."""
 
+from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import groupby
+from time import thread_time
 from typing import Final
 
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Token, _TokenType
+
+from modhub_wiki import limits
 
 _LISTED: Final = (
     "bash batch c c# c++ cmake console cpp csharp css dart diff docker dockerfile glsl go hlsl html http ini "
@@ -35,13 +39,35 @@ _CLASSES: Final = (
 )
 
 
-def highlight(code: str, language: str) -> str:
-    """``code`` as HTML; its text is ``code``, whatever the language makes of it."""
-    if language.lower() not in LANGUAGES:
-        return escape(code, quote=False)
-    lexer = get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
-    pieces = groupby(lexer.get_tokens(code), lambda token: _class(token[0]))
-    return "".join(_piece(name, "".join(value for _, value in run)) for name, run in pieces)
+class Highlighter:
+    """Colours the code of one page, up to so many characters, for so many seconds of the processor.
+
+    The seconds are for odd code: some lexers take minutes for a long run of one character, a little for each piece.
+    """
+
+    def __init__(self) -> None:
+        self._characters = limits.CODE
+        self._seconds = limits.CODE_SECONDS
+
+    def __call__(self, code: str, language: str) -> str:
+        """``code`` as HTML; its text is ``code``, whatever the language makes of it."""
+        if language.lower() not in LANGUAGES or len(code) > self._characters or self._seconds <= 0:
+            return escape(code, quote=False)
+        self._characters -= len(code)
+        lexer = get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
+        tokens = list(self._in_time(lexer.get_tokens(code)))
+        done = sum(len(value) for _, value in tokens)
+        pieces = groupby(tokens, lambda token: _class(token[0]))
+        shown = "".join(_piece(name, "".join(value for _, value in run)) for name, run in pieces)
+        return shown + escape(code[done:], quote=False)
+
+    def _in_time(self, tokens: Iterable[tuple[_TokenType, str]]) -> Iterator[tuple[_TokenType, str]]:
+        began = thread_time()
+        for token in tokens:
+            yield token
+            if thread_time() - began > self._seconds:
+                break
+        self._seconds -= thread_time() - began
 
 
 def _class(kind: _TokenType) -> str:

@@ -26,5 +26,8 @@ BEGINNING: Final = 64 * 1024
 CODE: Final = 256 * 1024
 """Characters of code of a page that are highlighted; what comes after them is shown without colours.
 
-Measured: less than four seconds.
+Measured: less than four seconds for ordinary code.
 """
+
+CODE_SECONDS: Final = 5.0
+"""Seconds of the processor that highlighting the code of a page may take; what comes after them has no colours."""

@@ -21,14 +21,14 @@ from modhub.markup import clean
 from modhub_wiki import limits
 from modhub_wiki.allowed import WIKI
 from modhub_wiki.headings import Entry, first_heading, flat, name_headings, one_title
-from modhub_wiki.highlighting import highlight
+from modhub_wiki.highlighting import Highlighter
 from modhub_wiki.links import allowed_picture, resolve
 
 _MARK: Final = re.compile(r"[^\w\s]|\n")
 _ESCAPED: Final = re.compile(r"[&<>\"]")
 _LANGUAGE: Final = re.compile(r"\s*([^\s,{]+)")
 _LONGEST_HTML: Final = 16 * core_limits.MB
-_CODE_LEFT: Final = "code left"
+_COLOURS: Final = "colours"
 # What becomes more than a tag or two counts for more than itself.
 _WEIGHT: Final = {"heading_open": 8, "fence": 8, "blockquote_open": 3}
 
@@ -63,7 +63,7 @@ def render(source: str, path: str, title: str | None = None) -> Rendered:
     for token in tokens:
         _prepare(token, path)
     parser = _parser()
-    html = parser.renderer.render(tokens, parser.options, {_CODE_LEFT: limits.CODE})
+    html = parser.renderer.render(tokens, parser.options, {_COLOURS: Highlighter()})
     return Rendered(given, clean(html, _LONGEST_HTML, allow=WIKI), plain, contents)
 
 
@@ -151,8 +151,5 @@ def _named_picture(image: Token, path: str, inside: bool) -> Iterator[Token]:
 def _fence(_renderer: Any, tokens: Sequence[Token], at: int, _options: Any, env: MutableMapping[str, Any]) -> str:
     code = tokens[at].content
     language = _LANGUAGE.match(tokens[at].info)
-    coloured = language is not None and len(code) <= env[_CODE_LEFT]
-    if coloured:
-        env[_CODE_LEFT] -= len(code)
-    shown = highlight(code, language[1]) if coloured and language else escape(code, quote=False)
+    shown = env[_COLOURS](code, language[1]) if language else escape(code, quote=False)
     return f'<pre class="code" tabindex="0"><code>{shown}</code></pre>\n'

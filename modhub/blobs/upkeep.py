@@ -20,6 +20,9 @@ from modhub.db import Databases, now
 GRACE_SECONDS: Final = 3600
 """What is this old is no part of a running request any more."""
 
+HELD: Final = 50
+"""Files that are deleted while a lock is held: PostgreSQL ends a transaction that asks nothing for a minute."""
+
 
 def sweep(databases: Databases, store: BlobStore, older_than: int = GRACE_SECONDS) -> tuple[int, int]:
     """Remove replaced and deleted files, and files that no row names, once they are ``older_than`` seconds old.
@@ -54,8 +57,8 @@ def _sweep_orphans(databases: Databases, store: BlobStore, older_than: int) -> i
     behind, or an upload that is staged and whose row comes next. Such an upload is seconds old: a request stages its
     file last before it asks for locks, each of which it awaits for `BUSY_SECONDS` at most, and a retry stages anew. So
     what is older than `GRACE_SECONDS` is none, and its file goes after the lock was given back. What is younger goes
-    while the lock is held: an upload whose file is taken from it then finds so when it publishes, before its row can be
-    committed, and is refused.
+    while the lock is held, in smaller batches: an upload whose file is taken from it then finds so when it publishes,
+    before its row can be committed, and is refused.
     """
     limit = time.time() - older_than
     listed = store.keys()
@@ -63,15 +66,16 @@ def _sweep_orphans(databases: Databases, store: BlobStore, older_than: int) -> i
     with databases.reading() as session:
         suspects = [key for batch in bulk.batches(old) for key in _unnamed(session, batch)]
     taken = 0
-    for at, batch in enumerate(bulk.batches(suspects)):
+    held = older_than < GRACE_SECONDS
+    for at, batch in enumerate(bulk.batches(suspects, HELD if held else bulk.BATCH)):
         if at:
             time.sleep(bulk.PAUSE_SECONDS)
         with _settled(databases) as session:
             orphans = _unnamed(session, batch)
-            if older_than < GRACE_SECONDS:
+            if held:
                 _delete(store, orphans)
-        if older_than >= GRACE_SECONDS:
-            _delete(store, orphans)
+        if not held:
+            orphans = _delete_unnamed(databases, store, orphans)
         taken += len(orphans)
     return taken
 
@@ -92,6 +96,17 @@ def _settled(databases: Databases) -> Iterator[Session]:
 def _unnamed(session: Session, keys: list[str]) -> list[str]:
     named = set(session.scalars(select(StoredBlob.key).where(StoredBlob.key.in_(keys))))
     return [key for key in keys if key not in named]
+
+
+def _delete_unnamed(databases: Databases, store: BlobStore, keys: list[str]) -> list[str]:
+    """Delete them, each after one more look: the file server's clock may be behind ours, and ages be wrong by that."""
+    with databases.reading() as session:
+        gone = []
+        for key in keys:
+            if _unnamed(session, [key]):
+                store.delete(key)
+                gone.append(key)
+    return gone
 
 
 def _delete(store: BlobStore, keys: Iterable[str]) -> None:

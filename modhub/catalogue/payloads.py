@@ -14,7 +14,8 @@ from modhub.markup import clean
 
 Text = str | None | UnsetType
 Texts = list[str] | None | UnsetType
-_LOOKED_AT: Final = 50 * limits.GAMES
+LOOKED_AT: Final = 50 * limits.GAMES
+"""Different entries of a list of games that are looked at."""
 
 
 def _title(value: str) -> str:
@@ -30,7 +31,7 @@ def clean_games(games: list[str]) -> list[str]:
     Of a list that is far too long the beginning alone is looked at: cleaning a body full of names takes seconds.
     """
     kept: dict[str, str] = {}
-    for game in islice(dict.fromkeys(games), _LOOKED_AT):
+    for game in islice(dict.fromkeys(games), LOOKED_AT):
         name = text.line(game, limits.GAME)
         if name:
             kept.setdefault(fold_game(name), name)

@@ -5,7 +5,6 @@ from typing import Any, Final
 from sqlalchemy import delete, select
 
 from modhub import text
-from modhub.db import now
 from modhub.identity import Credential
 from modhub.limits import DISPLAY_NAME
 from modhub.pages.answers import Redirect
@@ -25,7 +24,6 @@ from modhub_auth.pages.sheets import Field, private, sent, unstored
 from modhub_auth.pages.signing import HOME
 from modhub_auth.parts import parts
 from modhub_auth.resources import AccountPermission
-from modhub_auth.sessions import ABSOLUTE, IDLE
 from modhub_auth.signing import prove
 
 OVERVIEW: Final = "modhub_auth:templates/account/overview.jinja2"
@@ -51,8 +49,8 @@ def show(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/account``"""
     private(request)
     found = visitor(request)
-    time, messages = now(), messages_of(request)
-    own = parts(request).finder.overview(found.account_id, time, time - ABSOLUTE, time - IDLE)
+    messages = messages_of(request)
+    own = parts(request).finder.overview(found.account_id)
     return {
         "found": found,
         "own": own,

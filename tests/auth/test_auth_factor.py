@@ -143,12 +143,11 @@ def test_verification_is_asked_for_after_the_code(auth: Any, person: Person) -> 
 @pytest.mark.parametrize("kind", ["code", "recovery"])
 def test_of_many_who_use_one_code_one_succeeds(auth: Any, person: Person, kind: str, contend: Any) -> None:
     ada = Protected(auth(modhub_auth__failures="1000"), person)
-    for number in range(2):
-        ada.forget_steps()
-        code = ada.code() if kind == "code" else ada.recovery[number]
-        calls = [("/api/auth/login", {**person, "code": code})] * 4
-        answers, _ = contend(ada.app, [calls, calls], **{"modhub_auth.failures": "1000"})
-        assert Counter(status for status, _ in answers) == {200: 1, 401: 7}
+    ada.forget_steps()
+    code = ada.code() if kind == "code" else ada.recovery[0]
+    calls = [("/api/auth/login", {**person, "code": code})] * 4
+    answers, _ = contend(ada.app, [calls, calls], **{"modhub_auth.failures": "1000"})
+    assert Counter(status for status, _ in answers) == {200: 1, 401: 7}
 
 
 def test_one_statement_succeeds_once(ada: Protected) -> None:

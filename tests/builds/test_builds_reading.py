@@ -122,6 +122,18 @@ def test_the_newest_address_follows_and_the_other_stays(agent):
     assert [agent.site.get(url).body for url in (first, second)] == [b"first", b"second"]
 
 
+def test_a_date_says_nothing_where_the_newest_is_followed(agent):
+    """Two builds of one second, or the newest removed: whoever asks by date alone would keep what is withdrawn."""
+    one = agent.upload("linux", b"one").json["url"]
+    later = {"If-Modified-Since": "Fri, 01 Jan 2100 00:00:00 GMT"}
+    first = agent.site.get("/Modhub/app/linux", headers=later, status=200)
+    assert "Last-Modified" in first.headers
+    agent.upload("linux", b"two")
+    assert agent.site.get("/Modhub/app/linux", headers=later, status=200).body == b"two"
+    assert agent.site.get("/Modhub/app/linux", headers={"If-None-Match": first.headers["ETag"]}).body == b"two"
+    agent.site.get(one, headers=later, status=304)
+
+
 def test_unknown_addresses_are_404_pages(agent):
     url = agent.upload("linux").json["url"]
     number = url.rpartition("/")[2]

@@ -120,7 +120,7 @@ def test_more_than_a_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk, "PAUSE_SECONDS", 0)
     monkeypatch.setattr(bulk, "BATCH", 2)
     batches = bulk.batches
-    monkeypatch.setattr(bulk, "batches", lambda values: batches(values, 2))
+    monkeypatch.setattr(bulk, "batches", lambda values, _size=0: batches(values, 2))
     with site.registry.databases.reading() as session:
         assert list(upkeep.damage(session, site.registry.blob_store)) == []
     assert upkeep.sweep(site.registry.databases, site.registry.blob_store, 0) == (5, 5)
@@ -169,6 +169,29 @@ def test_what_is_committed_after_the_walk_stays(site: Site, monkeypatch: pytest.
 
     monkeypatch.setattr(upkeep, "_settled", late)
     assert upkeep.sweep(databases, store, older_than) == (0, 1)
+    assert keys(site) == {blob.key} != {lost.key}
+    assert store.verify(blob.key, blob.size, blob.sha256) is None
+
+
+def test_what_is_committed_after_the_lock_stays(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An upload of just now that looks old, since the file server's clock is behind."""
+    store, databases = site.registry.blob_store, site.registry.databases
+    blob = orphan(site, publish=False)
+    lost = orphan(site)
+    age(site)
+    settled = upkeep._settled
+
+    @contextmanager
+    def early(given: Any) -> Iterator[Any]:
+        with settled(given) as session:
+            yield session
+        with databases.writing.begin() as session:
+            keep(session, blob)
+            session.flush()
+            store.publish(blob.key)
+
+    monkeypatch.setattr(upkeep, "_settled", early)
+    assert upkeep.sweep(databases, store) == (0, 1)
     assert keys(site) == {blob.key} != {lost.key}
     assert store.verify(blob.key, blob.size, blob.sha256) is None
 

@@ -71,6 +71,10 @@ def test_a_body_full_of_games_is_not_cleaned_to_its_end(monkeypatch: pytest.Monk
     assert payloads.clean_games([" " * at for at in range(5_000)]) == []
     assert len(looked) <= 1_001
     looked.clear()
+    assert not trimming.games_lost(["a"] * 100_000)
+    assert trimming.games_lost([f"Game {at}" for at in range(100_000)])
+    assert len(looked) == 1
+    looked.clear()
     many = [f"Game {at}" for at in range(5_000)]
     assert payloads.clean_games([" ", "GAME 0", *many]) == ["GAME 0", *many[1:20]]
     assert len(looked) < 30

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import update
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from modhub import admin
 from modhub.catalogue.models import Counter, PublicText
@@ -173,6 +174,16 @@ def test_a_database_that_is_behind_or_away_is_one_line(
         capsys.readouterr()
     assert admin.main(["-c", str(ini), "migrate"]) == 1
     assert "the database cannot be reached" in capsys.readouterr().err
+
+
+def test_a_database_that_is_busy_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: object) -> None:
+        raise PoolTimeout("QueuePool limit")
+
+    monkeypatch.setattr(admin.upkeep, "sweep", busy)
+    code, said = run("sweep")
+    assert code == 1
+    assert said == ("modhub-admin: the database is busy just now; what is done stays done, run the command again.\n")
 
 
 def test_without_a_store_the_commands_say_so(site: Site, run: Run, tmp_path: Path) -> None:

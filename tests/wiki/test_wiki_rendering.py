@@ -14,7 +14,7 @@ from modhub.markup import clean
 from modhub_wiki import limits
 from modhub_wiki.allowed import WIKI
 from modhub_wiki.headings import Names, slug
-from modhub_wiki.highlighting import LANGUAGES, highlight
+from modhub_wiki.highlighting import LANGUAGES, Highlighter
 from modhub_wiki.links import resolve
 from modhub_wiki.rendering import render
 from modhub_wiki.services import draft
@@ -216,11 +216,26 @@ def test_pictures_of_our_own_are_shown_and_others_are_named() -> None:
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
 def test_code_is_coloured_and_stays_itself(language: str) -> None:
     code = 'def f(x): # <b> & "s" \'t\'\n\n\treturn 1 < 2;\n--- a\n+++ b\n$ echo $(ls) `x` \u00e9 {"k": null}\n\n'
-    html = highlight(code, language)
+    html = Highlighter()(code, language)
     reader = Reader()
     reader.feed(html)
     reader.close()
     assert reader.text == code
+
+
+def test_a_lexer_that_is_slow_is_left_after_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of this one pygments takes time that grows with the square and more: five seconds for 8 KB."""
+    monkeypatch.setattr(limits, "CODE_SECONDS", 0.1)
+    code = "int one;" + "\n" * 16_000 + "int one;\n"
+    draw = Highlighter()
+    began = time.process_time()
+    html = draw(code, "cpp")
+    assert time.process_time() - began < 10
+    assert re.sub("<[^>]*>", "", html) == code
+    assert html.startswith('<span class="hl-k">int</span>')
+    assert html.endswith("\nint one;\n")
+    assert draw("int one;", "cpp") == "int one;"
+    assert "hl-k" in Highlighter()("int one;", "cpp")
 
 
 def test_languages_are_named_in_a_fence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from modhub import limits, text
-from modhub.catalogue.payloads import NoteChange, NoteWords, Words
+from modhub.catalogue.payloads import LOOKED_AT, NoteChange, NoteWords, Words
 from modhub.folding import fold_game
 from modhub.markup import clean
 
@@ -29,7 +29,10 @@ def html_lost(typed: str, stored: str, limit: int) -> bool:
 
 def games_lost(typed: list[str]) -> bool:
     """Whether a game's name lost its end, or games were left out."""
-    names = [text.line(game, _NORMAL * len(game)) for game in typed]
+    different = dict.fromkeys(typed)
+    if len(different) > LOOKED_AT:
+        return True
+    names = [text.line(game, _NORMAL * len(game)) for game in different]
     kept = {fold_game(name) for name in names if name}
     return len(kept) > limits.GAMES or any(len(name) > limits.GAME for name in names)
 
