@@ -97,7 +97,7 @@ class Tools(Shapes):
             return None
         return self.request.identify(Credential.ACCOUNT).account_id
 
-    @property
+    @cached_property
     def csrf_token(self) -> str:
         """What a form's hidden field ``csrf_token`` holds; asking for it may set a cookie."""
         return str(get_csrf_token(self.request))

@@ -116,3 +116,13 @@ def test_every_table_of_the_core_has_its_prefix_and_numbers_its_rows_for_ever(si
             key = list(table.primary_key.columns)
             numbered = len(key) == 1 and key[0].name == "id" and key[0].autoincrement is not False
             assert ("AUTOINCREMENT" in str(made)) is numbered, table.name
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+def test_the_trigram_index_needs_no_vacuum(site: Site) -> None:
+    """Else searches read the whole table until one has run; an index that the server cannot have is no fault."""
+    wanted = text("SELECT reloptions FROM pg_class WHERE relname = 'fts_core_text_trigram'")
+    offered = text("SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_trgm'")
+    with site.registry.databases.reader.connect() as connection:
+        options = connection.scalars(wanted).all()
+        assert options == [["fastupdate=off"]] * bool(connection.scalar(offered))
