@@ -66,7 +66,7 @@ def test_values_that_make_no_sense_become_those_that_are_used(site: Site) -> Non
     for sent, used in pages.items():
         assert site.get(f"/api/modhub?page={sent}").json["page"] == used, sent
     sizes = {"0": 1, "-5": 1, "1": 1, "100": 100, "101": 100, "99999999999999999999999": 100, "abc": 20, "": 20}
-    sizes |= {"2.0": 20, "%D9%A3": 20, "%": 20, "1" * 5000: 100, "-" + "9" * 5000: 1, "--1": 20}
+    sizes |= {"2.0": 20, "%D9%A3": 20, "%": 20, "1" * 5000: 100, "-" + "9" * 5000: 1, "--1": 20, "%205": 20, "+5": 20}
     for sent, used in sizes.items():
         assert site.get(f"/api/modhub?size={sent}").json["size"] == used, sent[:30]
     new = [mod["id"] for mod in site.get("/api/modhub").json["mods"]]
