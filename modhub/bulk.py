@@ -1,10 +1,10 @@
-"""Many rows at once: lists a batch at a time, and statements that go round the session's objects."""
+"""Statements that go round the session's objects, and many rows at once: a batch at a time."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, TypeVar
 
-from sqlalchemy import Delete, Update
+from sqlalchemy import CursorResult, Delete, Update
 from sqlalchemy.orm import Session
 
 BATCH: Final = 500
@@ -24,6 +24,11 @@ def batches(values: Iterable[_Item], size: int = BATCH) -> Iterator[list[_Item]]
         yield batch
 
 
-def run(session: Session, statement: Update | Delete) -> None:
-    """Run a statement of the ORM without telling the session's objects: whoever needs one of them reads it anew."""
-    session.execute(statement, execution_options={"synchronize_session": False})
+def run(session: Session, statement: Update | Delete) -> int:
+    """Run a statement of the ORM without telling the session's objects: whoever needs one of them reads it anew.
+
+    Answers how many rows it changed: of many who change a row at once only where it is still as before, one gets 1.
+    """
+    found = session.execute(statement, execution_options={"synchronize_session": False})
+    assert isinstance(found, CursorResult)
+    return found.rowcount

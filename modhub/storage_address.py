@@ -18,7 +18,7 @@ from sqlalchemy import String, or_, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 from zope.interface import Interface, implementer
 
-from modhub import limits
+from modhub import bulk, limits
 from modhub.credentials import ADDRESS
 from modhub.db import Base, Timestamp, now
 from modhub.errors import invalid
@@ -104,8 +104,7 @@ def report(session: Session, base_url: str) -> bool:
     """Store the address; whether it differs from the stored one. Of equal reports at once one alone answers True."""
     other = or_(StoredAddress.base_url.is_(None), StoredAddress.base_url != base_url)
     change = update(StoredAddress).where(StoredAddress.id == _ROW, other).values(base_url=base_url, reported_at=now())
-    result: Any = session.execute(change, execution_options={"synchronize_session": False})
-    return bool(result.rowcount)
+    return bulk.run(session, change) == 1
 
 
 @implementer(IStorageAddress)

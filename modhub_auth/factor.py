@@ -7,13 +7,13 @@ import hmac
 import re
 import secrets
 from base64 import b32encode
-from typing import Any, Final
+from typing import Final
 
 import pyotp
 from sqlalchemy import delete, select, update
-from sqlalchemy.engine import CursorResult
 from sqlalchemy.orm import Session
 
+from modhub import bulk
 from modhub.db import now
 from modhub.errors import conflict, invalid
 from modhub_auth.journal import note
@@ -29,12 +29,6 @@ _SECRET_BYTES: Final = 20
 _DIGITS: Final = re.compile(r"\A[0-9]{6}\Z")
 _LATE_AND_EARLY: Final = (-1, 0, 1)
 ISSUER: Final = "modhub"
-
-
-def _changed(session: Session, statement: Any) -> bool:
-    found = session.execute(statement, execution_options={"synchronize_session": False})
-    assert isinstance(found, CursorResult)
-    return bool(found.rowcount == 1)
 
 
 class Proposals:
@@ -80,7 +74,7 @@ def renew_recovery_codes(session: Session, account_id: int) -> list[str]:
 def remove(session: Session, account_id: int) -> bool:
     """Take the authenticator and its recovery codes away; False when there was none."""
     session.execute(delete(RecoveryCode).where(RecoveryCode.account_id == account_id))
-    removed = _changed(session, delete(Authenticator).where(Authenticator.account_id == account_id))
+    removed = bulk.run(session, delete(Authenticator).where(Authenticator.account_id == account_id)) == 1
     if removed:
         note("authenticator removed", account=account_id)
     return removed
@@ -116,10 +110,10 @@ def use(session: Session, seal: Seal, account_id: int, code: str) -> bool:
     step = None if secret is None else matching_step(secret, code, after=found.last_step)
     if step is not None:
         later = (Authenticator.account_id == account_id, Authenticator.last_step < step)
-        return _changed(session, update(Authenticator).where(*later).values(last_step=step))
+        return bulk.run(session, update(Authenticator).where(*later).values(last_step=step)) == 1
     held = digest(code.replace(" ", "").replace("-", "").lower())
     this = (RecoveryCode.account_id == account_id, RecoveryCode.code_hash == held)
-    return _changed(session, delete(RecoveryCode).where(*this))
+    return bulk.run(session, delete(RecoveryCode).where(*this)) == 1
 
 
 def address_for_qr(secret: str, subject: str) -> str:

@@ -5,6 +5,7 @@ from typing import Final
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from modhub import bulk
 from modhub.db import now
 from modhub_auth.models import Client, PageSession
 from modhub_auth.sessions import IDLE
@@ -22,4 +23,4 @@ def purge(session: Session) -> None:
     time = now()
     for model, ended in ((Client, Client.expires_at <= time), (PageSession, PageSession.used_at <= time - IDLE)):
         some = select(model.id).where(ended).limit(AT_ONCE).with_for_update(skip_locked=True)
-        session.execute(delete(model).where(model.id.in_(some)), execution_options={"synchronize_session": False})
+        bulk.run(session, delete(model).where(model.id.in_(some)))

@@ -19,6 +19,7 @@ from typing import Any, Final
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
+from modhub import bulk
 from modhub.db import Databases, now
 from modhub.errors import Refusal, busy
 from modhub_auth.journal import note
@@ -168,7 +169,7 @@ def _bring_back(session: Session, counters: Iterable[Counter], moment: datetime)
     """Tries from the future are of now: a clock that was set back neither forgives nor locks out (threats F-7)."""
     names = [one.name for one in counters]
     later = (Attempt.counter.in_(names), Attempt.at > moment + SKEW)
-    session.execute(update(Attempt).where(*later).values(at=moment), execution_options={"synchronize_session": False})
+    bulk.run(session, update(Attempt).where(*later).values(at=moment))
 
 
 def _lock(session: Session, counters: Iterable[Counter]) -> None:

@@ -4,9 +4,9 @@ from datetime import timedelta
 from typing import Final
 
 from sqlalchemy import delete, select
-from sqlalchemy.engine import CursorResult
 from sqlalchemy.orm import Session
 
+from modhub import bulk
 from modhub.db import now
 from modhub_auth.models import Link
 from modhub_auth.tokens import digest, new_refresh_token
@@ -59,9 +59,7 @@ def find(session: Session, secret: str, *purposes: str) -> Link | None:
 
 def consume(session: Session, link: Link) -> bool:
     """Use the link up: of many who try at once, one succeeds."""
-    found = session.execute(delete(Link).where(Link.id == link.id), execution_options={"synchronize_session": False})
-    assert isinstance(found, CursorResult)
-    return bool(found.rowcount == 1)
+    return bulk.run(session, delete(Link).where(Link.id == link.id)) == 1
 
 
 def purge(session: Session) -> None:

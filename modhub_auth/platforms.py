@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import delete, func, select
-from sqlalchemy.engine import CursorResult
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from modhub import bulk
 from modhub.db import now
 from modhub.errors import conflict
 from modhub_auth import factor, links, recovery, services
@@ -118,9 +118,7 @@ def unlink(session: Session, writer: Writer, account_id: int, login_id: int | No
     if (session.scalar(select(func.count()).select_from(Login).where(mine)) or 0) < 2:
         raise conflict("last_login", "This is the only way to sign in to your account, so it stays.")
     gone = (Login.id == login_id, mine, Login.kind == Kind.PLATFORM.value)
-    found = session.execute(delete(Login).where(*gone))
-    assert isinstance(found, CursorResult)
-    if found.rowcount == 1:
+    if bulk.run(session, delete(Login).where(*gone)) == 1:
         recovery.notify(session, writer, account_id, "login unlinked", messages)
         note("login unlinked", account=account_id, login=login_id)
 

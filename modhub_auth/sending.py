@@ -7,10 +7,10 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import delete, select, update
-from sqlalchemy.engine import CursorResult
+from sqlalchemy import Update, delete, select, update
 from sqlalchemy.orm import Session
 
+from modhub import bulk
 from modhub.db import Databases, now
 from modhub_auth.letters import Writer
 from modhub_auth.models import Letter
@@ -76,11 +76,9 @@ class Sender:
         taken = {"next_at": now() + LEASE, "attempts": Letter.attempts + 1}
         return self._update(update(Letter).where(*same).values(taken))
 
-    def _update(self, statement: object) -> bool:
+    def _update(self, statement: Update) -> bool:
         with self.databases.writing.begin() as session:
-            found = session.execute(statement, execution_options={"synchronize_session": False})  # type: ignore[call-overload]
-            assert isinstance(found, CursorResult)
-            return bool(found.rowcount == 1)
+            return bulk.run(session, statement) == 1
 
     def _send(self, letter: Letter, deliver: Deliver) -> bool:
         try:

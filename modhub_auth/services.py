@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import delete, select, update
-from sqlalchemy.engine import CursorResult
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from modhub import bulk
 from modhub.db import now
 from modhub.errors import Refusal, conflict
 from modhub_auth.factor import is_active
@@ -153,9 +153,7 @@ def refresh(session: Session, token: str, label: str) -> SignedIn:
     if label:
         values["label"] = label
     living = update(Client).where(Client.refresh_hash == held, Client.expires_at > time).values(values)
-    changed = session.execute(living, execution_options={"synchronize_session": False})
-    assert isinstance(changed, CursorResult)
-    if changed.rowcount != 1:
+    if bulk.run(session, living) != 1:
         raise invalid_refresh_token()
     return SignedIn(owner.login_id, account.id, account.display_name, fresh)
 

@@ -5,6 +5,7 @@ from pyramid.config import Configurator
 from modhub import limits
 from modhub.catalogue import departed, public
 from modhub.catalogue.finding import Catalogue as Finder
+from modhub.catalogue.owned import Owned
 from modhub.catalogue.resources import Catalogue, Files, GameIcons, Images, Mine, Mod, Notes, Votes
 from modhub.events import AccountDeleted
 from modhub.interfaces import IApi, IMod, ISite
@@ -15,6 +16,7 @@ def includeme(config: Configurator) -> None:
     """Where the catalogue's things are in the tree, how large its uploads may be, and what keeps its copies true."""
     registry = config.registry
     registry.catalogue = Finder(registry.databases.reads)
+    registry.catalogue_owned = Owned(registry.databases.reads)
     public.keep_true(registry.databases.writing)
     config.add_child(IApi, "modhub", Catalogue)
     config.add_child(IMod, "changelog", Notes)

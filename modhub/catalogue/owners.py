@@ -16,6 +16,7 @@ from modhub.catalogue.documents import (
     note_document,
 )
 from modhub.catalogue.models import Kind
+from modhub.catalogue.owned import Owned
 from modhub.catalogue.payloads import ModChange, NewMod, NoteChange, VoteChange
 from modhub.catalogue.resources import Image, Mod, ModPermission, Note, Part, Votes
 from modhub.catalogue.uploads import FALLBACKS, LIMITS, Upload
@@ -32,6 +33,12 @@ def caller(request: Request) -> int:
     account_id = request.identify(Credential.ACCOUNT).account_id
     assert account_id is not None
     return account_id
+
+
+def owned(request: Request) -> Owned:
+    """What owners read of their own mods."""
+    found: Owned = request.registry.catalogue_owned
+    return found
 
 
 def staying_caller(request: Request) -> int:
@@ -63,7 +70,7 @@ def create(_context: Any, request: Request) -> ModDocument:
 @api(context=ICatalogue, name="mine", request_method="GET", permission=ModPermission.LIST_MINE)
 def mine(_context: Any, request: Request) -> MineDocument:
     """``GET /api/modhub/mine``"""
-    mods = [mod_document(mod) for mod in services.mine(request.dbsession, caller(request))]
+    mods = [mod_document(mod) for mod in owned(request).all(caller(request))]
     return MineDocument(len(mods), mods)
 
 

@@ -5,7 +5,7 @@ happens in some order (threats E). :class:`modhub.errors.NotYours` when the mod 
 """
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from msgspec import UNSET
@@ -106,11 +106,6 @@ def publish(session: Session, mod_id: int | None, owner: int) -> Mod:
         touch(session, mod)
     session.flush()
     return mod
-
-
-def mine(session: Session, owner: int) -> Sequence[Mod]:
-    """All the caller's mods, most recently changed first."""
-    return session.scalars(_owned(owner).order_by(Mod.updated_at.desc(), Mod.id.desc())).all()
 
 
 def titles(session: Session, owner: int) -> list[tuple[str, bool]]:

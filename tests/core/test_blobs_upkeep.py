@@ -150,6 +150,14 @@ def test_what_is_published_and_not_yet_committed_is_waited_for(site: Site, older
     assert store.verify(blob.key, blob.size, blob.sha256) is None
 
 
+def commit(site: Site, blob: Blob) -> None:
+    """What an upload does at its end: the row, then the file."""
+    with site.registry.databases.writing.begin() as session:
+        keep(session, blob)
+        session.flush()
+        site.registry.blob_store.publish(blob.key)
+
+
 @pytest.mark.parametrize("older_than", [0, upkeep.GRACE_SECONDS])
 def test_what_is_committed_after_the_walk_stays(site: Site, monkeypatch: pytest.MonkeyPatch, older_than: int) -> None:
     store, databases = site.registry.blob_store, site.registry.databases
@@ -160,10 +168,7 @@ def test_what_is_committed_after_the_walk_stays(site: Site, monkeypatch: pytest.
 
     @contextmanager
     def late(given: Any) -> Iterator[Any]:
-        with databases.writing.begin() as session:
-            keep(session, blob)
-            session.flush()
-            store.publish(blob.key)
+        commit(site, blob)
         with settled(given) as session:
             yield session
 
@@ -185,10 +190,7 @@ def test_what_is_committed_after_the_lock_stays(site: Site, monkeypatch: pytest.
     def early(given: Any) -> Iterator[Any]:
         with settled(given) as session:
             yield session
-        with databases.writing.begin() as session:
-            keep(session, blob)
-            session.flush()
-            store.publish(blob.key)
+        commit(site, blob)
 
     monkeypatch.setattr(upkeep, "_settled", early)
     assert upkeep.sweep(databases, store) == (0, 1)

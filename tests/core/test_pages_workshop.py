@@ -256,15 +256,15 @@ def test_an_upload_that_is_tried_again_is_read_again(site: Site, author: Site, m
 def test_a_mod_that_changed_hands_meanwhile_is_not_shown(site: Site) -> None:
     """The ACL is judged before the row is read; the row is asked for its owner once more."""
     mod = new_mod(site)
-    drafts = site.registry.catalogue_drafts
+    own = site.registry.catalogue_owned
     upload(site, mod, "code", version="1")
     image = upload(site, mod, "images", b"\x89PNG", content_type="image/png")["assets"][-1]
     number = int(image["url"].rpartition("/")[2])
-    assert drafts.one(mod["id"], OWNER).mod.guid == mod["guid"]
-    assert len(drafts.notes(mod["id"], OWNER)) == 1
-    assert drafts.image(mod["id"], number, OWNER).size == 4
-    assert drafts.notes(mod["id"], 8) == []
-    for read in (lambda: drafts.one(mod["id"], 8), lambda: drafts.image(mod["id"], number, 8)):
+    assert own.one(mod["id"], OWNER).guid == mod["guid"]
+    assert len(own.notes(mod["id"], OWNER)) == 1
+    assert own.image(mod["id"], number, OWNER).size == 4
+    assert own.notes(mod["id"], 8) == []
+    for read in (lambda: own.one(mod["id"], 8), lambda: own.image(mod["id"], number, 8)):
         with pytest.raises(Refusal) as caught:
             read()
         assert caught.value.status == 404

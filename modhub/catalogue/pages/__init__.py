@@ -7,7 +7,6 @@ from pyramid.config import Configurator
 
 from modhub import limits
 from modhub.catalogue.pages import feeds
-from modhub.catalogue.pages.drafts import Drafts
 from modhub.catalogue.pages.reading import PageReader
 from modhub.pages.forms import LONG_FIELDS
 from modhub.pages.multipart import OVERHEAD
@@ -22,7 +21,6 @@ def _workshop(_context: Any, request: Request) -> Markup | None:
 def includeme(config: Configurator) -> None:
     """After the catalogue itself."""
     config.registry.catalogue_pages = PageReader(config.registry.catalogue)
-    config.registry.catalogue_drafts = Drafts(config.registry.catalogue.reader)
     config.include(feeds)
     config.add_panel("navigation", "workshop", _workshop, order=800)
     config.add_body_limit("POST", "/Modhub/mine/{id}/code", limits.CODE + OVERHEAD)

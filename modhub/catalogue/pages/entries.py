@@ -8,14 +8,15 @@ from msgspec.structs import replace
 from pyramid.response import Response
 
 from modhub.catalogue import services
-from modhub.catalogue.owners import caller
+from modhub.catalogue.owners import caller, owned
 from modhub.catalogue.pages.browse import page_reader
+from modhub.catalogue.pages.drafts import Draft
 from modhub.catalogue.pages.faults import NOTE
 from modhub.catalogue.pages.mod import SHOW, asked_notes, page_values
 from modhub.catalogue.pages.people import name_authors
 from modhub.catalogue.pages.reading import notes_of
 from modhub.catalogue.pages.trimming import note_lost
-from modhub.catalogue.pages.workshop import done, form, own_drafts
+from modhub.catalogue.pages.workshop import done, form
 from modhub.catalogue.payloads import NoteChange
 from modhub.catalogue.resources import Image, Mod, ModPermission, Note, Part
 from modhub.interfaces import IImages, IMine, INote, IOwnMod
@@ -45,11 +46,11 @@ def remove(context: Note, request: Request) -> Response:
 @page(context=IOwnMod, name="preview", request_method="GET", permission=ModPermission.EDIT, renderer=SHOW)
 def preview(context: Mod, request: Request) -> Any:
     """``GET /Modhub/mine/{id}/preview``: the mod's page as visitors will see it; a published one has that page."""
-    drafts, owner = own_drafts(request), caller(request)
-    draft = drafts.one(context.id, owner)
+    own, owner = owned(request), caller(request)
+    draft = Draft(own.one(context.id, owner))
     if draft.mod.published:
         return Redirect(draft.mod.url)
-    written = drafts.notes(context.id, owner)
+    written = own.notes(context.id, owner)
     notes = notes_of([replace(note, text=draft.with_own_images(note.text)) for note in written], asked_notes(request))
     detail = page_reader(request).preview(draft.as_shown(), owner, notes, draft.sha256, draft.odd)
     name_authors(request, [detail])

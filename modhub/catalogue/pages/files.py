@@ -9,10 +9,10 @@ from modhub import text
 from modhub.blobs import stage
 from modhub.catalogue import uploads
 from modhub.catalogue.models import Kind
-from modhub.catalogue.owners import caller
+from modhub.catalogue.owners import caller, owned
 from modhub.catalogue.pages.faults import field_of, told
 from modhub.catalogue.pages.trimming import line_lost
-from modhub.catalogue.pages.workshop import bench, done, form, own_drafts
+from modhub.catalogue.pages.workshop import bench, done, form
 from modhub.catalogue.resources import Image, Mod, ModPermission, Part
 from modhub.catalogue.uploads import FALLBACKS, LIMITS, Upload
 from modhub.downloads import file_response
@@ -99,7 +99,7 @@ def _one(request: Request, kind: Kind, sent: Form, version: str) -> Upload:
 @page(context=IAsset, containment=IMine, request_method="GET", permission=ModPermission.EDIT)
 def show_image(context: Image, request: Request) -> Response:
     """``GET /Modhub/mine/{id}/images/{assetId}``: an image of a draft, for its owner alone."""
-    file = own_drafts(request).image(context.mod.id, context.id, caller(request))
+    file = owned(request).image(context.mod.id, context.id, caller(request))
     return file_response(request, request.store, file)
 
 

@@ -12,9 +12,10 @@ from markupsafe import Markup
 
 from modhub import limits, text
 from modhub.catalogue import services
-from modhub.catalogue.owners import caller, staying_caller
+from modhub.catalogue.owned import SHELF
+from modhub.catalogue.owners import caller, owned, staying_caller
 from modhub.catalogue.pages.browse import page_numbers, page_reader
-from modhub.catalogue.pages.drafts import SHELF, Draft, Drafts
+from modhub.catalogue.pages.drafts import Draft
 from modhub.catalogue.pages.faults import DETAILS, LABELS, in_details, told
 from modhub.catalogue.pages.mod import demoted
 from modhub.catalogue.pages.shown import Shown
@@ -83,16 +84,10 @@ def done(context_id: int, what: str, lost: list[str] | None = None, anchor: str 
     return Redirect(f"/Modhub/mine/{context_id}?{said}{anchor}")
 
 
-def own_drafts(request: Request) -> Drafts:
-    """The reading side of the workshop."""
-    found: Drafts = request.registry.catalogue_drafts
-    return found
-
-
 def bench(request: Request, mod_id: int | None, **more: Any) -> dict[str, Any]:
     """What the template of a mod's workshop page needs. ``errors`` and ``typed`` are of a form that was refused."""
-    drafts, owner = own_drafts(request), caller(request)
-    draft = drafts.one(mod_id, owner)
+    own, owner = owned(request), caller(request)
+    draft = Draft(own.one(mod_id, owner))
     mod = draft.mod
     reader = page_reader(request)
     games = reader.games()
@@ -100,7 +95,7 @@ def bench(request: Request, mod_id: int | None, **more: Any) -> dict[str, Any]:
         "draft": draft,
         "mod": mod,
         "seen": _seal(mod.title, mod.description, mod.games, mod.requires, mod.conflicts_with),
-        "notes": drafts.notes(mod_id, owner),
+        "notes": own.notes(mod_id, owner),
         "tasks": tasks(draft, reader, games),
         "games": games,
         "fold_game": fold_game,
@@ -119,10 +114,10 @@ def bench(request: Request, mod_id: int | None, **more: Any) -> dict[str, Any]:
 def mine(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/mine``: all the author's mods, published or not, last changed first."""
     asked, ui = wish(request).page, Tools(request)
-    drafts, total = own_drafts(request).page(caller(request), asked)
+    mods, total = owned(request).page(caller(request), asked)
     pages = max(1, -(-total // SHELF))
     return {
-        "rows": [_row(ui, draft) for draft in drafts],
+        "rows": [_row(ui, Draft(mod)) for mod in mods],
         "total": total,
         "page": asked,
         "pages": pages,
@@ -179,7 +174,7 @@ def change(context: Mod, request: Request) -> Any:
         forms.refused(request, refusal)
         # Whoever has been told of the other change may overwrite it.
         kept = {} if refusal.code == "changed_meanwhile" or not seen else {SEEN: seen}
-        errors = in_details(request, refusal, given, own_drafts(request).one(context.id, owner).mod.guid)
+        errors = in_details(request, refusal, given, owned(request).one(context.id, owner).guid)
         return bench(request, context.id, errors=errors, typed=typed, **kept)
     return done(mod.id, "details", lost, "#details")
 
@@ -199,9 +194,9 @@ def publish(context: Mod, request: Request) -> Any:
 def delete(context: Mod, request: Request) -> Any:
     """``POST /Modhub/mine/{id}/delete``: the title must be typed."""
     typed = text.line(request.POST.get("title", ""), limits.TITLE)
-    draft = own_drafts(request).one(context.id, caller(request))
+    title = owned(request).one(context.id, caller(request)).title
     # A page shows a run of spaces as one.
-    if typed.split() != draft.mod.title.split():
+    if typed.split() != title.split():
         refusal = invalid("The title that was typed is not the title of this mod.")
         forms.refused(request, refusal)
         return bench(request, context.id, errors={"delete": told(request, refusal)}, typed={"delete": typed})
