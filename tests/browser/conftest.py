@@ -1,9 +1,12 @@
 """A running service and a page of a real browser, for the tests that need both.
 
 They run where their folder is named (``make test-browser`` names it), and a missing browser is a failure there.
+``MODHUB_PICTURES=folder`` keeps a picture of every page that is looked at, for people: no test judges one, and a
+browser on a busy machine now and then refuses to make one ("Unable to capture screenshot").
 """
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -24,10 +27,11 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 START_SECONDS = 60.0
 STOP_SECONDS = 45.0  # longer than the service lets running requests finish
-# Without these a browser on a closed network tries, at length, to reach its maker.
+# Without these a browser on a closed network tries, at length, to reach its maker; and it has no GPU to look for.
 QUIET = (
     "--disable-background-networking",
     "--disable-component-update",
+    "--disable-gpu",
     "--disable-quic",
     "--disable-sync",
     "--no-first-run",
@@ -168,6 +172,22 @@ def visit(browser: Browser, gallery: Service) -> Iterator[Visit]:
         yield begin
 
 
+Picture = Callable[[Page, str], None]
+
+
+@pytest.fixture
+def picture(request: pytest.FixtureRequest) -> Picture:
+    """`picture(page, name)`: keep what the whole page looks like, when somebody asked for pictures."""
+    folder = os.environ.get("MODHUB_PICTURES")
+
+    def take(page: Page, name: str) -> None:
+        if folder:
+            file = re.sub(r"[^\w-]+", "-", f"{request.node.name} {name}")
+            page.screenshot(path=Path(folder) / f"{file}.png", full_page=True)
+
+    return take
+
+
 Look = Callable[[Page, str], None]
 MISPLACED = ", ".join(
     [
@@ -181,11 +201,11 @@ MISPLACED = ", ".join(
 
 
 @pytest.fixture
-def look(tmp_path: Path) -> Look:
-    """`look(page, name)`: no barrier that axe knows, nothing sideways, one first heading, valid markup, a picture."""
+def look(picture: Picture) -> Look:
+    """`look(page, name)`: no barrier that axe knows, nothing sideways, one first heading, valid markup; a picture."""
 
     def judge(page: Page, name: str) -> None:
-        page.screenshot(path=tmp_path / f"{name}.png", full_page=True)
+        picture(page, name)
         sideways = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert sideways == 0, f"{name} scrolls sideways"
         assert page.locator("h1").count() == 1, name

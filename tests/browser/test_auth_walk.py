@@ -96,7 +96,7 @@ def register(page: Page, address: str) -> None:
     expect(page.locator("h1")).to_have_text("Your account")
 
 
-def test_a_whole_life_without_javascript(plain: Page, service: Any, tmp_path: Path) -> None:
+def test_a_whole_life_without_javascript(plain: Page, service: Any, picture: Any) -> None:
     page, address = plain, "walker@example.org"
     page.goto(f"{HOME}/password")
     expect(page).to_have_url(re.compile(r"/login\?next="))
@@ -113,7 +113,7 @@ def test_a_whole_life_without_javascript(plain: Page, service: Any, tmp_path: Pa
     page.locator("main").get_by_role("link", name="Sign in").click()
     fill(page, "Sign in", email=address, password=PASSWORD)
     expect(page.locator("#logins")).to_contain_text("walker@example.org (confirmed)")
-    page.screenshot(path=tmp_path / "account.png", full_page=True)
+    picture(page, "account")
     page.get_by_role("link", name="Add an authenticator").click()
     totp = pyotp.TOTP(page.locator("#authenticator-secret").inner_text())
     fill(page, "Add it", code=totp.now())
@@ -221,9 +221,9 @@ SUBJECTS["de"] = tuple(CATALOGUE[subject][0] for subject in SUBJECTS["en"])
 class Look:
     """A page of a browser with its settings, and the judge of what it shows."""
 
-    def __init__(self, page: Page, folder: Path, language: str) -> None:
+    def __init__(self, page: Page, picture: Any, language: str) -> None:
         self.page = page
-        self.folder = folder
+        self.picture = picture
         self.language = language
 
     def at(self, name: str, path: str = "") -> None:
@@ -231,7 +231,7 @@ class Look:
         page = self.page
         if path:
             page.goto(path)
-        page.screenshot(path=self.folder / f"{name}.png", full_page=True)
+        self.picture(page, name)
         sideways = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert sideways == 0, f"{name} scrolls sideways"
         assert page.locator("h1").count() == 1, name
@@ -254,12 +254,12 @@ class Look:
 
 
 @pytest.mark.parametrize("settings", LOOKS, ids=["narrow dark German", "wide light English"])
-def test_every_page_is_accessible_and_valid(browser: Browser, service: Any, settings: Any, tmp_path: Path) -> None:
+def test_every_page_is_accessible_and_valid(browser: Browser, service: Any, settings: Any, picture: Any) -> None:
     width, scheme, language = settings
     # 320 px is also what a window of 1280 px has at 400 % (WCAG 1.4.10).
     size: Any = {"width": width, "height": 800}
     context = browser.new_context(base_url=service.address, viewport=size, color_scheme=scheme, locale=language)
-    look, address = Look(context.new_page(), tmp_path, language), f"look{width}@example.org"
+    look, address = Look(context.new_page(), picture, language), f"look{width}@example.org"
     confirm, reset = SUBJECTS[language]
     look.at("login", f"{HOME}/login")
     look.send(email=address, password=PASSWORD)

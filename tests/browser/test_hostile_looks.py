@@ -4,7 +4,6 @@ import json
 import urllib.request
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -148,7 +147,7 @@ def crowded(serve_with: Any, tmp_path_factory: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("width", [320, 1280])
-def test_whatever_is_stored_stays_in_its_place(browser: Browser, crowded: Any, width: int, tmp_path: Path) -> None:
+def test_whatever_is_stored_stays_in_its_place(browser: Browser, crowded: Any, width: int, picture: Any) -> None:
     context = browser.new_context(base_url=crowded.address, viewport={"width": width, "height": 800})
     page = context.new_page()
     page.goto("/Modhub/account/login")
@@ -158,9 +157,9 @@ def test_whatever_is_stored_stays_in_its_place(browser: Browser, crowded: Any, w
     wide = {}
     for name, address in PAGES.items():
         page.goto(address)
+        picture(page, name)
         beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         if beyond > 0:
-            page.screenshot(path=tmp_path / f"{name}.png")
             wide[name] = beyond
     context.close()
-    assert wide == {}, tmp_path
+    assert wide == {}
