@@ -11,7 +11,6 @@ from urllib.parse import quote, unquote_to_bytes
 
 from pyramid.config import Configurator
 from pyramid.response import Response
-from webob.cookies import RequestCookies
 
 from modhub.errors import Refusal, invalid
 from modhub.headers import HeaderRules
@@ -59,24 +58,6 @@ def header_rules(registry: Any) -> HeaderRules:
     return HeaderRules(https=registry.settings["modhub.base_url"].startswith("https:"))
 
 
-def readable_cookies(header: str) -> str:
-    """The header without what is no text: a cookie of anybody on the same host must not break every page."""
-    if _are_text(header):
-        return header
-    kept = ";".join(pair for pair in header.split(";") if _are_text(pair))
-    return kept if _are_text(kept) else ""
-
-
-def _are_text(header: str) -> bool:
-    if header.isascii() and "\\" not in header:
-        return True
-    try:
-        list(RequestCookies({"HTTP_COOKIE": header}))
-    except UnicodeError:
-        return False
-    return True
-
-
 def door_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[Request], Any]:
     """The tween."""
     rules = header_rules(registry)
@@ -90,8 +71,6 @@ def door_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[
         query = environ.get("QUERY_STRING", "")
         if query and not _is_text(query):
             environ["QUERY_STRING"] = mended(query)
-        if "HTTP_COOKIE" in environ:
-            environ["HTTP_COOKIE"] = readable_cookies(environ["HTTP_COOKIE"])
         refusal = turned_away(request)
         if refusal is not None:
             response = render_refusal(refusal, request)

@@ -6,11 +6,16 @@ from typing import Any
 import pyramid.request
 import transaction
 from sqlalchemy.orm import Session
+from webob.multidict import MultiDict
 
+from modhub import cookies
 from modhub.blobs import IBlobStore
 from modhub.db import Databases
-from modhub.errors import invalid, storage_not_configured
+from modhub.errors import storage_not_configured
+from modhub.formdata import MULTIPART, URLENCODED, fields_of, kind_of
 from modhub.identity import Credential, Identity
+from modhub.limits import JSON_BODY
+from modhub.payload import read_body
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 API_PREFIXES = ("/api/", "/Modhub/api/")
@@ -40,19 +45,20 @@ class Request(pyramid.request.Request):
         """Whether the caller is a program."""
         return is_api_path(self.environ.get("PATH_INFO", ""))
 
-    @property
-    def POST(self) -> Any:  # noqa: N802 - WebOb's name
+    @cached_property
+    def cookies(self) -> dict[str, str]:
+        """The visitor's cookies by name, their values as they came (see :func:`modhub.cookies.read`)."""
+        return cookies.read(self.environ.get("HTTP_COOKIE", ""))
+
+    @cached_property
+    def POST(self) -> MultiDict:  # noqa: N802 - WebOb's name
         """The form's fields, text all of them (files are streamed: :mod:`modhub.pages.multipart`).
 
-        400 for a body that is no such form, where WebOb lets the parser's own error through.
+        400 for a body that is no such form, 413 for one that is too large.
         """
-        try:
-            found = super().POST
-        except (ValueError, LookupError):  # no multipart body; a charset that nobody knows
-            found = None
-        if found is None or not all(isinstance(value, str) for value in found.values()):
-            raise invalid("The form cannot be read.")
-        return found
+        kind = self.environ.get("CONTENT_TYPE", "")
+        is_form = kind_of(kind) in {URLENCODED, MULTIPART}
+        return MultiDict(fields_of(kind, read_body(self, JSON_BODY)) if is_form else ())
 
     @property
     def databases(self) -> Databases:

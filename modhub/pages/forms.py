@@ -14,21 +14,18 @@ from pyramid.csrf import CookieCSRFStoragePolicy, LegacySessionCSRFStoragePolicy
 from pyramid.exceptions import BadCSRFToken
 from pyramid.interfaces import ICSRFStoragePolicy
 
-from modhub.errors import Refusal, invalid, too_large
+from modhub.errors import Refusal
+from modhub.formdata import URLENCODED, kind_of
 from modhub.interfaces import ISite
 from modhub.limits import JSON_BODY
-from modhub.payload import LIMIT_EXCEEDED
 from modhub.refusals import render_refusal
 from modhub.request import SAFE_METHODS, Request
 
 TOKEN: Final = "csrf_token"  # noqa: S105 - the name of a field
-URLENCODED: Final = "application/x-www-form-urlencoded"
 FIELDS: Final = 256 * 1024
 """Bytes that a form without files may have."""
 LONG_FIELDS: Final = JSON_BODY
 """Bytes of a form with text that is trimmed however long it is, as much as the same text may have as JSON."""
-MOST: Final = 1000
-"""Fields that a form may have: each costs a parser far more than its bytes."""
 View = Callable[[Any, Request], Any]
 
 
@@ -70,22 +67,7 @@ def check_token(request: Request, token: str) -> None:
 
 def is_plain(request: Request) -> bool:
     """Whether the body is a form without files."""
-    return bool(request.environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() == URLENCODED)
-
-
-def check_body(request: Request) -> None:
-    """What a form without files may be, before it is parsed.
-
-    It is UTF-8, whatever it claims: WebOb would look for a decoder of any name (decisions 1.4).
-    """
-    if request.environ.get(LIMIT_EXCEEDED) is not None:
-        return
-    if is_plain(request):
-        request.environ["CONTENT_TYPE"] = URLENCODED
-        if request.body.count(b"&") > MOST:
-            raise invalid("The form has too many fields.")
-    elif (request.content_length or 0) > FIELDS:
-        raise too_large(FIELDS)
+    return kind_of(request.environ.get("CONTENT_TYPE", "")) == URLENCODED
 
 
 def own_form(view: View, info: Any) -> View:
@@ -95,13 +77,9 @@ def own_form(view: View, info: Any) -> View:
     if info.options.get("face") is not ISite or not methods - SAFE_METHODS:
         return view
 
-    streamed = info.options.get("require_csrf") is False
-
     def own_form_view(context: Any, request: Request) -> Any:
         if not request.is_safe:
             check_origin(request)
-            if not streamed:
-                check_body(request)
         return view(context, request)
 
     return own_form_view
@@ -118,9 +96,8 @@ def refused(request: Request, refusal: Refusal) -> None:
 
 
 def bad_token(_error: BadCSRFToken, request: Request) -> Any:
-    """The page for a lapsed form; 413 where the token was in a body that the server did not take."""
-    passed = request.environ.get(LIMIT_EXCEEDED)
-    return render_refusal(lapsed() if passed is None else too_large(int(passed)), request)
+    """The page for a lapsed form."""
+    return render_refusal(lapsed(), request)
 
 
 def _wants_token(request: Request) -> bool:

@@ -18,7 +18,7 @@ from pyramid.viewderivers import INGRESS
 from modhub.errors import Refusal
 from modhub.identity import Credential
 from modhub.pages.answers import Redirect
-from modhub.pages.forms import check_body, is_plain, is_vouched, lapsed, refused
+from modhub.pages.forms import is_plain, is_vouched, lapsed, refused
 from modhub.pages.tools import messages_of
 from modhub.payload import LIMIT_EXCEEDED, encode
 from modhub.request import Request
@@ -91,7 +91,6 @@ def again(request: Request, refusal: Refusal, labels: Mapping[str, str], sign_in
 
 def _typed(request: Request, labels: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """(name, label, text) of the fields that were sent."""
-    check_body(request)
     sent = {name: "\n".join(request.POST.getall(name)) for name in labels if name in request.POST}
     return [(name, labels[name], text.replace("\r\n", "\n")) for name, text in sent.items()]
 

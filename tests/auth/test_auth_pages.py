@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pyotp
 import pytest
@@ -134,6 +135,15 @@ def test_what_was_typed_stays(app: Any, person: Person) -> None:
     assert 'value="&lt;b&gt;Ada"' in answer.text
     assert "short" not in answer.text
     assert 'aria-invalid="true"' in answer.text
+
+
+@pytest.mark.parametrize("page", ["register", "login"])
+def test_a_password_of_other_bytes_is_refused_and_not_mended(app: Any, person: Person, page: str) -> None:
+    # Mended, another one would be kept than the one that was typed, and many others would be as good as it.
+    token = app.get(f"{HOME}/{page}").forms[0]["csrf_token"].value
+    typed = urlencode({"csrf_token": token, "email": person["email"]}) + "&password=" + "%ff" * 20
+    assert "The form is not UTF-8." in app.post(f"{HOME}/{page}", typed, status=400).text
+    app.post_json("/api/auth/register", person, status=201)
 
 
 def test_limits_hold_on_pages_too(auth: Any, person: Person) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modhub.errors import Refusal
-from modhub.pages.multipart import CHUNK, HEAD, PARTS, Parts
+from modhub.formdata import CHUNK, HEAD, MOST, Parts
 
 BOUNDARY = b"----boundary7"
 PIECES = st.sampled_from([b"\r\n", b"--", BOUNDARY, b"\r\n--", b"\r\n--" + BOUNDARY[:-1], b"x", b"\r", b"\n", b"-"])
@@ -110,11 +110,11 @@ def test_file_names_are_read_as_browsers_write_them(sent: str, read: str) -> Non
 
 
 def test_a_form_has_no_more_parts_than_a_limit() -> None:
-    for count in (PARTS, PARTS + 1):
+    for count in (MOST, MOST + 1):
         parts = Parts(io.BytesIO(body(*[("", b"")] * count)), BOUNDARY)
-        for _ in range(PARTS):
+        for _ in range(MOST):
             assert parts.next()
-        if count == PARTS:
+        if count == MOST:
             assert not parts.next()
         else:
             with pytest.raises(Refusal, match="too many fields"):

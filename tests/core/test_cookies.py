@@ -1,0 +1,66 @@
+"""The ``Cookie`` header: ours is found in it, and nobody's breaks or holds up a page (decisions 1.4)."""
+
+import time
+
+import pytest
+
+from modhub.cookies import LONGEST, read
+from modhub.testing import Site
+from modhub.testing.mods import OWNER
+
+PAGES = ["/Modhub", "/Modhub/1", "/Modhub/file/1", "/Modhub/mine", "/"]
+FOREIGN = [
+    'x="\\377"',
+    'x="\\303"; y=1',
+    "x=\xff",
+    "\xff=x",
+    'a="\\0"',
+    'x="\\377;y=1"',
+    "x",
+    "=",
+    ";;;",
+    "",
+    '"',
+    '="',
+]
+
+
+@pytest.mark.parametrize("cookie", FOREIGN)
+def test_what_is_no_cookie_breaks_no_page_and_hides_no_cookie(site: Site, cookie: str) -> None:
+    for page in PAGES:
+        answer = site.get(page, headers={"Cookie": cookie}, expect_errors=True)
+        assert answer.status_int < 500, (page, answer.text)
+    for header in (f"{cookie}; account={OWNER}", f"account={OWNER}; {cookie}", f"account={OWNER};{cookie}"):
+        site.get("/Modhub/mine", headers={"Cookie": header}, status=200)
+
+
+@pytest.mark.parametrize(
+    ("sent", "found"),
+    [
+        ("modhub=abc; y=2", {"modhub": "abc", "y": "2"}),
+        ("modhub=abc;y=2 ;\tz=3", {"modhub": "abc", "y": "2", "z": "3"}),
+        ("a==b=", {"a": "=b="}),
+        ("a=", {"a": ""}),
+        ('a="quoted"; b="; c="', {"a": "quoted", "b": '"', "c": '"'}),
+        ('a="x\\"y"', {"a": 'x\\"y'}),
+        ("a=1; a=2", {"a": "2"}),
+        ("a b=1; c=3", {"c": "3"}),
+        ("a=caf\xc3\xa9; b=caf\xe9; c=1", {"a": "café", "c": "1"}),
+        ("a=" + "x" * (LONGEST - 2) + ";b=" + "x" * (LONGEST - 1), {"a": "x" * (LONGEST - 2)}),
+    ],
+)
+def test_cookies_are_read_as_browsers_write_them(sent: str, found: dict[str, str]) -> None:
+    assert read(sent) == found
+
+
+@pytest.mark.parametrize("piece", ["a", "a ", '"', '\\"', "a=", ";", " ", "\xff", 'a="'])
+def test_a_long_header_is_read_at_once(piece: str) -> None:
+    began = time.process_time()
+    read(piece * (64_000 // len(piece)) + ";a=1")
+    assert time.process_time() - began < 2
+
+
+def test_pages_read_a_long_header_by_that(site: Site) -> None:
+    began = time.process_time()
+    site.get("/Modhub/mine", headers={"Cookie": "a" * 20_000 + f";account={OWNER}"}, status=200)
+    assert time.process_time() - began < 5

@@ -1,0 +1,138 @@
+"""Forms without files: what browsers send is read, what cannot be read is 400, and all at once (decisions 1.4)."""
+
+import contextlib
+import time
+from typing import Any
+
+import pytest
+
+from modhub.errors import Refusal
+from modhub.formdata import HEAD, MOST, MULTIPART, URLENCODED, fields_of
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, new_mod
+from modhub.testing.pages import form_at, visitor
+
+NEW = "/Modhub/mine/new"
+
+
+def part(headers: str, body: bytes = b"x") -> bytes:
+    return f"--b\r\nContent-Disposition: form-data; {headers}\r\n\r\n".encode() + body + b"\r\n"
+
+
+def multipart(*parts: bytes) -> bytes:
+    return b"".join(parts) + b"--b--\r\n"
+
+
+def post(site: Site, address: str, body: bytes, kind: str, status: int) -> Any:
+    # WebTest's own ``post`` would encode a multipart body once more.
+    return site.request(address, method="POST", body=body, content_type=kind, status=status)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "fields"),
+    [
+        (URLENCODED, b"a=1&b=&c=x+y%2Bz&a=2", [("a", "1"), ("b", ""), ("c", "x y+z"), ("a", "2")]),
+        (URLENCODED, b"", []),
+        (URLENCODED, b"a&&=b&", [("a", ""), ("", "b")]),
+        (URLENCODED + "; charset=latin-1", "a=%C3%A9é".encode(), [("a", "éé")]),
+        (URLENCODED.upper() + ";", b"a=1;b=2", [("a", "1;b=2")]),
+        (
+            MULTIPART + "; boundary=b",
+            multipart(part('name="a"'), part('name="a"', "é".encode())),
+            [("a", "x"), ("a", "é")],
+        ),
+        (MULTIPART + '; charset=latin-1; boundary="b"', multipart(part('name="a"', b"")), [("a", "")]),
+        (MULTIPART + "; boundary=b", b"--b--", []),
+        ("application/json", b'{"a": 1}', []),
+        ("", b"a=1", []),
+        (f";charset={URLENCODED}", b"a=1", []),
+    ],
+)
+def test_fields_are_read_in_their_order(kind: str, body: bytes, fields: list[tuple[str, str]]) -> None:
+    assert fields_of(kind, body) == fields
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "sentence"),
+    [
+        (URLENCODED, b"a=%ff", "not UTF-8"),
+        (URLENCODED, b"a=\xff", "not UTF-8"),
+        (URLENCODED, b"%ff=a", "not UTF-8"),
+        (URLENCODED, b"&" * MOST, "too many fields"),
+        (MULTIPART + "; boundary=b", multipart(part('name="a"', b"\xff")), "not UTF-8"),
+        (MULTIPART + "; boundary=b", b"--b\r\n\r\n" * 50_000, "too many fields"),
+        (MULTIPART + "; boundary=b", multipart(part('name="a"; filename="q"')), "cannot be read"),
+        (MULTIPART + "; boundary=b", part('name="a"'), "incomplete"),
+        (MULTIPART + "; boundary=b", b"--b\r\n\r\n", "incomplete"),
+        (MULTIPART + "; boundary=b", b"nothing", "incomplete"),
+        (MULTIPART + "; boundary=", b"--\r\n\r\nx\r\n----", "cannot be read"),
+        (MULTIPART, multipart(part('name="a"')), "cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_is_a_refusal_that_says_why(kind: str, body: bytes, sentence: str) -> None:
+    with pytest.raises(Refusal, match=sentence) as caught:
+        fields_of(kind, body)
+    assert caught.value.status == 400
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        (URLENCODED + '; x="' + ";" * 60_000, b"a=1"),
+        (";" * 60_000 + URLENCODED, b"a=1"),
+        (MULTIPART + '; x="' + ";" * 60_000, b"--b--"),
+        (MULTIPART + "; " + 'boundary="' * 6_000, b"--b--"),
+        (MULTIPART + "; boundary=b", multipart(*[part("a" * (HEAD - 100))] * 100)),
+        (MULTIPART + "; boundary=b", multipart(*[part('a="' + '\\"' * (HEAD // 2 - 100))] * 100)),
+        (MULTIPART + "; boundary=b", multipart(part('name="a"', b"\r\n-" * 300_000))),
+        (URLENCODED, b"a=" + b"%C3%A9" * 150_000),
+        (URLENCODED, b"=" * 900_000),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else repr(value[:20]),
+)
+def test_what_is_made_to_take_long_does_not(kind: str, body: bytes) -> None:
+    began = time.process_time()
+    with contextlib.suppress(Refusal):
+        fields_of(kind, body)
+    assert time.process_time() - began < 3
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        f"{MULTIPART}; charset=latin-1; boundary=b",
+        f"{MULTIPART}; boundary=b; charset=nonsense",
+        f"{MULTIPART}; charset=idna",
+        ";charset=latin-1",
+        ";" * 20_000,
+        'x="' + ";" * 20_000,
+    ],
+)
+def test_whatever_a_form_claims_to_be_no_page_fails(site: Site, kind: str) -> None:
+    author = visitor(site, OWNER)
+    author.get(NEW)
+    mod = new_mod(site)
+    began = time.process_time()
+    for address in (NEW, f"/Modhub/{mod['id']}/vote", f"/Modhub/mine/{mod['id']}/code"):
+        answer = author.request(
+            address, method="POST", body=multipart(part('name="title"')), content_type=kind, expect_errors=True
+        )
+        assert answer.status_int in {400, 404}, answer.text
+    assert time.process_time() - began < 20
+
+
+def test_a_form_without_files_may_come_as_multipart(site: Site) -> None:
+    author = visitor(site, OWNER)
+    token = form_at(author.get(NEW), NEW)["csrf_token"].value.encode()
+    fields = [part('name="csrf_token"', token), part('name="title"', "Löwe".encode())]
+    post(author, NEW, multipart(*fields), f"{MULTIPART}; boundary=b", 303)
+    (mod,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
+    assert mod["title"] == "Löwe"
+
+
+def test_what_is_no_utf_8_is_said_and_not_mended(site: Site) -> None:
+    author = visitor(site, OWNER)
+    token = form_at(author.get(NEW), NEW)["csrf_token"].value.encode()
+    page = post(author, NEW, b"csrf_token=" + token + b"&title=L%f6we", URLENCODED, 400)
+    assert "The form is not UTF-8." in page.text
+    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == []
