@@ -81,8 +81,11 @@ class IFiles(IResource):
     """``/Modhub/file``"""
 
 
-class IOwnMod(IMod):
-    """One mod in its owner's workshop: ``/Modhub/mine/{id}``."""
+class IOwnMod(IResource):
+    """One mod in its owner's workshop: ``/Modhub/mine/{id}``. What is mounted below an `IMod` is not there."""
+
+    id = Attribute("The mod's number or None.")
+    owner = Attribute("The account id of its owner, None when there is no such mod.")
 
 
 class IMine(IResource):

@@ -109,13 +109,6 @@ def root_factory(request: Request) -> Root:
     return Root(None, "", request)
 
 
-def ancestor(resource: Any, interface: Any) -> Any:
-    """The nearest resource at or above ``resource`` that provides ``interface``; the tree guarantees one."""
-    while not interface.providedBy(resource):
-        resource = resource.__parent__
-    return resource
-
-
 class Traverser(ResourceTreeTraverser):
     """Pyramid's traverser without its ``@@name``: to us that is a segment like any other (decisions 1.4)."""
 

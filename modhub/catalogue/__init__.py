@@ -8,7 +8,7 @@ from modhub.catalogue.finding import Catalogue as Finder
 from modhub.catalogue.owned import Owned
 from modhub.catalogue.resources import Catalogue, Files, GameIcons, Images, Mine, Mod, Notes, Votes
 from modhub.events import AccountDeleted
-from modhub.interfaces import IApi, IMod, ISite
+from modhub.interfaces import IApi, IMod, IOwnMod, ISite
 from modhub.tree import ANY
 
 
@@ -22,6 +22,8 @@ def includeme(config: Configurator) -> None:
     config.add_child(IMod, "changelog", Notes)
     config.add_child(IMod, "images", Images)
     config.add_child(IMod, "vote", Votes)
+    config.add_child(IOwnMod, "changelog", Notes)
+    config.add_child(IOwnMod, "images", Images)
     config.add_child(ISite, "file", Files)
     config.add_child(ISite, "game-icon", GameIcons)
     config.add_child(ISite, "mine", Mine)

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
-from zope.interface import implementer
+from zope.interface import implementer, implementer_only
 
 from modhub.credentials import MACHINE
 from modhub.identity import CorePermission, Credential, Permission
@@ -22,7 +22,7 @@ from modhub.interfaces import (
     IOwnMod,
     IVotes,
 )
-from modhub.tree import Acl, Resource, ancestor, parse_id
+from modhub.tree import Acl, Resource, parse_id
 
 
 class ModPermission(Permission):
@@ -79,7 +79,10 @@ class Part(Resource):
     @property
     def mod(self) -> Mod:
         """The mod that it belongs to."""
-        found: Mod = ancestor(self, IMod)
+        found = self.__parent__
+        while not isinstance(found, Mod):
+            assert found is not None
+            found = found.__parent__
         return found
 
     @property
@@ -188,9 +191,9 @@ class Icon(File):
     """``/Modhub/game-icon/{iconId}``"""
 
 
-@implementer(IOwnMod)
+@implementer_only(IOwnMod)
 class OwnMod(Mod):
-    """``/Modhub/mine/{id}``: a class of its own, so that its views are not tried when others read the mod."""
+    """``/Modhub/mine/{id}``: the same mod as its owner's, with views and children of its own alone."""
 
 
 @implementer(IMine)

@@ -100,6 +100,42 @@ def test_what_was_too_long_is_cut_and_said(site: Site, author: Site) -> None:
     assert page.html.find(id="title")["value"] == "t" * 120
 
 
+def test_a_version_however_long_is_cut_and_said(site: Site, author: Site) -> None:
+    # Two characters of unequal length: wherever the bytes are cut, one of the two versions is cut within a character.
+    for version in ("é" * 70_000, "x" + "é" * 70_000):
+        page = send_file(make(author), "code", "a.zip", b"code", version=version)
+        assert page.status_int == 303
+        assert "too long" in page.follow().html.select_one(".note.good").text
+        mod = site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]
+        assert mod["version"] == version[: limits.VERSION]
+
+
+def test_a_long_field_leaves_room_for_the_others(author: Site) -> None:
+    page = make(author)
+    token = form_at(page, page.request.path)["csrf_token"].value
+    fields = [("version", "1" * 70_000), ("csrf_token", token)]
+    author.post(f"{page.request.path}/code", fields, upload_files=[("file", "a.zip", b"code")], status=303)
+
+
+def test_of_a_doubled_line_the_last_counts_and_of_a_list_all(site: Site, author: Site) -> None:
+    page = make(author, title="One")
+    token = form_at(page, page.request.path)["csrf_token"].value
+    doubled = [("csrf_token", token), ("title", "Two"), ("title", "Three"), ("games", "Portal"), ("games", "Ico")]
+    author.post(page.request.path, doubled, status=303)
+    (mod,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
+    assert (mod["title"], mod["games"]) == ("Three", ["Portal", "Ico"])
+
+
+def test_a_title_is_typed_whole_before_a_mod_goes(site: Site, author: Site) -> None:
+    page = make(author, title="t" * limits.TITLE)
+    form = form_at(page, f"{page.request.path}/delete")
+    form["title"] = "t" * (limits.TITLE + 1)
+    assert form.submit(status=400).html.find(id="delete-title-error") is not None
+    form["title"] = "t" * limits.TITLE
+    form.submit(status=303)
+    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == []
+
+
 def test_an_edit_changes_only_what_the_form_has(site: Site, author: Site) -> None:
     page = make(author, title="One", description="<p>Stays</p>")
     token = form_at(page, page.request.path)["csrf_token"].value
@@ -190,6 +226,19 @@ def test_nobody_else_gets_in(site: Site, author: Site) -> None:
     # The workshop's forms are nowhere but in the workshop.
     mine = published_mod(site)
     author.post(f"{mine['url']}/delete", {"csrf_token": token, "title": "A mod"}, status=[404, 405])
+
+
+def test_what_visitors_have_of_a_mod_is_not_in_the_workshop(site: Site, author: Site) -> None:
+    mod = published_mod(site)
+    home = f"/Modhub/mine/{mod['id']}"
+    token = form_at(author.get(home), home)["csrf_token"].value
+    author.get(f"{mod['url']}/feed", status=200)
+    author.get(f"{home}/feed", status=404)
+    author.get(f"{home}/vote", status=404)
+    author.post(f"{home}/vote", {"csrf_token": token, "value": "1"}, status=404)
+    # And nothing of the workshop's is at a visitor's address.
+    for tail in ("code", "css", "images", "publish", "delete", "preview"):
+        author.post(f"{mod['url']}/{tail}", {"csrf_token": token}, status=[404, 405])
 
 
 def test_without_accounts_there_is_no_workshop(start: Start) -> None:

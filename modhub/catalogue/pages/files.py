@@ -17,7 +17,7 @@ from modhub.catalogue.resources import Image, Mod, ModPermission, Part
 from modhub.catalogue.uploads import FALLBACKS, LIMITS, Upload
 from modhub.downloads import file_response
 from modhub.errors import Refusal, invalid
-from modhub.interfaces import IAsset, IImages, IMine, IMod
+from modhub.interfaces import IAsset, IImages, IMine, IOwnMod
 from modhub.limits import IMAGES
 from modhub.pages import forms
 from modhub.pages.keeping import told_to_script, wants_json
@@ -34,13 +34,13 @@ AT_ONCE: Final = 20
 streamed = partial(form, require_csrf=False)
 
 
-@streamed(context=IMod, name="code")
+@streamed(context=IOwnMod, name="code")
 def upload_code(context: Mod, request: Request) -> Any:
     """``POST /Modhub/mine/{id}/code``"""
     return _upload(context, request, Kind.CODE)
 
 
-@streamed(context=IMod, name="css")
+@streamed(context=IOwnMod, name="css")
 def upload_css(context: Mod, request: Request) -> Any:
     """``POST /Modhub/mine/{id}/css``"""
     return _upload(context, request, Kind.CSS)

@@ -14,9 +14,14 @@ _NORMAL = 4
 """How much longer it can become by normalisation."""
 
 
+def whole_line(typed: str) -> str:
+    """A single line as it would be kept if there were no limit."""
+    return text.line(typed, _NORMAL * len(typed))
+
+
 def line_lost(typed: str, stored: str | None) -> bool:
     """Whether a single line lost its end."""
-    return text.line(typed, _NORMAL * len(typed)) != (stored or "")
+    return whole_line(typed) != (stored or "")
 
 
 def html_lost(typed: str, stored: str, limit: int) -> bool:
@@ -32,7 +37,7 @@ def games_lost(typed: list[str]) -> bool:
     different = dict.fromkeys(typed)
     if len(different) > LOOKED_AT:
         return True
-    names = [text.line(game, _NORMAL * len(game)) for game in different]
+    names = [whole_line(game) for game in different]
     kept = {fold_game(name) for name in names if name}
     return len(kept) > limits.GAMES or any(len(name) > limits.GAME for name in names)
 

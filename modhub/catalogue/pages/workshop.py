@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from modhub import limits, text
+from modhub import limits
 from modhub.catalogue import services
 from modhub.catalogue.owned import SHELF
 from modhub.catalogue.owners import caller, owned, staying_caller
@@ -20,7 +20,7 @@ from modhub.catalogue.pages.faults import DETAILS, LABELS, in_details, told
 from modhub.catalogue.pages.mod import demoted
 from modhub.catalogue.pages.shown import Shown
 from modhub.catalogue.pages.tasks import tasks
-from modhub.catalogue.pages.trimming import details_lost
+from modhub.catalogue.pages.trimming import details_lost, whole_line
 from modhub.catalogue.payloads import ModChange, NewMod, Words
 from modhub.catalogue.resources import Mod, ModPermission
 from modhub.catalogue.views import wish
@@ -48,7 +48,8 @@ form = partial(page, containment=IMine, request_method="POST", permission=ModPer
 
 def read_details(request: Request) -> tuple[dict[str, Any], dict[str, str]]:
     """(fields as the service takes them, the input as it was typed); a list has one entry a line."""
-    typed = {name: "\n".join(request.POST.getall(name)) for name in DETAILS if name in request.POST}
+    sent = request.POST
+    typed = {name: "\n".join(sent.getall(name)) if name in _LISTS else sent[name] for name in DETAILS if name in sent}
     plain = {name: value.replace("\r\n", "\n") for name, value in typed.items()}
     given: dict[str, Any] = {
         name: [line.strip() for line in value.split("\n") if line.strip()] if name in _LISTS else value
@@ -193,7 +194,7 @@ def publish(context: Mod, request: Request) -> Any:
 @form(context=IOwnMod, name="delete")
 def delete(context: Mod, request: Request) -> Any:
     """``POST /Modhub/mine/{id}/delete``: the title must be typed."""
-    typed = text.line(request.POST.get("title", ""), limits.TITLE)
+    typed = whole_line(request.POST.get("title", ""))
     title = owned(request).one(context.id, caller(request)).title
     # A page shows a run of spaces as one.
     if typed.split() != title.split():
