@@ -2,11 +2,13 @@
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from modhub.server import channel, loop
 from modhub.server.loop import Service
 
 
@@ -35,6 +37,31 @@ def running(app: Any, **settings: Any) -> Iterator[Service]:
     finally:
         service.stop()
         thread.join(30)
+
+
+class Clock:
+    """The clock of the servers of a test, which puts it forward: deadlines of minutes end then, never by themselves."""
+
+    def __init__(self, monkeypatch: Any) -> None:
+        self._ahead = 0.0
+        for module in (loop, channel):
+            monkeypatch.setattr(module, "monotonic", self)
+
+    def __call__(self) -> float:
+        """The time that a server believes it is."""
+        return time.monotonic() + self._ahead
+
+    def forward(self, seconds: float) -> None:
+        """Let so much time pass."""
+        self._ahead += seconds
+
+
+def looked(service: Service) -> None:
+    """Wait until ``service`` has taken what was sent before, and looked at every deadline after that."""
+    for _ in range(2):
+        before = service._next_check
+        while service._next_check == before:
+            time.sleep(0.01)
 
 
 class Client:

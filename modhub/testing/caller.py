@@ -3,11 +3,14 @@
 import http.client
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-TIMEOUT = 60.0
+TIMEOUT = 200.0
+"""Seconds; against hanging alone: what a starved machine takes for one answer is no fault."""
+PATIENCE = 60.0
 
 
 class Answer(NamedTuple):
@@ -21,6 +24,26 @@ class Answer(NamedTuple):
     def json(self) -> Any:
         """The body as JSON."""
         return json.loads(self.body)
+
+
+def patiently(call: Callable[[], Any]) -> Any:
+    """What ``call`` answers; made again while the answer is 503 ``busy``, which any write meets on a starved machine.
+
+    Nothing has happened then, so of many who want the same still one has it.
+    """
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        answer = call()
+        if not is_busy(answer) or time.monotonic() > deadline:
+            return answer
+        time.sleep(float(answer.headers["Retry-After"]))
+
+
+def is_busy(answer: Any) -> bool:
+    """Whether a program was told to ask again in a moment."""
+    if not isinstance(answer, Answer) or answer.status != 503 or answer.headers["Retry-After"] is None:
+        return False
+    return answer.headers.get_content_type() == "application/json" and answer.json["error"] == "busy"
 
 
 class Caller:
@@ -48,13 +71,16 @@ class Caller:
 
         OSError or HTTPException: there was no answer.
         """
+        port = port or next(self._turns, None)
+        if port is None:
+            raise ConnectionRefusedError("there is no process to ask")
         sent = dict(headers or {})
         if self.token:
             sent.setdefault("Authorization", f"Bearer {self.token}")
         if isinstance(body, dict):
             sent.setdefault("Content-Type", "application/json")
             body = json.dumps(body).encode()
-        connection = http.client.HTTPConnection("127.0.0.1", port or next(self._turns), timeout=timeout)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
         try:
             connection.request(method, path, body, sent)
             answer = connection.getresponse()
@@ -63,8 +89,8 @@ class Caller:
             connection.close()
 
     def need(self, status: int, method: str, path: str, body: Any = None) -> Any:
-        """The JSON of an answer with this status (None when it is empty); AssertionError for another one."""
-        answer = self.ask(method, path, body)
+        """The JSON of an answer with this status (None when it is empty); AssertionError for another one but `busy`."""
+        answer = patiently(lambda: self.ask(method, path, body))
         assert answer.status == status, f"{method} {path}: {answer.status} {answer.body[:500]!r}"
         return answer.json if answer.body else None
 
@@ -82,6 +108,6 @@ class Caller:
     def published(self, title: str, content: bytes = b"the code of a mod", **fields: Any) -> Any:
         """A published mod of version 1."""
         mod = self.new_mod(title, **fields)
-        sent = self.send_file(mod["id"], "code", content, version="1", name="mod.zip")
+        sent = patiently(lambda: self.send_file(mod["id"], "code", content, version="1", name="mod.zip"))
         assert sent.status == 201, sent
         return self.need(200, "POST", f"/api/modhub/{mod['id']}/publish")

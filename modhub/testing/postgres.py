@@ -24,8 +24,8 @@ from psycopg import sql
 
 PORT = 5432
 """Only the last part of the socket's name; said aloud everywhere because of the variable ``PGPORT``."""
-START_SECONDS = 60.0
-STOP_SECONDS = 30.0
+START_SECONDS = 120.0
+STOP_SECONDS = 90.0
 SOCKET_PATH_LIMIT = 100
 """A Unix socket's address holds 107 bytes, the name of the socket itself among them."""
 

@@ -121,7 +121,7 @@ def sent(lines: str, environ: Mapping[str, str], files: Mapping[str, bytes]) -> 
         ["sh", "-euc", 'curl() { printf "%s\\0" "$@" end; }\n' + lines],  # noqa: S607 - whichever sh there is
         env={"PATH": "/bin:/usr/bin", **environ},
         capture_output=True,
-        timeout=30,
+        timeout=200,
         check=True,
     )
     words = shell.stdout.decode().split("\0")

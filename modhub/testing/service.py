@@ -4,6 +4,7 @@
 the application.
 """
 
+import atexit
 import http.client
 import itertools
 import os
@@ -21,8 +22,8 @@ import psycopg
 
 from modhub.testing.caller import Caller
 
-START_SECONDS = 60.0
-STOP_SECONDS = 45.0
+START_SECONDS = 120.0
+STOP_SECONDS = 90.0
 SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 - it guards nothing
 PASSWORD = "correct horse battery"  # noqa: S105 - of accounts that live for one test
 
@@ -63,7 +64,7 @@ class Process:
         """Wait until it answers; the seconds that it took from its start. AssertionError: it ended, or never did."""
         while True:
             try:
-                answer = Caller([self.port]).ask("GET", "/healthz", timeout=5)
+                answer = Caller([self.port]).ask("GET", "/healthz", timeout=30)
                 assert answer.status == 200, answer
             except (OSError, http.client.HTTPException):
                 spent = time.monotonic() - self.began
@@ -142,7 +143,7 @@ class Installation:
         """``modhub-admin -c INI words``."""
         command = [str(script("modhub-admin")), "-c", str(self.ini), *words]
         return subprocess.run(  # noqa: S603
-            command, env=self.environ, capture_output=True, text=True, timeout=120, check=False
+            command, env=self.environ, capture_output=True, text=True, timeout=200, check=False
         )
 
     def start(self, wrapper: Sequence[str] = (), port: int = 0) -> Process:
@@ -183,7 +184,7 @@ class Installation:
     def connect(self) -> Any:
         """A connection of one's own to the database, in autocommit; close it."""
         if self.url.startswith("sqlite"):
-            return sqlite3.connect(self.url.removeprefix("sqlite:///"), isolation_level=None, timeout=10)
+            return sqlite3.connect(self.url.removeprefix("sqlite:///"), isolation_level=None, timeout=60)
         return psycopg.connect(self.url.replace("+psycopg", ""), autocommit=True)
 
     def rows(self, statement: str) -> list[Any]:
@@ -215,8 +216,14 @@ def script(name: str) -> Path:
 
 
 def free_port() -> int:
-    """A port of the loopback address that nobody listens at."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        number: int = probe.getsockname()[1]
-        return number
+    """A port of the loopback address that nobody listens at, and that the system gives to nobody else from now on.
+
+    A socket stays bound to it and never listens. With SO_REUSEADDR on both sides, which every server here sets, that
+    keeps nobody from listening who names the port.
+    """
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    atexit.register(held.close)
+    number: int = held.getsockname()[1]
+    return number

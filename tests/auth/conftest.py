@@ -73,7 +73,7 @@ def contend(app: Site, processes: list[list[Call]], **settings: str) -> tuple[li
         for process in started:
             process.stdin.write("go\n")
             process.stdin.flush()
-        said = [json.loads(process.communicate(timeout=90)[0]) for process in started]
+        said = [json.loads(process.communicate(timeout=240)[0]) for process in started]
     finally:
         for process in started:
             process.kill()
@@ -100,7 +100,7 @@ class MailServer:
         outer = self
 
         class Handler(socketserver.StreamRequestHandler):
-            timeout = 20
+            timeout = 100
 
             def say(self, line: str) -> None:
                 self.wfile.write(line.encode() + b"\r\n")

@@ -1,6 +1,5 @@
 """Letters: queued in the causing transaction, sent beside it, none lost (decisions 3.7; threats C7, C9, F-6)."""
 
-import socket
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -11,18 +10,13 @@ from sqlalchemy.exc import OperationalError
 
 from modhub.db import now
 from modhub.settings import StartRefused
+from modhub.testing.service import free_port
 from modhub_auth import links, sending
 from modhub_auth.letters import TEXTS
 from modhub_auth.models import Letter, Link
 from modhub_auth.post import Unreachable
 
 Person = dict[str, str]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def letters(app: Any) -> list[Letter]:
@@ -328,7 +322,7 @@ def test_the_thread_sends_by_itself(app: Any, person: Person, mail: Any, monkeyp
     sender.start()
     try:
         app.post_json("/api/auth/register", person)
-        assert sent.wait(20)
+        assert sent.wait(60)
     finally:
         sender.stop()
     assert len(list(mail.folder.glob("*.eml"))) == 1

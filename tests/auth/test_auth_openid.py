@@ -72,16 +72,17 @@ def test_an_address_that_swallows_leaves_time_for_the_next(provider: Provider, m
     def connect(address: tuple[str, int], timeout: float) -> socket.socket:
         tried.append(timeout)
         if len(tried) == 1:
-            time.sleep(timeout)
             raise TimeoutError
         return real(address, timeout)
 
     monkeypatch.setattr(socket, "create_connection", connect)
-    monkeypatch.setattr(openid, "TIMEOUT_SECONDS", 1.0)
+    # Time passes by what the first address takes of it.
+    monkeypatch.setattr(openid, "monotonic", lambda: time.monotonic() + sum(tried[:1]))
+    monkeypatch.setattr(openid, "TIMEOUT_SECONDS", 100.0)
     names(monkeypatch, lambda: [entry(port), entry(port)])
     provider.endpoint = provider.endpoint.replace("127.0.0.1", "provider.example")
     assert judge(provider) == PROVIDER["SUBJECT"]
-    assert tried[0] <= 0.5
+    assert tried[0] <= 50
 
 
 def test_of_those_beyond_two_one_waits_a_moment_and_the_next_is_told_at_once(

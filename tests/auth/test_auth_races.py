@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, update
 
+from modhub import db
 from modhub.catalogue.models import Mod
 from modhub.errors import Refusal
 from modhub.interfaces import IAccounts
@@ -17,8 +18,14 @@ from modhub_auth.deleting import delete_account
 from modhub_auth.models import Account, Client, Link, Login
 
 CONTENDERS = 8
-WAIT = 60
+WAIT = 120
 Person = dict[str, str]
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is told that the database is busy because the machine is: here that is no answer."""
+    monkeypatch.setattr(db, "BUSY_SECONDS", 60)
 
 
 def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
@@ -63,7 +70,7 @@ def test_no_transaction_is_held_while_a_password_is_hashed(app: Any, person: Per
     hashed, verify = passwords.hash, passwords.verify
 
     def write() -> None:
-        # SQLite has one writer: this waits five seconds and fails when the request holds its transaction.
+        # SQLite has one writer: this waits, and fails when the request holds its transaction.
         with app.registry.databases.writing.begin() as session:
             session.execute(update(Account).values(kind="Password"))
 
@@ -112,8 +119,10 @@ def test_after_a_reset_no_refresh_token_lives(app: Any, person: Person, mail: An
     token = post(app, "register", person).json["refreshToken"]
     with own.databases.reading() as session:
         login = session.scalars(select(Login)).one()
-    refreshed = 0
-    for _ in range(25):
+    refreshed = rounds = 0
+    # Who is first is up to the machine: until a refresh was, there are more rounds.
+    while rounds < 25 or (not refreshed and rounds < 1000):
+        rounds += 1
         with own.databases.writing.begin() as session:
             secret = links.make(session, links.RESET, login.account_id, login_id=login.id)
 

@@ -8,7 +8,6 @@ browser on a busy machine now and then refuses to make one ("Unable to capture s
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -23,10 +22,13 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from bleach._vendor import html5lib
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
-START_SECONDS = 60.0
-STOP_SECONDS = 45.0  # longer than the service lets running requests finish
+from modhub.testing.service import free_port
+
+START_SECONDS = 120.0
+STOP_SECONDS = 90.0  # longer than the service lets running requests finish
+expect.set_options(timeout=60_000)  # against hanging alone, as all the other ceilings here
 # Without these a browser on a closed network tries, at length, to reach its maker; and it has no GPU to look for.
 QUIET = (
     "--disable-background-networking",
@@ -62,15 +64,9 @@ class Service:
     ini: Path
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def answers(address: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{address}/healthz", timeout=5) as answer:
+        with urllib.request.urlopen(f"{address}/healthz", timeout=30) as answer:
             return answer.status == 200
     except (urllib.error.URLError, OSError):
         return False
@@ -84,7 +80,7 @@ def serving(folder: Path, features: str, *commands: str) -> Iterator[Service]:
     running.ini.write_text(INI.format(features=features, folder=folder, address=running.address, port=port))
     programs = Path(sys.executable).parent
     for command in ("migrate", *commands):
-        subprocess.run([programs / "modhub-admin", "-c", running.ini, command], check=True, timeout=120)
+        subprocess.run([programs / "modhub-admin", "-c", running.ini, command], check=True, timeout=200)
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen([programs / "pserve", running.ini], stdout=log, stderr=log)
     try:
@@ -124,7 +120,7 @@ def browser() -> Iterator[Browser]:
     assert program, "chromium is not installed; `make test-browser` installs it when you are root"
     flags = [*QUIET, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=program, args=flags)
+        launched = playwright.chromium.launch(executable_path=program, args=flags, timeout=120_000)
         yield launched
         launched.close()
 
@@ -138,6 +134,7 @@ def is_problem(line: ConsoleMessage) -> bool:
 def visiting(browser: Browser, service: Service, **options: Any) -> Iterator[Page]:
     """A page of a fresh profile; addresses are relative to the service. An error in its console fails the test."""
     context = browser.new_context(base_url=service.address, **options)
+    context.set_default_timeout(100_000)
     opened = context.new_page()
     problems: list[str] = []
     opened.on("pageerror", lambda error: problems.append(str(error)))

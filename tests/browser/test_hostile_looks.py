@@ -64,7 +64,7 @@ class Hands:
         sent = json.dumps(body).encode() if isinstance(body, dict) else body
         headers = {**self.headers, "Content-Type": kind}
         asked = urllib.request.Request(self.address + path, sent or None, headers, method=method)
-        with urllib.request.urlopen(asked, timeout=30) as answer:
+        with urllib.request.urlopen(asked, timeout=100) as answer:
             return json.loads(answer.read() or b"null")
 
     def mod(self, title: str, images: int = 0, releases: int = 1, published: bool = True, **fields: Any) -> Any:

@@ -109,7 +109,9 @@ def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
     page.keyboard.press("Tab")
     expect(page.get_by_label("Search in titles and games")).to_be_focused()
     page.keyboard.type("foundry")
-    page.keyboard.press("Enter")
+    # The list follows what is typed as well: what comes next has to find the page that Enter leads to.
+    with page.expect_event("load"):
+        page.keyboard.press("Enter")
     expect(page.get_by_role("status").first).to_have_text("1 mod")
     page.get_by_role("link", name="Foundry Map").focus()
     page.keyboard.press("Enter")

@@ -56,7 +56,7 @@ def test_a_session_that_ends_during_an_edit(visit: Visit, look: Look, java_scrip
 def test_an_upload_leaves_what_is_being_typed_and_outlives_a_session(visit: Visit) -> None:
     page = visit(account=AUTHOR)
     address = draft(page, "Typing")
-    assert page.url == address, "a reload would say again what was done"
+    expect(page, "a reload would say again what was done").to_have_url(address)
     page.get_by_label("Description").fill("Not saved yet")
     file = page.locator("#image-file")
     file.set_input_files([PNG, {**PNG, "name": "two.png"}])
@@ -111,7 +111,7 @@ def test_going_back_closes_the_images_and_the_games_follow_the_words(visit: Visi
     page.goto("/Modhub")
     page.get_by_label("Search in titles and games").fill("foundry")
     expect(page.locator("section.browse .card")).to_have_count(1)
-    assert page.url.endswith("/Modhub?q=foundry")
+    expect(page).to_have_url("/Modhub?q=foundry")
     assert "q=foundry" in (page.locator("nav.games a").first.get_attribute("href") or "")
     assert "q=foundry" in (page.locator('link[rel="canonical"]').get_attribute("href") or "")
     page.get_by_label("Order").select_option("top")

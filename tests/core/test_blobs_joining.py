@@ -269,7 +269,7 @@ with tm:
 def test_a_kill_leaves_one_orphan_that_the_sweep_can_see(store, tmp_path, step, left):
     root = tmp_path / "files"
     done = subprocess.run(
-        [sys.executable, "-P", "-W", "ignore", "-c", KILLED, str(root), step], check=False, timeout=60
+        [sys.executable, "-P", "-W", "ignore", "-c", KILLED, str(root), step], check=False, timeout=200
     )
     assert done.returncode == -signal.SIGKILL
     (key,) = kept(store)

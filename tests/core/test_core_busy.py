@@ -14,7 +14,7 @@ from modhub import db
 from modhub.testing import Site, Start, stored_files
 from modhub.testing.mods import OWNER, address, new_mod, notes, publish, published_mod, upload
 
-CEILING = 20.0
+CEILING = 60.0
 """Seconds; the wait itself is five."""
 
 
@@ -53,7 +53,7 @@ def test_reads_go_on_and_writes_are_503_while_somebody_holds_the_lock(
         ):
             began = time.monotonic()
             assert site.get(url).status_int == 200
-            assert time.monotonic() - began < 3
+            assert time.monotonic() - began < db.BUSY_SECONDS
         assert own.get("/api/modhub/mine").json["count"] == 2
         began = time.monotonic()
         refused = own.post(address(mod, "code?version=2"), b"x", status=503)

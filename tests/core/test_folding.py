@@ -108,9 +108,9 @@ def test_every_character_has_a_fixed_fold_without_a_newline() -> None:
 
 
 def test_ten_thousand_marks_are_folded_in_time() -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     marks = "\u0301\u0323" * 5_000 + "\u0f73" * 5_000 + "\uff9e\u0301" * 5_000
     assert fold_search("a" + marks) == "a"
     assert fold_game("A" + marks).startswith("\u1ea1")
     assert search_words(marks) == []
-    assert time.monotonic() - began < 5
+    assert time.thread_time() - began < 5

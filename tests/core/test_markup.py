@@ -383,10 +383,10 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_is_cleaned_in_time(name: str) -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     markup.clean(HOSTILE[name][:8000], 8000)
-    # It takes 70 ms at most; the ceiling is for slow machines.
-    assert time.monotonic() - began < 2
+    # It takes 70 ms at most; the ceiling is for slow machines. Of busy ones only this thread's own time counts.
+    assert time.thread_time() - began < 2
     check(HOSTILE[name])
 
 

@@ -184,10 +184,10 @@ def test_brackets_in_strings_and_in_a_row_are_not_depth() -> None:
     ids=range(7),
 )
 def test_a_hostile_body_is_judged_in_time(body: bytes) -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     found = judged(body)
     assert isinstance(found, Sample) or found.status == 400
-    assert time.monotonic() - began < 10
+    assert time.thread_time() - began < 10
 
 
 @given(body=st.binary(max_size=60) | st.text('{}[]",:\\u0d8titlegamsnN1e-+. \x00é', max_size=60).map(str.encode))

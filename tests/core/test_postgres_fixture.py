@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from modhub.testing.postgres import (
+    START_SECONDS,
     PostgresMissingError,
     PostgresServer,
     copy_wheel_binaries,
@@ -42,7 +43,7 @@ def run(url: str, *statements: str) -> list[tuple[object, ...]]:
         engine.dispose()
 
 
-def until(condition, seconds: float = 30.0) -> bool:
+def until(condition, seconds: float = 90.0) -> bool:
     deadline = time.monotonic() + seconds
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -142,7 +143,7 @@ with postgres.postgres_server() as server:
 @pytest.mark.parametrize("binaries", ["found", "wheel"])
 def test_killed_tests_take_their_server_along(binaries: str) -> None:
     command = [sys.executable, "-c", KILLED, binaries]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, timeout=120)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, timeout=200)
     base, pid = done.stdout.split()
     assert until(lambda: not alive(int(pid)))
     # The folder itself stays where the server's user may not write beside it (a TMPDIR of root's own): empty, then.
@@ -182,7 +183,7 @@ def test_failure_is_told_at_once_with_the_servers_words(
     begun = time.monotonic()
     with pytest.raises(PostgresMissingError, match="no room for a"), postgres_server(binaries):
         pass
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - begun < START_SECONDS / 2
     assert [path.name for path in open_folder.iterdir()] == ["bin"]
 
 

@@ -3,7 +3,6 @@ import socket
 import struct
 import tempfile
 import threading
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,7 +10,7 @@ import pytest
 
 from modhub.server.channel import Channel
 from modhub.server.rules import DEFAULT_LIMIT, BodyRules, IBodyRules
-from modhub.server.testing import Client, running
+from modhub.server.testing import Client, Clock, looked, running
 
 LIMIT = 1000
 
@@ -168,21 +167,23 @@ def test_a_body_that_comes_before_it_is_asked_for_is_taken_or_thrown_away(servic
         assert client.ended()
 
 
-def test_the_time_for_a_body_begins_when_it_is_asked_for():
-    app = App()
+def test_the_time_for_a_body_begins_when_it_is_asked_for(monkeypatch):
+    app, clock = App(), Clock(monkeypatch)
 
     def slow(environ, start_response):
         if environ.get("modhub.body") == "expected":
-            time.sleep(1)
+            clock.forward(1000)
         return app(environ, start_response)
 
     slow.registry = app.registry
-    with running(slow, body_grace_seconds=0.5, header_seconds=0.5) as service, Client(service) as client:
+    with running(slow, body_grace_seconds=500, header_seconds=500) as service, Client(service) as client:
         head = post("/owner/1", "Authorization: x", "Content-Length: 3", "Expect: 100-continue")
         assert client.ask(head).status == 100
-        time.sleep(0.2)
+        clock.forward(200)
+        looked(service)
         assert seen(client.ask(b"abc"))["size"] == 3
         assert client.ask(head).status == 100
+        clock.forward(600)
         assert client.answer().status == 408
 
 

@@ -11,21 +11,27 @@ from modhub import server
 from modhub.server.loop import Service
 from modhub.server.settings import Settings, raise_file_limit
 from modhub.server.testing import Client, running
+from modhub.testing.service import free_port
 
 SIZE = 24_000_000
 
 APP = """
-import time
+import os, time
+from modhub.server import loop
+
+loop.SETTLE_SECONDS = 100
 
 def make(global_conf, path):
     def app(environ, start_response):
-        start = time.monotonic()
         headers = [("Content-Type", "text/plain")]
         if environ["PATH_INFO"] == "/file":
             start_response("200 OK", [*headers, ("Content-Length", "24000000")])
             return environ["wsgi.file_wrapper"](open(path, "rb"))
         if environ["PATH_INFO"] == "/slow":
-            time.sleep(float(environ["QUERY_STRING"]))
+            open("began", "w").close()
+            while not os.path.exists("go"):
+                time.sleep(0.02)
+            loop.SETTLE_SECONDS = 0
         body = b"x" * len(environ["wsgi.input"].read()) or b"done"
         start_response("200 OK", [*headers, ("Content-Length", str(len(body)))])
         return [body]
@@ -44,28 +50,49 @@ drain_seconds = {drain}
 """
 
 
+def until(condition):
+    deadline = monotonic() + 60
+    while not condition():
+        assert monotonic() < deadline
+        sleep(0.02)
+
+
 class Served:
-    """``pserve`` with the application above, as a process of its own."""
+    """``pserve`` with the application above, as a process of its own.
+
+    ``/slow`` waits for `go`. Until it has ended, a drain leaves idle connections open: no test has to be quick.
+    """
 
     def __init__(self, folder, drain):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.addresses = [free.getsockname()]
+        self.folder = folder
+        self.addresses = [("127.0.0.1", free_port())]
         (folder / "served.py").write_text(APP)
         (folder / "data").write_bytes(b"0123456789abcdef" * (SIZE // 16))
         ini = folder / "served.ini"
         ini.write_text(INI.format(path=folder / "data", port=self.addresses[0][1], drain=drain))
         command = [sys.executable, "-W", "ignore", "-m", "pyramid.scripts.pserve", str(ini)]
         self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        deadline = monotonic() + 30
-        while True:
-            try:
-                socket.create_connection(self.addresses[0], 1).close()
-                return
-            except OSError:
-                assert self.process.poll() is None, self.process.stdout.read()
-                assert monotonic() < deadline
-                sleep(0.05)
+        until(self.listens)
+
+    def listens(self):
+        try:
+            socket.create_connection(self.addresses[0], 20).close()
+        except ConnectionError:
+            assert self.process.poll() is None, self.process.stdout.read()
+            return False
+        return True
+
+    def begun(self):
+        """The request for ``/slow`` is in the hands of the application."""
+        until((self.folder / "began").exists)
+
+    def go(self):
+        (self.folder / "go").touch()
+
+    def stop(self, number=signal.SIGTERM):
+        """Send the signal, and wait until it has been heard."""
+        self.process.send_signal(number)
+        until(lambda: not self.listens())
 
     def end(self):
         if self.process.poll() is None:
@@ -93,50 +120,46 @@ def get(path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_lets_everything_under_way_end_and_exits_with_0(serve, number):
-    served = serve(drain=20)
+    served = serve(drain=100)
     with Client(served) as slow, Client(served, buffer=65536) as download, Client(served) as idle, Client(served) as up:
         assert idle.ask(get("/")).body == b"done"
-        slow.send(get("/slow?1.5"))
         download.send(get("/file"))
         up.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab")
-        sleep(0.3)
-        served.process.send_signal(number)
-        sleep(0.05)
+        slow.send(get("/slow"))
+        served.begun()
+        served.stop(number)
         last = idle.ask(get("/"))
         assert (last.body, last.fields["connection"]) == (b"done", "close")
         assert idle.ended()
-        sleep(0.5)
-        with pytest.raises(ConnectionRefusedError):
-            Client(served)
         answer = up.ask(b"cd")
         assert (answer.body, answer.fields["connection"]) == (b"xxxx", "close")
+        served.go()
         answer = slow.answer()
         assert (answer.body, answer.fields["connection"]) == (b"done", "close")
         assert download.answer().body == b"0123456789abcdef" * (SIZE // 16)
-        assert served.process.wait(10) == 0
+        assert served.process.wait(60) == 0
 
 
 def test_what_does_not_end_is_cut_after_drain_seconds(serve):
     served = serve(drain=1)
     with Client(served, buffer=4096) as download, Client(served) as slow:
         download.send(get("/file"))
-        slow.send(get("/slow?60"))
-        sleep(0.2)
+        slow.send(get("/slow"))
+        served.begun()
         began = monotonic()
         served.process.terminate()
-        assert served.process.wait(15) == 0
+        assert served.process.wait(60) == 0
         assert monotonic() - began > 0.9
 
 
 def test_a_second_signal_ends_the_drain(serve):
-    served = serve(drain=60)
+    served = serve(drain=200)
     with Client(served) as slow:
-        slow.send(get("/slow?60"))
-        sleep(0.2)
+        slow.send(get("/slow"))
+        served.begun()
+        served.stop()
         served.process.terminate()
-        sleep(0.3)
-        served.process.terminate()
-        assert served.process.wait(15) == 0
+        assert served.process.wait(60) == 0
 
 
 def hello(environ, start_response):
@@ -145,7 +168,7 @@ def hello(environ, start_response):
 
 
 def test_idle_and_half_open_connections_do_not_hold_a_drain_up():
-    with running(hello, drain_seconds=60) as service:
+    with running(hello, drain_seconds=200) as service:
         with Client(service) as idle, Client(service) as half, Client(service) as silent:
             idle.ask(get("/"))
             half.send(b"GET / HTTP/1.1\r\n")
@@ -154,7 +177,7 @@ def test_idle_and_half_open_connections_do_not_hold_a_drain_up():
             assert idle.ended()
             assert half.ended()
             assert silent.ended()
-    assert monotonic() - began < 20
+    assert monotonic() - began < 60
 
 
 def test_several_listeners_and_stop_from_any_thread():

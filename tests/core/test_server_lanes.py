@@ -48,7 +48,7 @@ def test_reads_go_on_while_every_writing_and_waiting_thread_is_held():
                 client.send(post("/edit"))
             for client in clients[2:5]:
                 client.send(post("/hash"))
-            assert all(app.held.acquire(timeout=5) for _ in range(5)), "each lane has threads of its own"
+            assert all(app.held.acquire(timeout=20) for _ in range(5)), "each lane has threads of its own"
             clients[5].send(post("/edit"))
             assert not app.held.acquire(timeout=0.3), "a lane has no more threads than it is given"
             clients[6].send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")

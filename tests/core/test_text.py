@@ -90,12 +90,12 @@ def test_cleaning_is_total_and_idempotent(clean: Callable[[str, int], str], valu
 
 
 def test_long_runs_of_marks_are_cleaned_in_time_and_as_the_library_would() -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     for run in ("\u0301\u0323" * 500_000, "\u0301" * 500_000 + "\u0323" * 500_000, "\u0f73" * 1_000_000):
         assert len(text.block("a" + run, 8000)) == 8000
     for form in ("NFC", "NFD", "NFKC", "NFKD"):
         text.normal(form, "\u0301\u0323\uff9e\u0f73" * 50_000)
-    assert time.monotonic() - began < 20
+    assert time.thread_time() - began < 20
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.caller import Answer, Caller
+from modhub.testing.caller import Answer, Caller, patiently
 from modhub.testing.service import PASSWORD
 
 MB = 1024 * 1024
@@ -28,7 +28,7 @@ def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
 
     def make(call: Callable[[], Any]) -> Any:
         barrier.wait()
-        return call()
+        return patiently(call)
 
     with ThreadPoolExecutor(len(calls)) as pool:
         return list(pool.map(make, calls))

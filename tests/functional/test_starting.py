@@ -13,7 +13,7 @@ def attempt(service: Installation, **environ: str) -> "subprocess.CompletedProce
     """Start ``pserve``, which has to end by itself."""
     command = [str(script("pserve")), str(service.ini), f"port={free_port()}"]
     given = service.environ | environ
-    return subprocess.run(command, env=given, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=given, capture_output=True, text=True, timeout=200, check=False)
 
 
 def refused(service: Installation, *words: str, **environ: str) -> str:

@@ -22,7 +22,7 @@ def make(folder: Path, *arguments: str, path: str | None = None) -> "subprocess.
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=200,
     )
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from modhub.testing.caller import Answer, Caller
+from modhub.testing.caller import Answer, Caller, patiently
 from modhub.testing.service import SECRET, Installation
 from modhub_auth.sealing import Seal
 
@@ -31,7 +31,7 @@ def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
 
     def make(call: Callable[[], Any]) -> Any:
         barrier.wait(60)
-        return call()
+        return patiently(call)
 
     with ThreadPoolExecutor(len(calls)) as pool:
         return list(pool.map(make, calls))

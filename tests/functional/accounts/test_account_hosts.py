@@ -109,7 +109,7 @@ def send(service, lines: list[str], body: dict[str, str] | None = None, process:
     """The status and the whole answer of one request: its line, its fields."""
     content = json.dumps(body).encode() if body is not None else b""
     head = [*lines, "Connection: close", f"Content-Length: {len(content)}", "", ""]
-    with socket.create_connection(("127.0.0.1", service.processes[process].port), 10) as client:
+    with socket.create_connection(("127.0.0.1", service.processes[process].port), 60) as client:
         client.sendall("\r\n".join(head).encode() + content)
         got = b""
         while piece := client.recv(1 << 16):
@@ -125,7 +125,7 @@ def tell(got: bytes, told: list[str]) -> list[str]:
 
 def letters(service, count: int) -> list[str]:
     """The letters, once there are so many."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while len(paths := list((service.folder / "mail").glob("*.eml"))) < count and time.monotonic() < deadline:
         time.sleep(0.1)
     assert len(paths) == count

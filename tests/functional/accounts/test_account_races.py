@@ -16,7 +16,7 @@ from typing import Any
 import pyotp
 import pytest
 
-from modhub.testing.caller import Answer, Caller
+from modhub.testing.caller import Answer, Caller, patiently
 from modhub.testing.service import PASSWORD
 
 LONG = bool(os.environ.get("MODHUB_LONG_RACES"))
@@ -112,7 +112,8 @@ class Refresher:
         """How often it was answered; what begins after the reset has been answered must be refused."""
         while True:
             late = reset.is_set()
-            answer = self.caller.ask("POST", "/api/auth/refresh", {"refreshToken": self.tokens[-1]})
+            token = {"refreshToken": self.tokens[-1]}
+            answer = patiently(lambda token=token: self.caller.ask("POST", "/api/auth/refresh", token))
             if answer.status != 200:
                 assert answer.status == 401, answer
                 return len(self.tokens) - 1
@@ -124,16 +125,19 @@ def test_no_refresh_token_outlives_a_reset(service, session, browse, rows_of):
     """Three programs refresh without a pause while the password is being set by a page."""
     rows, browser, refreshed = rows_of(service, session), browse(service.caller()), 0
     token = browser.form(f"{HOME}/login")
-    for _ in range(RESETS):
+    rounds = 0
+    # Whether a program is quicker than the page is up to the machine: until it often was, there are more rounds.
+    while rounds < RESETS or (refreshed <= RESETS and rounds < 10 * RESETS):
+        rounds += 1
         path, reset = f"{HOME}/reset?token={rows.link('reset')}", threading.Event()
         refreshers = [Refresher(service.caller(), rows.client()) for _ in range(3)]
         with ThreadPoolExecutor(len(refreshers)) as pool:
             running = [pool.submit(one.run, reset) for one in refreshers]
             answer = browser.post(path, {"password": PASSWORD}, token)
             reset.set()
-            refreshed += sum(future.result(60) for future in running)
+            refreshed += sum(future.result(200) for future in running)
         assert answer.status == 200
         assert service.rows(f"SELECT count(*) FROM auth_client WHERE account_id = {rows.account}") == [(0,)]
         for one in refreshers:
-            assert one.caller.ask("POST", "/api/auth/refresh", {"refreshToken": one.tokens[-1]}).status == 401
+            one.caller.need(401, "POST", "/api/auth/refresh", {"refreshToken": one.tokens[-1]})
     assert refreshed > RESETS

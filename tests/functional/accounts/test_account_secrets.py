@@ -123,7 +123,7 @@ class Journey:
 
     def letter(self, purpose: str) -> str:
         """The secret of the newest link for ``purpose``, once its letter has arrived."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         known = set(self.hidden.values())
         while time.monotonic() < deadline:
             for path in (self.service.folder / "mail").glob("*.eml"):
