@@ -14,6 +14,8 @@ FEATURES = "modhub_auth modhub_builds modhub_wiki"
 KEY = "a-machine-key-for-these-tests-alone"
 EMAIL, PASSWORD = "author@example.com", "ten characters"
 NAME, TITLE, GAME, VERSION, FILE = "N" * 80, "W" * 120, "G" * 120, "v" * 64, "F" * 251 + ".zip"
+MARKS = "Z" + "\u0351\u0334\u0489" * 39
+"""One character, wider than a screen, that nothing can break."""
 MARKUP = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
 CONTENT = (
     f"<h2>{TITLE}</h2><p>{'x' * 3000}</p><pre>{'p' * 500}</pre><ul><li>{TITLE}</li></ul>"
@@ -67,6 +69,9 @@ class Hands:
         with urllib.request.urlopen(asked, timeout=100) as answer:
             return json.loads(answer.read() or b"null")
 
+    def sign_up(self, account: dict[str, str]) -> None:
+        self.headers["Authorization"] = f"Bearer {self.send('POST', '/api/auth/register', account)['accessToken']}"
+
     def mod(self, title: str, images: int = 0, releases: int = 1, published: bool = True, **fields: Any) -> Any:
         """A mod with files under the longest names."""
         mod = self.send("POST", "/api/modhub", {"title": title, **fields})
@@ -82,10 +87,10 @@ class Hands:
 
 
 def fill(address: str) -> None:
-    """Everything in its longest form; the mods get the numbers 1 to 7."""
+    """Everything in its longest form; the mods get the numbers 1 to 8."""
     hands = Hands(address)
     account = {"email": EMAIL, "password": PASSWORD, "displayName": NAME, "client": TITLE}
-    hands.headers["Authorization"] = f"Bearer {hands.send('POST', '/api/auth/register', account)['accessToken']}"
+    hands.sign_up(account)
     guids = [f"{number:08x}-89ab-cdef-0123-456789abcdef" for number in range(40)]
     long = hands.mod(TITLE, description=CONTENT, games=[GAME], conflictsWith=guids)
     other = hands.mod("تعديل الواجهة العربية 2.0 (beta)", description="<p>هذا وصف</p>", games=["لعبة المغامرات"])
@@ -102,6 +107,10 @@ def fill(address: str) -> None:
     hands.send("POST", f"/api/modhub/{odd['id']}/images?name={'n' * 251}.txt", b"no picture", "text/plain")
     hands.send("POST", f"/api/modhub/{odd['id']}/css?name={'s' * 251}.css", b"a{}", "text/css")
     hands.send("POST", f"/api/modhub/{odd['id']}/publish")
+    # Somebody else's, so that the workshop holds only what can be broken.
+    other_hands = Hands(address)
+    other_hands.sign_up({**account, "email": "other@example.com"})
+    other_hands.mod(MARKS, description=f"<p>{MARKS * 8}</p>", games=[MARKS])
     for os in ("windows", "o" * 32):
         for number in range(2):
             query = urlencode({"name": f"{number}{FILE[1:]}", "version": f"{number}{'v' * 60}"})
@@ -147,7 +156,9 @@ def crowded(serve_with: Any, tmp_path_factory: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("width", [320, 1280])
-def test_whatever_is_stored_stays_in_its_place(browser: Browser, crowded: Any, width: int, picture: Any) -> None:
+def test_whatever_is_stored_stays_in_its_place(
+    browser: Browser, crowded: Any, width: int, picture: Any, beyond: Any
+) -> None:
     context = browser.new_context(base_url=crowded.address, viewport={"width": width, "height": 800})
     page = context.new_page()
     page.goto("/Modhub/account/login")
@@ -158,8 +169,13 @@ def test_whatever_is_stored_stays_in_its_place(browser: Browser, crowded: Any, w
     for name, address in PAGES.items():
         page.goto(address)
         picture(page, name)
-        beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        if beyond > 0:
-            wide[name] = beyond
+        if sideways := beyond(page):
+            wide[name] = sideways
+    page.goto("/Modhub/8")
+    picture(page, "marks")
+    if width == 320:
+        assert beyond(page) > 0
+    page.evaluate("scrollBy(200, 0)")
+    assert page.evaluate("[scrollX, document.documentElement.scrollWidth - innerWidth]") == [0, 0]
     context.close()
     assert wide == {}
