@@ -18,6 +18,9 @@ FILE_NAME: Final = 255
 QUERY: Final = 200
 DISPLAY_NAME: Final = 80
 
+# Why an operator has hidden a mod; a longer text is refused.
+REASON: Final = 500
+
 # A stored media type that is longer counts as malformed (decisions 2.10).
 CONTENT_TYPE: Final = 255
 

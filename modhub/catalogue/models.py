@@ -20,7 +20,10 @@ class Kind(StrEnum):
 
 
 class Mod(Base):
-    """A mod. ``owner`` is an account's plain number: accounts belong to another package (decisions 3.10)."""
+    """A mod. ``owner`` is an account's plain number: accounts belong to another package (decisions 3.10).
+
+    ``hidden_at``: an operator has hidden it from everybody but its owner. ``published`` stays what its owner made it.
+    """
 
     __tablename__ = "core_mod"
     __table_args__ = (
@@ -40,6 +43,8 @@ class Mod(Base):
     published: Mapped[bool] = mapped_column(default=False)
     ups: Mapped[int] = mapped_column(default=0)
     downs: Mapped[int] = mapped_column(default=0)
+    hidden_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    hidden_reason: Mapped[str | None] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
 
@@ -127,7 +132,7 @@ class GameIcon(Base):
 
 
 class PublicMod(Base):
-    """The public copy of a published mod: its answer kept ready as ``document`` (JSON bytes).
+    """The public copy of a mod that is published and not hidden: its answer kept ready as ``document`` (JSON bytes).
 
     No foreign key: deleting a mod deletes the copy at the end of the same transaction. ``requires`` holds the GUIDs in
     their order, parted by spaces.

@@ -1,9 +1,9 @@
 """The public copies of published mods, kept true in one place.
 
-Anonymous readers see these tables and nothing else: what is not published has no row here. A listener on every session
-notes which mods a flush touches, and rewrites their copies before the commit; nobody has to remember to. Whoever writes
-round the session's objects says so: :func:`touched`, :func:`voted_on`. ``verify`` compares the copies with what they
-are made from, ``rebuild`` makes them all anew.
+Anonymous readers see these tables and nothing else: what is not published, or is hidden by an operator, has no row
+here. A listener on every session notes which mods a flush touches, and rewrites their copies before the commit; nobody
+has to remember to. Whoever writes round the session's objects says so: :func:`touched`, :func:`voted_on`. ``verify``
+compares the copies with what they are made from, ``rebuild`` makes them all anew.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from time import sleep
 from typing import Any, Final
 
-from sqlalchemy import Select, delete, event, exists, func, inspect, select, update
+from sqlalchemy import Select, and_, delete, event, exists, func, inspect, select, update
 from sqlalchemy.orm import Session, selectinload
 
 from modhub import bulk
@@ -30,6 +30,8 @@ from modhub.folding import fold_game, fold_search
 from modhub.payload import encode
 
 PUBLISHED: Final = "published mods"
+IS_PUBLIC: Final = and_(Mod.published, Mod.hidden_at.is_(None))
+"""Whether a mod has public copies; the one place that says so."""
 READINGS: Final = 10
 """How often a mod that seems damaged is read again while it is being changed just then."""
 
@@ -41,10 +43,8 @@ _SCORED: Final = "modhub stale scores"
 _VOTES: Final = {"ups", "downs"}
 """What a vote changes of a mod; of the copies, the score alone is made from these."""
 _COPIES: Final = (PublicText, PublicGame, PublicRequirement, PublicMod)
-_STRAY: Final = (
-    select(PublicMod.id).where(~exists().where(Mod.id == PublicMod.id, Mod.published)).order_by(PublicMod.id)
-)
-_COUNT: Final = select(func.count()).select_from(Mod).where(Mod.published).scalar_subquery()
+_STRAY: Final = select(PublicMod.id).where(~exists().where(Mod.id == PublicMod.id, IS_PUBLIC)).order_by(PublicMod.id)
+_COUNT: Final = select(func.count()).select_from(Mod).where(IS_PUBLIC).scalar_subquery()
 
 
 def _score(mod: Any) -> Any:
@@ -53,7 +53,7 @@ def _score(mod: Any) -> Any:
 
 
 def copies_of(mod: Mod) -> list[Any]:
-    """The rows that a published mod has in the public tables, its own row first."""
+    """The rows that a mod has in the public tables, its own row first."""
     folded = dict.fromkeys(fold_game(game) for game in mod.games)
     lines = [fold_search(line) for line in (mod.title, *mod.games)]
     return [
@@ -75,7 +75,7 @@ def copies_of(mod: Mod) -> list[Any]:
 def _load(session: Session, mod_ids: Sequence[int]) -> Iterator[Mod]:
     statement = (
         select(Mod)
-        .where(Mod.id.in_(mod_ids), Mod.published)
+        .where(Mod.id.in_(mod_ids), IS_PUBLIC)
         .options(selectinload(Mod.assets).joinedload(Asset.blob))
         .execution_options(populate_existing=True)
     )
@@ -88,7 +88,7 @@ def _named(copy: Any, mod_ids: Sequence[int]) -> Any:
 
 
 def rewrite(session: Session, mod_ids: Iterable[int]) -> None:
-    """Make the public copies of these mods anew; a mod that is gone or not published has none."""
+    """Make the public copies of these mods anew; a mod that is gone, not published or hidden has none."""
     for batch in bulk.batches(sorted(mod_ids)):
         before = session.scalar(select(func.count()).select_from(PublicMod).where(PublicMod.id.in_(batch))) or 0
         for copy in _COPIES:
@@ -163,13 +163,13 @@ def damage(session: Session) -> Iterator[str]:
     The service may run meanwhile. What one statement says is of one moment; what several say is looked at again.
     """
     for mod_id in session.scalars(_STRAY).all():
-        yield f"Mod {mod_id} has a public copy and is not published."
+        yield f"Mod {mod_id} has a public copy and is not published, or it is hidden."
     number = select(Counter.value).where(Counter.name == PUBLISHED).scalar_subquery()
     value, count = session.execute(select(number, _COUNT)).one()
     if value != count:
         yield f"The kept number of published mods is {value}; there are {count}."
     last = 0
-    while batch := session.scalars(_published(last, bulk.BATCH)).all():
+    while batch := session.scalars(_public_after(last, bulk.BATCH)).all():
         due, kept = _due(session, batch), _kept(session, batch)
         for mod_id in batch:
             if due.get(mod_id) != kept.get(mod_id) and _differs(session, mod_id):
@@ -177,8 +177,8 @@ def damage(session: Session) -> Iterator[str]:
         last = batch[-1]
 
 
-def _published(after: int, most: int) -> Select[int]:
-    return select(Mod.id).where(Mod.published, Mod.id > after).order_by(Mod.id).limit(most)
+def _public_after(after: int, most: int) -> Select[int]:
+    return select(Mod.id).where(IS_PUBLIC, Mod.id > after).order_by(Mod.id).limit(most)
 
 
 def _differs(session: Session, mod_id: int) -> bool:
@@ -232,6 +232,6 @@ def rebuild(begin: Callable[[], AbstractContextManager[Session]]) -> int:
 
 def _rebuild_after(begin: Callable[[], AbstractContextManager[Session]], last: int) -> Sequence[int]:
     with begin() as session:
-        batch = session.scalars(_published(last, AT_ONCE).with_for_update()).all()
+        batch = session.scalars(_public_after(last, AT_ONCE).with_for_update()).all()
         rewrite(session, batch)
         return batch

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from modhub import bulk
 from modhub.catalogue.documents import VotesDocument
 from modhub.catalogue.models import Mod, Vote
-from modhub.catalogue.public import voted_on
+from modhub.catalogue.public import IS_PUBLIC, voted_on
 from modhub.errors import Refusal, not_found
 
 
@@ -19,8 +19,8 @@ def refuse_owner(owner: int | None, account_id: int) -> None:
 
 
 def vote(session: Session, mod_id: int | None, account_id: int, value: int) -> VotesDocument:
-    """Set the account's vote to 1, -1 or, to withdraw it, 0. 404 unless published, 403 on one's own mod."""
-    mod = session.scalars(select(Mod).where(Mod.id == mod_id, Mod.published).with_for_update()).one_or_none()
+    """Set the account's vote to 1, -1 or, to withdraw it, 0. 404 unless it is public, 403 on one's own mod."""
+    mod = session.scalars(select(Mod).where(Mod.id == mod_id, IS_PUBLIC).with_for_update()).one_or_none()
     if mod is None:
         raise not_found()
     refuse_owner(mod.owner, account_id)

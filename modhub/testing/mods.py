@@ -6,6 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+from sqlalchemy.orm import Session
+
+from modhub.catalogue import moderation
 from modhub.catalogue.models import Mod
 from modhub.testing import Site
 
@@ -72,3 +75,21 @@ def insert_mods(site: Site, many: Iterable[dict[str, Any]]) -> list[int]:
         session.add_all(rows)
         session.flush()
         return [row.id for row in rows]
+
+
+def hide_mod(site: Site, mod: dict[str, Any], reason: str | None = None) -> None:
+    """Hide ``mod`` as the operator does."""
+    with site.registry.databases.writing.begin() as session:
+        moderation.hide(session, _found(session, mod), reason)
+
+
+def restore_mod(site: Site, mod: dict[str, Any]) -> None:
+    """Undo :func:`hide_mod`."""
+    with site.registry.databases.writing.begin() as session:
+        moderation.restore(session, _found(session, mod))
+
+
+def _found(session: Session, mod: dict[str, Any]) -> Mod:
+    found = moderation.find(session, str(mod["id"]))
+    assert found is not None
+    return found

@@ -21,8 +21,20 @@ from modhub.catalogue.models import (
     PublicText,
     Vote,
 )
+from modhub.db import now
 from modhub.testing import Site, stored_files
-from modhub.testing.mods import OWNER, address, insert_mods, new_mod, notes, publish, published_mod, upload
+from modhub.testing.mods import (
+    OWNER,
+    address,
+    hide_mod,
+    insert_mods,
+    new_mod,
+    notes,
+    publish,
+    published_mod,
+    restore_mod,
+    upload,
+)
 
 
 def damage(site: Site) -> list[str]:
@@ -68,6 +80,12 @@ def test_copies_are_true_after_every_kind_of_write(site: Site) -> None:
         lambda: own.put_json(address(mod, "changelog", note), {"title": "x", "text": "y"}),
         lambda: own.delete(address(mod, "changelog", note)),
         lambda: own.post(address(mod, "publish")),
+        lambda: hide_mod(site, mod, "a reason"),
+        lambda: own.put_json(address(mod), {"title": "Hidden", "games": ["Quake"]}),
+        lambda: upload(site, mod, "code", b"three", version="3"),
+        lambda: own.post(address(mod, "publish")),
+        lambda: restore_mod(site, mod),
+        lambda: hide_mod(site, mod),
         lambda: own.put_json(address(mod), {"title": ""}, status=400),
         lambda: insert_mods(site, [{}, {"published": False}]),
         lambda: own.delete(address(mod)),
@@ -82,7 +100,8 @@ def test_a_random_life_keeps_copies_counts_and_search_true(site: Site) -> None:
     rng = random.Random(5)
     own = site.as_account(OWNER)
     mods: list[Any] = []
-    for step in range(120):
+    hidden: dict[int, bool] = {}
+    for step in range(150):
         act = rng.random()
         if act < 0.2 or not mods:
             mods.append(new_mod(site, title=f"mod {step}", games=rng.sample(["A", "B", "C"], 2)))
@@ -90,8 +109,11 @@ def test_a_random_life_keeps_copies_counts_and_search_true(site: Site) -> None:
         mod = rng.choice(mods)
         if act < 0.5:
             upload(site, mod, "code", str(step).encode(), version=str(step))
-        elif act < 0.75:
+        elif act < 0.68:
             own.post(address(mod, "publish"), expect_errors=True)
+        elif act < 0.82:
+            hidden[mod["id"]] = rng.random() < 0.6
+            (hide_mod if hidden[mod["id"]] else restore_mod)(site, mod)
         elif act < 0.95:
             own.put_json(address(mod), {"title": f"mod {step}", "requires": [rng.choice(mods)["guid"]]}, status="*")
         else:
@@ -100,6 +122,8 @@ def test_a_random_life_keeps_copies_counts_and_search_true(site: Site) -> None:
     assert damage(site) == []
     full_text_is_true(site)
     published = [mod for mod in own.get("/api/modhub/mine").json["mods"] if mod["published"]]
+    assert any(hidden.get(mod["id"]) for mod in published)
+    published = [mod for mod in published if not hidden.get(mod["id"])]
     assert len(published) > 2
     for query in ("", "?q=mod", "?q=mo", "?sort=top"):
         assert site.get(f"/api/modhub{query}").json["mods"] == published[:20]
@@ -120,6 +144,7 @@ BREAKS: list[Any] = [
     update(Counter).values(value=7),
     update(Mod).values(title="other"),
     update(Mod).values(published=False),
+    update(Mod).values(hidden_at=now()),
     update(Asset).values(name="other"),
     update(Asset).values(content_type="x/other", name="other2"),
 ]

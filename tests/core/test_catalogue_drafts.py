@@ -1,4 +1,7 @@
-"""Nothing of a draft reaches anybody but its owner's own calls; a draft answers as what never was (threats B1, B2)."""
+"""Nothing of a draft reaches anybody but its owner's own calls; a draft answers as what never was (threats B1, B2).
+
+So does a mod that an operator has hidden, whether it had been published or not: every test here is about all three.
+"""
 
 import re
 import uuid
@@ -8,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, address, new_mod, notes, publish, published_mod, upload
+from modhub.testing.mods import OWNER, address, hide_mod, new_mod, notes, publish, published_mod, restore_mod, upload
 
 HIDDEN = {"date", "x-request-id"}
 MARK = "Zqxjkvbp"
@@ -16,9 +19,19 @@ MARK = "Zqxjkvbp"
 NEVER = 10**9
 
 
+DRAFT, HIDDEN_DRAFT, HIDDEN_MOD = "draft", "hidden draft", "hidden mod"
+
+
+@pytest.fixture(params=[DRAFT, HIDDEN_DRAFT, HIDDEN_MOD])
+def kind(request: pytest.FixtureRequest) -> str:
+    """Which way of not being there."""
+    asked: str = request.param
+    return asked
+
+
 @pytest.fixture
-def draft(site: Site) -> dict[str, Any]:
-    """An unpublished mod that has everything, and published ones around it that name it."""
+def draft(site: Site, kind: str) -> dict[str, Any]:
+    """A mod that nobody but its owner sees and that has everything, and published ones around it that name it."""
     mod = new_mod(
         site,
         title=f"{MARK} title",
@@ -32,6 +45,12 @@ def draft(site: Site) -> dict[str, Any]:
     mod = upload(site, mod, "images", f"{MARK} image".encode(), name=f"{MARK}.png", content_type="image/png")
     published_mod(site, 8, "Uses it", requires=[mod["guid"]])
     published_mod(site, 8, "Fights it", conflictsWith=[mod["guid"]])
+    if kind == HIDDEN_MOD:
+        mod = publish(site, mod)
+        site.as_account(8).put_json(address(mod, "vote"), {"value": 1}, status=200)
+        assert site.get(f"/api/modhub?q={MARK}").json["total"] == 1
+    if kind != DRAFT:
+        hide_mod(site, mod, f"{MARK} reason")
     return mod
 
 
@@ -44,7 +63,8 @@ def addresses(mod_id: object, asset_ids: list[object]) -> list[str]:
     own = [
         f"/api/modhub/{mod_id}{rest}" for rest in ("", "/", "/changelog", "/download", "/vote", "/changelog/1", "/x")
     ]
-    pages = [f"/Modhub/{mod_id}", f"/Modhub/{mod_id}/", f"/Modhub/mine/{mod_id}", f"/Modhub/{mod_id}/changelog"]
+    pages = [f"/Modhub/{mod_id}{rest}" for rest in ("", "/", "/feed", "/vote", "/changelog", "/images/1")]
+    pages += [f"/Modhub/mine/{mod_id}{rest}" for rest in ("", "/preview", "/publish")]
     return own + pages + [f"/Modhub/file/{asset_id}" for asset_id in asset_ids]
 
 
@@ -160,10 +180,39 @@ def test_the_owner_sees_it_in_the_mine_list_and_nobody_else_does(site: Site, dra
     assert theirs.json["count"] == 2
 
 
-def test_publishing_shows_it_at_once_everywhere(site: Site, draft: dict[str, Any]) -> None:
+def test_no_page_no_feed_and_no_sitemap_shows_it(site: Site, draft: dict[str, Any]) -> None:
+    others = [mod["id"] for mod in site.get("/api/modhub").json["mods"]]
+    paths = ["/Modhub", "/Modhub?sort=top", f"/Modhub?q={MARK[:3]}", "/Modhub?game=Portal", "/Modhub/feed"]
+    paths += ["/Modhub/feed?sort=top", "/sitemap.xml", *(f"/Modhub/{mod_id}" for mod_id in others)]
+    for cookie in ("", f"account={OWNER}", "account=8"):
+        for path in paths:
+            body = ask(site, path, Cookie=cookie).body
+            # The search box repeats the word that was asked for.
+            secrets = [secret for secret in secrets_of(draft) if MARK[:3] not in path]
+            assert not any(secret in body for secret in secrets), path
+            assert re.search(rb"/Modhub/%d\b" % draft["id"], body) is None, path
+            assert not any(asset["url"].encode() + b'"' in body for asset in draft["assets"]), path
+
+
+def test_to_its_owner_too_the_public_addresses_are_of_what_never_was(site: Site, draft: dict[str, Any]) -> None:
+    assets = [asset["url"].rpartition("/")[2] for asset in draft["assets"]]
+    there = [url for url in addresses(draft["id"], list(assets)) if "/mine/" not in url]
+    never = [url for url in addresses(NEVER, [NEVER + at for at in range(3)]) if "/mine/" not in url]
+    for real, absent in zip(there, never, strict=True):
+        for headers in ({"Cookie": f"account={OWNER}"}, {"Cookie": "account=8"}):
+            answer = ask(site, real, **headers)
+            assert shown(answer) == shown(ask(site, absent, **headers)), (real, headers)
+            assert answer.status_int in {303, 404, 405}, real
+
+
+def test_publishing_shows_it_at_once_everywhere(site: Site, draft: dict[str, Any], kind: str) -> None:
     for url in addresses(draft["id"], [])[:3]:
         ask(site, url)
-    publish(site, draft)
+    if kind != HIDDEN_MOD:
+        publish(site, draft)
+    if kind != DRAFT:
+        site.get(address(draft), status=404)
+        restore_mod(site, draft)
     assert site.get(address(draft)).json["title"] == draft["title"]
     assert site.get(f"/api/modhub?q={MARK}").json["total"] == 1
     assert site.get(f"/api/modhub?game={MARK} GAME").json["total"] == 1
@@ -180,6 +229,7 @@ def test_publishing_shows_it_at_once_everywhere(site: Site, draft: dict[str, Any
 
 def test_deleting_hides_it_again_everywhere(site: Site, draft: dict[str, Any]) -> None:
     publish(site, draft)
+    restore_mod(site, draft)
     site.as_account(OWNER).delete(address(draft), status=204)
     assets = [asset["url"].rpartition("/")[2] for asset in draft["assets"]]
     never = addresses(NEVER, [NEVER] * 3)

@@ -13,9 +13,10 @@ from sqlalchemy import select
 from modhub import db
 from modhub.blobs import upkeep
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue import public
+from modhub.catalogue import moderation, public
+from modhub.catalogue.models import PublicGame, PublicMod, PublicRequirement, PublicText
 from modhub.testing import Site, Start, stored_files
-from modhub.testing.mods import OWNER, address, new_mod, notes, publish, published_mod, upload
+from modhub.testing.mods import OWNER, address, hide_mod, new_mod, notes, publish, published_mod, restore_mod, upload
 
 MB = 1024 * 1024
 AT_ONCE = 8
@@ -232,3 +233,68 @@ def test_publishing_many_at_once_counts_them_all(sites: tuple[Site, Site]) -> No
     together(sites, [delete(mod) for mod in mods])
     assert sites[1].get("/api/modhub").json["total"] == 0
     all_is_well(sites[0])
+
+
+def hide(mod: Any) -> Callable[[Site], Any]:
+    return lambda site: hide_mod(site, mod, "a reason")
+
+
+def nobody_sees(site: Site, mod: Any) -> None:
+    """No public copy is left, and none comes from the owner's next change."""
+    for _ in range(2):
+        with site.registry.databases.reading() as session:
+            for copy in (PublicMod.id, PublicText.mod_id, PublicGame.mod_id, PublicRequirement.mod_id):
+                assert session.scalars(select(copy).where(copy == mod["id"])).all() == []
+        site.get(address(mod), status=404)
+        site.get(address(mod, "download"), status=404)
+        site.as_account(OWNER).put_json(address(mod), {"games": ["Quake"]}, status=200)
+
+
+def test_whatever_meets_a_hiding_the_mod_is_hidden_in_the_end(sites: tuple[Site, Site]) -> None:
+    for published in (False, True, True, False):
+        mod = new_mod(sites[0], games=["Portal"], requires=[GUID])
+        upload(sites[0], mod, "code", version="1")
+        if published:
+            publish(sites[0], mod)
+        acts = [
+            post(mod, "publish", b""),
+            hide(mod),
+            post(mod, "code?version=2", b"two"),
+            post(mod, "images", b"image"),
+            put(mod, {"title": "new", "games": ["Half-Life"]}),
+            lambda site, mod=mod: site.as_account(8).put_json(address(mod, "vote"), {"value": 1}, expect_errors=True),
+            lambda site: public.rebuild(site.registry.databases.writing.begin),
+            hide(mod),
+        ]
+        answers = [answer for answer in together(sites, acts) if hasattr(answer, "status_int")]
+        assert set(statuses(answers)) <= {200, 201, 404}
+        assert statuses(answers)[404] <= 1
+        nobody_sees(sites[1], mod)
+        assert sites[0].get("/api/modhub").json["total"] == 0
+        all_is_well(sites[0])
+
+
+def test_a_restored_mod_has_what_was_done_meanwhile(sites: tuple[Site, Site]) -> None:
+    for _ in range(3):
+        mod = published_mod(sites[0])
+        hide(mod)(sites[0])
+        acts = [put(mod, {"title": "new"}), lambda site, mod=mod: restore_mod(site, mod), post(mod, "images", b"image")]
+        together(sites, acts)
+        seen = sites[1].get(address(mod)).json
+        assert (seen["title"], [asset["kind"] for asset in seen["assets"]]) == ("new", ["code", "image"])
+        all_is_well(sites[0])
+
+
+def test_a_hiding_and_a_deletion_at_once_leave_nothing(sites: tuple[Site, Site]) -> None:
+    def try_to_hide(site: Site, mod: Any) -> None:
+        with site.registry.databases.writing.begin() as session:
+            found = moderation.find(session, mod["guid"])
+            if found is not None:
+                moderation.hide(session, found)
+
+    for _ in range(4):
+        mod = published_mod(sites[0])
+        together(sites, [delete(mod), lambda site, mod=mod: try_to_hide(site, mod)])
+        assert sites[0].as_account(OWNER).get("/api/modhub/mine").json["count"] == 0
+        all_is_well(sites[0])
+    assert stored_files(sites[0]) == []

@@ -1,0 +1,181 @@
+"""What the operator hides: its owner goes on with it, nobody else knows of it, and restoring undoes it."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from modhub.catalogue import moderation, public, voting
+from modhub.catalogue.models import Mod, PublicMod
+from modhub.errors import Refusal
+from modhub.events import AccountDeleted
+from modhub.testing import Site, stored_files
+from modhub.testing.mods import (
+    OWNER,
+    address,
+    hide_mod,
+    new_mod,
+    notes,
+    publish,
+    published_mod,
+    restore_mod,
+    upload,
+)
+
+
+def damage(site: Site) -> list[str]:
+    with site.registry.databases.reading() as session:
+        return list(public.damage(session))
+
+
+def row(site: Site, mod: Any) -> Mod:
+    with site.registry.databases.reading() as session:
+        return session.scalars(select(Mod).where(Mod.id == mod["id"])).one()
+
+
+def own(site: Site, mod: Any) -> Any:
+    (found,) = (one for one in site.as_account(OWNER).get("/api/modhub/mine").json["mods"] if one["id"] == mod["id"])
+    return found
+
+
+def test_the_owner_goes_on_as_if_nothing_were(site: Site) -> None:
+    mod = published_mod(site, title="Before", games=["Portal"])
+    mod = upload(site, mod, "images", content_type="image/png")
+    (note,) = notes(site, mod)
+    owner, image = site.as_account(OWNER), mod["assets"][-1]["url"].rpartition("/")[2]
+    hide_mod(site, mod, "Looks like malware.")
+    assert own(site, mod) == mod
+    answers = [
+        owner.put_json(address(mod), {"title": "After"}, status=200),
+        owner.post(address(mod, "code?version=2"), b"two", status=201),
+        owner.post(address(mod, "css"), b"css", status=201),
+        owner.post(address(mod, "images"), b"image", status=201),
+        owner.post(address(mod, "publish"), status=200),
+    ]
+    assert [answer.json["published"] for answer in answers] == [True] * 5
+    assert "idden" not in "".join(answer.text for answer in answers)
+    assert owner.put_json(address(mod, "changelog", note["id"]), {"text": "x"}, status=200).json["text"] == "x"
+    owner.delete(address(mod, "images", image), status=204)
+    assert owner.post(address(mod, "code?version=2"), b"again", status=409).json["error"] == "version_used"
+    owner.delete(address(mod, "changelog", note["id"]), status=204)
+    site.get(address(mod), status=404)
+    assert site.get("/api/modhub").json["total"] == 0
+    assert row(site, mod).hidden_reason == "Looks like malware."
+    assert damage(site) == []
+    restore_mod(site, mod)
+    assert site.get(address(mod)).json | {"install": 0, "missing": 0} == own(site, mod) | {"install": 0, "missing": 0}
+    assert site.get(address(mod)).json["title"] == "After"
+    assert site.get(address(mod, "download")).body == b"two"
+    hide_mod(site, mod)
+    owner.delete(address(mod), status=204)
+    assert owner.get("/api/modhub/mine").json["count"] == 0
+    assert damage(site) == []
+
+
+def test_hiding_moves_no_time_and_no_place_in_a_list(site: Site) -> None:
+    mod, newer = published_mod(site), published_mod(site)
+    before = site.get("/api/modhub").json
+    hide_mod(site, mod)
+    assert [one["id"] for one in site.get("/api/modhub").json["mods"]] == [newer["id"]]
+    restore_mod(site, mod)
+    assert site.get("/api/modhub").json == before
+
+
+def test_votes_wait_for_the_mod(site: Site) -> None:
+    mod = published_mod(site)
+    voter, url = site.as_account(8), address(mod, "vote")
+    voter.put_json(url, {"value": 1}, status=200)
+    hide_mod(site, mod)
+    for value in (0, 1, -1):
+        assert voter.put_json(url, {"value": value}, status=404).json["error"] == "not_found"
+    voter.get(url, status=404)
+    # Hidden between the look at the mod and the vote.
+    with site.registry.databases.writing.begin() as session, pytest.raises(Refusal) as refused:
+        voting.vote(session, mod["id"], 8, -1)
+    assert refused.value.status == 404
+    # It is not there even to be one's own.
+    site.as_account(OWNER).put_json(url, {"value": 1}, status=404)
+    restore_mod(site, mod)
+    assert voter.get(url).json == {"ups": 1, "downs": 0, "value": 1}
+    assert site.get("/api/modhub?sort=top").json["mods"][0]["id"] == mod["id"]
+
+
+def test_a_hidden_draft_that_is_published_shows_when_it_is_restored(site: Site) -> None:
+    mod = new_mod(site)
+    upload(site, mod, "code", b"x", version="1")
+    hide_mod(site, mod)
+    assert publish(site, mod)["published"] is True
+    site.get(address(mod), status=404)
+    restore_mod(site, mod)
+    assert site.get(address(mod)).json["published"] is True
+    assert damage(site) == []
+
+
+def test_restoring_undoes_hiding_and_nothing_else(site: Site) -> None:
+    draft = new_mod(site)
+    upload(site, draft, "code", b"x", version="1")
+    hide_mod(site, draft)
+    restore_mod(site, draft)
+    site.get(address(draft), status=404)
+    assert own(site, draft)["published"] is False
+    kept = row(site, draft)
+    assert (kept.hidden_at, kept.hidden_reason) == (None, None)
+
+
+def test_a_second_hiding_keeps_the_first_time_and_may_give_another_reason(site: Site) -> None:
+    mod = published_mod(site)
+    with site.registry.databases.writing.begin() as session:
+        found = moderation.find(session, mod["guid"].upper())
+        assert found is not None
+        assert moderation.hide(session, found, "one") is True
+        first = found.hidden_at
+        assert moderation.hide(session, found) is False
+        assert (found.hidden_at, found.hidden_reason) == (first, "one")
+        assert moderation.hide(session, found, "two") is False
+        assert (found.hidden_at, found.hidden_reason) == (first, "two")
+        assert moderation.hide(session, found, "") is False
+        assert found.hidden_reason is None
+        assert moderation.restore(session, found) is True
+        assert moderation.restore(session, found) is False
+    assert site.get(address(mod)).json["id"] == mod["id"]
+
+
+@pytest.mark.parametrize("name", ["", "x", "0", "-1", "1.0", "٣", "9" * 19, "9" * 18, "0" * 36, "1 OR 1=1", "\ud800"])
+def test_a_name_of_nothing_finds_nothing(site: Site, name: str) -> None:
+    published_mod(site)
+    with site.registry.databases.writing.begin() as session:
+        assert moderation.find(session, name) is None
+
+
+def test_rebuild_and_verify_know_of_hiding(site: Site) -> None:
+    mod, other = published_mod(site), published_mod(site)
+    hide_mod(site, mod)
+    begin = site.registry.databases.writing.begin
+    assert public.rebuild(begin) == 1
+    assert damage(site) == []
+    with begin() as session:
+        # As a copy that a crash of the machine, or a hand, has brought back.
+        for own_row, *others in [public.copies_of(found) for found in public._load(session, [other["id"]])]:
+            own_row.id, own_row.guid = mod["id"], mod["guid"]
+            session.add(own_row)
+            assert others
+    told = damage(site)
+    assert [line for line in told if f"Mod {mod['id']} has a public copy" in line]
+    assert public.rebuild(begin) == 1
+    assert damage(site) == []
+    with site.registry.databases.reading() as session:
+        assert session.scalars(select(PublicMod.id)).all() == [other["id"]]
+
+
+def test_an_account_goes_with_what_is_hidden_of_it(site: Site) -> None:
+    mod, voted = published_mod(site, 50), published_mod(site)
+    site.as_account(50).put_json(address(voted, "vote"), {"value": 1})
+    for one in (mod, voted):
+        hide_mod(site, one)
+    with site.registry.databases.writing.begin() as session:
+        site.registry.notify(AccountDeleted(50, session, site.registry))
+    assert damage(site) == []
+    restore_mod(site, voted)
+    assert site.get(address(voted, "vote")).json == {"ups": 0, "downs": 0}
+    assert damage(site) == []
+    assert len(stored_files(site)) == 2
