@@ -40,4 +40,5 @@ def includeme(config: Configurator) -> None:
     config.scan("modhub.catalogue.owners")
     config.include("modhub.catalogue.pages")
     config.include("modhub.catalogue.commands")
+    config.include("modhub.catalogue.mod_commands")
     config.include("modhub.catalogue.demo")

@@ -1,0 +1,253 @@
+"""``modhub-admin mod``: what the operator sees and does, in sentences and exit codes."""
+
+import hashlib
+import json
+import logging
+import uuid
+from collections.abc import Callable
+
+import pytest
+
+from modhub import limits
+from modhub.admin import Admin, build_parser
+from modhub.catalogue import inspecting
+from modhub.testing import Site, Start
+from modhub.testing.mods import OWNER, address, hide_mod, insert_mods, new_mod, published_mod, upload
+
+Run = Callable[..., tuple[int, list[str]]]
+
+
+@pytest.fixture
+def run(site: Site, capsys: pytest.CaptureFixture[str]) -> Run:
+    """``run("list")``: (exit code, the lines that it said)."""
+
+    def command(*words: str) -> tuple[int, list[str]]:
+        capsys.readouterr()
+        arguments = build_parser(site.config).parse_args(["-c", "unused", "mod", *words])
+        code = arguments.run(Admin(site.config), arguments)
+        return code, capsys.readouterr().out.splitlines()
+
+    return command
+
+
+def listed(run: Run, *words: str) -> list[int]:
+    code, lines = run("list", *words)
+    assert code == 0
+    return [int(line.split()[0]) for line in lines if line[0].isdigit()]
+
+
+def test_a_list_has_every_mod_and_is_narrowed(site: Site, run: Run) -> None:
+    assert run("list") == (0, ["No mod is like that."])
+    draft = new_mod(site, title="Frée coins", games=["Portal"])
+    shown = published_mod(site, 8, "Café HUD", games=["Half-Life"])
+    hidden = published_mod(site, title="free Coins again")
+    hide_mod(site, hidden)
+    at = {mod["id"]: own["updatedAt"] for mod in (draft, shown, hidden) for own in [mod]}
+    assert run("list") == (
+        0,
+        [
+            f"{hidden['id']} hidden, account 7, changed {at[hidden['id']]}: free Coins again",
+            f"{shown['id']} published, account 8, changed {at[shown['id']]}: Café HUD",
+            f"{draft['id']} draft, account 7, changed {at[draft['id']]}: Frée coins",
+        ],
+    )
+    assert listed(run, "--owner", "7") == [hidden["id"], draft["id"]]
+    assert [listed(run, "--state", state) for state in ("draft", "published", "hidden")] == [
+        [draft["id"]],
+        [shown["id"]],
+        [hidden["id"]],
+    ]
+    assert listed(run, "coins", "FREE") == [hidden["id"], draft["id"]]
+    assert listed(run, "coins free again") == [hidden["id"]]
+    assert listed(run, "portal") == [draft["id"]]
+    assert listed(run, "half", "cafe") == [shown["id"]]
+    assert listed(run, "coins", "--owner", "8") == []
+    digest = hashlib.sha256(b"code of " + hidden["guid"].encode()).hexdigest()
+    assert listed(run, "--sha256", digest.upper()) == [hidden["id"]]
+    assert listed(run, "--sha256", "0" * 64) == []
+    hide_mod(site, draft)
+    assert listed(run, "--state", "draft") == []
+    assert listed(run, "--state", "hidden", "--owner", "7", "coins") == [hidden["id"], draft["id"]]
+
+
+def test_a_long_list_has_pages(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspecting, "BATCH", 3)
+    ids = insert_mods(site, [{"title": f"mod {at % 2}"} for at in range(11)])[::-1]
+    assert listed(run) == ids
+    assert listed(run, "--limit", "4") == ids[:4]
+    assert run("list", "--limit", "4")[1][-1] == "There are more: --page 2"
+    assert listed(run, "--limit", "4", "--page", "3") == ids[8:]
+    assert run("list", "--limit", "11")[1][-1].startswith(f"{ids[-1]} ")
+    assert run("list", "--page", "2") == (0, ["There are no more."])
+    assert listed(run, "1", "--limit", "2", "--page", "2") == ids[1::2][2:4]
+
+
+def test_all_about_one_mod(site: Site, run: Run) -> None:
+    absent = str(uuid.uuid4())
+    needed = new_mod(site, 8, "Needed")
+    mod = new_mod(
+        site, title="HUD", description="<p>A <b>calm</b> one.</p>", games=["Portal", "Quake"],
+        requires=[needed["guid"], absent], conflictsWith=[absent[:-1] + "0"],
+    )  # fmt: skip
+    assert run("show", str(mod["id"]))[0] == 0
+    upload(site, mod, "code", b"one", version="1", name="hud.zip")
+    upload(site, mod, "code", b"two", version="2", name="hud.zip")
+    mod = upload(site, mod, "css", b"css", name="hud.css", content_type="text/css")
+    users = [published_mod(site, 9, f"User {at}", requires=[mod["guid"].upper()]) for at in range(2)]
+    new_mod(site, 9, "A draft that needs it", requires=[mod["guid"]])
+    hide_mod(site, mod, "Looks like malware.")
+    code, lines = run("show", mod["guid"].upper())
+    assert code == 0
+    said = "\n".join(lines)
+    assert lines[0] == f"{mod['id']} HUD"
+    for line in (
+        f"  GUID: {mod['guid']}",
+        "  owner: account 7 (Person 7)",
+        "  state: hidden, a draft",
+        "  reason: Looks like malware.",
+        f"  created: {mod['createdAt']}",
+        f"  changed: {mod['updatedAt']}",
+        "  version: 2",
+        "  games: Portal, Quake",
+        "  votes: 0 for, 0 against",
+        "  description: A calm one.",
+        f"    SHA-256 {hashlib.sha256(b'two').hexdigest()}",
+        f"  requires: {needed['guid']} ({needed['id']} Needed, draft)",
+        f"  requires: {absent} (not here)",
+        f"  conflicts with: {absent[:-1]}0 (not here)",
+        *(f"  required by: {user['id']} {user['title']}, published" for user in users),
+        "  changelog: 2, 1",
+    ):
+        assert line in lines, line
+    assert any(line.startswith("  hidden since: 20") for line in lines)
+    assert "  code: hud.zip, 3 bytes, application/zip, 20" in said
+    assert f"address {mod['assets'][0]['url']}" in said
+    assert "A draft that needs it" not in said
+    assert "state: published" in "\n".join(run("show", str(users[0]["id"]))[1])
+    code, lines = run("show", "999", str(users[1]["id"]), "nonsense")
+    assert code == 1
+    assert (lines[0], lines[-1]) == ("There is no mod 999.", "There is no mod nonsense.")
+    assert f"{users[1]['id']} User 1" in lines
+
+
+def test_many_users_are_counted(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    mod = published_mod(site)
+    users = [published_mod(site, requires=[mod["guid"]]) for _ in range(4)]
+    monkeypatch.setattr(inspecting, "NAMED", 3)
+    lines = run("show", str(mod["id"]))[1]
+    assert sum(line.startswith("  required by: ") for line in lines) == 4
+    assert "  required by: 1 more" in lines
+    said = run("delete", str(mod["id"]))[1]
+    assert said[1].startswith(f"4 published mods require it: {users[0]['id']} A mod, published; ")
+    assert said[1].endswith(" and 1 more.")
+
+
+def test_hiding_and_restoring_take_effect_at_once_and_twice_is_well(site: Site, run: Run) -> None:
+    one, two = published_mod(site, title="One"), published_mod(site, title="Two")
+    names = (str(one["id"]), two["guid"].upper())
+    code, lines = run("hide", *names, "--reason", " Looks  like\nmalware ")
+    why = " Reason: Looks  like malware"
+    assert (code, lines) == (0, [f"Mod {m['id']} ({m['title']}) is hidden now.{why}" for m in (one, two)])
+    assert site.get("/api/modhub").json["total"] == 0
+    assert run("hide", names[0]) == (0, [f"Mod {one['id']} (One) is hidden already.{why}"])
+    assert run("hide", names[0], "--reason", "")[1] == [f"Mod {one['id']} (One) is hidden already."]
+    assert run("restore", *names, names[0])[1] == [f"Mod {m['id']} ({m['title']}) is public again." for m in (one, two)]
+    assert site.get("/api/modhub").json["total"] == 2
+    assert run("restore", names[0]) == (0, [f"Mod {one['id']} (One) is not hidden."])
+    draft = new_mod(site, title="Three")
+    assert run("restore", str(draft["id"])) == (0, [f"Mod {draft['id']} (Three) is not hidden."])
+    run("hide", str(draft["id"]))
+    assert "it is a draft" in run("restore", str(draft["id"]))[1][0]
+    site.get(address(draft), status=404)
+
+
+@pytest.mark.parametrize("action", ["hide", "restore", "delete"])
+def test_an_unknown_mod_is_said_and_the_others_are_done(site: Site, run: Run, action: str) -> None:
+    mod = published_mod(site)
+    if action == "restore":
+        hide_mod(site, mod)
+    yes = ["--yes"] if action == "delete" else []
+    unknown = str(uuid.uuid4())
+    code, lines = run(action, "999", str(mod["id"]), unknown, "x y", *yes)
+    assert code == 1
+    assert [line for line in lines if "There is no mod" in line] == [
+        f"There is no mod {name}." for name in ("999", unknown, "x y")
+    ]
+    assert site.get(address(mod), expect_errors=True).status_int == (200 if action == "restore" else 404)
+
+
+def test_deleting_asks_for_yes_and_leaves_nothing(site: Site, run: Run) -> None:
+    mod = published_mod(site, title="Bad")
+    upload(site, mod, "images", b"image", content_type="image/png")
+    site.as_account(8).put_json(address(mod, "vote"), {"value": 1})
+    user = published_mod(site, 8, "User", requires=[mod["guid"]])
+    hide_mod(site, mod)
+    number, size = str(mod["id"]), mod["assets"][0]["bytes"] + 5
+    goes = f"2 files of {size} bytes in all, 1 changelog entry and 1 vote"
+    code, lines = run("delete", number)
+    assert (code, lines) == (
+        1,
+        [
+            f"Mod {number} (Bad) of account 7 would be deleted for good, with {goes}.",
+            f"1 published mod requires it: {user['id']} User, published.",
+            "Nothing was deleted. Add --yes to delete it.",
+        ],
+    )
+    assert site.as_account(OWNER).get("/api/modhub/mine").json["count"] == 1
+    code, lines = run("delete", number, "--yes")
+    assert (code, lines) == (
+        0,
+        [f"Mod {number} (Bad) is deleted, with {goes}. The files go with a sweep in an hour or later."],
+    )
+    assert site.as_account(OWNER).get("/api/modhub/mine").json["count"] == 0
+    assert run("delete", number, "--yes") == (1, [f"There is no mod {number}."])
+    assert site.get(address(user)).json["missing"] == [mod["guid"]]
+
+
+def test_what_the_operator_does_is_written_down(site: Site, run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    mod = published_mod(site)
+    number = str(mod["id"])
+    with caplog.at_level(logging.INFO, "modhub.security"):
+        for words in (["hide", number], ["hide", number], ["restore", number], ["delete", number, "--yes"]):
+            run(*words)
+        run("delete", number)
+    told = [json.loads(record.message) for record in caplog.records if record.name == "modhub.security"]
+    facts = {"mod": mod["id"], "guid": mod["guid"], "owner": OWNER}
+    assert told == [
+        {"event": event, **facts} for event in ("mod hidden", "mod restored", "mod deleted by the operator")
+    ]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["hide"],
+        ["hide", "1", "--reason", "x" * (limits.REASON + 1)],
+        ["list", "--owner", "x"],
+        ["list", "--owner", "0"],
+        ["list", "--page", "-1"],
+        ["list", "--limit", "٣"],
+        ["list", "--state", "gone"],
+        ["list", "--sha256", "abc"],
+        ["delete", "--yes"],
+        ["forget", "1"],
+        [],
+    ],
+)
+def test_wrong_calls_are_told_and_change_nothing(
+    run: Run, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        run(*words)
+    assert end.value.code == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_without_accounts_no_person_is_named(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
+    site = start("")
+    (number,) = insert_mods(site, [{}])
+    arguments = build_parser(site.config).parse_args(["-c", "unused", "mod", "show", str(number)])
+    assert arguments.run(Admin(site.config), arguments) == 0
+    assert "  owner: account 7\n" in capsys.readouterr().out
