@@ -93,6 +93,8 @@ class ModRow(NamedTuple):
     updated_at: datetime
     ups: int
     downs: int
+    hidden_at: datetime | None
+    hidden_reason: str | None
     assets: list[AssetRow]
 
 

@@ -24,7 +24,7 @@ _names = msgspec.json.Decoder(list[str]).decode
 _OWN: Final = Mod.owner == bindparam("owner")
 _LISTS: Final = [cast(column, Text) for column in (Mod.games, Mod.requires, Mod.conflicts)]
 _WORDS: Final = (Mod.id, Mod.guid, Mod.title, Mod.description, Mod.version, *_LISTS)
-_FACTS: Final = (Mod.published, Mod.created_at, Mod.updated_at, Mod.ups, Mod.downs)
+_FACTS: Final = (Mod.published, Mod.created_at, Mod.updated_at, Mod.ups, Mod.downs, Mod.hidden_at, Mod.hidden_reason)
 _OF_FILE: Final = (Asset.mod_id, Asset.id, Asset.kind, Asset.name, Asset.content_type)
 
 
@@ -92,5 +92,6 @@ def _joined(mods: list[Row], files: list[Row]) -> list[ModRow]:
 
 def _own_mod(row: Row, assets: list[AssetRow]) -> ModRow:
     lists = [_names(column) for column in row[5:8]]
-    facts = (bool(row[8]), from_micros(row[9]), from_micros(row[10]), *row[11:])
+    hidden_at = None if row[13] is None else from_micros(row[13])
+    facts = (bool(row[8]), from_micros(row[9]), from_micros(row[10]), row[11], row[12], hidden_at, row[14])
     return ModRow._make((*row[:5], *lists, *facts, assets))

@@ -73,9 +73,9 @@ OWN_PAGES = {
     "/Modhub/{id}": 9,
     "/Modhub/mine": 3,
     "/Modhub/mine/new": 1,
-    "/Modhub/mine/{id}": 7,
+    "/Modhub/mine/{id}": 9,
     "/Modhub/mine/{id}/preview": 3,
-    "/Modhub/mine/{draft}": 7,
+    "/Modhub/mine/{draft}": 9,
     "/Modhub/mine/{draft}/preview": 9,
 }
 

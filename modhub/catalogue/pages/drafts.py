@@ -1,4 +1,4 @@
-"""A mod as the workshop shows it to its owner, published or not; read by :mod:`modhub.catalogue.owned`."""
+"""A mod as the workshop shows it to its owner, whoever else sees it; read by :mod:`modhub.catalogue.owned`."""
 
 import re
 from typing import Final
@@ -11,7 +11,7 @@ _OWN_FILE: Final = re.compile(r'(?<=src=")/Modhub/file/([0-9]{1,18})(?=")')
 
 
 class Draft(Shown):
-    """A mod for its owner, published or not."""
+    """A mod for its owner, whoever else sees it."""
 
     def __init__(self, mod: ModRow) -> None:
         ordered = in_order(mod.assets)
@@ -21,6 +21,11 @@ class Draft(Shown):
         self.pictures = [(asset.id, self.assets[asset.id]) for asset in ordered if asset.kind == Kind.IMAGE]
         self.sha256 = next((asset.sha256 for asset in mod.assets if asset.kind == Kind.CODE), None)
         self.votes = (mod.ups, mod.downs)
+        self.hidden = mod.hidden_at is not None
+        self.reason = mod.hidden_reason
+        """Why the operator has hidden it, if a reason was given."""
+        self.public = mod.published and not self.hidden
+        """Whether it has a page that everybody sees."""
 
     @property
     def address(self) -> str:

@@ -45,10 +45,10 @@ def remove(context: Note, request: Request) -> Response:
 
 @page(context=IOwnMod, name="preview", request_method="GET", permission=ModPermission.EDIT, renderer=SHOW)
 def preview(context: Mod, request: Request) -> Any:
-    """``GET /Modhub/mine/{id}/preview``: the mod's page as visitors will see it; a published one has that page."""
+    """``GET /Modhub/mine/{id}/preview``: the mod's page as visitors will see it; leads to that page where they do."""
     own, owner = owned(request), caller(request)
     draft = Draft(own.one(context.id, owner))
-    if draft.mod.published:
+    if draft.public:
         return Redirect(draft.mod.url)
     written = own.notes(context.id, owner)
     notes = notes_of([replace(note, text=draft.with_own_images(note.text)) for note in written], asked_notes(request))

@@ -215,9 +215,14 @@ class PageReader:
     def _relations(
         self, mod: ModDocument, chain: tuple[bytes, ...], missing: tuple[str, ...], others: tuple[bytes, ...]
     ) -> Relations:
-        total = self.reader.rows(self._users_total, guid=mod.guid, most=CANDIDATES + 1)[0][0]
-        users = self._documents(self._users, guid=mod.guid, most=CANDIDATES, size=USERS) if total else ()
-        return Relations(chain, missing, tuple(self._named_documents(mod.conflicts_with)), users, total, others)
+        conflicts = tuple(self._named_documents(mod.conflicts_with))
+        return Relations(chain, missing, conflicts, *self.users(mod.guid), others)
+
+    def users(self, guid: str) -> tuple[tuple[bytes, ...], int]:
+        """(the documents of some published mods that require this one themselves; how many there are)"""
+        total: int = self.reader.rows(self._users_total, guid=guid, most=CANDIDATES + 1)[0][0]
+        users = self._documents(self._users, guid=guid, most=CANDIDATES, size=USERS) if total else ()
+        return users, total
 
     def named(self, guids: Iterable[str]) -> list[tuple[str, Shown | None]]:
         """Each GUID with its mod, None where that is not published; at most 50 GUIDs (interface, Limits)."""

@@ -18,6 +18,7 @@ from modhub.catalogue.pages.browse import page_numbers, page_reader
 from modhub.catalogue.pages.drafts import Draft
 from modhub.catalogue.pages.faults import DETAILS, LABELS, in_details, told
 from modhub.catalogue.pages.mod import demoted
+from modhub.catalogue.pages.reading import CANDIDATES
 from modhub.catalogue.pages.shown import Shown
 from modhub.catalogue.pages.tasks import tasks
 from modhub.catalogue.pages.trimming import details_lost, whole_line
@@ -92,12 +93,16 @@ def bench(request: Request, mod_id: int | None, **more: Any) -> dict[str, Any]:
     mod = draft.mod
     reader = page_reader(request)
     games = reader.games()
+    users, users_total = reader.users(mod.guid)
     return {
         "draft": draft,
         "mod": mod,
         "seen": _seal(mod.title, mod.description, mod.games, mod.requires, mod.conflicts_with),
         "notes": own.notes(mod_id, owner),
         "tasks": tasks(draft, reader, games),
+        "users": Shown.each(users),
+        "users_total": users_total,
+        "many_users": users_total > CANDIDATES,
         "games": games,
         "fold_game": fold_game,
         "limits": limits,
@@ -131,7 +136,8 @@ def mine(_context: Any, request: Request) -> dict[str, Any]:
 def _row(ui: Tools, draft: Draft) -> Markup:
     said = ui.ago(parse(draft.mod.updated_at))
     ups, downs = draft.votes
-    values: dict[str, Any] = {"address": draft.address, "said": said, "ups": ups, "downs": downs}
+    state = {"hidden": draft.hidden, "reason": draft.reason}
+    values: dict[str, Any] = {"address": draft.address, "said": said, "ups": ups, "downs": downs, **state}
     return ui.piece(ROW, document=encode(draft.mod), shown=Shown, odd=draft.odd, **values)
 
 

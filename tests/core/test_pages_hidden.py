@@ -1,0 +1,155 @@
+"""The workshop says that the operator has hidden a mod and why, and who requires a mod before it is deleted."""
+
+import uuid
+from typing import Any
+
+import pytest
+
+from modhub.catalogue.pages import reading
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, address, hide_mod, new_mod, published_mod, restore_mod, upload
+from modhub.testing.pages import form_at, make, send_file, visitor
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
+REASON = "Looks like <b>malware</b> & worse"
+GERMAN = {"Accept-Language": "de"}
+
+
+@pytest.fixture
+def author(site: Site) -> Site:
+    return visitor(site, OWNER)
+
+
+def bench(mod: dict[str, Any]) -> str:
+    return f"/Modhub/mine/{mod['id']}"
+
+
+def test_a_hidden_mod_is_named_on_its_owners_pages_with_the_reason(site: Site, author: Site) -> None:
+    mod = published_mod(site, title="Bad")
+    mod = upload(site, mod, "images", PNG, content_type="image/png")
+    assert author.get(bench(mod)).html.find(id="hidden") is None
+    hide_mod(site, mod, REASON)
+    (row,) = author.get("/Modhub/mine").html.select(".shelf > li")
+    assert "Hidden by the operator: only you can see it" in row.text
+    assert REASON in row.text
+    assert row.b is None
+    page = author.get(bench(mod))
+    said = page.html.find(id="hidden").text
+    assert "has hidden this mod" in said
+    assert REASON in said
+    assert page.html.find(id="hidden").b is None
+    # Neither leads to what is a 404 now.
+    for shown in (row, page.html):
+        assert not [link for link in shown.find_all("a") if link["href"] == mod["url"]]
+        assert not [image for image in shown.find_all("img") if image["src"].startswith("/Modhub/file/")]
+    assert "Publish" not in [heading.text for heading in page.html.find_all("h2")]
+    hide_mod(site, mod, "")
+    for path in ("/Modhub/mine", bench(mod)):
+        answer = author.get(path)
+        assert "idden by the operator" in answer.text
+        assert "Reason:" not in answer.text
+    restore_mod(site, mod)
+    (row,) = author.get("/Modhub/mine").html.select(".shelf > li")
+    assert "Hidden" not in row.text
+    page = author.get(bench(mod))
+    assert page.html.find(id="hidden") is None
+    assert page.html.find("a", href=mod["url"]) is not None
+
+
+def test_it_is_said_in_german_too(site: Site, author: Site) -> None:
+    mod = published_mod(site)
+    user = published_mod(site, 8, "Braucht sie", requires=[mod["guid"]])
+    hide_mod(site, mod, "Schadsoftware")
+    assert "Vom Betreiber verborgen" in author.get("/Modhub/mine", headers=GERMAN).text
+    page = author.get(bench(mod), headers=GERMAN).html
+    assert "Der Betreiber dieses Dienstes hat diese Mod verborgen." in page.find(id="hidden").text
+    assert "Grund: Schadsoftware" in page.find(id="hidden").text
+    assert "1 veröffentlichte Mod benötigt diese." in page.find(id="required-by").text
+    assert user["title"] in page.find(id="required-by").text
+
+
+def test_the_owner_works_on_with_forms_and_shows_nothing(site: Site, author: Site) -> None:
+    page = make(author, title="Bad")
+    here = page.request.path
+    mod = {"id": int(here.rpartition("/")[2])}
+    hide_mod(site, mod, "Wait")
+    page = send_file(author.get(here), "code", "a.zip", b"x", version="1").follow()
+    assert "stays hidden until the operator" in page.html.find(id="publish").find_parent("section").text
+    page = form_at(page, f"{here}/publish").submit(status=303).follow()
+    said = page.html.select_one(".note.good")
+    assert "stays hidden" in said.text
+    assert said.a is None
+    form = form_at(page, here)
+    form["title"] = "Better"
+    page = form.submit(status=303).follow()
+    assert page.html.h1.text == "Better"
+    page = send_file(page, "images", "a.png", PNG).follow()
+    preview = author.get(f"{here}/preview", status=200)
+    assert "only you can see it" in preview.text
+    assert "once everybody can see the mod" in preview.text
+    site.get(f"/Modhub/{mod['id']}", status=404)
+    author.get(f"/Modhub/{mod['id']}", status=404)
+    restore_mod(site, mod)
+    assert author.get(f"{here}/preview", status=303).headers["Location"] == f"/Modhub/{mod['id']}"
+    assert "Better" in site.get(f"/Modhub/{mod['id']}").text
+    hide_mod(site, mod)
+    form = form_at(author.get(here), f"{here}/delete")
+    form["title"] = "Better"
+    form.submit(status=303)
+    author.get(here, status=404)
+
+
+def test_nobody_else_reads_that_it_is_hidden_or_why(site: Site) -> None:
+    mod = published_mod(site)
+    hide_mod(site, mod, REASON)
+    for who in (visitor(site), visitor(site, 8)):
+        for path in (bench(mod), "/Modhub/mine", f"/Modhub/{mod['id']}", f"{bench(mod)}/preview"):
+            answer = who.get(path, expect_errors=True)
+            assert "malware" not in answer.text
+            assert "operator has hidden" not in answer.text
+
+
+def test_whoever_requires_a_mod_is_named_before_it_is_deleted(site: Site, author: Site) -> None:
+    mod = published_mod(site, title="Base")
+    assert author.get(bench(mod)).html.find(id="required-by") is None
+    draft = new_mod(site, 8, "Secret draft", requires=[mod["guid"]])
+    hidden = published_mod(site, 8, "Secret hidden", requires=[mod["guid"]])
+    hide_mod(site, hidden)
+    published_mod(site, 8, "Other", requires=[str(uuid.uuid4())], conflictsWith=[mod["guid"]])
+    assert author.get(bench(mod)).html.find(id="required-by") is None
+    one = published_mod(site, 8, "One", requires=[mod["guid"].upper()])
+    said = author.get(bench(mod)).html.find(id="required-by")
+    assert "1 published mod requires this one" in said.text
+    assert [(link.text, link["href"]) for link in said.find_all("a")] == [("One", one["url"])]
+    two = published_mod(site, OWNER, "Two <b>", requires=[str(uuid.uuid4()), mod["guid"]])
+    page = author.get(bench(mod))
+    said = page.html.find(id="required-by")
+    assert said.find_parent("section").find(id="delete") is not None
+    assert "2 published mods require this one" in said.text
+    assert {link["href"] for link in said.find_all("a")} == {one["url"], two["url"]}
+    assert "Secret" not in page.text
+    # Told again where the form is refused; and deleting is not.
+    form = form_at(page, f"{bench(mod)}/delete")
+    form["title"] = "Bas"
+    refused = form.submit(status=400)
+    assert "2 published mods" in refused.html.find(id="required-by").text
+    form["title"] = "Base"
+    form.submit(status=303)
+    assert [guid.lower() for guid in site.get(address(one)).json["missing"]] == [mod["guid"]]
+    assert draft["published"] is False
+
+
+def test_a_mod_that_many_require_names_some(site: Site, author: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    mod = new_mod(site, title="Base")
+    for at in range(reading.USERS + 2):
+        published_mod(site, 8, f"User {at}", requires=[mod["guid"]])
+    said = author.get(bench(mod)).html.find(id="required-by")
+    assert f"{reading.USERS + 2} published mods" in said.text
+    assert len(said.find_all("a")) == reading.USERS
+    assert said.find_all("li")[-1].text == "and 2 more"
+    monkeypatch.setattr(reading, "CANDIDATES", reading.USERS)
+    monkeypatch.setattr("modhub.catalogue.pages.workshop.CANDIDATES", reading.USERS)
+    said = author.get(bench(mod)).html.find(id="required-by")
+    assert f"More than {reading.USERS} published mods" in said.text
+    assert said.find_all("li")[-1].text == "and more"
+    site.as_account(OWNER).delete(address(mod), status=204)
