@@ -7,14 +7,15 @@ happens in some order (threats E). :class:`modhub.errors.NotYours` when the mod 
 import uuid
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from msgspec import UNSET
-from sqlalchemy import Select, delete, select
+from sqlalchemy import Select, delete, func, select
 from sqlalchemy.orm import Session, selectinload
 
 from modhub import bulk
 from modhub.blobs.models import trash
-from modhub.catalogue.models import Asset, Mod, Note, Vote
+from modhub.catalogue.models import Asset, Mod, Note, PublicMod, PublicRequirement, Vote
 from modhub.catalogue.payloads import NoteWords, Words
 from modhub.catalogue.public import touched
 from modhub.catalogue.references import Lists, check_references
@@ -108,11 +109,23 @@ def publish(session: Session, mod_id: int | None, owner: int) -> Mod:
     return mod
 
 
-def titles(session: Session, owner: int) -> list[tuple[str, bool]]:
-    """(title, whether it is published) of all the caller's mods, most recently changed first; nothing else is read."""
-    shown = select(Mod.title, Mod.published).where(Mod.owner == owner)
-    rows = session.execute(shown.order_by(Mod.updated_at.desc(), Mod.id.desc()))
-    return [(title, published) for title, published in rows]
+class Leaving(NamedTuple):
+    """What an owner is told of a mod before it goes with the account."""
+
+    title: str
+    published: bool
+    hidden: bool
+    users: int
+    """Published mods of others that require it."""
+
+
+def leaving(session: Session, owner: int) -> list[Leaving]:
+    """All the caller's mods, most recently changed first; nothing else of them is read."""
+    needs = select(func.count()).select_from(PublicRequirement)
+    needs = needs.join(PublicMod, PublicMod.id == PublicRequirement.mod_id)
+    users = needs.where(PublicRequirement.guid == Mod.guid, PublicMod.owner != owner).correlate(Mod).scalar_subquery()
+    shown = select(Mod.title, Mod.published, Mod.hidden_at.is_not(None), users).where(Mod.owner == owner)
+    return [Leaving(*row) for row in session.execute(shown.order_by(Mod.updated_at.desc(), Mod.id.desc()))]
 
 
 def remove(session: Session, mod_id: int | None, owner: int) -> None:

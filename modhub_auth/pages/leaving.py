@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from modhub.catalogue.services import titles
+from modhub.catalogue.services import leaving
 from modhub.errors import Refusal
 from modhub.pages.answers import Redirect
 from modhub.request import Request
@@ -32,7 +32,7 @@ def delete_sheet(request: Request) -> Sheet:
 
 def _mods(request: Request) -> dict[str, Any]:
     with request.databases.reading() as session:
-        return {"mods": titles(session, visitor(request).account_id)}
+        return {"mods": leaving(session, visitor(request).account_id)}
 
 
 @page(context=IAccount, name="delete", request_method="GET", permission=AccountPermission.CHANGE, renderer=DELETE)

@@ -8,6 +8,7 @@ import pyotp
 import pytest
 from sqlalchemy import select, update
 
+from modhub.catalogue import moderation
 from modhub.db import now
 from modhub_auth import factor, links
 from modhub_auth.cookies import safe_next
@@ -492,6 +493,43 @@ def test_an_id_that_cannot_be_read_ends_nothing(app: Any, person: Person, field:
     app.post(f"{HOME}/sign-out", {"csrf_token": token, field: named}, status=303)
     assert len(sessions(app)) == 1
     app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=200)
+
+
+def test_what_others_require_is_told_before_the_account_goes(app: Any, person: Person) -> None:
+    register(app, person)
+
+    def bearer(who: Person) -> dict[str, str]:
+        return {"Authorization": f"Bearer {app.post_json('/api/auth/login', who).json['accessToken']}"}
+
+    def made(headers: dict[str, str], title: str, *requires: str) -> Any:
+        mod = app.post_json("/api/modhub", {"title": title, "requires": requires}, headers=headers, status=201).json
+        app.post(f"/api/modhub/{mod['id']}/code?version=1", b"x", headers=headers, status=201)
+        return mod
+
+    def publish(headers: dict[str, str], mod: Any) -> None:
+        app.post(f"/api/modhub/{mod['id']}/publish", headers=headers, status=200)
+
+    own = bearer(person)
+    stranger = {**person, "email": "other@example.org"}
+    app.post_json("/api/auth/register", stranger)
+    other = bearer(stranger)
+    base, hidden = made(own, "Base"), made(own, "Hidden", "0" * 8 + "-0000-0000-0000-" + "0" * 12)
+    for mod in (base, hidden):
+        publish(own, mod)
+    with app.registry.databases.writing.begin() as session:
+        moderation.hide(session, moderation.find(session, str(hidden["id"])))
+    # Of their own, and drafts of others, are none that would be left behind.
+    publish(own, made(own, "Own", base["guid"]))
+    draft = made(other, "Draft", base["guid"])
+    publish(other, made(other, "One", base["guid"].upper()))
+
+    def told() -> list[str]:
+        return [item.text for item in app.get(f"{HOME}/delete").html.select("#mods li")]
+
+    one = "Base: 1 published mod of others requires it"
+    assert told() == ["Own", "Hidden (hidden by the operator)", one]
+    publish(other, draft)
+    assert told()[-1] == "Base: 2 published mods of others require it"
 
 
 def test_deleting_the_account(app: Any, person: Person) -> None:
