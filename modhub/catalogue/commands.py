@@ -3,7 +3,7 @@
 import argparse
 import mimetypes
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pyramid.config import Configurator
 from sqlalchemy import select
@@ -18,6 +18,16 @@ from modhub.db import now
 from modhub.directives import Command
 from modhub.folding import fold_game
 from modhub.settings import StartRefused
+
+_EXAMPLES: Final = """\
+examples:
+  modhub-admin -c my.ini game list
+  modhub-admin -c my.ini game add "Portal 2" --icon portal2.png
+  modhub-admin -c my.ini game add "half-life" --display-name "Half-Life (1998)"
+  modhub-admin -c my.ini game remove "Portal 2"
+
+The list gives games an icon and a name to show. A mod may name any game, on the list or not.
+"""
 
 
 def find_game(session: Session, name: str) -> Game | None:
@@ -92,14 +102,18 @@ def run_game(admin: Any, arguments: argparse.Namespace) -> int:
 
 def game_arguments(parser: argparse.ArgumentParser) -> None:
     """``add NAME [--display-name N] [--icon FILE]``, ``remove NAME``, ``list``"""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLES
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    add = actions.add_parser("add", help="add a game, or change one")
-    add.add_argument("name")
-    add.add_argument("--display-name")
-    add.add_argument("--icon", type=Path, metavar="FILE")
-    remove = actions.add_parser("remove", help="remove a game")
-    remove.add_argument("name")
-    actions.add_parser("list", help="list the games")
+    add = actions.add_parser("add", help="add a game, or change one", description="Add a game, or change one.")
+    add.add_argument("name", metavar="NAME", help="as mods name it; capitals and outer spaces do not matter")
+    add.add_argument("--display-name", metavar="TEXT", help="what readers see instead; empty takes it away")
+    add.add_argument("--icon", type=Path, metavar="FILE", help="a picture of at most 2 MB; it replaces the one before")
+    gone = "Remove a game from the list, with its icon. Mods keep its name."
+    remove = actions.add_parser("remove", help="remove a game", description=gone)
+    remove.add_argument("name", metavar="NAME", help="its name; capitals and outer spaces do not matter")
+    told = "List the games: the name, what readers see, and whether an icon is missing."
+    actions.add_parser("list", help="list the games", description=told)
 
 
 def run_rebuild(admin: Any, _arguments: argparse.Namespace) -> int:

@@ -18,16 +18,16 @@ from modhub.directives import Command
 ON_A_PAGE: Final = 50
 """Mods that ``mod list`` shows at once."""
 _EXAMPLES: Final = """\
-examples:
-  mod list --owner 7                   all mods of account 7
-  mod list --state hidden              what is hidden now
-  mod list free coins                  both words in the title or in a game's name
-  mod list --sha256 HEX                who has uploaded this very file
-  mod show 12                          all about one mod
-  mod hide 12 13 --reason "Malware"    nobody but the owner sees them any more
-  mod restore 12                       everybody sees it again
-  mod delete 13                        says what would go
-  mod delete 13 --yes                  deletes it for good
+examples (after modhub-admin -c my.ini):
+  mod list --owner 7                    all mods of account 7
+  mod list --state hidden               what is hidden now
+  mod list free coins                   both words in the title or in a game's name
+  mod list --sha256 HEX                 who has uploaded this very file
+  mod show 12                           all about one mod
+  mod hide 12 13 --reason "Malware"     nobody but its owner sees it any more
+  mod restore 12                        everybody sees it again
+  mod delete 13                         says what would go, deletes nothing
+  mod delete 13 --yes                   deletes it for good
 
 A mod is named by its number or its GUID.
 """
@@ -67,10 +67,26 @@ def delete(session: Session, mod: Mod, arguments: argparse.Namespace) -> Told:
     return 0, [f"{name} is deleted, with {goes}. The files go with a sweep in an hour or later."]
 
 
-ACTIONS: Final[dict[str, tuple[str, Callable[[Session, Mod, argparse.Namespace], Told]]]] = {
-    "hide": ("hide mods from everybody but their owners", hide),
-    "restore": ("undo hiding", restore),
-    "delete": ("delete mods for good, with files, changelog and votes", delete),
+ACTIONS: Final[dict[str, Callable[[Session, Mod, argparse.Namespace], Told]]] = {
+    "hide": hide,
+    "restore": restore,
+    "delete": delete,
+}
+HELP: Final = {
+    "show": (
+        "show everything about mods",
+        "Show everything about mods: state, owner, files, what they require and what requires them.",
+    ),
+    "hide": (
+        "hide mods from everybody but their owners",
+        "Hide mods: from now on everybody but the owner gets 404, as for a mod that does not exist. "
+        "The owner can go on editing; that does not show a mod again. Hiding one that is hidden can change the reason.",
+    ),
+    "restore": ("undo hiding", "Undo hiding. A mod that was never published is a draft again."),
+    "delete": (
+        "delete mods for good",
+        "Delete mods for good, with their files, changelogs and votes. Without --yes: say what would go, and exit 1.",
+    ),
 }
 
 
@@ -80,7 +96,7 @@ def act(admin: Any, name: str, arguments: argparse.Namespace) -> int:
     with admin.writing() as (session, _):
         mod = moderation.find(session, name)
         if mod is not None:
-            code, lines = ACTIONS[arguments.action][1](session, mod, arguments)
+            code, lines = ACTIONS[arguments.action](session, mod, arguments)
     for line in lines:
         admin.say(line)
     return code
@@ -145,16 +161,17 @@ def mod_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EXAMPLES
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    seek = actions.add_parser("list", help="list mods, drafts and hidden ones too, last changed first")
+    every = "list mods, drafts and hidden ones too, last changed first"
+    seek = actions.add_parser("list", help=every, description=f"{every[0].upper()}{every[1:]}.")
     seek.add_argument("word", nargs="*", metavar="WORD", help="must stand in the title or in a game's name")
     seek.add_argument("--owner", type=_number, metavar="ACCOUNT", help="mods of this account alone")
     seek.add_argument("--state", choices=STATES, help="mods in this state alone")
     seek.add_argument("--sha256", type=_digest, metavar="HEX", help="mods with a file that has this SHA-256")
     seek.add_argument("--limit", type=_number, default=ON_A_PAGE, metavar="N", help="at most so many (%(default)s)")
     seek.add_argument("--page", type=_number, default=1, metavar="N", help="the first page is 1")
-    added = {"show": actions.add_parser("show", help="show all about mods")}
-    for name, (meaning, _) in ACTIONS.items():
-        added[name] = actions.add_parser(name, help=meaning, description=meaning)
+    added = {}
+    for name, (meaning, told) in HELP.items():
+        added[name] = actions.add_parser(name, help=meaning, description=told)
     for one in added.values():
         one.add_argument("mod", nargs="+", metavar="MOD", help="its number or GUID")
     added["hide"].add_argument("--reason", type=_reason, help="why; the owner reads it on the mod's workshop page")

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import shlex
 import uuid
 from collections.abc import Callable
 
@@ -251,3 +252,18 @@ def test_without_accounts_no_person_is_named(start: Start, capsys: pytest.Captur
     arguments = build_parser(site.config).parse_args(["-c", "unused", "mod", "show", str(number)])
     assert arguments.run(Admin(site.config), arguments) == 0
     assert "  owner: account 7\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.parametrize("command", ["mod", "game"])
+def test_every_example_of_the_help_can_be_typed(site: Site, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = build_parser(site.config)
+    with pytest.raises(SystemExit):
+        parser.parse_args(["-c", "my.ini", command, "--help"])
+    shown = [line.strip() for line in capsys.readouterr().out.partition("\nexamples")[2].splitlines()[1:]]
+    # What an example is for stands behind several spaces.
+    typed = [line.partition("   ")[0].replace("HEX", "0" * 64) for line in shown[: shown.index("")]]
+    assert len(typed) >= 4
+    for line in typed:
+        words = shlex.split(line.removeprefix("modhub-admin -c my.ini "))
+        assert parser.parse_args(["-c", "my.ini", *words]).command == command
