@@ -96,12 +96,13 @@ def _matching(session: Session, sought: Sought) -> Iterator[Line]:
             if all(word in _folded(one) for word in words):
                 yield one
         last = Line(*batch[-1])
-        same_time = and_(Mod.updated_at == last.updated_at, Mod.id < last.id)
-        batch = session.execute(statement.where(or_(Mod.updated_at < last.updated_at, same_time))).all()
+        # The first condition finds the place in the index; the second alone would read all that lies before it.
+        older = or_(Mod.updated_at < last.updated_at, Mod.id < last.id)
+        batch = session.execute(statement.where(Mod.updated_at <= last.updated_at, older)).all()
 
 
 def _folded(one: Line) -> str:
-    return "\n".join(fold_search(line) for line in (one.title, *one.games))
+    return fold_search("\n".join((one.title, *one.games)))
 
 
 def describe(session: Session, registry: Any, name: str) -> Iterator[str]:

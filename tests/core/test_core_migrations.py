@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 from alembic import command
-from sqlalchemy import inspect, text
+from sqlalchemy import inspect, select, text
 
 import modhub
 from modhub import admin, migrate
+from modhub.catalogue import moderation, public
+from modhub.catalogue.models import Mod
 from modhub.db import Base
 from modhub.testing import SECRET, Site
 from modhub.testing.postgres import PostgresServer
+
+GUID = "11111111-2222-4333-8444-555555555555"
 
 
 @pytest.fixture
@@ -60,6 +64,27 @@ def test_down_and_up_again(configured: Any) -> None:
     assert {name for name in left if not name.endswith("alembic_version") and not name.startswith("sqlite_")} == set()
     assert migrate.upgrade(configured.databases, configured.migrations) == ["modhub"]
     assert migrate.differences(configured.databases, package) == []
+
+
+def test_mods_that_are_there_are_not_hidden_by_an_upgrade(configured: Any) -> None:
+    package = configured.migrations[0]
+    row = {"guid": GUID, "owner": 7, "title": "Old", "description": "", "version": "1", "published": True}
+    row |= {"ups": 3, "downs": 1, "created_at": 1, "updated_at": 2, "games": "[]", "requires": "[]", "conflicts": "[]"}
+    with configured.databases.writer.begin() as connection:
+        command.upgrade(migrate._config(package, connection), "core_0003")
+        holes = ", ".join(f":{name}" for name in row)
+        connection.execute(text(f"INSERT INTO core_mod ({', '.join(row)}) VALUES ({holes})"), row)
+    assert migrate.upgrade(configured.databases, configured.migrations) == ["modhub"]
+    assert public.rebuild(configured.databases.writing.begin) == 1
+    with configured.databases.writing.begin() as session:
+        (mod,) = session.scalars(select(Mod))
+        assert (mod.title, mod.ups, mod.hidden_at, mod.hidden_reason) == ("Old", 3, None, None)
+        moderation.hide(session, mod, "x")
+    with configured.databases.writer.begin() as connection:
+        command.downgrade(migrate._config(package, connection), "core_0003")
+    migrate.upgrade(configured.databases, configured.migrations)
+    with configured.databases.reading() as session:
+        assert session.execute(select(Mod.title, Mod.hidden_at)).one() == ("Old", None)
 
 
 def test_a_failing_migration_leaves_nothing_half_done(configured: Any, monkeypatch: pytest.MonkeyPatch) -> None:
