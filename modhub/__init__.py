@@ -68,10 +68,6 @@ def _only_writes(request: Request) -> bool:
     return not request.is_safe
 
 
-def _attempts(request: Request) -> int:
-    return 1 if request.is_safe else 3
-
-
 def _rewind(event: BeforeRetry) -> None:
     """The next attempt reads the body again, from its beginning."""
     event.request.make_body_seekable()
@@ -89,7 +85,6 @@ def _settings(config: Configurator) -> None:
         {
             "tm.activate_hook": _only_writes,
             "tm.annotate_user": False,
-            "retry.activate_hook": _attempts,
         }
     )
 
@@ -119,7 +114,7 @@ def includeme(config: Configurator) -> None:
     _settings(config)
     # Not by its includeme: the request has its own property ``tm``, since a reified one costs a class for each request.
     config.add_tween("pyramid_tm.tm_tween_factory", over=EXCVIEW)
-    config.include("pyramid_retry")
+    config.include("modhub.execution")
     config.add_subscriber(_rewind, BeforeRetry)
     config.include("pyramid_jinja2")
     _parts(config)

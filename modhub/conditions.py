@@ -58,10 +58,14 @@ def _as_expected(headers: Mapping[str, str], etag: str, modified: datetime | Non
 def _is_known(headers: Mapping[str, str], etag: str, modified: datetime | None) -> bool:
     """Steps 3 and 4: ``If-None-Match`` by weak comparison, else ``If-Modified-Since``."""
     if "If-None-Match" in headers:
-        known = headers["If-None-Match"]
-        return known.strip() == "*" or etag in _tags(known, weak=True)
+        return names(headers["If-None-Match"], etag)
     date = _date(headers.get("If-Modified-Since"))
     return date is not None and modified is not None and modified <= date
+
+
+def names(known: str, etag: str) -> bool:
+    """Whether the value of an ``If-None-Match`` names ``etag`` or, with ``*``, whatever there is."""
+    return known.strip() == "*" or etag in _tags(known, weak=True)
 
 
 def _may_continue(headers: Mapping[str, str], etag: str) -> bool:

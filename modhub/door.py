@@ -1,10 +1,6 @@
 """The door: the outermost tween. It turns away what no view should see, and completes every answer."""
 
-import json
-import logging
 import re
-import secrets
-import time
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
@@ -13,14 +9,13 @@ from pyramid.config import Configurator
 from pyramid.response import Response
 
 from modhub.errors import Refusal, invalid
-from modhub.headers import HeaderRules
+from modhub.headers import header_rules
 from modhub.refusals import render_refusal
 from modhub.request import Request
 from modhub.server.rules import IBodyRules
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 _ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2}|[\x80-\xff])+")
-log = logging.getLogger("modhub.requests")
 
 
 def turned_away(request: Request) -> Refusal | None:
@@ -53,21 +48,14 @@ def _is_text(query: str) -> bool:
     return True
 
 
-def header_rules(registry: Any) -> HeaderRules:
-    """The rules of this deployment."""
-    return HeaderRules(https=registry.settings["modhub.base_url"].startswith("https:"))
-
-
 def door_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[Request], Any]:
     """The tween."""
     rules = header_rules(registry)
 
     def door(request: Request) -> Any:
-        started = time.perf_counter()
         environ = request.environ
         # Pyramid's traverser obeys this header; nobody outside may choose the root of the tree.
         environ.pop("HTTP_X_VHM_ROOT", None)
-        environ["modhub.request_id"] = request_id = secrets.token_hex(8)
         query = environ.get("QUERY_STRING", "")
         if query and not _is_text(query):
             environ["QUERY_STRING"] = mended(query)
@@ -78,28 +66,10 @@ def door_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[
             response = Response(status=204, headerlist=list(rules.PREFLIGHT))
         else:
             response = handler(request)
-        rules.complete(request, response)
-        response.headerlist.append(("X-Request-Id", request_id))
-        if log.isEnabledFor(logging.INFO):
-            log.info("%s", _line(request, response, request_id, time.perf_counter() - started))
+        rules.finish(request, response)
         return response
 
     return door
-
-
-def _line(request: Request, response: Any, request_id: str, seconds: float) -> str:
-    """One JSON object, control characters escaped (threats D11). The query may hold secrets: left out."""
-    environ = request.environ
-    return json.dumps(
-        {
-            "id": request_id,
-            "method": environ["REQUEST_METHOD"],
-            "path": environ.get("PATH_INFO", "").encode("latin-1", "replace").decode("utf-8", "replace")[:500],
-            "status": response.status_int,
-            "ms": round(seconds * 1000, 2),
-            "caller": environ.get("REMOTE_ADDR"),
-        }
-    )
 
 
 def includeme(config: Configurator) -> None:

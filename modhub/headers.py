@@ -14,6 +14,8 @@ PAGE_POLICY: Final = (
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
+REQUEST_ID: Final = "modhub.request_id"
+"""Where the environ holds the request's id, the same for every attempt."""
 NONCE: Final = "modhub.nonce"
 """Where the environ holds the page's nonce, if a template has asked for one."""
 Pairs = tuple[tuple[str, str], ...]
@@ -65,8 +67,8 @@ class HeaderRules:
         asks = environ["REQUEST_METHOD"] == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ
         return asks and (request.is_api or environ.get("PATH_INFO", "").startswith(FILE_PREFIXES))
 
-    def complete(self, request: Request, response: Any) -> None:
-        """Add every header of the address's kind that ``response`` does not have."""
+    def finish(self, request: Request, response: Any) -> None:
+        """Add every header of the address's kind that ``response`` does not have, and the request's id."""
         present = {name.lower() for name, _ in response.headerlist}
         defaults = self.api if request.is_api else (*self.site, *page_headers(request, response))
         if not request.is_api and request.environ.get("PATH_INFO", "").startswith(FILE_PREFIXES):
@@ -74,6 +76,12 @@ class HeaderRules:
             response.headerlist.extend(pair for pair in self.files if pair[0].lower() not in present)
             present.add("cross-origin-resource-policy")
         response.headerlist.extend(pair for pair in defaults if pair[0].lower() not in present)
+        response.headerlist.append(("X-Request-Id", request.environ[REQUEST_ID]))
+
+
+def header_rules(registry: Any) -> HeaderRules:
+    """The rules of this deployment."""
+    return HeaderRules(https=registry.settings["modhub.base_url"].startswith("https:"))
 
 
 def page_headers(request: Request, response: Any) -> Pairs:

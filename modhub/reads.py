@@ -9,6 +9,7 @@ from typing import Final
 
 from pyramid.response import Response
 
+from modhub.conditions import names
 from modhub.headers import API_POLICY, EXPOSED
 from modhub.request import Request
 
@@ -23,17 +24,19 @@ _PUBLIC: Final = (
 )
 
 
-def ready(request: Request, body: bytes) -> Response:
+def ready(request: Request, body: bytes, content_type: str = "application/json") -> Response:
     """A public answer of JSON bytes with a strong ETag; 304 when the caller has it already (RFC 9110, 13.1.2)."""
+    return revalidated(request, body, content_type, _PUBLIC)
+
+
+def revalidated(request: Request, body: bytes, content_type: str, headers: tuple[tuple[str, str], ...]) -> Response:
+    """``body`` with a strong ETag and these headers; 304 when the caller has it already.
+
+    Conditions that need a date and ranges are ignored: such an answer has no date, and is never large.
+    """
     etag = f'"{hashlib.sha256(body).hexdigest()}"'
     asked = request.environ.get("HTTP_IF_NONE_MATCH")
-    if asked is not None and _matches(asked, etag):
-        return Response(status=304, headerlist=[("ETag", etag), *_PUBLIC], app_iter=())
-    headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body))), ("ETag", etag), *_PUBLIC]
-    return Response(headerlist=headers, app_iter=[body])
-
-
-def _matches(asked: str, etag: str) -> bool:
-    if asked.strip() == "*":
-        return True
-    return any(one.strip().removeprefix("W/") == etag for one in asked.split(","))
+    if asked is not None and names(asked, etag):
+        return Response(status=304, headerlist=[("ETag", etag), *headers], app_iter=())
+    own = [("Content-Type", content_type), ("Content-Length", str(len(body))), ("ETag", etag)]
+    return Response(headerlist=[*own, *headers], app_iter=[body])

@@ -15,6 +15,7 @@ from pyramid.response import Response
 
 from modhub.db import is_passing
 from modhub.errors import BodyAwaited, NotYours, Refusal, busy, invalid, not_found
+from modhub.headers import REQUEST_ID
 from modhub.identity import Credential
 from modhub.interfaces import IApi, ISite
 from modhub.payload import encode
@@ -119,7 +120,7 @@ def unforeseen(error: Exception, request: Request) -> Response:
     if is_passing(error):
         log.warning("the database is not available: %s", type(error).__name__)
         return render_refusal(busy(), request)
-    log.error("unforeseen error in request %s", request.environ.get("modhub.request_id"), exc_info=error)
+    log.error("unforeseen error in request %s", request.environ.get(REQUEST_ID), exc_info=error)
     message = "Something broke on our side; it has been written down."
     return render_refusal(Refusal(500, "internal_error", message), request)
 

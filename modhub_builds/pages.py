@@ -92,8 +92,7 @@ def feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/App/feed``: the newest builds as Atom (RFC 4287)."""
     releases = [one for found in finder(request).shown().releases.values() for one in found]
     newest = sorted(releases, key=lambda one: one.id, reverse=True)[:FEED_ENTRIES]
-    base = str(request.registry.settings["modhub.base_url"])
-    return atom_feed(base, FEED, PAGE, "App builds", map(feed_entry, newest))
+    return atom_feed(request, FEED, PAGE, "App builds", map(feed_entry, newest))
 
 
 def feed_entry(release: Release) -> Entry:

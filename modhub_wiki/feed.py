@@ -20,8 +20,7 @@ ADDRESS: Final = f"/Modhub/{NAME}"
 @page(context=ISite, name=NAME, request_method="GET", permission=OPEN)
 def feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/wiki.atom``"""
-    base = str(request.registry.settings["modhub.base_url"])
-    return atom_feed(base, ADDRESS, ROOT, "Changes of the wiki", map(feed_entry, finder(request).recent()))
+    return atom_feed(request, ADDRESS, ROOT, "Changes of the wiki", map(feed_entry, finder(request).recent()))
 
 
 def feed_entry(change: Change) -> Entry:

@@ -26,10 +26,7 @@ def finder(request: Request) -> Finder:
 
 def _markdown(request: Request, body: bytes) -> Response:
     """A public answer of Markdown with a strong ETag."""
-    response = ready(request, body)
-    if response.status_int == 200:
-        response.headers["Content-Type"] = "text/markdown; charset=utf-8"
-    return response
+    return ready(request, body, "text/markdown; charset=utf-8")
 
 
 @api(context=IWiki, request_method="GET", permission=OPEN)

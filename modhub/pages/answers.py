@@ -1,9 +1,11 @@
 """Answers of pages that are not pages."""
 
-import hashlib
 from typing import Any
 
 from pyramid.response import Response
+
+from modhub.reads import revalidated
+from modhub.request import Request
 
 
 class Redirect(Response):
@@ -16,10 +18,11 @@ class Redirect(Response):
         return list(self.headerlist)
 
 
-def xml_response(document: str | bytes, content_type: str) -> Response:
-    """A public XML document that is sent again only when it has changed."""
+def xml_response(request: Request, document: str | bytes, content_type: str) -> Response:
+    """A public XML document that is sent again only when it has changed.
+
+    Not by WebOb's ``conditional_response``: it reads dates and ranges behind all tweens, where the unreadable ones
+    raise.
+    """
     body = document.encode() if isinstance(document, str) else document
-    response = Response(body, content_type=content_type, charset="utf-8", conditional_response=True)
-    response.etag = hashlib.blake2b(body, digest_size=16).hexdigest()
-    response.headers["Cache-Control"] = "no-cache"
-    return response
+    return revalidated(request, body, f"{content_type}; charset=utf-8", (("Cache-Control", "no-cache"),))

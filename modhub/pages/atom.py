@@ -11,6 +11,7 @@ from pyramid.response import Response
 
 from modhub.db import iso
 from modhub.pages.answers import xml_response
+from modhub.request import Request
 
 _ATOM: Final = "http://www.w3.org/2005/Atom"
 _NEVER: Final = "1970-01-01T00:00:00Z"
@@ -42,8 +43,9 @@ class Entry:
     file: File | None = None
 
 
-def atom_feed(base_url: str, path: str, page: str, title: str, entries: Iterable[Entry]) -> Response:
+def atom_feed(request: Request, path: str, page: str, title: str, entries: Iterable[Entry]) -> Response:
     """The feed at ``path`` with these entries, newest first; ``page`` says the same to people."""
+    base_url = str(request.registry.settings["modhub.base_url"])
     found = list(entries)
     root = ET.Element("feed", {"xmlns": _ATOM})
     _texts(root, id=base_url + path, title=title, updated=iso(found[0].updated) if found else _NEVER)
@@ -52,7 +54,7 @@ def atom_feed(base_url: str, path: str, page: str, title: str, entries: Iterable
     _link(root, base_url + page, rel="alternate", type="text/html")
     for entry in found:
         _entry(ET.SubElement(root, "entry"), base_url, entry)
-    return xml_response(ET.tostring(root, encoding="utf-8", xml_declaration=True), "application/atom+xml")
+    return xml_response(request, ET.tostring(root, encoding="utf-8", xml_declaration=True), "application/atom+xml")
 
 
 def _entry(element: ET.Element, base_url: str, entry: Entry) -> None:

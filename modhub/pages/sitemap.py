@@ -69,14 +69,14 @@ def sitemap(_context: Any, request: Request) -> Response:
     if wanted is None:
         parts = {name: source.parts(request.registry) for name, source in sorted(sources.items())}
         if max(parts.values(), default=0) > 1:
-            return xml_response(_document("sitemapindex", _index(base, parts)), "application/xml")
+            return xml_response(request, _document("sitemapindex", _index(base, parts)), "application/xml")
         places = [place for name in parts for place in sources[name].addresses(request.registry, 0)]
-        return xml_response(_document("urlset", _urls(base, places)), "application/xml")
+        return xml_response(request, _document("urlset", _urls(base, places)), "application/xml")
     source, part = sources.get(wanted), query(request, "part") or "0"
     if source is None or not _NUMBER.fullmatch(part):
         raise not_found()
     places = list(source.addresses(request.registry, int(part)))
-    return xml_response(_document("urlset", _urls(base, places)), "application/xml")
+    return xml_response(request, _document("urlset", _urls(base, places)), "application/xml")
 
 
 def _index(base: str, parts: Mapping[str, int]) -> Iterator[str]:

@@ -5,12 +5,14 @@ import re
 import xml.etree.ElementTree as ET
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import modhub_builds
 from modhub.pages.atom import atom_feed
 from modhub.pages.messages import read_po
+from modhub.request import Request
 from modhub_builds.finding import Release
 from modhub_builds.pages import PlatformBlock, blocks, feed_entry
 from modhub_builds.platforms import hinted, is_platform, label, rank
@@ -150,9 +152,10 @@ def release(**fields):
 
 def test_no_text_breaks_the_feed():
     hostile = "]]><x>&\ufffe\uffff\u0085\"'<!--"
-    root = ET.fromstring(
-        atom_feed("https://a", "/f", "/p", "App", [feed_entry(release(version=hostile, name=hostile))]).body
-    )
+    request = Request.blank("/")
+    request.registry = SimpleNamespace(settings={"modhub.base_url": "https://a"})
+    entry = feed_entry(release(version=hostile, name=hostile))
+    root = ET.fromstring(atom_feed(request, "/f", "/p", "App", [entry]).body)
     assert root.find(f"{ATOM}entry/{ATOM}title").text == "Linux " + hostile.replace("\ufffe\uffff", "")
 
 

@@ -33,8 +33,8 @@ _EPOCH: Final = "1970-01-01T00:00:00Z"
 _NO_XML = re.compile("[\ufffe\uffff]")
 
 
-def _xml(document: str, content_type: str) -> Response:
-    return xml_response(_NO_XML.sub("\ufffd", document.lstrip()), content_type)
+def _xml(request: Request, document: str, content_type: str) -> Response:
+    return xml_response(request, _NO_XML.sub("\ufffd", document.lstrip()), content_type)
 
 
 def _feed(tools: Tools, entries: list[Markup], *, changed: Iterable[str], **values: str) -> Response:
@@ -42,7 +42,7 @@ def _feed(tools: Tools, entries: list[Markup], *, changed: Iterable[str], **valu
     newest = max(changed, default=_EPOCH)
     draw, base = tools.registry.pieces.draw, tools.absolute("")
     feed = draw(FEED, tools.messages, base=base, updated=newest, entries=entries, **values)
-    return _xml(feed, "application/atom+xml")
+    return _xml(tools.request, feed, "application/atom+xml")
 
 
 @page(context=ISite, name="feed", request_method="GET", permission=OPEN)
@@ -84,7 +84,7 @@ def search_description(_context: Any, request: Request) -> Response:
     """``GET /opensearch.xml``: how a browser searches here by itself (OpenSearch 1.1)."""
     tools = Tools(request)
     drawn = tools.piece(SEARCH, base=tools.absolute(""))
-    response = _xml(drawn, "application/opensearchdescription+xml")
+    response = _xml(request, drawn, "application/opensearchdescription+xml")
     response.headers["Vary"] = "Accept-Language"
     return response
 

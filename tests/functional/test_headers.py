@@ -1,0 +1,248 @@
+"""Every address that is read against headers that libraries fail to read: no 500, and the log tells the answer."""
+
+import json
+import logging
+import sys
+from io import BytesIO
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+from pyramid.config import Configurator
+from pyramid.events import NewResponse
+from pyramid.response import Response
+
+from modhub.interfaces import IRoot, ISite
+from modhub.testing import ACCOUNTS, Site, Start
+from modhub.testing.mods import OWNER, published_mod, upload
+from modhub.testing.reference import calls
+from modhub.views import OPEN
+
+pytestmark = pytest.mark.parametrize("dialect", ["sqlite"])
+
+LONG = "9" * 5000
+DATES = [
+    "Mon, 01 Jan 99999 00:00:00 GMT",
+    "Mon, 01 Jan 0000 00:00:00 GMT",
+    "Sun, 06 Nov 10000 08:49:37 GMT",
+    "Mon, 99 Foo 2020 00:00:00 GMT",
+    "Sun, 06 Nov 1994 99:99:99 GMT",
+    "Sun, 06 Nov 1994 08:49:37 +9999",
+    "Sun, 06 Nov 9999 23:59:59 -9999",
+    "Sun, 06 Nov 1994 08:49:37 -99999999",
+    "1 Jan 1",
+    "0",
+    "-1",
+    LONG,
+    "\xff\xfe",
+    "",
+]
+RANGES = [
+    "bytes=-",
+    "bytes=--1",
+    "bytes=",
+    "bytes 0-1",
+    "bytes=1e3-",
+    "bytes=5-2",
+    "bytes=0-0,1-1",
+    "bytes=" + ",".join(["0-0"] * 5000),
+    "bytes=\xb2-",
+    "bytes= 0 - 1",
+    "items=0-1",
+    f"bytes={LONG},-{LONG}",
+    "",
+]
+UNREADABLE = {
+    "If-Modified-Since": DATES,
+    "If-Unmodified-Since": DATES,
+    "Range": RANGES,
+    "If-None-Match": ['"', '"a', "W/", 'W/"', ",,,", '"a" ' * 5000, '"' * 9000, "\xff", ""],
+    "If-Range": [*DATES, '"a'],
+}
+"""What cannot be read counts as not sent."""
+OTHERS = {
+    "Range": ["bytes=0-0", f"bytes=-{LONG}", f"bytes={LONG}-", f"bytes=0-{LONG}", "bytes=-0"],
+    "If-None-Match": ["*", '"a"', ", ".join(['W/"a"'] * 3000)],
+    "If-Match": ["*", '"', ",,,", '"a" ' * 5000, "\xff"],
+    "Accept": ["*/*;q=9", f"a/b;q={LONG}", ";;;", "/" * 5000],
+    "Accept-Language": ["de;q=9", f"de;q={LONG[:400]}", "*;q=0", "a-" * 250, "de," * 160, "\xe4"],
+    "Accept-Encoding": ["gzip;q=9", "*;q=0", ";", "gzip," * 4000],
+    "Cookie": ["=" * 9000, "modhub=\xff", '"', 'modhub-form="', "account=-1"],
+    "Content-Length": ["0", "00", LONG, "-1", "x"],
+    "Content-Type": ["x", "multipart/form-data; boundary=", "a/b; charset=\xff", "a/b; charset=bogus"],
+    "User-Agent": ["\xff" * 5000, ""],
+    "Referer": ["\xff", "x" * 9000],
+    "Authorization": ["Bearer", "bearer \xff", "Basic YTpi", f"Bearer {LONG}", "Digest x"],
+    "Host": ["", "\xff", "a:b", "[", f"a:{LONG}", "a/b?c#d"],
+    "Date": DATES[:2],
+    "X-Api-Key": ["\xff", ""],
+    "X-Vhm-Root": ["/x", "\xff"],
+}
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def read(site: Site, address: str, name: str = "", value: str = "", method: str = "GET") -> Answer:
+    """As a server calls the application: WebTest would read some of these headers itself."""
+    path, _, query = address.partition("?")
+    environ = {
+        "REQUEST_METHOD": method,
+        "SCRIPT_NAME": "",
+        "PATH_INFO": path,
+        "QUERY_STRING": query,
+        "SERVER_NAME": "localhost",
+        "SERVER_PORT": "80",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "HTTP_HOST": "localhost",
+        "HTTP_COOKIE": f"account={OWNER}",
+        "wsgi.url_scheme": "http",
+        "wsgi.input": BytesIO(),
+        "wsgi.version": (1, 0),
+    }
+    if name:
+        key = name.upper().replace("-", "_")
+        environ[key if key.startswith("CONTENT") else f"HTTP_{key}"] = value
+    begun: list[tuple[str, list[tuple[str, str]]]] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], _told: Any = None) -> None:
+        begun.append((status, headers))
+
+    body = site.app(environ, start_response)
+    whole = b"".join(body)
+    getattr(body, "close", lambda: None)()
+    return Answer(int(begun[-1][0][:3]), dict(begun[-1][1]), whole)
+
+
+def addresses(site: Site) -> list[str]:
+    """Every address that is read, with numbers of things that are there, and what is linked besides."""
+    mod = published_mod(site)
+    files = upload(site, mod, "images", content=b"\x89PNG\r\n\x1a\n")["assets"]
+    key = {"X-Api-Key": "agent"}
+    build = site.post("/api/modhub/app/linux?version=1", b"a build", headers=key).json["url"].rpartition("/")[2]
+    site.put("/Modhub/api/wiki/index", b"# Wiki", headers=key)
+    numbers = {"app": "linux", "linux": build, "file": files[0]["url"].rpartition("/")[2], "wiki": "index"}
+    numbers |= {"images": files[1]["url"].rpartition("/")[2], "Wiki": "index", "static": "x.css", "game-icon": "9"}
+    found = {"/sitemap.xml?of=mods&part=0", "/Modhub?q=a&game=b&sort=top&page=2", "/Modhub/Wiki?q=a", "/nothing"}
+    for method, path in calls(site):
+        if method == "GET":
+            segments = path.split("/")
+            for at, segment in enumerate(segments):
+                if segment == "{}":
+                    segments[at] = numbers.get(segments[at - 1], str(mod["id"]))
+            found.add("/".join(segments))
+    page = site.get("/Modhub").html
+    found |= {link["href"] for link in page.select('link[href^="/"]')}
+    return sorted(found)
+
+
+def probe(site: Site, where: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "modhub.requests")
+    for address in where:
+        bare = read(site, address)
+        for name, values in UNREADABLE.items():
+            for value in values:
+                answer = read(site, address, name, value)
+                assert answer.status == bare.status, (address, name, value[:60])
+                if not bare.headers.get("Content-Type", "").startswith("text/html"):
+                    assert answer.body == bare.body, (address, name, value[:60])
+        for name, values in OTHERS.items():
+            for value in values:
+                caplog.clear()
+                answer = read(site, address, name, value)
+                assert answer.status < 500, (address, name, value[:60])
+                assert answer.status != 416 or "text/plain" not in answer.headers["Content-Type"], address
+                assert json.loads(caplog.messages[-1])["status"] == answer.status
+
+
+def test_no_header_breaks_an_address(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    site = start(f"{ACCOUNTS} modhub_builds modhub_wiki", ApiPrivateKeys="agent Modhub:app Modhub:wiki")
+    where = addresses(site)
+    assert {"/sitemap.xml", "/opensearch.xml", "/Modhub/feed", "/Modhub/wiki.atom", "/Modhub/App/feed"} <= set(where)
+    assert any(address.startswith("/static/modhub-") for address in where)
+    probe(site, where, caplog)
+
+
+def test_no_header_breaks_an_address_of_accounts(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    site = start("modhub_auth")
+    where = sorted({path.replace("{}", "steam") for method, path in calls(site) if method == "GET"})
+    probe(site, [path for path in where if "/account" in path or "/auth" in path], caplog)
+
+
+class Failing(Response):
+    """What fails on its way to the server, as WebOb's conditional answers did."""
+
+    def __call__(self, environ: Any, start_response: Any) -> Any:
+        start_response("200 OK", [])
+        raise ValueError("year 99999 is out of range")
+
+
+class Malformed(Response):
+    """What a server refuses."""
+
+    def __call__(self, environ: Any, start_response: Any) -> Any:
+        return super().__call__(environ, self._refuse)
+
+    @staticmethod
+    def _refuse(*_: Any) -> None:
+        raise AssertionError("Header value is not a string")
+
+
+def failing(_context: Any, _request: Any) -> Response:
+    return Failing()
+
+
+def malformed(_context: Any, _request: Any) -> Response:
+    return Malformed()
+
+
+def too_late(_context: Any, request: Any) -> Response:
+    request.add_finished_callback(_fail)
+    return Response("well")
+
+
+def _fail(*_: Any) -> None:
+    raise LookupError("secret detail")
+
+
+def _fail_at(event: Any) -> None:
+    if event.request.path == "/api":
+        raise LookupError("secret detail")
+
+
+@pytest.fixture
+def failing_feature(monkeypatch: pytest.MonkeyPatch) -> str:
+    feature = ModuleType("tests_failing_feature")
+
+    def includeme(config: Configurator) -> None:
+        config.include("modhub")
+        for name, view in (("failing", failing), ("malformed", malformed), ("too-late", too_late)):
+            config.add_view(view, name=name, context=IRoot, face=ISite, request_method="GET", permission=OPEN)
+        config.add_subscriber(_fail_at, NewResponse)
+
+    feature.includeme = includeme  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, feature.__name__, feature)
+    return feature.__name__
+
+
+@pytest.mark.parametrize("path", ["/failing", "/malformed", "/too-late", "/api"])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_what_fails_behind_the_tweens_is_answered_and_logged_as_a_failure(
+    start: Start, failing_feature: str, caplog: pytest.LogCaptureFixture, path: str, method: str
+) -> None:
+    site = start(failing_feature)
+    caplog.set_level(logging.INFO)
+    answer = read(site, path, method=method)
+    assert answer.status == 500
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert ("application/json" if path == "/api" else "text/html") in answer.headers["Content-Type"]
+    assert b"secret" not in answer.body
+    assert bool(answer.body) == (method == "GET")
+    (line,) = [json.loads(one.getMessage()) for one in caplog.records if one.name == "modhub.requests"]
+    assert (line["status"], line["id"], line["path"]) == (500, answer.headers["X-Request-Id"], path)
+    (told,) = [one for one in caplog.records if one.levelno == logging.ERROR]
+    assert line["id"] in told.getMessage()
+    assert told.exc_info
