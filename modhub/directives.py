@@ -4,6 +4,7 @@ Each goes through ``config.action`` with a discriminator, so that two features c
 names both lines.
 """
 
+import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -184,6 +185,15 @@ def add_body_limit(
     config.action(("modhub body limit", wanted, pattern), register)
 
 
+def add_cross_origin(config: Configurator, pattern: str) -> None:
+    """Let pages elsewhere read what stands outside of the API, without credentials (CORS): files, feeds.
+
+    ``pattern`` is a regular expression for the whole path, without a slash at its end.
+    """
+    compiled = re.compile(pattern + "/?")
+    config.action(("modhub cross origin", pattern), lambda: config.registry.cross_origin.append(compiled))
+
+
 def declare_settings(config: Configurator, prefix: str, settings: Iterable[Setting]) -> None:
     """Declare and read a package's settings; afterwards ``registry.settings[name]`` holds values, not text.
 
@@ -210,6 +220,7 @@ def includeme(config: Configurator) -> None:
     registry.features = []
     registry.migrations = []
     registry.panels = []
+    registry.cross_origin = []
     registry.demos = []
     registry.declared_settings = []
     registry.settings_prefixes = set()
@@ -226,6 +237,7 @@ def includeme(config: Configurator) -> None:
         add_command,
         add_demo,
         add_body_limit,
+        add_cross_origin,
         declare_settings,
     ):
         config.add_directive(directive.__name__, directive)

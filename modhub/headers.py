@@ -5,9 +5,15 @@ A view sets what is particular to its answer; what it does not set is filled in 
 
 from typing import Any, Final
 
-from modhub.request import FILE_PREFIXES, Request
+from modhub.request import Request, as_walked
 
-EXPOSED: Final = "ETag, Content-Range, Retry-After, WWW-Authenticate"
+EXPOSED: Final = (
+    "ETag, Last-Modified, Accept-Ranges, Content-Range, Content-Disposition, Repr-Digest, Retry-After, "
+    "WWW-Authenticate, Allow, X-Request-Id"
+)
+"""What a page elsewhere may read of an answer."""
+SENT: Final = "Authorization, Content-Type, Range, If-Range, If-None-Match, If-Modified-Since"
+"""What a page elsewhere may send. Never cookies, never a machine key."""
 API_POLICY: Final = "default-src 'none'; frame-ancestors 'none'; sandbox"
 PAGE_POLICY: Final = (
     "default-src 'none'; script-src {source}; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
@@ -27,7 +33,7 @@ class HeaderRules:
     PREFLIGHT: Final[Pairs] = (
         ("Access-Control-Allow-Origin", "*"),
         ("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE"),
-        ("Access-Control-Allow-Headers", "Authorization, Content-Type, Range"),
+        ("Access-Control-Allow-Headers", SENT),
         ("Access-Control-Max-Age", "7200"),
     )
 
@@ -47,7 +53,7 @@ class HeaderRules:
             ("Access-Control-Expose-Headers", EXPOSED),
             ("Cache-Control", "no-store"),
         )
-        self.files: Pairs = (
+        self.open: Pairs = (
             ("Cross-Origin-Resource-Policy", "cross-origin"),
             ("Access-Control-Allow-Origin", "*"),
             ("Access-Control-Expose-Headers", EXPOSED),
@@ -62,21 +68,27 @@ class HeaderRules:
         )
 
     def is_preflight(self, request: Request) -> bool:
-        """A browser asks whether a page elsewhere may call: the API and files, without credentials (decisions 1.8)."""
+        """A browser asks whether a page elsewhere may call: the API and what anybody reads, without credentials."""
         environ = request.environ
         asks = environ["REQUEST_METHOD"] == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ
-        return asks and (request.is_api or environ.get("PATH_INFO", "").startswith(FILE_PREFIXES))
+        return asks and (request.is_api or is_open(request))
 
     def finish(self, request: Request, response: Any) -> None:
         """Add every header of the address's kind that ``response`` does not have, and the request's id."""
         present = {name.lower() for name, _ in response.headerlist}
         defaults = self.api if request.is_api else (*self.site, *page_headers(request, response))
-        if not request.is_api and request.environ.get("PATH_INFO", "").startswith(FILE_PREFIXES):
-            # Also where there is no file: a page elsewhere is to read the refusal, not to see the network fail.
-            response.headerlist.extend(pair for pair in self.files if pair[0].lower() not in present)
+        if not request.is_api and is_open(request):
+            # Also where there is nothing: a page elsewhere is to read the refusal, not to see the network fail.
+            response.headerlist.extend(pair for pair in self.open if pair[0].lower() not in present)
             present.add("cross-origin-resource-policy")
         response.headerlist.extend(pair for pair in defaults if pair[0].lower() not in present)
         response.headerlist.append(("X-Request-Id", request.environ[REQUEST_ID]))
+
+
+def is_open(request: Request) -> bool:
+    """Whether ``config.add_cross_origin`` has named the address: outside of the API, what pages elsewhere may read."""
+    path = as_walked(request.environ.get("PATH_INFO", ""))
+    return any(pattern.fullmatch(path) for pattern in request.registry.cross_origin)
 
 
 def header_rules(registry: Any) -> HeaderRules:

@@ -39,7 +39,7 @@ _WEB = re.compile(r"https?://[^\s\\/?#<>\"`{}|^\x00-\x1f][^\s\\<>\"`{}|^]*", re.
 _MAIL = re.compile(r"mailto:[^\s\\<>\"`{}|^/][^\s\\<>\"`{}|^]*", re.IGNORECASE)
 # What browsers take in an address although it may not stand there (RFC 3986, 2).
 _REPAIRED = {ord(char): f"%{ord(char):02X}" for char in ' <>"`{}|^'}
-_FILE = re.compile(r"/Modhub/file/[0-9]{1,18}", re.ASCII)
+_FILE = re.compile(r"/Modhub/file/[1-9][0-9]{0,17}", re.ASCII)
 _PIXELS = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 _CELLS = re.compile(r"[1-9][0-9]{0,2}|1000", re.ASCII)
 _LONGEST_VALUE = 1000

@@ -1,5 +1,6 @@
 """The house's request: Pyramid's own, with a few properties that every view may use."""
 
+import re
 from functools import cached_property
 from typing import Any
 
@@ -19,12 +20,17 @@ from modhub.payload import read_body
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 API_PREFIXES = ("/api/", "/Modhub/api/")
-FILE_PREFIXES = ("/Modhub/file/", "/Modhub/game-icon/", "/Modhub/app/")
-"""Where files are read by anybody, pages elsewhere included."""
+_SLASHES = re.compile("//+")
+
+
+def as_walked(path: str) -> str:
+    """``path`` as traversal walks it, which passes over empty segments: what is told by an address is told by this."""
+    return _SLASHES.sub("/", path) if "//" in path else path
 
 
 def is_api_path(path: str) -> bool:
     """Whether ``path`` belongs to the face for programs, so that its errors are JSON (decisions 1.2)."""
+    path = as_walked(path)
     return path.startswith(API_PREFIXES) or path in {"/api", "/Modhub/api"}
 
 

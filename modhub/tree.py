@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyramid.config import Configurator
-from pyramid.interfaces import IMultiView, IRequest, ISecuredView, IView, IViewClassifier
-from pyramid.traversal import ResourceTreeTraverser
+from pyramid.interfaces import IMultiView, IRequest, ISecuredView, ITraverser, IView, IViewClassifier
 from zope.interface import implementer, providedBy
 
 from modhub.interfaces import IApi, IResource, IRoot, ISite
@@ -22,14 +21,17 @@ Acl = list[tuple[str, str, Any]]
 ANY = "*"
 """The name of a child that stands for every segment that no other child and no view has."""
 
-_ID = re.compile(r"\A[0-9]{1,18}\Z")
+_ID = re.compile(r"\A(?:0|[1-9][0-9]{0,17})\Z")
 
 
 Factory = Callable[["Resource", str], "Resource"]
 
 
 def parse_id(segment: str) -> int | None:
-    """The id that ``segment`` spells, None when it is no plain decimal number of at most 18 digits (decisions 1.4)."""
+    """The id that ``segment`` spells, None when it is no plain decimal number of at most 18 digits.
+
+    A number has one spelling: ``01`` would be a second address of the same thing.
+    """
     return int(segment) if _ID.match(segment) else None
 
 
@@ -109,11 +111,38 @@ def root_factory(request: Request) -> Root:
     return Root(None, "", request)
 
 
-class Traverser(ResourceTreeTraverser):
-    """Pyramid's traverser without its ``@@name``: to us that is a segment like any other (decisions 1.4)."""
+@implementer(ITraverser)
+class Traverser:
+    """Walks the address as it was sent, segment by segment.
 
-    # No segment holds a slash.
-    VIEW_SELECTOR = "/"
+    Pyramid's own resolves dots, so that ``/Modhub/file/../mine`` would be a private page at an address that looks like
+    a file's, and takes ``@@name`` for a view. Here both are names like any other. Empty segments are passed over.
+    """
+
+    def __init__(self, root: Resource) -> None:
+        self.root = root
+
+    def __call__(self, request: Request) -> dict[str, Any]:
+        """What Pyramid asks of a traverser."""
+        # A route has found its resource already: it is the root.
+        path: str = "/" if request.matchdict is not None else request.path_info
+        segments = tuple(filter(None, path.split("/")))
+        context, walked = self.root, 0
+        try:
+            for segment in segments:
+                context = context[segment]
+                walked += 1
+        except KeyError:
+            pass
+        return {
+            "context": context,
+            "view_name": "".join(segments[walked : walked + 1]),
+            "subpath": segments[walked + 1 :],
+            "traversed": segments[:walked],
+            "virtual_root": self.root,
+            "virtual_root_path": (),
+            "root": self.root,
+        }
 
 
 def includeme(config: Configurator) -> None:

@@ -22,6 +22,7 @@ def includeme(config: Configurator) -> None:
     config.add_child(ISite, "app", Builds)
     config.add_child(ISite, "App", AppPage)
     config.add_child(IBuilds, "changelog", Sections)
+    config.add_cross_origin("/Modhub/app/[^/]+(?:/[^/]+)?")
     key = "X-Api-Key"
     config.add_body_limit("POST", "/api/modhub/app/{os}", limits.BUILD, credential=key)
     config.add_body_limit(("POST", "DELETE"), "/api/modhub/app/changelog", limits.SECTION, credential=key)

@@ -125,4 +125,5 @@ def includeme(config: Configurator) -> None:
     config.add_messages("modhub_builds:messages")
     config.add_panel("navigation", "app", navigation, order=40)
     config.add_sitemap("app", in_sitemap)
+    config.add_cross_origin(FEED)
     config.scan(__name__)

@@ -1,5 +1,6 @@
 """The changes of the wiki as Atom (RFC 4287). Not below ``/Modhub/Wiki``, where every address is a page's."""
 
+import re
 from typing import Any, Final
 
 from pyramid.config import Configurator
@@ -31,4 +32,5 @@ def feed_entry(change: Change) -> Entry:
 
 def includeme(config: Configurator) -> None:
     """The feed."""
+    config.add_cross_origin(re.escape(ADDRESS))
     config.scan(__name__)

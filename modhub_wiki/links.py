@@ -15,7 +15,7 @@ ROOT: Final = "/Modhub/Wiki"
 _REST: Final = r"[A-Za-z0-9._~!$&'()*+,;=:@%/-]"
 _FRAGMENT: Final = re.compile(rf"#(?:{_REST}|\?)*")
 _OWN: Final = re.compile(rf"/(?!/){_REST}*(?:\?(?:{_REST}|\?)*)?(?:{_FRAGMENT.pattern})?")
-_PICTURE: Final = re.compile(r"/Modhub/(?:file|game-icon)/[0-9]{1,18}", re.ASCII)
+_PICTURE: Final = re.compile(r"/Modhub/(?:file|game-icon)/[1-9][0-9]{0,17}", re.ASCII)
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 

@@ -29,7 +29,7 @@ from modhub_wiki.trees import INDEX, tree
 from modhub_wiki.views import finder
 
 TEMPLATES: Final = "modhub_wiki:templates/"
-_REVISION: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
+_REVISION: Final = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 
 
 def _values(request: Request, **more: Any) -> dict[str, Any]:

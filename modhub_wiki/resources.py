@@ -1,6 +1,6 @@
 """The resources of the wiki: one class for the wiki and one for a page, mounted wherever they show.
 
-Traversal resolves dots and drops empty segments, and a page's path is judged as it was sent (decisions 5.1). So a route
+Traversal passes over empty segments, and a page's path is judged as it was sent (decisions 5.1). So a route
 takes what lies below the wiki as it stands in the address, percent-decoded and nothing else, and finds the page without
 letting traversal touch it. A page that traversal finds all the same was asked for by an odd address: its path is bad.
 """

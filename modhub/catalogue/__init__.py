@@ -28,6 +28,8 @@ def includeme(config: Configurator) -> None:
     config.add_child(ISite, "game-icon", GameIcons)
     config.add_child(ISite, "mine", Mine)
     config.add_child(ISite, ANY, Mod)
+    for read in ("file/[^/]+", "game-icon/[^/]+", "feed", "[0-9]+/feed"):
+        config.add_cross_origin("/Modhub/" + read)
     account = "Authorization"
     config.add_body_limit("POST", "/api/modhub/{id}/code", limits.CODE, credential=account)
     config.add_body_limit("POST", "/api/modhub/{id}/css", limits.CSS, credential=account)

@@ -17,6 +17,7 @@ from pyramid.config import Configurator
 from pyramid.renderers import render
 
 from modhub import limits
+from modhub.headers import EXPOSED, SENT
 from modhub.interfaces import ISite
 from modhub.pages.tools import Tools
 from modhub.request import Request
@@ -112,6 +113,7 @@ def includeme(config: Configurator) -> None:
     config.registry.documentation = {}
     for name, order in (("general", 10), ("mods", 20), ("operation", 900)):
         template = f"modhub:templates/documentation/{name}.jinja2"
-        described = section(template, limits=limits, server=Settings, most_fields=MAX_FIELDS)
+        cors = {"sent": SENT, "exposed": EXPOSED}
+        described = section(template, limits=limits, server=Settings, most_fields=MAX_FIELDS, cors=cors)
         config.add_panel(PLACE, name, described, order=order)
     config.scan(__name__)

@@ -91,7 +91,7 @@ class BodyRules:
         self._entries.sort(key=_Entry.weight, reverse=True)
 
     def find(self, method: str, path: str) -> BodyRule | None:
-        """See `IBodyRules`; doubled, trailing and dotted segments count as traversal counts them."""
+        """See `IBodyRules`; empty segments count for nothing, and dots are names, as in traversal."""
         segments = _segments(path)
         return next((entry.rule for entry in self._entries if entry.matches(method, segments)), None)
 
@@ -101,10 +101,4 @@ def _is_variable(part: str) -> bool:
 
 
 def _segments(path: str) -> list[str]:
-    segments: list[str] = []
-    for part in path.split("/"):
-        if part == "..":
-            del segments[-1:]
-        elif part not in ("", "."):
-            segments.append(part)
-    return segments
+    return [part for part in path.split("/") if part]

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from zope.interface.interfaces import IInterface
 
 from modhub.interfaces import IApi
-from modhub.request import FILE_PREFIXES, Request, is_api_path
+from modhub.request import Request, is_api_path
 from modhub.testing import Site
 from modhub.tree import ANY, Resource, root_factory
 
@@ -60,12 +60,13 @@ def calls(site: Site) -> set[Call]:
     return found
 
 
-def for_programs(found: set[Call]) -> set[Call]:
-    """Those that must be described: all of the API, and the files. What is sent to pages is for their forms."""
+def for_programs(site: Site, found: set[Call]) -> set[Call]:
+    """Those that must be described: all of the API, files and feeds. What is sent to pages is for their forms."""
+    read = site.registry.cross_origin
     return {
         (method, path)
         for method, path in found
-        if is_api_path(path) or (method == "GET" and path.startswith(FILE_PREFIXES))
+        if is_api_path(path) or (method == "GET" and any(one.fullmatch(path.replace("{}", "1")) for one in read))
     }
 
 

@@ -151,7 +151,22 @@ def test_a_path_that_is_not_utf8_is_400_and_a_query_is_mended(site: Site, names:
     assert b'"page":3,"size":20' in answer[2]
 
 
-HOSTILE_IDS = ["0", "-1", "9" * 18, "9" * 19, "9" * 400, str(2**31), str(2**63), "٣", "１", "1_0", "1.0", "0x1", "1e3"]
+HOSTILE_IDS = [
+    "0",
+    "-1",
+    "9" * 18,
+    "9" * 19,
+    "9" * 400,
+    str(2**31),
+    str(2**63),
+    "٣",
+    "１",
+    "1_0",
+    "1.0",
+    "0x1",
+    "1e3",
+    "01",
+]
 HOSTILE_IDS += [
     "%00",
     "1%00",
@@ -178,8 +193,6 @@ def test_hostile_ids_are_unknown_ids(site: Site, names: dict[str, Any]) -> None:
     own = site.as_account(OWNER)
     for bad in HOSTILE_IDS:
         path = bad.replace("%00", "\0").replace("%0a", "\n").replace("%20", " ").replace("%2e", ".")
-        if path in {".", ".."}:
-            continue
         encoded = path.encode().decode("latin-1")
         for rest in ("", "/changelog", "/download", "/vote"):
             assert raw(site, "GET", f"/api/modhub/{encoded}{rest}")[0] == 404, (bad, rest)
@@ -243,6 +256,20 @@ def test_the_host_header_decides_nothing(site: Site, names: dict[str, Any]) -> N
         assert (status, body) == (200, plain), header
 
 
+EXPOSED = {
+    "ETag",
+    "Last-Modified",
+    "Accept-Ranges",
+    "Content-Range",
+    "Content-Disposition",
+    "Repr-Digest",
+    "Retry-After",
+    "WWW-Authenticate",
+    "Allow",
+    "X-Request-Id",
+}
+
+
 def test_cors_without_credentials(site: Site, names: dict[str, Any]) -> None:
     headers = {"Origin": "https://x.example", "Access-Control-Request-Method": "PUT"}
     for url in ("/api/modhub", "/api/modhub/1", "/api/auth/login"):
@@ -250,14 +277,15 @@ def test_cors_without_credentials(site: Site, names: dict[str, Any]) -> None:
         assert answer.status_int == 204
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         allowed = {name.strip() for name in answer.headers["Access-Control-Allow-Headers"].split(",")}
-        assert allowed == {"Authorization", "Content-Type", "Range"}
+        conditions = {"If-Range", "If-None-Match", "If-Modified-Since"}
+        assert allowed == {"Authorization", "Content-Type", "Range", *conditions}
         assert "Access-Control-Allow-Credentials" not in answer.headers
     for url, status in (("/api/modhub", 200), ("/api/modhub/mine", 401), ("/api/modhub/999", 404)):
         answer = ask(site, "GET", url)
         assert answer.status_int == status
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         exposed = {name.strip() for name in answer.headers["Access-Control-Expose-Headers"].split(",")}
-        assert exposed == {"ETag", "Content-Range", "Retry-After", "WWW-Authenticate"}
+        assert exposed == EXPOSED
     assert "Access-Control-Allow-Origin" not in ask(site, "OPTIONS", "/Modhub", headers=headers).headers
 
 

@@ -21,6 +21,7 @@ from webtest import TestApp
 from modhub.blobs import LocalStore
 from modhub.downloads import StoredFile, file_response
 from modhub.errors import Refusal
+from modhub.headers import EXPOSED
 
 CONTENT = bytes(range(256)) * 40
 MODIFIED = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -78,7 +79,7 @@ def test_the_whole_file(app, files):
         "Content-Security-Policy": POLICY,
         "Cross-Origin-Resource-Policy": "cross-origin",
         "Access-Control-Allow-Origin": "*",
-        "Access-Control-Expose-Headers": "ETag, Content-Range, Retry-After, WWW-Authenticate",
+        "Access-Control-Expose-Headers": EXPOSED,
         "Vary": "Sec-Fetch-Dest, Sec-Fetch-Site",
     }
     assert len(answer.headerlist) == len(answer.headers)

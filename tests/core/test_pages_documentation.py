@@ -21,8 +21,8 @@ def test_every_call_of_the_core_is_described_and_no_other(start: Start, accounts
     site = start(accounts)
     page = site.get(PAGE).html
     there, told = calls(site), described(page)
-    assert len(for_programs(there)) > 20
-    assert for_programs(there) - told == set()
+    assert len(for_programs(site, there)) > 20
+    assert for_programs(site, there) - told == set()
     assert told - there == set()
     assert (page.select_one(".note.warn") is None) is bool(accounts)
 
@@ -31,7 +31,7 @@ def test_every_call_of_the_core_is_described_and_no_other(start: Start, accounts
 def test_a_call_that_is_not_described_is_found(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent / "plugin"))
     site = start("modhub.testing.accounts modhub_ratings")
-    undescribed = for_programs(calls(site)) - described(site.get(PAGE).html)
+    undescribed = for_programs(site, calls(site)) - described(site.get(PAGE).html)
     assert undescribed == {("GET", "/api/modhub/{}/remarks"), ("POST", "/api/modhub/{}/remarks")}
 
 

@@ -60,7 +60,7 @@ def test_a_subset_describes_what_is_there_and_nothing_else(
     site = start(" ".join(subset), url=f"sqlite:///{tmp_path}/empty.sqlite")
     page = site.get(PAGE).html
     there, told = calls(site), described(page)
-    assert for_programs(there) - told == set()
+    assert for_programs(site, there) - told == set()
     assert told - there == set()
     sections = {section["aria-labelledby"] for section in page.select(".reference")}
     assert sections == {"general", "mods", "operation", *(FEATURES[feature] for feature in subset)}
