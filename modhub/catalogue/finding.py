@@ -8,6 +8,7 @@ from modhub import limits
 from modhub.catalogue import queries
 from modhub.catalogue.documents import NoteDocument, is_picture
 from modhub.catalogue.queries import TRIGRAM, AnySelect, Shape
+from modhub.catalogue.references import fold_guid
 from modhub.db import from_micros, iso
 from modhub.downloads import A_DAY, FOR_EVER, REVALIDATE, StoredFile
 from modhub.folding import fold_game, fold_search, search_words
@@ -199,7 +200,8 @@ def install_order(root: str, requires: Mapping[str, list[str]]) -> tuple[list[st
     """(order, missing) of the chain below ``root`` (decisions 2.8).
 
     Depth first over the lists in their order, post-order, each once; iterative, since chains have no greatest depth.
-    What ``requires`` does not know is missing.
+    ``requires`` has folded GUIDs as its keys, and lists as they were written. What it does not know is missing, and
+    named as it is first met.
     """
     order: list[str] = []
     missing: list[str] = []
@@ -207,14 +209,15 @@ def install_order(root: str, requires: Mapping[str, list[str]]) -> tuple[list[st
     stack: list[tuple[str, Iterable[str]]] = [(root, iter(requires[root]))]
     while stack:
         guid, rest = stack[-1]
-        for needed in rest:
+        for written in rest:
+            needed = fold_guid(written)
             if needed in seen:
                 continue
             seen.add(needed)
             if needed in requires:
                 stack.append((needed, iter(requires[needed])))
                 break
-            missing.append(needed)
+            missing.append(written)
         else:
             order.append(guid)
             stack.pop()

@@ -134,8 +134,8 @@ class GameIcon(Base):
 class PublicMod(Base):
     """The public copy of a mod that is published and not hidden: its answer kept ready as ``document`` (JSON bytes).
 
-    No foreign key: deleting a mod deletes the copy at the end of the same transaction. ``requires`` holds the GUIDs in
-    their order, parted by spaces.
+    No foreign key: deleting a mod deletes the copy at the end of the same transaction. ``requires`` holds the GUIDs as
+    the owner wrote them, in their order, parted by spaces.
     """
 
     __tablename__ = "core_public_mod"
@@ -178,7 +178,7 @@ class PublicGame(Base):
 
 
 class PublicRequirement(Base):
-    """The requirements of published mods, for the walk along the chain and for "used by"."""
+    """The requirements of published mods, for the walk along the chain and for "used by"; ``guid`` is in lower case."""
 
     __tablename__ = "core_public_requirement"
 

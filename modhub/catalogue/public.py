@@ -26,6 +26,7 @@ from modhub.catalogue.models import (
     PublicRequirement,
     PublicText,
 )
+from modhub.catalogue.references import fold_guid
 from modhub.folding import fold_game, fold_search
 from modhub.payload import encode
 
@@ -68,7 +69,7 @@ def copies_of(mod: Mod) -> list[Any]:
         ),
         PublicText(mod_id=mod.id, updated_at=mod.updated_at, text="\n".join(lines)),
         *(PublicGame(mod_id=mod.id, folded=game, updated_at=mod.updated_at) for game in folded),
-        *(PublicRequirement(mod_id=mod.id, position=at, guid=guid) for at, guid in enumerate(mod.requires)),
+        *(PublicRequirement(mod_id=mod.id, position=at, guid=fold_guid(guid)) for at, guid in enumerate(mod.requires)),
     ]
 
 

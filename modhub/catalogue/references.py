@@ -1,6 +1,7 @@
 """The rules for ``requires`` and ``conflictsWith`` (interface, "Edit semantics" 4; decisions 2.4)."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from modhub.errors import invalid
@@ -17,19 +18,35 @@ class Lists:
     conflicts: list[str] | None = None
 
 
-def check_references(sent: Lists, own_guid: str, kept: Lists | None = None) -> Lists:
-    """The lists as they are to be stored: lower case, doubles merged, in the order sent; None where none was sent.
+def fold_guid(guid: str) -> str:
+    """What a GUID is compared by: whatever its capitals, it names the same mod."""
+    return guid.lower()
 
-    Both are checked together, the one that was not sent as it is ``kept``; 400 with a sentence for a rule broken.
+
+def merged(guids: Iterable[str]) -> list[str]:
+    """Each GUID once, in the spelling and the place in which it came first."""
+    first: dict[str, str] = {}
+    for guid in guids:
+        first.setdefault(fold_guid(guid), guid)
+    return list(first.values())
+
+
+def check_references(sent: Lists, own_guid: str, kept: Lists | None = None) -> Lists:
+    """The lists as they are to be stored: as sent, doubles merged; None where none was sent.
+
+    GUIDs are compared without regard to case. Both lists are checked together, the one that was not sent as it is
+    ``kept``; 400 with a sentence for a rule broken.
     """
     kept = kept or Lists([], [])
     requires = _clean("requires", sent.requires, own_guid)
     conflicts = _clean("conflictsWith", sent.conflicts, own_guid)
     after = requires if requires is not None else kept.requires
-    both = set(after or ()) & set((conflicts if conflicts is not None else kept.conflicts) or ())
+    needed = set(map(fold_guid, after or ()))
+    rivals = conflicts if conflicts is not None else kept.conflicts
+    both = [guid for guid in rivals or () if fold_guid(guid) in needed]
     if both:
         names = {"other": "requires", "field": "conflictsWith"}
-        raise invalid("The GUID %(guid)s stands in both %(other)s and %(field)s.", guid=min(both), **names)
+        raise invalid("The GUID %(guid)s stands in both %(other)s and %(field)s.", guid=both[0], **names)
     return Lists(requires, conflicts)
 
 
@@ -40,10 +57,10 @@ def _clean(name: str, guids: list[str] | None, own_guid: str) -> list[str] | Non
         if not _GUID.match(guid):
             sentence = "In %(field)s, item %(item)s is not a GUID such as 01234567-89ab-cdef-0123-456789abcdef."
             raise invalid(sentence, field=name, item=position)
-    merged = list(dict.fromkeys(guid.lower() for guid in guids))
-    if own_guid in merged:
+    kept = merged(guids)
+    if own_guid in map(fold_guid, kept):
         raise invalid("A mod cannot name its own GUID in %(field)s.", field=name)
-    if len(merged) > GUIDS:
+    if len(kept) > GUIDS:
         sentence = "At most %(most)s GUIDs may stand in %(field)s; there are %(count)s."
-        raise invalid(sentence, most=GUIDS, field=name, count=len(merged))
-    return merged
+        raise invalid(sentence, most=GUIDS, field=name, count=len(kept))
+    return kept

@@ -8,7 +8,8 @@ import pytest
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, address, new_mod, published_mod
 
-G = [str(uuid.UUID(int=at + 1, version=4)) for at in range(60)]
+# With letters in each: capitals must be able to matter.
+G = [str(uuid.UUID(int=(0xABCDEF << 104) + at + 1, version=4)) for at in range(60)]
 
 
 def create(site: Site, status: int = 201, **fields: Any) -> Any:
@@ -100,9 +101,15 @@ def test_what_cannot_be_set_is_ignored(site: Site) -> None:
     assert site.as_account(8).get("/api/modhub/mine").json["count"] == 0
 
 
-def test_lists_are_stored_in_lower_case_merged_in_order(site: Site) -> None:
-    mod = create(site, title="x", requires=[G[5].upper(), G[1], G[5], G[0]])
-    assert mod["requires"] == [G[5], G[1], G[0]]
+def test_lists_are_stored_as_sent_merged_in_order(site: Site) -> None:
+    mod = create(site, title="x", requires=[G[5].upper(), G[1], G[5], G[0].title(), G[5].upper(), G[0]])
+    assert mod["requires"] == [G[5].upper(), G[1], G[0].title()]
+    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
+    again = edit(site, mod, requires=mod["requires"])
+    assert again == mod
+    respelled = edit(site, mod, requires=[G[5], G[1], G[0]])
+    assert respelled["requires"] == [G[5], G[1], G[0]]
+    assert respelled["updatedAt"] > mod["updatedAt"]
     assert len(edit(site, mod, requires=[*G[:50], *(g.upper() for g in G[:50])])["requires"]) == 50
     assert edit(site, mod, requires=[])["requires"] == []
 

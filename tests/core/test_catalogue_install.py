@@ -5,6 +5,7 @@ import uuid
 from typing import Any
 
 from modhub.catalogue.finding import install_order
+from modhub.catalogue.public import damage
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, address, insert_mods, new_mod, publish, published_mod, upload
 
@@ -15,12 +16,13 @@ def model(root: str, requires: dict[str, list[str]]) -> tuple[list[str], list[st
     missing: list[str] = []
     seen: set[str] = set()
 
-    def visit(guid: str) -> None:
+    def visit(written: str) -> None:
+        guid = written.lower()
         if guid in seen:
             return
         seen.add(guid)
         if guid not in requires:
-            missing.append(guid)
+            missing.append(written)
             return
         for needed in requires[guid]:
             visit(needed)
@@ -42,7 +44,7 @@ def chain(site: Site, mod_id: int) -> tuple[list[str], list[str]]:
 
 
 def test_order_and_missing_of_any_graph_are_the_models(site: Site) -> None:
-    """Cycles, diamonds, drafts in the middle, requirements that nobody has."""
+    """Cycles, diamonds, drafts in the middle, requirements that nobody has, in any capitals."""
     rng = random.Random(8)
     for _ in range(12):
         count = rng.choice([1, 3, 8, 20])
@@ -51,7 +53,8 @@ def test_order_and_missing_of_any_graph_are_the_models(site: Site) -> None:
         mods: list[dict[str, Any]] = []
         for name in names:
             pool = [other for other in (*names, *absent) if other != name]
-            needs = rng.sample(pool, rng.randint(0, min(6, len(pool))))
+            sampled = rng.sample(pool, rng.randint(0, min(6, len(pool))))
+            needs = [rng.choice([str.lower, str.upper, str.title])(other) for other in sampled]
             mods.append({"guid": name, "requires": needs, "published": rng.random() < 0.8})
         ids = insert_mods(site, mods)
         requires = {mod["guid"]: mod["requires"] for mod in mods if mod["published"]}
@@ -112,6 +115,28 @@ def test_the_order_has_no_greatest_depth() -> None:
     names = [str(at) for at in range(50_000)]
     requires = {name: names[at + 1 : at + 2] for at, name in enumerate(names)}
     assert install_order("0", requires) == (list(reversed(names)), [])
+
+
+def test_capitals_of_a_guid_matter_nowhere_and_stay(site: Site) -> None:
+    absent = "ABCDEF01-2345-6789-abcd-EF0123456789"
+    needed = published_mod(site, 8, "Needed", requires=[absent.lower()])
+    rival = published_mod(site, 8, "Rival")
+    given = {"requires": [absent, needed["guid"].upper()], "conflictsWith": [rival["guid"].upper()]}
+    mod = published_mod(site, **given)
+    answer = site.get(address(mod)).json
+    assert [one["id"] for one in answer["install"]] == [needed["id"], mod["id"]]
+    assert answer["missing"] == [absent]
+    assert {name: answer[name] for name in given} == given
+    # The page knows them too: what it needs, what must not stand beside it, and by whom it is needed.
+    page = site.get(mod["url"]).html
+    assert [one["href"] for one in page.select(f'a[href="{needed["url"]}"]')]
+    assert page.select(f'a[href="{rival["url"]}"]')
+    assert site.get(needed["url"]).html.select(f'a[href="{mod["url"]}"]')
+    draft = new_mod(site, requires=[needed["guid"].upper()])
+    preview = site.get(f"/Modhub/mine/{draft['id']}/preview", headers={"Cookie": f"account={OWNER}"})
+    assert preview.html.select(f'a[href="{needed["url"]}"]')
+    with site.registry.databases.writing() as session:
+        assert list(damage(session)) == []
 
 
 def test_each_entry_is_complete_and_downloads(site: Site) -> None:

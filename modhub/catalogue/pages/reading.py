@@ -9,6 +9,7 @@ from modhub.catalogue.documents import ModDocument, NoteDocument
 from modhub.catalogue.finding import Catalogue, Wish, install_order, note_of
 from modhub.catalogue.pages import statements
 from modhub.catalogue.pages.shown import Shown
+from modhub.catalogue.references import fold_guid
 from modhub.db import from_micros, iso
 from modhub.folding import fold_game
 from modhub.payload import encode
@@ -134,7 +135,7 @@ class Games(dict[str, Curated]):
 
 
 def _numbered(guids: Iterable[str]) -> dict[str, str]:
-    return {f"guid{at}": guid for at, guid in enumerate(guids)}
+    return {f"guid{at}": fold_guid(guid) for at, guid in enumerate(guids)}
 
 
 class PageReader:
@@ -232,7 +233,7 @@ class PageReader:
         wanted = list(guids)
         rows = self.reader.rows(self._named, **_numbered(wanted)) if wanted else []
         found = {row[0]: bytes(row[1]) for row in rows}
-        return [(guid, found.get(guid)) for guid in wanted]
+        return [(guid, found.get(fold_guid(guid))) for guid in wanted]
 
     def sitemap(self, above: int, upto: int) -> "list[tuple[int, str]]":
         """(id, time of change) of the published mods with ids above ``above``, up to ``upto``."""

@@ -23,6 +23,7 @@ from modhub.catalogue.pages.shown import Shown
 from modhub.catalogue.pages.tasks import tasks
 from modhub.catalogue.pages.trimming import details_lost, whole_line
 from modhub.catalogue.payloads import ModChange, NewMod, Words
+from modhub.catalogue.references import merged
 from modhub.catalogue.resources import Mod, ModPermission
 from modhub.catalogue.views import wish
 from modhub.errors import Refusal, conflict, invalid
@@ -73,7 +74,7 @@ def _refuse_overwriting(mod: Any, given: Words, seen: str) -> None:
     """
     current = _seal(mod.title, mod.description, mod.games, mod.requires, mod.conflicts)
     sent = (given.lists.requires, given.lists.conflicts)
-    lists = [list(dict.fromkeys(map(str.lower, one or []))) for one in sent]
+    lists = [merged(one or []) for one in sent]
     wanted = _seal(given.title, given.description, given.games, *lists)
     if seen not in {"", current} and wanted != current:
         message = "The mod was changed in another place meanwhile. Saving once more puts this in its place."
