@@ -5,6 +5,7 @@ One gate settles for the whole service what a bad body answers (decisions 1.3, 1
 """
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, BinaryIO, Protocol, TypeVar
@@ -14,6 +15,7 @@ import msgspec
 from webob.request import DisconnectionError
 
 from modhub import errors, limits
+from modhub.formdata import kind_of
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -26,6 +28,8 @@ EXPECTED = "expected"
 
 _CHUNK = 256 * limits.KB
 
+_A_FORM = "The body must be the file itself, not a multipart form; with curl: --data-binary @file, not -F."
+_MARKED = "The body begins with a byte order mark, which JSON does not have."
 _NOT_JSON = "The body is not JSON."
 _NO_OBJECT = "The body must be a JSON object."
 _TOO_DEEP = f"The JSON in the body nests deeper than {limits.JSON_DEPTH} levels."
@@ -97,9 +101,22 @@ def body_stream(request: Message, limit: int) -> BinaryIO:
     return stream
 
 
+def raw_stream(request: Message, limit: int) -> BinaryIO:
+    """As :func:`body_stream`, of a body that is the file itself: 400 for a multipart one, before anything is read.
+
+    What a form wraps around the file would be stored and given out with it, and looks like success to who sent it.
+    """
+    if kind_of(request.environ.get("CONTENT_TYPE", "")).startswith("multipart/"):
+        raise errors.invalid(_A_FORM)
+    return body_stream(request, limit)
+
+
 def read_body(request: Message, limit: int) -> bytes:
     """The whole body; 413 as soon as it passes ``limit`` bytes, besides what :func:`body_stream` refuses."""
-    stream = body_stream(request, limit)
+    return _read(body_stream(request, limit), limit)
+
+
+def _read(stream: BinaryIO, limit: int) -> bytes:
     parts: list[bytes] = []
     size = 0
     try:
@@ -114,9 +131,9 @@ def read_body(request: Message, limit: int) -> bytes:
 
 
 def read_text(request: Message, limit: int) -> str:
-    """The whole body as UTF-8 text, else 400; a byte order mark at its start is no part of it."""
+    """The whole body as UTF-8 text, else 400, as for a form; a byte order mark at its start is no part of it."""
     try:
-        return read_body(request, limit).decode("utf-8-sig")
+        return _read(raw_stream(request, limit), limit).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise errors.invalid("The body is not UTF-8.") from error
 
@@ -140,7 +157,8 @@ def decode(body: bytes, model: type[T]) -> T:
     except msgspec.ValidationError:
         found = _last_of_each(body, model)
     except (ValueError, RecursionError) as error:
-        raise errors.invalid(_NOT_JSON) from error
+        # Its readers may pass over a byte order mark, its writers must not send one (RFC 8259, 8.1).
+        raise errors.invalid(_MARKED if body.startswith(BOM_UTF8) else _NOT_JSON) from error
     kept: frozenset[str] = getattr(model, "nullable", frozenset())
     for field in msgspec.structs.fields(model):
         if getattr(found, field.name) is None and field.name not in kept and not field.required:

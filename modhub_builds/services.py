@@ -66,8 +66,11 @@ def remove_build(session: Session, os: str, build_id: int) -> Build | None:
 
 
 def clean_section(value: str) -> str:
-    """A section as it is stored: plain text without outer blank lines (decisions 1.5, 4.3); 400 for nothing."""
-    lines = normal("NFC", scrub(value)).split("\n")
+    """A section as it is stored: plain text without outer blank lines (decisions 1.5, 4.3); 400 for nothing.
+
+    Every kind of line end becomes a newline: scrubbing would glue lines that end with a carriage return alone.
+    """
+    lines = normal("NFC", scrub(value.replace("\r\n", "\n").replace("\r", "\n"))).split("\n")
     written = [number for number, line in enumerate(lines) if line.strip()]
     if not written:
         raise invalid("The body is empty; it is the changelog section of this release, as plain text.")

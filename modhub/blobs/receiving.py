@@ -9,7 +9,7 @@ from webob.request import DisconnectionError
 from modhub.blobs.joining import stage
 from modhub.blobs.store import Blob
 from modhub.errors import invalid
-from modhub.payload import body_stream
+from modhub.payload import raw_stream
 
 HEAD: Final = 1024
 """Bytes from the beginning of a file that show what it is."""
@@ -39,11 +39,11 @@ class _Whole:
 
 
 def receive(request: Any, limit: int) -> Received:
-    """Stage the request's body as a part of its transaction; at most ``limit`` bytes (413), not empty (400).
+    """Stage the request's body as a part of its transaction; at most ``limit`` bytes (413), not empty, no form (400).
 
     Call it before the session's first statement: a slow disk must not hold a lock (docs/adr/003-files-before-locks.md).
     """
-    stream = body_stream(request, limit)
+    stream = raw_stream(request, limit)
     head = _Whole(b"", stream).read(HEAD)
     if not head:
         raise invalid("The body is empty; the file is sent as the body itself.")

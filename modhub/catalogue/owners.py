@@ -54,8 +54,8 @@ def staying_caller(request: Request) -> int:
 def vote(context: Votes, request: Request) -> VotesDocument:
     """``PUT /api/modhub/{id}/vote``"""
     voting.refuse_owner(context.mod.owner, caller(request))
-    given = read_json(request, VoteChange)
-    return voting.vote(request.dbsession, context.mod.id, staying_caller(request), given.value)
+    given = read_json(request, VoteChange).vote()
+    return voting.vote(request.dbsession, context.mod.id, staying_caller(request), given)
 
 
 @api(context=ICatalogue, request_method="POST", permission=ModPermission.CREATE)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -121,4 +121,10 @@ class NoteChange(Struct):
 class VoteChange(Struct):
     """``PUT /api/modhub/{id}/vote``"""
 
-    value: Literal[1, 0, -1]
+    value: float
+
+    def vote(self) -> int:
+        """1, 0 or -1, as a whole number or as one with nothing behind its point; else 400."""
+        if self.value not in {1, 0, -1}:
+            raise invalid("The field %(field)s must be 1, 0 or -1.", field="value")
+        return int(self.value)

@@ -43,6 +43,8 @@ def test_nothing_to_take_back_is_404_and_json(agent):
 
 CLEANED = {
     b"1.0\r\n- a\r\n": "1.0\n- a",
+    b"1.0\r- a\r- b\r": "1.0\n- a\n- b",
+    b"\r\r1.0\r\n\r- a": "1.0\n\n- a",
     b"\n\r\n \t\n  1.0\n\n- a  \n \n\n": "  1.0\n\n- a  ",
     "\ufeff1.0".encode(): "1.0",
     "u\u0308ber".encode(): "\u00fcber",
@@ -88,6 +90,13 @@ def test_the_type_of_the_body_does_not_matter(agent):
     agent.push(b"1.0", **{"Content-Type": "application/json"})
     agent.push("ü".encode(), **{"Content-Type": "text/plain; charset=latin-1"})
     assert shown(agent) == "ü\n\n1.0"
+
+
+def test_a_form_around_the_section_is_400(agent):
+    form = b'--B\r\nContent-Disposition: form-data; name="file"\r\n\r\n1.0\r\n--B--\r\n'
+    refused = agent.push(form, status=400, **{"Content-Type": "multipart/form-data; boundary=B"})
+    assert "the file itself" in refused.json["message"]
+    assert rows(agent.site) == []
 
 
 def test_a_content_coding_is_400(agent):

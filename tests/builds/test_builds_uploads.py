@@ -119,6 +119,18 @@ def test_an_empty_body_is_400(agent):
     assert stored_files(agent.site) == []
 
 
+def test_a_form_around_the_build_is_400_and_nothing_is_kept(agent):
+    form = b'--B\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\nPK\r\n--B--\r\n'
+    for sent in ("multipart/form-data; boundary=B", "Multipart/Form-Data"):
+        refused = agent.upload(body=form, status=400, content_type=sent)
+        assert "the file itself" in refused.json["message"]
+        assert agent.upload(os="no%20os", body=form, status=400, content_type=sent)
+        keyless = type(agent)(agent.site, None)
+        assert keyless.upload(body=form, status=401, content_type=sent).json == {"error": "no_api_key"}
+    assert stored_files(agent.site) == []
+    assert agent.list()["builds"] == []
+
+
 def test_a_content_coding_is_400(agent):
     agent.headers["Content-Encoding"] = "gzip"
     agent.upload(status=400)

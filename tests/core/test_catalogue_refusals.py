@@ -28,6 +28,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "garbage": {"params": b"\xff{", "content_type": "application/json"},
     "wrong types": {"params": b'{"title": 1, "requires": {}, "text": []}', "content_type": "application/json"},
     "oversize": {"params": b"[" * (9 * 1024 * 1024)},
+    "form": {"params": b"--B\r\n\r\nx\r\n--B--", "content_type": "multipart/form-data; boundary=B"},
     "coded": {"params": b"x", "headers": {"Content-Encoding": "gzip"}},
 }
 

@@ -167,6 +167,26 @@ def test_a_used_version_is_refused_with_what_it_stored(site: Site) -> None:
     assert upload(site, mod, "code", version="1A")["version"] == "1A"
 
 
+@pytest.mark.parametrize("sent", ["multipart/form-data; boundary=B", "Multipart/Form-Data", "multipart/mixed;x=y"])
+def test_a_form_around_the_file_is_refused_and_nothing_is_kept(site: Site, sent: str) -> None:
+    mod = new_mod(site)
+    form = b'--B\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\nPK\r\n--B--\r\n'
+    for rest, body in (
+        ("code?version=1", form),
+        ("css", form),
+        ("images", form),
+        ("css", b""),
+        ("css", b"x" * 300_000),
+    ):
+        refused = post(site, mod, rest, body, headers={"Content-Type": sent})
+        assert refused.status_int == 400
+        assert "the file itself" in refused.json["message"]
+    assert stored_files(site) == []
+    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
+    # The version is free; a type that only looks like it is a file's own.
+    upload(site, mod, "code", version="1", content_type="application/multipart")
+
+
 def test_an_empty_or_encoded_body_is_refused(site: Site) -> None:
     mod = new_mod(site)
     for rest in ("code?version=1", "css", "images"):

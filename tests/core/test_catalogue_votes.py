@@ -33,9 +33,19 @@ def test_owners_do_not_vote_on_their_own(site: Site) -> None:
     assert site.get(address(mod, "vote")).json == {"ups": 0, "downs": 0}
 
 
+def test_a_whole_number_may_be_written_with_a_point(site: Site) -> None:
+    mod = published_mod(site)
+    for written, value in ((b"1.0", 1), (b"-1.0", -1), (b"0.0", 0), (b"-0.0", 0), (b"1e0", 1), (b"-10e-1", -1)):
+        body = b'{"value": ' + written + b"}"
+        answer = site.as_account(8).put(address(mod, "vote"), body, content_type="application/json")
+        assert answer.json["value"] == value
+        # As a whole number on the way out too.
+        assert f'"value":{value}'.encode() in answer.body + b","
+
+
 def test_what_no_vote_is(site: Site) -> None:
     mod = published_mod(site)
-    for value in (2, -2, "1", 1.5, True, None, [1], {}):
+    for value in (2, -2, "1", 1.5, 0.999999, 1e300, 10**30, True, None, [1], {}):
         assert "value" in vote(site, mod, 8, value, 400)["message"], value
     site.as_account(8).put_json(address(mod, "vote"), {}, status=400)
     site.put_json(address(mod, "vote"), {"value": 1}, status=401)

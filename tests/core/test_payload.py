@@ -111,7 +111,7 @@ TOO_DEEP = "The JSON in the body nests deeper than 64 levels."
         (b'{"title":"x","y":Infinity}', NOT_JSON),
         (b'{"title":NaN}', NOT_JSON),
         (b'{"title":1,"y":NaN}', NOT_JSON),
-        (b'\xef\xbb\xbf{"title":"x"}', NOT_JSON),
+        (b'\xef\xbb\xbf{"title":"x"}', "The body begins with a byte order mark, which JSON does not have."),
         (b'{"title":"\\ud800"}', NOT_JSON),
         (b'{"title":"\\ud800x"}', NOT_JSON),
         (b'{"title":"\\udc00"}', NOT_JSON),
@@ -294,6 +294,16 @@ def test_what_the_server_left_is_obeyed(left: dict[str, Any], status: int, extra
 @pytest.mark.parametrize("coding", ["", "identity", " Identity "])
 def test_no_coding_may_be_said_aloud(coding: str) -> None:
     assert payload.read_body(post(b"x", HTTP_CONTENT_ENCODING=coding), 10) == b"x"
+
+
+@pytest.mark.parametrize("state", [{}, {payload.STATE: payload.EXPECTED}, {payload.LIMIT_EXCEEDED: 10}])
+def test_a_form_where_a_file_should_be_is_refused_before_it_is_awaited(state: dict[str, Any]) -> None:
+    given = {"CONTENT_TYPE": "multipart/form-data; boundary=B", **state}
+    for read in (payload.raw_stream, payload.read_text):
+        with pytest.raises(Refusal) as caught:
+            read(post(b"--B--", **given), 10)
+        assert caught.value.status == 400
+        assert "the file itself" in caught.value.message
 
 
 def test_text_is_utf8() -> None:

@@ -144,6 +144,8 @@ def test_bodies_that_are_refused(wiki: Site, mount: str, method: str) -> None:
         assert (answer.status_int, answer.json["error"]) == (400, "invalid_input")
         assert "UTF-8" in answer.json["message"]
     assert send(wiki, method, f"{mount}/a", headers={"Content-Encoding": "gzip"}).status_int == 400
+    form = send(wiki, method, f"{mount}/a", b"--B\r\n\r\n# A\r\n--B--", content_type="multipart/form-data; boundary=B")
+    assert (form.status_int, "the file itself" in form.json["message"]) == (400, True)
     assert wiki.get(NEW).json["count"] == 0
 
 
