@@ -27,40 +27,55 @@ class Outcome:
     stop: int = 0
 
 
-def evaluate(method: str, headers: Mapping[str, str], etag: str, modified: datetime | None, size: int) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class Validators:
+    """What tells one state of a representation from another.
+
+    ``etag`` is strong and quoted, ``modified`` the instant of the last change, of which only the whole second counts.
+    ``moving``: the address may lead to an older file later, so that a date tells something only when it is this one's.
+    """
+
+    etag: str
+    modified: datetime
+    moving: bool = False
+
+    def unchanged_since(self, date: datetime) -> bool:
+        """Whether the state is the one that was there at ``date``."""
+        modified = self.modified.astimezone(UTC).replace(microsecond=0)
+        return modified == date if self.moving else modified <= date
+
+
+def evaluate(method: str, headers: Mapping[str, str], known: Validators, size: int) -> Outcome:
     """Judge a GET or HEAD in the order of RFC 9110, 13.2.2.
 
-    ``headers`` finds a field by its usual spelling (``If-None-Match``). ``etag`` is strong and quoted, ``modified`` the
-    instant of the last change, of which only the whole second counts, ``size`` is in bytes. Without ``modified`` no
-    date is judged: at an address that may lead to another file, an older one too, a date tells nothing.
+    ``headers`` finds a field by its usual spelling (``If-None-Match``), ``size`` is in bytes.
     """
-    modified = modified and modified.astimezone(UTC).replace(microsecond=0)
-    if not _as_expected(headers, etag, modified):
+    if not _as_expected(headers, known):
         return Outcome(HTTPStatus.PRECONDITION_FAILED)
-    if _is_known(headers, etag, modified):
+    if _is_known(headers, known):
         return Outcome(HTTPStatus.NOT_MODIFIED)
     whole = Outcome(HTTPStatus.OK, 0, size)
     # HEAD has no ranges (14.2), and gets the headers of the whole.
-    if method != "GET" or "Range" not in headers or not _may_continue(headers, etag):
+    if method != "GET" or "Range" not in headers or not _may_continue(headers, known.etag):
         return whole
     return _range(headers["Range"], size) or whole
 
 
-def _as_expected(headers: Mapping[str, str], etag: str, modified: datetime | None) -> bool:
+def _as_expected(headers: Mapping[str, str], known: Validators) -> bool:
     """Steps 1 and 2: ``If-Match`` by strong comparison, else ``If-Unmodified-Since``."""
     if "If-Match" in headers:
         expected = headers["If-Match"]
-        return expected.strip() == "*" or etag in _tags(expected, weak=False)
+        return expected.strip() == "*" or known.etag in _tags(expected, weak=False)
     date = _date(headers.get("If-Unmodified-Since"))
-    return date is None or modified is None or modified <= date
+    return date is None or known.unchanged_since(date)
 
 
-def _is_known(headers: Mapping[str, str], etag: str, modified: datetime | None) -> bool:
+def _is_known(headers: Mapping[str, str], known: Validators) -> bool:
     """Steps 3 and 4: ``If-None-Match`` by weak comparison, else ``If-Modified-Since``."""
     if "If-None-Match" in headers:
-        return names(headers["If-None-Match"], etag)
+        return names(headers["If-None-Match"], known.etag)
     date = _date(headers.get("If-Modified-Since"))
-    return date is not None and modified is not None and modified <= date
+    return date is not None and known.unchanged_since(date)
 
 
 def names(known: str, etag: str) -> bool:

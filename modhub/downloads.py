@@ -19,7 +19,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from modhub.blobs.store import CHUNK, BlobStore
-from modhub.conditions import Outcome, evaluate
+from modhub.conditions import Outcome, Validators, evaluate
 from modhub.errors import Refusal
 from modhub.headers import EXPOSED
 
@@ -57,7 +57,7 @@ class StoredFile:
     ``key``, ``size`` (bytes) and ``sha256`` name the blob, ``name`` is the one to save it under, ``content_type`` is
     sent as it is, ``modified`` knows its time zone, ``inline`` is whether a browser may show it, ``cache_control`` the
     whole value of that header. ``private``: the answer depends on who asks, so that no other site may use it.
-    ``moving``: the address may lead to another file later, an older one too, so that conditions by date say nothing.
+    ``moving``: the address may lead to an older file later, so that a date says something only when it is this one's.
     """
 
     key: str
@@ -106,8 +106,8 @@ def file_response(request: Request, store: BlobStore, file: StoredFile) -> Respo
     """
     open_to = file.site_headers
     _refuse_embedding(request, open_to)
-    dated = None if file.moving else file.modified
-    outcome = evaluate(request.method, request.headers, f'"{file.sha256}"', dated, file.size)
+    known = Validators(f'"{file.sha256}"', file.modified, file.moving)
+    outcome = evaluate(request.method, request.headers, known, file.size)
     if outcome.status is HTTPStatus.PRECONDITION_FAILED:
         raise Refusal(412, "precondition_failed", "The file is not the one you named.", headers=open_to)
     if outcome.status is HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:

@@ -5,9 +5,10 @@ two calls that take a section back each one finds another.
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import select, text
+from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session, joinedload
 
 from modhub.blobs import Blob
@@ -41,13 +42,17 @@ def _take_turn(session: Session, table: str) -> None:
 def add_build(session: Session, given: Upload) -> Build:
     """Keep a build; it is the newest of its operating system from now on."""
     _take_turn(session, Build.__tablename__)
+    newest = session.scalar(select(func.max(Build.uploaded_at)).where(Build.os == given.os))
+    # A date of HTTP is a whole second: each build of a system has another one, else who asks by date at the address
+    # of the newest keeps the one before.
+    time = now() if newest is None else max(now(), newest.replace(microsecond=0) + timedelta(seconds=1))
     build = Build(
         os=given.os,
         version=given.version,
         name=given.name,
         content_type=given.content_type,
         blob=keep(session, given.blob),
-        uploaded_at=now(),
+        uploaded_at=time,
     )
     session.add(build)
     session.flush()

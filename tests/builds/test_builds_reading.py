@@ -122,16 +122,37 @@ def test_the_newest_address_follows_and_the_other_stays(agent):
     assert [agent.site.get(url).body for url in (first, second)] == [b"first", b"second"]
 
 
-def test_a_date_says_nothing_where_the_newest_is_followed(agent):
-    """Two builds of one second, or the newest removed: whoever asks by date alone would keep what is withdrawn."""
-    one = agent.upload("linux", b"one").json["url"]
+def asked_by(answer):
+    """What who keeps the date of ``answer`` alone asks next."""
+    return {"If-Modified-Since": answer.headers["Last-Modified"]}
+
+
+def test_a_date_is_good_for_the_build_that_it_came_with_alone(agent):
+    """Also of two builds of one second, and where the newest is withdrawn so that an older one is the newest again."""
+    path = "/Modhub/app/linux"
+    urls, answers = [], []
+    for body in (b"one", b"two", b"three"):
+        urls.append(agent.upload("linux", body).json["url"])
+        answers.append(agent.site.get(path))
+        for before in answers[:-1]:
+            assert agent.site.get(path, headers=asked_by(before), status=200).body == body
     later = {"If-Modified-Since": "Fri, 01 Jan 2100 00:00:00 GMT"}
-    first = agent.site.get("/Modhub/app/linux", headers=later, status=200)
-    assert "Last-Modified" in first.headers
-    agent.upload("linux", b"two")
-    assert agent.site.get("/Modhub/app/linux", headers=later, status=200).body == b"two"
-    assert agent.site.get("/Modhub/app/linux", headers={"If-None-Match": first.headers["ETag"]}).body == b"two"
-    agent.site.get(one, headers=later, status=304)
+    agent.site.get(path, headers=later, status=200)
+    agent.site.get(urls[0], headers=later, status=304)
+    with agent.site.registry.databases.writer.begin() as connection:
+        # As long ago, so that none of their seconds is still to come.
+        connection.exec_driver_sql("UPDATE builds_build SET uploaded_at = uploaded_at - 60000000")
+    three = agent.site.get(path)
+    agent.site.get(path, headers=asked_by(three), status=304)
+    agent.site.head(path, headers=asked_by(three), status=304)
+    agent.site.get(path, headers={"If-Unmodified-Since": three.headers["Last-Modified"]}, status=200)
+    with agent.site.registry.databases.writer.begin() as connection:
+        connection.exec_driver_sql(f"DELETE FROM builds_build WHERE id = {urls[2].rpartition('/')[2]}")
+    assert agent.site.get(path, headers=asked_by(three), status=200).body == b"two"
+    agent.site.get(path, headers={"If-Unmodified-Since": three.headers["Last-Modified"]}, status=412)
+    # Another system's builds are nobody's business here.
+    agent.upload("windows", b"two")
+    agent.site.get(path, headers=asked_by(agent.site.get(path)), status=304)
 
 
 def test_unknown_addresses_are_404_pages(agent):
@@ -164,10 +185,12 @@ def test_unknown_addresses_are_404_pages(agent):
     assert agent.site.get("/api/modhub/app/linux/1", status=404).json["error"] == "not_found"
 
 
-def test_a_number_with_leading_zeros_is_the_same_number(agent):
+def test_a_number_has_one_spelling(agent):
     url = agent.upload("linux").json["url"]
     number = url.rpartition("/")[2]
-    assert agent.site.get(f"/Modhub/app/linux/00{number}").body == b"a build"
+    assert agent.site.get(f"/Modhub/app/linux/{number}").body == b"a build"
+    for odd in (f"00{number}", f"0{number}", f"+{number}", f"{number}.0"):
+        agent.site.get(f"/Modhub/app/linux/{odd}", status=404)
 
 
 def test_a_lost_file_is_503_and_never_404(agent):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from modhub.conditions import Outcome, evaluate
+from modhub.conditions import Outcome, Validators, evaluate
 
 ETAG = '"' + "a" * 64 + '"'
 OTHER = '"' + "b" * 64 + '"'
@@ -14,11 +14,12 @@ MODIFIED = datetime(2026, 11, 21, 8, 15, 30, 123456, tzinfo=UTC)
 SAME = "Sat, 21 Nov 2026 08:15:30 GMT"
 BEFORE = "Sat, 21 Nov 2026 08:15:29 GMT"
 AFTER = "Sat, 21 Nov 2026 08:15:31 GMT"
+KNOWN = Validators(ETAG, MODIFIED)
 SIZE = 1000
 
 
 def judge(headers: dict[str, str], method: str = "GET", size: int = SIZE) -> Outcome:
-    return evaluate(method, headers, ETAG, MODIFIED, size)
+    return evaluate(method, headers, KNOWN, size)
 
 
 def status(headers: dict[str, str], method: str = "GET") -> int:
@@ -93,8 +94,18 @@ def test_conditions(method, expected, headers):
 
 def test_only_the_second_counts_and_the_zone_does_not():
     east = MODIFIED.astimezone(timezone(timedelta(hours=9)))
-    assert evaluate("GET", {"If-Modified-Since": SAME}, ETAG, east, SIZE).status == 304
-    assert evaluate("GET", {"If-Unmodified-Since": SAME}, ETAG, east, SIZE).status == 200
+    assert evaluate("GET", {"If-Modified-Since": SAME}, Validators(ETAG, east), SIZE).status == 304
+    assert evaluate("GET", {"If-Unmodified-Since": SAME}, Validators(ETAG, east), SIZE).status == 200
+
+
+@pytest.mark.parametrize(
+    ("date", "since", "unless"), [(SAME, 304, 200), (BEFORE, 200, 412), (AFTER, 200, 412), ("", 200, 200)]
+)
+def test_at_an_address_that_may_lead_to_an_older_file_a_date_must_be_the_files_own(date, since, unless):
+    known = Validators(ETAG, MODIFIED, moving=True)
+    assert evaluate("GET", {"If-Modified-Since": date}, known, SIZE).status == since
+    assert evaluate("GET", {"If-Unmodified-Since": date}, known, SIZE).status == unless
+    assert evaluate("GET", {"If-Modified-Since": date, "If-None-Match": OTHER}, known, SIZE).status == 200
 
 
 WHOLE = (200, 0, SIZE)
@@ -213,7 +224,7 @@ VALUES = st.one_of(
 @example({"If-Modified-Since": "Mon, 01 Jan 0000 00:00:00 GMT"}, "GET", 1)
 @example({"If-Modified-Since": "Fri, 31 Dec 9999 23:59:59 GMT"}, "GET", 1)
 def test_nothing_a_client_sends_raises(headers, method, size):
-    outcome = evaluate(method, headers, ETAG, MODIFIED, size)
+    outcome = evaluate(method, headers, KNOWN, size)
     assert int(outcome.status) in {200, 206, 304, 412, 416}
     assert 0 <= outcome.start <= outcome.stop <= size
     if outcome.status == 206:
@@ -225,7 +236,7 @@ def test_nothing_a_client_sends_raises(headers, method, size):
 @settings(deadline=None)
 @given(st.binary(min_size=1, max_size=50), st.integers(0, 60), st.none() | st.integers(0, 60))
 def test_a_range_slices_like_python(content, first, last):
-    outcome = evaluate("GET", {"Range": f"bytes={first}-{'' if last is None else last}"}, ETAG, MODIFIED, len(content))
+    outcome = evaluate("GET", {"Range": f"bytes={first}-{'' if last is None else last}"}, KNOWN, len(content))
     expected = content[first:] if last is None else content[first : last + 1]
     if last is not None and last < first:
         assert outcome == Outcome(outcome.status.OK, 0, len(content))
@@ -239,6 +250,6 @@ def test_a_range_slices_like_python(content, first, last):
 @settings(deadline=None)
 @given(st.binary(min_size=1, max_size=50), st.integers(1, 60))
 def test_a_suffix_slices_like_python(content, length):
-    outcome = evaluate("GET", {"Range": f"bytes=-{length}"}, ETAG, MODIFIED, len(content))
+    outcome = evaluate("GET", {"Range": f"bytes=-{length}"}, KNOWN, len(content))
     assert outcome.status == 206
     assert content[outcome.start : outcome.stop] == content[-length:]
