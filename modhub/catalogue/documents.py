@@ -135,6 +135,19 @@ def mod_document(mod: Mod | ModRow) -> ModDocument:
     )
 
 
+def file_links(mod: Mod) -> str:
+    """The ``Link`` header (RFC 8288) that ties a mod's code and css, as read, to their downloads.
+
+    ``sha256`` is the ``ETag`` without its quotes. Nothing that an owner writes is in it, so that it stays short.
+    """
+    files = {asset.kind: asset for asset in mod.assets}
+    return ", ".join(
+        f'<{asset_document(file).url}>; rel="enclosure"; kind="{kind.value}"; sha256="{file.blob.sha256}"'
+        for kind in (Kind.CODE, Kind.CSS)
+        if (file := files.get(kind.value)) is not None
+    )
+
+
 def note_document(note: Note) -> NoteDocument:
     """One changelog entry."""
     edited = None if note.edited_at is None else iso(note.edited_at)

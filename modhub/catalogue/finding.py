@@ -1,14 +1,14 @@
 """What anonymous readers ask: lists, one mod with its chain, changelogs, games, files. From the public tables alone."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from modhub import limits
 from modhub.catalogue import queries
+from modhub.catalogue.chains import Chain, install_order
 from modhub.catalogue.documents import NoteDocument, is_picture
 from modhub.catalogue.queries import TRIGRAM, AnySelect, Shape
-from modhub.catalogue.references import fold_guid
 from modhub.db import from_micros, iso
 from modhub.downloads import A_DAY, FOR_EVER, REVALIDATE, StoredFile
 from modhub.folding import fold_game, fold_search, search_words
@@ -55,14 +55,6 @@ class Found:
             b"true" if self.more else b"false",
         )
         return head + b",".join(self.documents) + b"]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """The documents of a mod's chain in the order of installing, its own the last; and the GUIDs that are missing."""
-
-    install: list[bytes]
-    missing: list[str]
 
 
 class Catalogue:
@@ -133,13 +125,17 @@ class Catalogue:
             statement = self._lists[make, shape] = self.reader.prepare(make(shape))
         return statement
 
-    def mod(self, mod_id: int | None) -> bytes | None:
-        """The answer of ``GET /api/modhub/{id}``: the mod with ``install`` and ``missing``; None when not published."""
+    def mod(self, mod_id: int | None) -> tuple[bytes, str] | None:
+        """The answer of ``GET /api/modhub/{id}``: the mod with ``install`` and ``missing``, and its ``Link`` header.
+
+        None when it is not published.
+        """
         chain = self.chain(mod_id)
         if chain is None:
             return None
         install = b",".join(chain.install)
-        return chain.install[-1][:-1] + b',"install":[' + install + b'],"missing":' + encode(chain.missing) + b"}"
+        body = chain.install[-1][:-1] + b',"install":[' + install + b'],"missing":' + encode(chain.missing) + b"}"
+        return body, chain.links
 
     def chain(self, mod_id: int | None) -> Chain | None:
         """What the mod needs, in order; None when it is not published."""
@@ -149,7 +145,7 @@ class Catalogue:
         known = {row[0]: row for row in rows if row[1] is not None}
         root = next(guid for guid, row in known.items() if row[1] == mod_id)
         order, missing = install_order(root, {guid: row[3].split() for guid, row in known.items()})
-        return Chain([bytes(known[guid][2]) for guid in order], missing)
+        return Chain([bytes(known[guid][2]) for guid in order], missing, known[root][4])
 
     def notes(self, mod_id: int | None) -> list[NoteDocument] | None:
         """The changelog, newest first; None when the mod is not published."""
@@ -194,34 +190,6 @@ class Catalogue:
 def like(word: str) -> str:
     """The LIKE pattern for "contains ``word``"; ``%`` and ``_`` are ordinary characters (decisions 2.6)."""
     return "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-
-
-def install_order(root: str, requires: Mapping[str, list[str]]) -> tuple[list[str], list[str]]:
-    """(order, missing) of the chain below ``root`` (decisions 2.8).
-
-    Depth first over the lists in their order, post-order, each once; iterative, since chains have no greatest depth.
-    ``requires`` has folded GUIDs as its keys, and lists as they were written. What it does not know is missing, and
-    named as it is first met.
-    """
-    order: list[str] = []
-    missing: list[str] = []
-    seen = {root}
-    stack: list[tuple[str, Iterable[str]]] = [(root, iter(requires[root]))]
-    while stack:
-        guid, rest = stack[-1]
-        for written in rest:
-            needed = fold_guid(written)
-            if needed in seen:
-                continue
-            seen.add(needed)
-            if needed in requires:
-                stack.append((needed, iter(requires[needed])))
-                break
-            missing.append(written)
-        else:
-            order.append(guid)
-            stack.pop()
-    return order, missing
 
 
 def _game(name: str, shown: str, icon: int | None) -> Game:

@@ -135,7 +135,7 @@ class PublicMod(Base):
     """The public copy of a mod that is published and not hidden: its answer kept ready as ``document`` (JSON bytes).
 
     No foreign key: deleting a mod deletes the copy at the end of the same transaction. ``requires`` holds the GUIDs as
-    the owner wrote them, in their order, parted by spaces.
+    the owner wrote them, in their order, parted by spaces. ``links`` is the ``Link`` header of the single mod.
     """
 
     __tablename__ = "core_public_mod"
@@ -151,6 +151,7 @@ class PublicMod(Base):
     updated_at: Mapped[datetime] = mapped_column(Timestamp)
     requires: Mapped[str] = mapped_column(Text)
     document: Mapped[bytes]
+    links: Mapped[str] = mapped_column(Text, server_default="")
 
 
 class PublicText(Base):

@@ -16,7 +16,7 @@ from sqlalchemy import Select, and_, delete, event, exists, func, inspect, selec
 from sqlalchemy.orm import Session, selectinload
 
 from modhub import bulk
-from modhub.catalogue.documents import mod_document
+from modhub.catalogue.documents import file_links, mod_document
 from modhub.catalogue.models import (
     Asset,
     Counter,
@@ -66,6 +66,7 @@ def copies_of(mod: Mod) -> list[Any]:
             updated_at=mod.updated_at,
             requires=" ".join(mod.requires),
             document=encode(mod_document(mod)),
+            links=file_links(mod),
         ),
         PublicText(mod_id=mod.id, updated_at=mod.updated_at, text="\n".join(lines)),
         *(PublicGame(mod_id=mod.id, folded=game, updated_at=mod.updated_at) for game in folded),

@@ -98,9 +98,9 @@ def total_statement(shape: Shape) -> AnySelect:
 
 
 def chain_statement(start: ColumnElement[bool] | None = None) -> AnySelect:
-    """(guid, id, document, requires) of the mod ``id`` and all that it requires, as deep as it goes; NULL: missing.
+    """(guid, id, document, requires, links) of the mod ``id`` and all that it requires, as deep as it goes.
 
-    ``start`` chooses other mods to begin with.
+    NULL: missing. ``start`` chooses other mods to begin with.
 
     One statement whatever the chain. Scalar subqueries instead of joins: SQLite's planner answers a join here with a
     filter over the whole table (architecture 5).
@@ -109,7 +109,7 @@ def chain_statement(start: ColumnElement[bool] | None = None) -> AnySelect:
     reach = select(PublicMod.guid.label("guid")).where(start).cte("reach", recursive=True)
     deeper = select(PublicRequirement.guid).select_from(reach, PublicRequirement)
     reach = reach.union(deeper.where(PublicRequirement.mod_id == _of(reach, PublicMod.id)))
-    columns = (PublicMod.id, PublicMod.document, PublicMod.requires)
+    columns = (PublicMod.id, PublicMod.document, PublicMod.requires, PublicMod.links)
     return select(reach.c.guid, *(_of(reach, wanted) for wanted in columns))
 
 

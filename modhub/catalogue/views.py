@@ -66,10 +66,14 @@ def list_mods(_context: Any, request: Request) -> Response:
 @api(context=IMod, request_method="GET", permission=OPEN)
 def read_mod(context: Mod, request: Request) -> Response:
     """``GET /api/modhub/{id}``"""
-    body = finder(request).mod(context.id)
-    if body is None:
+    found = finder(request).mod(context.id)
+    if found is None:
         raise not_found()
-    return ready(request, body)
+    body, links = found
+    response = ready(request, body)
+    if links and response.status_int == 200:
+        response.headerlist.append(("Link", links))
+    return response
 
 
 @api(context=INotes, request_method="GET", permission=OPEN)

@@ -4,7 +4,7 @@ import random
 import uuid
 from typing import Any
 
-from modhub.catalogue.finding import install_order
+from modhub.catalogue.chains import install_order
 from modhub.catalogue.public import damage
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, address, insert_mods, new_mod, publish, published_mod, upload

@@ -1,6 +1,7 @@
 """Uploads: names, types, limits, what replaces what; nothing is kept after a refusal (decisions 2.10 to 2.14)."""
 
 import hashlib
+import re
 from typing import Any
 
 import pytest
@@ -281,3 +282,52 @@ def test_a_file_that_replaces_another_has_a_later_date(site: Site) -> None:
         date = {"If-Modified-Since": site.get(url).headers["Last-Modified"]}
         upload(site, mod, "code", f"bytes of {version}".encode(), version=version)
         assert site.get(url, headers=date, status=200).body == f"bytes of {version}".encode()
+
+
+LINK = re.compile(r'<(/Modhub/file/[0-9]+)>; rel="enclosure"; kind="(code|css)"; sha256="([0-9a-f]{64})"')
+
+
+def linked(answer: Any) -> dict[str, tuple[str, str]]:
+    """(address, digest) of each kind of file that the header names; it holds nothing else."""
+    found = [LINK.fullmatch(one) for one in answer.headers["Link"].split(", ")]
+    assert all(found)
+    return {one[2]: (one[1], one[3]) for one in found if one}
+
+
+def test_a_download_is_tied_to_what_was_read(site: Site) -> None:
+    mod = published_mod(site)
+    upload(site, mod, "css", b"p {}", name='"><; \u00e4' * 60, content_type="text/css")
+    upload(site, mod, "images", PNG, content_type="image/png")
+    read = site.get(address(mod))
+    urls = {one["kind"]: one["url"] for one in read.json["assets"]}
+    known = linked(read)
+    assert {kind: url for kind, (url, _) in known.items()} == {"code": urls["code"], "css": urls["css"]}
+    assert len(read.headers["Link"]) < 4096
+    assert linked(site.head(address(mod))) == known
+    bytes_of = {kind: site.get(url).body for kind, url in urls.items()}
+    for kind, (url, digest) in known.items():
+        assert hashlib.sha256(bytes_of[kind]).hexdigest() == digest
+        assert site.get(url, headers={"If-Match": f'"{digest}"'}).body == bytes_of[kind]
+    # As many bytes under the same address, by another upload: the JSON that was read would not tell.
+    upload(site, mod, "code", bytes_of["code"][::-1], version="2", name="mod.zip")
+    code = {"If-Match": f'"{known["code"][1]}"'}
+    for path in (urls["code"], address(mod, "download")):
+        refused = site.get(path, headers=code, status=412)
+        assert refused.headers["Access-Control-Allow-Origin"] == "*"
+        site.head(path, headers=code, status=412)
+        site.get(path, headers={**code, "Range": "bytes=0-3"}, status=412)
+    again = site.get(address(mod), headers={"If-None-Match": read.headers["ETag"]}, status=200)
+    assert linked(again)["css"] == known["css"]
+    match = {"If-Match": f'"{linked(again)["code"][1]}"'}
+    assert site.get(address(mod, "download"), headers=match).body == bytes_of["code"][::-1]
+    # The published read alone has it.
+    assert "Link" not in site.get("/api/modhub").headers
+    assert "Link" not in site.as_account(OWNER).get("/api/modhub/mine").headers
+    site.get(address(mod), headers={"If-None-Match": again.headers["ETag"]}, status=304)
+
+
+def test_a_mod_without_css_links_its_code_alone(site: Site) -> None:
+    assert list(linked(site.get(address(published_mod(site))))) == ["code"]
+    draft = new_mod(site)
+    upload(site, draft, "code", version="1")
+    assert "Link" not in site.get(address(draft), status=404).headers

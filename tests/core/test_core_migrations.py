@@ -14,9 +14,11 @@ from modhub.catalogue import moderation, public
 from modhub.catalogue.models import Mod
 from modhub.db import Base
 from modhub.testing import SECRET, Site
+from modhub.testing.mods import address, new_mod, published_mod, upload
 from modhub.testing.postgres import PostgresServer
 
 GUID = "11111111-2222-4333-8444-555555555555"
+ABSENT = "ABCDEF01-2345-6789-ABCD-EF0123456789"
 
 
 @pytest.fixture
@@ -129,6 +131,26 @@ def test_the_command_migrates_and_says_so(
     for said in ("Migrated: modhub.\n", "The database is up to date.\n"):
         assert admin.main(["-c", str(ini), "migrate"]) == 0
         assert capsys.readouterr().out == said
+
+
+def test_what_was_published_before_gets_its_links(site: Site) -> None:
+    """The public copies are those that this version would make; stored lists of GUIDs stay as they are."""
+    mods = [published_mod(site, requires=[ABSENT.lower()]) for _ in range(2)]
+    upload(site, mods[0], "css", b"p {}", content_type="text/css")
+    draft = new_mod(site)
+    upload(site, draft, "code", version="1")
+    before = [site.get(address(mod)) for mod in mods]
+    package = site.registry.migrations[0]
+    with site.registry.databases.writer.begin() as connection:
+        command.downgrade(migrate._config(package, connection), "core_0003")
+    assert migrate.upgrade(site.registry.databases, site.registry.migrations) == ["modhub"]
+    for mod, answer in zip(mods, before, strict=True):
+        again = site.get(address(mod))
+        assert (again.body, again.headers["Link"]) == (answer.body, answer.headers["Link"])
+        assert again.json["requires"] == [ABSENT.lower()]
+    assert before[0].headers["Link"].count("kind=") == 2
+    with site.registry.databases.writing() as session:
+        assert list(public.damage(session)) == []
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from modhub.catalogue.chains import install_order
 from modhub.catalogue.documents import ModDocument, NoteDocument
-from modhub.catalogue.finding import Catalogue, Wish, install_order, note_of
+from modhub.catalogue.finding import Catalogue, Wish, note_of
 from modhub.catalogue.pages import statements
 from modhub.catalogue.pages.shown import Shown
 from modhub.catalogue.references import fold_guid

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "core_0005"
-down_revision = "core_0003"
+down_revision = "core_0004"
 branch_labels = None
 depends_on = None
 
