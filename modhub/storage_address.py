@@ -4,11 +4,9 @@ Kept in the database, so that every process follows a change; offered as :class:
 report makes no outgoing request: what it names is only stored.
 """
 
-import re
 import time
 from collections.abc import Callable
 from datetime import datetime
-from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Final
 
 from msgspec import Struct
@@ -24,6 +22,7 @@ from modhub.db import Base, Timestamp, now
 from modhub.errors import invalid
 from modhub.identity import Credential, Permission
 from modhub.interfaces import ICatalogue, IStorageAddress
+from modhub.origins import parse_origin
 from modhub.payload import read_json
 from modhub.reader import Reader
 from modhub.request import Request
@@ -34,10 +33,6 @@ STALE_SECONDS: Final = 2.0
 """How old a read address may be; every process must follow a change within 5 seconds (decisions 6)."""
 
 _ROW: Final = 1
-_ORIGIN = re.compile(r"https://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([1-9][0-9]{0,4}))?/?")
-_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-_NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_THIS_NETWORK = 0
 
 
 class StoredAddress(Base):
@@ -48,56 +43,6 @@ class StoredAddress(Base):
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     base_url: Mapped[str | None] = mapped_column(String(300))
     reported_at: Mapped[datetime | None] = mapped_column(Timestamp)
-
-
-def parse_origin(value: str) -> str:
-    """``https://host[:port]`` in lower case without the default port; ``ValueError`` for what is no plain https origin.
-
-    Taken as sent: nothing is trimmed or repaired. A host is a name, or the literal of an address that is not of a
-    loopback, link-local, multicast or unspecified range.
-    """
-    match = _ORIGIN.fullmatch(value.lower()) if value.isascii() else None
-    if match is None:
-        raise ValueError("no origin")
-    port = int(match[2] or 443)
-    if port > 65535:
-        raise ValueError("no port")
-    host = _literal(match[1]) if match[1].startswith("[") else _name(match[1])
-    return f"https://{host}" + ("" if port == 443 else f":{port}")
-
-
-def _literal(bracketed: str) -> str:
-    address = IPv6Address(bracketed[1:-1])
-    _refuse_special(address)
-    for inner in _embedded(address):
-        _refuse_special(inner)
-    return f"[{address.compressed}]"
-
-
-def _embedded(address: IPv6Address) -> list[IPv4Address]:
-    """The IPv4 addresses that an IPv6 one may reach: mapped, compatible, translated (RFC 6052), 6to4."""
-    number = int(address)
-    last = IPv4Address(number & 0xFFFFFFFF)
-    found = [last] if number >> 32 in {0, 0xFFFF, 0x64FF9B << 64} else []
-    return [*found, address.sixtofour] if address.sixtofour else found
-
-
-def _name(host: str) -> str:
-    labels = host.removesuffix(".").split(".")
-    if _NUMERIC.fullmatch(labels[-1]):
-        # A browser would read 127.1 or 0x7f000001 as an address (WHATWG URL, "ends in a number"): plain ones alone.
-        address = IPv4Address(host)
-        _refuse_special(address)
-        return str(address)
-    if len(host) > 253 or labels[-1] == "localhost" or not all(map(_LABEL.fullmatch, labels)):
-        raise ValueError("no host")
-    return host
-
-
-def _refuse_special(address: IPv4Address | IPv6Address) -> None:
-    this_network = address.version == 4 and address.packed[0] == _THIS_NETWORK
-    if this_network or any((address.is_loopback, address.is_link_local, address.is_multicast, address.is_unspecified)):
-        raise ValueError("an address that no other machine can use")
 
 
 def report(session: Session, base_url: str) -> bool:

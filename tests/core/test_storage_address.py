@@ -149,6 +149,47 @@ def test_what_is_no_origin(given):
         parse_origin(given)
 
 
+INSIDE = """
+255.255.255.255|[::ffff:255.255.255.255]|[2002:ffff:ffff::1]|[64:ff9b::255.255.255.255]|0.0.0.0|0.1.2.3|[::]
+[2001:0:7f00:1::]|[2001::1]|[2001:0:4136:e378:8000:63bf:3fff:fdd2]|[2001:0:ffff:ffff:ffff:ffff:ffff:ffff]
+[::ffff:127.0.0.1]|[::ffff:0:127.0.0.1]|[::127.0.0.1]|[64:ff9b::7f00:1]|[64:ff9b:1::7f00:1]|[2002:7f00:1::]
+[2002:a9fe:a9fe::]|[::ffff:169.254.169.254]|169.254.169.254|[fd00:ec2::254]|[FD00:0EC2:0:0:0:0:0:254]
+100.100.100.200|[::ffff:100.100.100.200]|[2002:6464:64c8::1]|168.63.129.16|192.0.0.192
+metadata.google.internal|METADATA.google.internal.|metadata|instance-data|metadata.goog|a.localhost|localhost.
+"""
+NO_HOSTS = "xn--a|xn--|xn--0|a.xn--a|xn--a.example|xn--zn7c|xn--a-ecp.ru|xn--abc-|xn--example-|xn--ls8h.xn--a"
+# What decodes, and is not what a browser would have encoded: capitals, ligatures, accents apart, nothing to see.
+SHOWN = ["B\u00dccher", "bu\u0308cher", "\ufb01x", "\u0301a", "a\u00adb", "a\u200bb", "a\ufe0f", "\u2003x", "\ue000"]
+SHOWN += ["\U0010ffff", "\u05d0a", "a\u05d0", "a\u0661"]
+
+
+@pytest.mark.parametrize("given", [one for line in INSIDE.split() for one in line.split("|")])
+@pytest.mark.parametrize("port", ["", ":443", ":8443"])
+def test_an_address_that_leads_back_inside_is_no_origin(given, port):
+    with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
+        parse_origin(f"https://{given}{port}")
+
+
+@pytest.mark.parametrize("given", [*NO_HOSTS.split("|"), *("xn--" + one.encode("punycode").decode() for one in SHOWN)])
+def test_a_name_that_no_browser_takes_is_no_origin(given):
+    for host in (given, f"files.{given}", f"{given}.example.org"):
+        with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
+            parse_origin(f"https://{host}")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "xn--mnchen-3ya.de", "xn--strae-oqa.de", "xn--nxasmq6b.gr", "xn--4dbrk0ce", "xn--wgbh1c", "xn--ls8h.example",
+        "xn--fiqs8s", "xn--p1ai", "xn--mgberp4a5d4ar", "metadata.example.org", "my-metadata", "100.100.100.201",
+        "93.184.216.34", "10.0.0.5", "[fd00:ec2::1]", "[2001:db8::1]", "[2002:5db8:d822::1]", "[64:ff9b::5db8:d822]",
+        "a_b.example",
+    ],
+)  # fmt: skip
+def test_hosts_that_are_taken(host):
+    assert parse_origin(f"https://{host}") == f"https://{host}"
+
+
 @pytest.mark.parametrize(
     "given",
     [
