@@ -24,6 +24,8 @@ _DIGEST: Final = hashlib.sha256().digest_size
 _SPELLING: Final = re.compile(rf"\A[0-9a-f]{{{2 * (_FIELDS.size + _DIGEST)}}}\Z")
 _LIFE_MICROS: Final = ACCESS_SECONDS * 1_000_000
 _SKEW_MICROS: Final = 5 * 1_000_000
+_LAST_ID: Final = 2**63 - 1
+"""The last number that the databases have: they refuse even to look for a later one."""
 
 
 def derive(secret: str, purpose: str) -> bytes:
@@ -61,7 +63,7 @@ class AccessTokens:
             return None
         version, login_id, expiry = _FIELDS.unpack(fields)
         left = int(expiry) - to_micros(time)
-        if version != _VERSION or not 0 < left <= _LIFE_MICROS + _SKEW_MICROS:
+        if version != _VERSION or login_id > _LAST_ID or not 0 < left <= _LIFE_MICROS + _SKEW_MICROS:
             return None
         return int(login_id)
 

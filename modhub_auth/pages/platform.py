@@ -5,19 +5,19 @@ writes in a transaction of its own.
 """
 
 import hmac
-from datetime import timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from pyramid.csrf import get_csrf_token
 
-from modhub.db import from_micros, now, to_micros
+from modhub.db import now, to_micros
 from modhub.errors import Refusal, not_found
 from modhub.identity import NOBODY, Credential
 from modhub.pages.answers import Redirect
 from modhub.pages.tools import messages_of
 from modhub.payload import query
 from modhub.request import Request
+from modhub.tree import parse_id
 from modhub.views import OPEN, page
 from modhub_auth import platforms, services, sessions
 from modhub_auth.cookies import keep, safe_next
@@ -33,8 +33,9 @@ from modhub_auth.resources import PlatformPage
 from modhub_auth.signing import use_code
 from modhub_auth.tokens import derive
 
-PENDING: Final = timedelta(minutes=10)
-"""How long somebody has to give the code after coming back."""
+PENDING: Final = 10 * 60 * 1_000_000
+"""How long somebody has to give the code after coming back, in microseconds."""
+_SKEW: Final = 5 * 1_000_000
 TITLES: Final = {403: "The login did not work", 409: "This login is taken", 503: "Not available just now"}
 
 
@@ -131,10 +132,12 @@ def _opened(own: Parts, request: Request) -> int:
         opened = own.pending.open(sent(request, "pending"), get_csrf_token(request))
     except ValueError:
         opened = None
-    login_id, _, at = (opened or "").partition(" ")
-    if not at or now() - from_micros(int(at)) > PENDING:
+    login_id, at = (parse_id(part) for part in (opened or "").partition(" ")[::2])
+    # What is from the future has ended too: a clock that is set back lets nothing live longer. Numbers are compared,
+    # because not every one of them is a date.
+    if login_id is None or at is None or not -_SKEW <= to_micros(now()) - at <= PENDING:
         raise refused()
-    return int(login_id)
+    return login_id
 
 
 @page(context=IPlatform, request_method="POST", permission=OPEN, renderer=SHEET)

@@ -13,6 +13,7 @@ import pyotp
 import pytest
 from sqlalchemy import delete, select
 
+from modhub.db import now, to_micros
 from modhub_auth import factor, links, openid
 from modhub_auth.models import Account, Login, PageSession
 from modhub_auth.pages import password
@@ -317,6 +318,32 @@ def test_the_second_factor_holds(site: Any, provider: Provider) -> None:
     form["code"] = codes[0]
     assert form.submit(status=303).headers["Location"] == HOME
     assert site.get(HOME).status_int == 200
+
+
+@pytest.mark.parametrize(
+    "held", ["{} {}", "9223372036854775808 {1}", "{0} 999999999999999999", "-1 {1}", "{0} -1", "{0}", ""]
+)
+def test_what_is_sealed_may_name_any_number(site: Any, provider: Provider, held: str) -> None:
+    """Whoever has the secret of the deployment gets a refusal too, and no 500."""
+    sign_in(site, provider)
+    site.reset()
+    form = site.get(f"{HOME}/login").forms[0]
+    token = form["csrf_token"].value
+    ids = logins(site)[0].id, to_micros(now())
+    sealed = site.registry.accounts.pending.close(held.format(*ids), token)
+    page = site.post(STEAM, {"pending": sealed, "code": "0", "csrf_token": token}, status="*")
+    assert page.status_int == (401 if held == "{} {}" else 403)
+
+
+def test_who_came_back_in_the_future_is_asked_again(site: Any, provider: Provider) -> None:
+    """The clock has been set back since."""
+    sign_in(site, provider)
+    site.reset()
+    token = site.get(f"{HOME}/login").forms[0]["csrf_token"].value
+    for minutes, status in ((1, 403), (0, 401), (-9, 401), (-11, 403)):
+        at = to_micros(now() + timedelta(minutes=minutes))
+        sealed = site.registry.accounts.pending.close(f"{logins(site)[0].id} {at}", token)
+        site.post(STEAM, {"pending": sealed, "code": "0", "csrf_token": token}, status=status)
 
 
 def test_a_platform_account_can_be_deleted(site: Any, provider: Provider) -> None:

@@ -202,6 +202,11 @@ def test_a_deleted_login_is_nobody(app: Any, person: Person) -> None:
     app.post_json("/api/auth/login", person, status=401)
 
 
+@pytest.mark.parametrize("login_id", [0, 2**31, 2**63 - 1, 2**63, 2**64 - 1])
+def test_a_signed_token_of_a_login_that_cannot_be_is_401(app: Any, login_id: int) -> None:
+    me(app, app.registry.accounts.tokens.make(login_id, now()), 401)
+
+
 def test_ids_of_deleted_accounts_do_not_return(app: Any, person: Person) -> None:
     first = app.post_json("/api/auth/register", person).json
     write(app, delete(Login))

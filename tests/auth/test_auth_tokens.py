@@ -52,6 +52,12 @@ def test_all_secrets_check_and_the_first_signs() -> None:
     assert AccessTokens([OLD]).login_of(both.make(7, time), time) is None
 
 
+@pytest.mark.parametrize(("login_id", "named"), [(2**63 - 1, 2**63 - 1), (2**63, None), (2**64 - 1, None)])
+def test_names_only_what_a_database_can_look_for(tokens: AccessTokens, login_id: int, named: int | None) -> None:
+    time = now()
+    assert tokens.login_of(tokens.make(login_id, time), time) == named
+
+
 def test_another_purpose_or_version_does_not_pass(tokens: AccessTokens) -> None:
     time = now()
     mine = bytes.fromhex(tokens.make(7, time))
