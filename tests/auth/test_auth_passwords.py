@@ -3,11 +3,12 @@
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from modhub.errors import Refusal
-from modhub_auth.passwords import MEMORY_KIB, Gate, Passwords, accepted, normalised
+from modhub_auth.passwords import AT_ONCE, MEMORY_KIB, Gate, Passwords, accepted, normalised
 
 WAIT = 60
 
@@ -73,6 +74,24 @@ def test_nobody_is_verified_with_the_same_parameters() -> None:
     passwords.verify(cheap().hash("whatever it is"), "whatever it is")
     first, second = (one.rsplit("$", 2)[0] for one in seen)
     assert first == second
+
+
+def test_however_many_ask_few_threads_hash() -> None:
+    """Each thread that has hashed keeps the memory for it."""
+    passwords = Passwords(Gate(places=64, seconds=10 * WAIT), memory_kib=8, time_cost=1)
+    known, worked = passwords.hash("correct horse"), set()
+    verify = passwords._hasher.verify
+
+    class Spy:
+        def verify(self, known: str, password: str) -> bool:
+            worked.add(threading.current_thread())
+            return verify(known, password)
+
+    passwords._hasher = Spy()  # type: ignore[assignment]
+    with ThreadPoolExecutor(40) as pool:
+        assert all(pool.map(lambda _: passwords.verify(known, "correct horse"), range(200)))
+    assert 1 <= len(worked) <= AT_ONCE
+    assert threading.current_thread() not in worked
 
 
 class Crowd:
