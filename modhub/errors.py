@@ -53,6 +53,11 @@ def invalid(message: str, **values: object) -> Refusal:
     return Refusal(400, "invalid_input", message, values=values)
 
 
+def account_blocked() -> Refusal:
+    """403: the operator has blocked the account; the same whatever it asked for."""
+    return Refusal(403, "account_blocked", "The operator of this service has blocked this account.")
+
+
 def not_found() -> Refusal:
     """404, the same for what is absent and for what the caller may not see."""
     return Refusal(404, "not_found", "There is nothing here.")

@@ -20,12 +20,15 @@ class Permission(StrEnum):
     """A permission that also says which kind of credential it asks for. Features subclass it with their own members."""
 
     credential: Credential
+    for_blocked: bool
+    """Whether a blocked account has it as well. Only reading about oneself should be such a permission."""
 
-    def __new__(cls, value: str, credential: Credential = Credential.NONE) -> "Permission":
+    def __new__(cls, value: str, credential: Credential = Credential.NONE, for_blocked: bool = False) -> "Permission":
         """Members are written ``EDIT = "mod:edit", Credential.ACCOUNT``."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.credential = credential
+        member.for_blocked = for_blocked
         return member
 
 
@@ -43,11 +46,13 @@ class Identity:
     principals: frozenset[str] = frozenset({Everyone})
     account_id: int | None = None
     details: Any = field(default=None, compare=False)
+    blocked: bool = False
+    """Whether the operator has blocked the account: it may do nothing but what `Permission.for_blocked` allows."""
 
 
 NOBODY = Identity()
 
 
-def account_identity(account_id: int, details: Any = None) -> Identity:
+def account_identity(account_id: int, details: Any = None, *, blocked: bool = False) -> Identity:
     """A signed-in account; ``details`` is the feature's own record of the sign-in."""
-    return Identity(frozenset({Everyone, Authenticated, f"account:{account_id}"}), account_id, details)
+    return Identity(frozenset({Everyone, Authenticated, f"account:{account_id}"}), account_id, details, blocked)

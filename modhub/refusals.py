@@ -14,13 +14,13 @@ from pyramid.renderers import render
 from pyramid.response import Response
 
 from modhub.db import is_passing
-from modhub.errors import BodyAwaited, NotYours, Refusal, busy, invalid, not_found
+from modhub.errors import BodyAwaited, NotYours, Refusal, account_blocked, busy, invalid, not_found
 from modhub.headers import REQUEST_ID
 from modhub.identity import Credential
 from modhub.interfaces import IApi, ISite
 from modhub.payload import encode
 from modhub.request import Request
-from modhub.security import provides
+from modhub.security import Blocked, provides
 
 log = logging.getLogger(__name__)
 TITLES = {
@@ -83,7 +83,9 @@ def missing(_error: HTTPNotFound, request: Request) -> Response:
 
 
 def forbidden(error: HTTPForbidden, request: Request) -> Any:
-    """The challenge of the credential that the refused permission asks for."""
+    """The challenge of the credential that the refused permission asks for; 403 for a blocked account."""
+    if isinstance(error.result, Blocked):
+        return render_refusal(account_blocked(), request)
     permission = getattr(error.result, "permission", None)
     kind = getattr(permission, "credential", Credential.NONE)
     if kind is Credential.NONE:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from pyramid.authorization import ACLHelper
+from pyramid.security import Denied
 from zope.interface import implementer, providedBy
 
 from modhub.errors import Refusal, not_found
@@ -37,6 +38,10 @@ class NoAccounts:
         return bearer_challenge(request) if self.api else not_found()
 
 
+class Blocked(Denied):
+    """Why a blocked account may not do this; no ACL was looked at."""
+
+
 class Policy:
     """Pyramid's security policy: permissions pick the credential, ACLs judge its principals."""
 
@@ -68,9 +73,15 @@ class Policy:
         return self.identity(request).account_id
 
     def permits(self, request: Request, context: Any, permission: str) -> Any:
-        """Judge the caller's principals by the ACLs of the context's lineage."""
+        """Judge the caller's principals by the ACLs of the context's lineage.
+
+        A blocked account is refused before that, so that it learns nothing about what it asked for.
+        """
         kind = permission.credential if isinstance(permission, Permission) else Credential.NONE
-        return self.acl.permits(context, request.identify(kind).principals, permission)
+        identity = request.identify(kind)
+        if identity.blocked and not (isinstance(permission, Permission) and permission.for_blocked):
+            return Blocked("the account is blocked")
+        return self.acl.permits(context, identity.principals, permission)
 
     def remember(self, _request: Request, _userid: Any, **_kw: Any) -> list[tuple[str, str]]:
         """Sessions belong to the accounts feature."""

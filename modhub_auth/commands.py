@@ -12,7 +12,7 @@ from modhub.db import iso
 from modhub.directives import Command
 from modhub.settings import StartRefused
 from modhub.tree import parse_id
-from modhub_auth import addresses, recovery
+from modhub_auth import addresses, blocking, factor, recovery
 from modhub_auth.deleting import delete_account
 from modhub_auth.finding import Way
 from modhub_auth.models import Account, Kind, Letter, Login
@@ -71,16 +71,20 @@ def _said(login: Login | Way | None) -> str:
 
 
 def list_accounts(admin: Any) -> None:
-    """One line an account."""
+    """One line for each login, and for each account without any."""
     with admin.reading() as session:
         joined = select(Account, Login).outerjoin(Login, Login.account_id == Account.id).order_by(Account.id, Login.id)
         for account, login in session.execute(joined):
-            admin.say(f"{account.id} {account.display_name}: {_said(login)}")
+            blocked = "" if account.blocked_at is None else ", blocked"
+            admin.say(f"{account.id} {account.display_name}: {_said(login)}{blocked}")
 
 
 def show(admin: Any, _session: Session, account: Account) -> None:
     """All there is to know, and no secret."""
     admin.say(f"{account.id} {account.display_name}, {account.kind}, since {iso(account.created_at)}")
+    if account.blocked_at is not None:
+        reason = f": {account.block_reason}" if account.block_reason else ""
+        admin.say(f"  blocked since {iso(account.blocked_at)}{reason}")
     own = admin.registry.accounts.finder.overview(account.id)
     for login in own.logins:
         admin.say(f"  login: {_said(login)}")
@@ -94,6 +98,32 @@ def sign_out(admin: Any, session: Session, account: Account) -> None:
     """End every session; access tokens lapse within half an hour."""
     recovery.end_sessions(session, account.id)
     admin.say(f"Account {account.id} is signed out everywhere; access tokens lapse within 30 minutes.")
+
+
+def block(admin: Any, session: Session, account: Account, reason: str = "") -> None:
+    """Keep its owner out until it is unblocked; a reason replaces the one before."""
+    if blocking.block(session, account, reason):
+        admin.say(f"Account {account.id} is blocked and signed out everywhere; its access tokens change nothing now.")
+    else:
+        admin.say(f"Account {account.id} was blocked already.")
+
+
+def unblock(admin: Any, session: Session, account: Account) -> None:
+    """Let its owner sign in again."""
+    if blocking.unblock(session, account):
+        admin.say(f"Account {account.id} is no longer blocked; its owner can sign in again.")
+    else:
+        admin.say(f"Account {account.id} is not blocked.")
+
+
+def remove_factor(admin: Any, session: Session, account: Account) -> None:
+    """For somebody who has lost the authenticator and the recovery codes; they are told by email."""
+    if not factor.remove(session, account.id):
+        admin.say(f"Account {account.id} has no authenticator.")
+        return
+    messages = admin.registry.languages.choose(None)
+    recovery.notify(session, admin.registry.accounts.writer, account.id, "factor removed", messages)
+    admin.say(f"The authenticator of account {account.id} and its recovery codes are removed.")
 
 
 def confirm(admin: Any, session: Session, account: Account) -> None:
@@ -113,11 +143,14 @@ def delete(admin: Any, session: Session, account: Account) -> None:
     admin.say(f"Account {account_id} is deleted, with everything that it owned.")
 
 
-ACTIONS: Final[dict[str, tuple[str, Callable[[Any, Session, Account], None]]]] = {
+ACTIONS: Final[dict[str, tuple[str, Callable[..., None]]]] = {
     "show": ("show one", show),
     "sign-out": ("sign one out everywhere", sign_out),
     "delete": ("delete one with its mods, votes and files", delete),
     "confirm": ("take its address for confirmed", confirm),
+    "block": ("keep its owner out; their published mods stay", block),
+    "unblock": ("let its owner sign in again", unblock),
+    "remove-factor": ("remove its authenticator and recovery codes", remove_factor),
 }
 
 
@@ -126,8 +159,9 @@ def run_account(admin: Any, arguments: argparse.Namespace) -> int:
     if arguments.action == "list":
         list_accounts(admin)
         return 0
+    more = {"reason": arguments.reason} if arguments.action == "block" else {}
     with admin.writing() as (session, _):
-        ACTIONS[arguments.action][1](admin, session, find_account(session, arguments.account))
+        ACTIONS[arguments.action][1](admin, session, find_account(session, arguments.account), **more)
     return 0
 
 
@@ -136,7 +170,10 @@ def account_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="list the accounts")
     for name, (meaning, _) in ACTIONS.items():
-        actions.add_parser(name, help=meaning).add_argument("account", help="its number or address")
+        action = actions.add_parser(name, help=meaning)
+        action.add_argument("account", help="its number or address")
+        if name == "block":
+            action.add_argument("--reason", default="", help="a note for operators, shown by account show")
 
 
 def letter_arguments(parser: argparse.ArgumentParser) -> None:

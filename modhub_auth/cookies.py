@@ -65,7 +65,7 @@ class Cookie:
     """Somebody on pages. ``Identity.details`` is the :class:`modhub_auth.finding.Found`, with the session's id."""
 
     def identify(self, request: Request) -> Identity | None:
-        """The account; None without a living session."""
+        """The account; None without a living session, which a blocked account never has."""
         secret = request.cookies.get(cookie_name(request), "")
         if not _SECRET.match(secret):
             return None
@@ -74,6 +74,8 @@ class Cookie:
         if living is None:
             return None
         found, used_at = living
+        if found.blocked:
+            return None
         if time - used_at > TOUCH:
             # Later: the request's own transaction may have begun, and what this would wait for is its end.
             request.add_finished_callback(partial(_note_use, held=held, time=time))

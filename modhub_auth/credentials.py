@@ -27,7 +27,7 @@ class Bearer:
         own = parts(request)
         login_id = own.tokens.login_of(token, now()) if token else None
         found = None if login_id is None else own.finder.login(login_id)
-        return None if found is None else account_identity(found.account_id, found)
+        return None if found is None else account_identity(found.account_id, found, blocked=found.blocked)
 
     def challenge(self, request: Request) -> Refusal:
         """401 (decisions 1.7)."""

@@ -23,6 +23,7 @@ class Found:
     login_kind: str
     subject: str
     verified: bool
+    blocked: bool
     session_id: int | None = None
     """The page session, where it is one; a program has none."""
 
@@ -35,6 +36,7 @@ class Secretive:
     account_id: int
     verified: bool
     factor: bool
+    blocked: bool
     subject: str
     password_hash: str | None
 
@@ -67,7 +69,11 @@ class Overview:
     factor: bool
 
 
-_ACCOUNT = (Login.id, Login.account_id, Account.kind, Account.display_name, Login.kind, Login.subject, Login.verified)
+_BLOCKED = Account.blocked_at.is_not(None)
+_ACCOUNT = (
+    *(Login.id, Login.account_id, Account.kind, Account.display_name),
+    *(Login.kind, Login.subject, Login.verified, _BLOCKED),
+)
 
 
 class Finder:
@@ -88,8 +94,9 @@ class Finder:
             .where(*held, PageSession.used_at > bindparam("idle"))
         )
         factor = exists().where(Authenticator.account_id == Login.account_id)
-        judged = (Login.id, Login.account_id, Login.verified, factor, Login.subject, Login.password_hash)
-        by_password = select(*judged).where(Login.kind == Kind.PASSWORD.value, Login.platform == "")
+        judged = (Login.id, Login.account_id, Login.verified, factor, _BLOCKED, Login.subject, Login.password_hash)
+        by_password = select(*judged).join(Account, Account.id == Login.account_id)
+        by_password = by_password.where(Login.kind == Kind.PASSWORD.value, Login.platform == "")
         self._address = reader.prepare(by_password.where(Login.subject == bindparam("subject")))
         self._password = reader.prepare(by_password.where(Login.account_id == bindparam("account")))
 
@@ -150,8 +157,8 @@ class Finder:
 
 def _found(row: Row) -> Found:
     # SQLite's driver has no booleans.
-    login_id, account_id, kind, display_name, login_kind, subject, verified = row
-    return Found(login_id, account_id, kind, display_name, login_kind, subject, bool(verified))
+    login_id, account_id, kind, display_name, login_kind, subject, verified, blocked = row
+    return Found(login_id, account_id, kind, display_name, login_kind, subject, bool(verified), bool(blocked))
 
 
 def _places(rows: list[Row]) -> list[Place]:
@@ -159,5 +166,5 @@ def _places(rows: list[Row]) -> list[Place]:
 
 
 def _secretive(row: Row) -> Secretive:
-    login_id, account_id, verified, factor, subject, password_hash = row
-    return Secretive(login_id, account_id, bool(verified), bool(factor), subject, password_hash)
+    login_id, account_id, verified, factor, blocked, subject, password_hash = row
+    return Secretive(login_id, account_id, bool(verified), bool(factor), bool(blocked), subject, password_hash)

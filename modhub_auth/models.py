@@ -13,6 +13,8 @@ from modhub_auth.addresses import LENGTH
 
 CLIENT: Final = 80
 """Code points of a client's label."""
+REASON: Final = 200
+"""Code points of the reason for a block."""
 
 
 class Kind(StrEnum):
@@ -32,6 +34,10 @@ class Account(Base):
     kind: Mapped[str] = mapped_column(String(8))
     display_name: Mapped[str] = mapped_column(String(DISPLAY_NAME))
     created_at: Mapped[datetime] = mapped_column(Timestamp)
+    blocked_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    """When the operator blocked it; None for one that may sign in."""
+    block_reason: Mapped[str | None] = mapped_column(String(REASON))
+    """The operator's own note; it is shown to nobody else."""
 
 
 class Login(Base):

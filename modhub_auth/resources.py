@@ -11,7 +11,7 @@ from modhub_auth.interfaces import IAccount, IAuth, IPlatform
 class AccountPermission(Permission):
     """What an account may do with itself."""
 
-    READ = "account:read", Credential.ACCOUNT
+    READ = "account:read", Credential.ACCOUNT, True
     CHANGE = "account:change", Credential.ACCOUNT
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from modhub import bulk
 from modhub.db import now
-from modhub.errors import Refusal, conflict
+from modhub.errors import Refusal, account_blocked, conflict
 from modhub_auth.factor import is_active
 from modhub_auth.journal import note
 from modhub_auth.models import Account, Client, Kind, Login
@@ -67,6 +67,12 @@ def email_not_confirmed() -> Refusal:
     return Refusal(403, "email_not_confirmed", "Confirm your address first: follow the link in the letter.")
 
 
+def refused_blocked(account_id: int) -> Refusal:
+    """403 for a blocked account that would have been signed in."""
+    note("sign-in refused: blocked", account=account_id)
+    return account_blocked()
+
+
 def address_taken() -> Refusal:
     """409: the address has an account."""
     return conflict("address_taken", "There is an account with this address already.")
@@ -120,7 +126,9 @@ def still_right(session: Session, checked: Checked) -> tuple[Account, Login]:
 
 
 def begin(session: Session, account: Account, login: Login, label: str) -> SignedIn:
-    """A client of the account, with its first refresh token; the account's row is new or locked."""
+    """A client of the account, with its first refresh token; the account's row is new or locked. 403 when blocked."""
+    if account.blocked_at is not None:
+        raise refused_blocked(account.id)
     time = now()
     token = new_refresh_token()
     session.add(
@@ -145,7 +153,7 @@ def refresh(session: Session, token: str, label: str) -> SignedIn:
     held = digest(token)
     owner = session.execute(select(Client.account_id, Client.login_id).where(Client.refresh_hash == held)).one_or_none()
     account = None if owner is None else lock_account(session, owner.account_id)
-    if owner is None or account is None:
+    if owner is None or account is None or account.blocked_at is not None:
         raise invalid_refresh_token()
     time = now()
     fresh = new_refresh_token()

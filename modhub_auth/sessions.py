@@ -10,6 +10,7 @@ from modhub import text
 from modhub.db import now
 from modhub_auth.journal import note
 from modhub_auth.models import CLIENT, Account, Login, PageSession
+from modhub_auth.services import refused_blocked
 from modhub_auth.tokens import digest, new_refresh_token
 
 IDLE: Final = timedelta(hours=12)
@@ -19,7 +20,12 @@ TOUCH: Final = timedelta(minutes=10)
 
 
 def begin(session: Session, account: Account, login: Login, user_agent: str) -> str:
-    """A new session of an account whose row is locked; answers its secret, of which this is the one copy."""
+    """A new session of an account whose row is locked; answers its secret, of which this is the one copy.
+
+    403 for a blocked account.
+    """
+    if account.blocked_at is not None:
+        raise refused_blocked(account.id)
     time = now()
     ended = (PageSession.created_at <= time - ABSOLUTE) | (PageSession.used_at <= time - IDLE)
     session.execute(delete(PageSession).where(PageSession.account_id == account.id, ended))

@@ -41,8 +41,8 @@ def _counters(given: Credentials, address: str | None, most: int) -> list[Counte
 def check(own: Parts, settings: dict[str, Any], given: Credentials) -> Checked:
     """Judge a sign-in (decisions 3.4, 3.6, 3.8). A code is used up by it.
 
-    401 with one answer for a wrong address and a wrong password, 403 for an address that must be confirmed first,
-    429 after too many failures, 503 while too many are being checked.
+    401 with one answer for a wrong address and a wrong password, 403 for a blocked account and for an address that must
+    be confirmed first, 429 after too many failures, 503 while too many are being checked.
     """
     password = normalised(given.password)
     address = addresses.parse(given.email)
@@ -59,6 +59,8 @@ def check(own: Parts, settings: dict[str, Any], given: Credentials) -> Checked:
             place.failed = True
             note("code refused", account=found.account_id, caller=given.caller)
             raise services.second_factor_required()
+        if found.blocked:
+            raise services.refused_blocked(found.account_id)
         if settings["modhub_auth.require_verified"] and not found.verified:
             raise services.email_not_confirmed()
         return Checked(found.login_id, found.account_id, known, found.factor)

@@ -43,11 +43,12 @@ class Site(TestApp):
         # As our own server says of its bodies; without it WebOb copies each one into a temporary file.
         super().__init__(config.make_wsgi_app(), extra_environ={"webob.is_body_seekable": True})
 
-    def as_account(self, account_id: int) -> "Site":
+    def as_account(self, account_id: int, *, blocked: bool = False) -> "Site":
         """The same application, called by the account with this number."""
         other = Site.__new__(Site)
         other.__dict__.update(self.__dict__)
-        other.extra_environ = {**self.extra_environ, "HTTP_AUTHORIZATION": f"Bearer account-{account_id}"}
+        token = f"account-{account_id}" + ("-blocked" if blocked else "")
+        other.extra_environ = {**self.extra_environ, "HTTP_AUTHORIZATION": f"Bearer {token}"}
         return other
 
     @contextmanager

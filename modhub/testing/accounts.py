@@ -1,6 +1,7 @@
 """A stand-in for the accounts feature, so that the core is tested without any.
 
-Programs send ``Authorization: Bearer account-7``, browsers the cookie ``account=7``.
+Programs send ``Authorization: Bearer account-7``, browsers the cookie ``account=7``; ``account-7-blocked`` and
+``7-blocked`` are those of a blocked account.
 """
 
 import re
@@ -20,7 +21,8 @@ from modhub.request import Request
 from modhub.security import bearer_challenge
 
 COOKIE = "account"
-_TOKEN = re.compile(r"\ABearer account-([0-9]{1,9})\Z")
+_TOKEN = re.compile(r"\ABearer account-([0-9]{1,9})(-blocked)?\Z")
+_COOKIE = re.compile(r"\A([0-9]{1,9})(-blocked)?\Z")
 
 
 @implementer(ICredential)
@@ -30,7 +32,7 @@ class NumberedAccounts:
     def identify(self, request: Request) -> Identity | None:
         """The account that the token names."""
         found = _TOKEN.match(request.environ.get("HTTP_AUTHORIZATION", ""))
-        return account_identity(int(found[1])) if found else None
+        return account_identity(int(found[1]), blocked=bool(found[2])) if found else None
 
     def challenge(self, request: Request) -> Refusal:
         """As any bearer credential."""
@@ -43,8 +45,8 @@ class CookieAccounts:
 
     def identify(self, request: Request) -> Identity | None:
         """The account that the cookie names."""
-        number = request.cookies.get(COOKIE, "")
-        return account_identity(int(number)) if number.isascii() and number.isdigit() else None
+        found = _COOKIE.match(request.cookies.get(COOKIE, ""))
+        return account_identity(int(found[1]), blocked=bool(found[2])) if found else None
 
     def challenge(self, request: Request) -> Any:
         """Strangers are sent to sign in; for somebody signed in there is nothing."""

@@ -14,10 +14,11 @@ import pytest
 from sqlalchemy import delete, select
 
 from modhub.db import now, to_micros
-from modhub_auth import factor, links, openid
+from modhub_auth import blocking, factor, links, openid
 from modhub_auth.models import Account, Login, PageSession
 from modhub_auth.pages import password
 from modhub_auth.passwords import Gate
+from modhub_auth.services import lock_account
 
 HOME = "/Modhub/account"
 STEAM = f"{HOME}/platform/steam"
@@ -401,3 +402,28 @@ def test_without_a_password_a_code_removes_the_authenticator(site: Any, provider
         form["code"] = code
         form.submit(status=status)
     assert site.get(f"{HOME}/authenticator").html.select_one("#authenticator-secret") is not None
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_a_blocked_account_is_not_entered_by_its_platform(site: Any, provider: Provider, coded: bool) -> None:
+    sign_in(site, provider)
+    own, codes = site.registry.accounts, []
+    with own.databases.writing.begin() as session:
+        if coded:
+            secret = pyotp.random_base32()
+            codes = factor.add(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
+        blocking.block(session, lock_account(session, 1))
+    site.get(HOME, status=303)
+    page = sign_in(site, provider)
+    if coded:
+        form = page.forms[0]
+        form["code"] = codes[0]
+        page = form.submit(status="*")
+    assert page.status_int == 403
+    assert "The operator of this service has blocked this account." in page.text
+    site.get(HOME, status=303)
+    with own.databases.reading() as session:
+        assert session.scalars(select(PageSession)).all() == []
+    with own.databases.writing.begin() as session:
+        blocking.unblock(session, lock_account(session, 1))
+    site.get(HOME, status=303)
