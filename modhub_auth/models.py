@@ -143,6 +143,17 @@ class Link(Base):
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
 
 
+class ResetRequest(Base):
+    """Somebody has forgotten the password of an address, whether it has an account or not; the sender finds out."""
+
+    __tablename__ = "auth_reset_request"
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    address: Mapped[str] = mapped_column(String(LENGTH))
+    language: Mapped[str] = mapped_column(String(20))
+    asked_at: Mapped[datetime] = mapped_column(Timestamp)
+
+
 class PageSession(Base):
     """Somebody who is signed in on pages: the cookie holds a secret, this row its hash (decisions 3.10)."""
 

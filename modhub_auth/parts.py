@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from modhub.db import Databases
-from modhub_auth import lapsed, links
+from modhub_auth import lapsed, links, recovery
 from modhub_auth.factor import Proposals
 from modhub_auth.finding import Finder
 from modhub_auth.letters import PURPOSE as LETTER
@@ -65,7 +65,13 @@ def make_parts(registry: Any) -> Parts:
         {Steam.name: Steam(settings["modhub_auth.steam_provider"])} if settings["modhub_auth.steam"] else {},
         Seal(secret, "platform sign-in"),
         writer,
-        Sender(databases, writer, post_from(settings), partial(tidy, limits)),
+        Sender(
+            databases,
+            writer,
+            post_from(settings),
+            partial(recovery.write_resets, databases, writer, registry.languages),
+            partial(tidy, limits),
+        ),
     )
 
 

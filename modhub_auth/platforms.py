@@ -138,11 +138,10 @@ def ask_password(session: Session, own: Parts, account_id: int, prepared: Prepar
     address = prepared.address
     if not own.limits.allows(session, [counter("letter", address, recovery.LETTERS)]):
         return
-    if recovery.by_address(session, address) is not None:
-        own.writer.queue(session, "taken", address, own.writer.write("taken", messages))
-        return
+    kind = "add" if recovery.by_address(session, address) is None else "taken"
+    # For a taken address too, where nobody learns it: the time must not tell whose address has an account.
     secret = links.make(session, links.ADD, account_id, address=address, password_hash=prepared.password_hash)
-    own.writer.queue(session, "add", address, own.writer.write("add", messages, secret))
+    own.writer.queue(session, kind, address, own.writer.write(kind, messages, secret))
 
 
 def add_password(session: Session, secret: str) -> None:

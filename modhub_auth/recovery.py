@@ -5,17 +5,20 @@ from typing import Any, Final
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from modhub import bulk
+from modhub.db import Databases, now
 from modhub.errors import Refusal
 from modhub_auth import factor, links
 from modhub_auth.journal import note
 from modhub_auth.letters import Writer
 from modhub_auth.limits import Limits, counter
-from modhub_auth.models import Client, Kind, Link, Login, PageSession
+from modhub_auth.models import Client, Kind, Link, Login, PageSession, ResetRequest
 from modhub_auth.services import lock_account
-from modhub_auth.tokens import new_refresh_token
 
 LETTERS: Final = 3
 """How many letters ``forgot`` sends to one address in the window."""
+AT_ONCE: Final = 100
+"""How many resets are looked into before letters leave again."""
 
 
 def dead_link() -> Refusal:
@@ -36,19 +39,34 @@ def welcome(session: Session, writer: Writer, login: Login, messages: Any) -> No
     writer.queue(session, "confirm", login.subject, writer.write("confirm", messages, secret))
 
 
-def ask_reset(session: Session, writer: Writer, limits: Limits, address: str, messages: Any) -> None:
-    """Queue a reset letter when there is an account; at most three an address and window, whether there is or not."""
+def ask_reset(session: Session, limits: Limits, address: str, language: str) -> None:
+    """Note that a reset of this address is wanted; at most three an address and window, the others are forgotten.
+
+    Whether there is such an account is not even looked up here: the time must not tell (threats C5).
+    """
+    if limits.allows(session, [counter("letter", address, LETTERS)]):
+        session.add(ResetRequest(address=address, language=language, asked_at=now()))
+        session.flush()
+
+
+def write_resets(databases: Databases, writer: Writer, languages: Any) -> None:
+    """Queue the letters of the resets that were asked for, where there is an account; the others are forgotten.
+
+    Each in a transaction of its own, so that of several processes one writes the letter.
+    """
+    with databases.reading() as session:
+        asked = session.scalars(select(ResetRequest).order_by(ResetRequest.id).limit(AT_ONCE)).all()
+    for one in asked:
+        with databases.writing.begin() as session:
+            if bulk.run(session, delete(ResetRequest).where(ResetRequest.id == one.id)) == 1:
+                _queue_reset(session, writer, one.address, languages.choose(one.language))
+
+
+def _queue_reset(session: Session, writer: Writer, address: str, messages: Any) -> None:
     login = by_address(session, address)
-    # The account's row first, then the counter, then its links: whoever else needs them takes them in this order, and
-    # none must be the victim of a deadlock (forgot answers 204 always).
-    there = login is not None and lock_account(session, login.account_id) is not None
-    allowed = limits.allows(session, [counter("letter", address, LETTERS)])
-    if allowed and there and login is not None:
+    if login is not None and lock_account(session, login.account_id) is not None:
         secret = links.make(session, links.RESET, login.account_id, login_id=login.id)
         writer.queue(session, "reset", login.subject, writer.write("reset", messages, secret))
-    else:
-        # The same work for nobody: the time must not tell whether there is an account (threats C5).
-        writer.sealed("reset", address, writer.write("reset", messages, new_refresh_token()))
 
 
 def notify(session: Session, writer: Writer, account_id: int, kind: str, messages: Any) -> None:

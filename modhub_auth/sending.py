@@ -38,10 +38,19 @@ def pause(attempts: int) -> timedelta:
 class Sender:
     """Sends what is due; in a thread of the server, or by ``modhub-admin letters send``."""
 
-    def __init__(self, databases: Databases, writer: Writer, post: Post, tidy: Callable[[Session], None]) -> None:
+    def __init__(
+        self,
+        databases: Databases,
+        writer: Writer,
+        post: Post,
+        write_waiting: Callable[[], None],
+        tidy: Callable[[Session], None],
+    ) -> None:
+        """``write_waiting`` queues the letters that were left to be written here; ``tidy`` forgets what has ended."""
         self.databases = databases
         self.writer = writer
         self.post = post
+        self.write_waiting = write_waiting
         self.tidy = tidy
         self._unsaid: dict[int, dict[str, datetime | str | None]] = {}
         """What became of letters that the database could not be told: it is told before any other leaves."""
@@ -50,6 +59,7 @@ class Sender:
 
     def send_due(self) -> int:
         """Send what is due, each letter once; the number sent. :class:`Unreachable` when nothing can be sent."""
+        self.write_waiting()
         self._say()
         due = self._due()
         if not due:

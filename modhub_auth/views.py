@@ -85,5 +85,5 @@ def forgot(_context: Any, request: Request) -> Response:
     except Refusal:
         address = None
     if address is not None:
-        recovery.ask_reset(request.dbsession, own.writer, own.limits, address, messages_of(request))
+        recovery.ask_reset(request.dbsession, own.limits, address, messages_of(request).language)
     return Response(status=204)

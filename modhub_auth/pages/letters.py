@@ -56,7 +56,7 @@ def forgot(_context: Any, request: Request) -> Any:
         wrong = [refusal]
     if wrong:
         return forgot_sheet().refused(request, *wrong)
-    recovery.ask_reset(request.dbsession, own.writer, own.limits, addresses.require(email), messages_of(request))
+    recovery.ask_reset(request.dbsession, own.limits, addresses.require(email), messages_of(request).language)
     request.override_renderer = SAID
     lines = (
         "If there is an account with this address, a letter is on its way. The link in it works for an hour.",

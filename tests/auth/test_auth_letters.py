@@ -12,9 +12,11 @@ from modhub.db import now
 from modhub.settings import StartRefused
 from modhub.testing.service import free_port
 from modhub_auth import links, sending
+from modhub_auth.deleting import delete_account
 from modhub_auth.letters import TEXTS
-from modhub_auth.models import Letter, Link
+from modhub_auth.models import Letter, Link, ResetRequest
 from modhub_auth.post import Unreachable
+from modhub_auth.services import lock_account
 
 Person = dict[str, str]
 
@@ -377,18 +379,60 @@ def test_forgot_sends_three_letters_to_an_address(app: Any, person: Person, mail
     assert [letter["Subject"] for letter in mail.read()].count("Choose a new password") == 3
 
 
-def test_forgot_does_the_same_work_for_strangers(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Writing and sealing take most of its time, which must not tell who has an account (threats C5)."""
+def forget(app: Any, address: str, *, page: bool) -> list[str]:
+    """The statements of forgetting the password of an address."""
+    form = app.get("/Modhub/account/forgot").forms[0]
+    form["email"] = address
+    with app.counted() as seen:
+        if page:
+            form.submit(status=200)
+        else:
+            app.post_json("/api/auth/forgot", {"email": address}, status=204)
+    return list(seen)
+
+
+@pytest.mark.parametrize("page", [False, True])
+def test_forgot_does_the_same_work_for_strangers(
+    app: Any, person: Person, mail: Any, monkeypatch: pytest.MonkeyPatch, page: bool
+) -> None:
+    """Its time must not tell who has an account: no statement and no letter depends on it before the answer."""
     app.post_json("/api/auth/register", person)
-    writer, done = app.registry.accounts.writer, []
-    for name in ("write", "sealed"):
-        work = getattr(writer, name)
-        monkeypatch.setattr(writer, name, lambda *given, work=work, name=name: done.append(name) or work(*given))
-    for address in (person["email"], "nobody@example.org"):
-        done.clear()
-        app.post_json("/api/auth/forgot", {"email": address}, status=204)
-        assert done == ["write", "sealed"]
+    mail.read()
+    writer, written = app.registry.accounts.writer, []
+    write = writer.write
+    monkeypatch.setattr(writer, "write", lambda *given: written.append(given) or write(*given))
+    seen = [forget(app, address, page=page) for address in (person["email"], "nobody@example.org")]
+    assert seen[0] == seen[1]
+    assert any("INTO auth_reset_request" in one for one in seen[0])
+    assert not any("auth_login" in one or "auth_account" in one for one in seen[0])
+    assert written == []
+    assert [letter["Subject"] for letter in mail.read()] == ["Confirm your address", "Choose a new password"]
+    with app.registry.databases.reading() as session:
+        assert session.scalars(select(ResetRequest)).all() == []
+    for _ in range(2):
+        again = [forget(app, address, page=page) for address in (person["email"], "nobody@example.org")]
+        assert again[0] == again[1] == seen[0]
+    spent = [forget(app, address, page=page) for address in (person["email"], "nobody@example.org")]
+    assert spent[0] == spent[1] != seen[0], "three an address, whether it is somebody's or not"
+
+
+def test_a_reset_is_written_once_by_many_processes(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", person)
+    app.post_json("/api/auth/forgot", {"email": person["email"]}, headers={"Accept-Language": "de"})
+    sender = app.registry.accounts.sender
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: sender.write_waiting(), range(4)))
     assert [letter.kind for letter in letters(app)] == ["confirm", "reset"]
+
+
+def test_a_reset_of_an_address_that_is_gone_meanwhile_is_forgotten(app: Any, person: Person, mail: Any) -> None:
+    made = app.post_json("/api/auth/register", person).json
+    mail.read()
+    app.post_json("/api/auth/forgot", {"email": person["email"]})
+    with app.registry.databases.writing.begin() as session:
+        delete_account(session, app.registry, lock_account(session, made["accountId"]))
+    assert len(mail.read()) == 1
+    assert len(letters(app)) == 1
 
 
 def test_forgot_says_nothing_to_strangers(app: Any, person: Person, mail: Any) -> None:
