@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from modhub_auth import addresses, recovery, services
+from modhub_auth.common import common_password, is_common, words_of
 from modhub_auth.letters import Writer
 from modhub_auth.limits import counter
 from modhub_auth.models import Account, Login
@@ -29,10 +30,14 @@ def admit(own: Parts, settings: Mapping[str, Any], caller: str) -> None:
     own.limits.count([counter("register", caller, settings["modhub_auth.register_limit"])])
 
 
-def prepare(own: Parts, email: str, password: str) -> Prepared:
+def prepare(own: Parts, settings: Mapping[str, Any], email: str, password: str, name: str = "") -> Prepared:
     """Judge what somebody registers with: 400 by the rules, 409 for an address that has an account."""
     address = addresses.require(email)
     chosen = accepted(password)
+    if settings["modhub_auth.refuse_common_passwords"] and is_common(
+        chosen, words_of(settings["modhub.base_url"], address, name)
+    ):
+        raise common_password()
     if own.finder.by_address(address) is not None:
         raise services.address_taken()
     return Prepared(address, own.passwords.hash(chosen))

@@ -28,6 +28,12 @@ def mailbox(value: str) -> str:
 ACCOUNTS: Final = (
     Setting("modhub_auth.registration", boolean, "true", "whether new accounts may be made"),
     Setting("modhub_auth.require_verified", boolean, "false", "whether sign-in needs a confirmed address"),
+    Setting(
+        "modhub_auth.refuse_common_passwords",
+        boolean,
+        "false",
+        "whether common passwords are refused; otherwise pages warn of them, and programs may set them",
+    ),
     Setting("modhub_auth.failures", positive, "10", "failed sign-ins per address and per caller in the window"),
     Setting("modhub_auth.window_seconds", positive, "900", "the sliding window of all limits, in seconds"),
     Setting("modhub_auth.register_limit", positive, "30", "register calls per caller in the window"),

@@ -33,10 +33,9 @@ def register(_context: Any, request: Request) -> SessionDocument:
     own = parts(request)
     joining.admit(own, request.registry.settings, caller_of(request))
     given = read_json(request, Registration)
-    prepared = joining.prepare(own, given.email, given.password)
-    account, login = joining.join(
-        request.dbsession, own.writer, prepared, given.clean_display_name(), messages_of(request)
-    )
+    name = given.clean_display_name()
+    prepared = joining.prepare(own, request.registry.settings, given.email, given.password, name)
+    account, login = joining.join(request.dbsession, own.writer, prepared, name, messages_of(request))
     request.response.status_int = 201
     return _session(request, services.begin(request.dbsession, account, login, given.clean_client()))
 

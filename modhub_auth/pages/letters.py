@@ -10,11 +10,11 @@ from modhub.views import OPEN, page
 from modhub_auth import addresses, links, platforms, recovery
 from modhub_auth.interfaces import IAccount
 from modhub_auth.limits import caller_of, counter
+from modhub_auth.pages.choosing import chosen
 from modhub_auth.pages.sheets import SAID, SHEET, Field, Sheet, refusal_said, said, sent
 from modhub_auth.pages.signing import new_password
 from modhub_auth.pages.words import faults
 from modhub_auth.parts import parts
-from modhub_auth.passwords import accepted
 
 SIGN_IN: Final = ("/Modhub/account/login", "Sign in")
 FORGOT: Final = ("/Modhub/account/forgot", "Forgot your password?")
@@ -108,7 +108,7 @@ def reset(_context: Any, request: Request) -> Any:
     own = parts(request)
     try:
         secret = _living(request, links.RESET)
-        password_hash = own.passwords.hash(accepted(sent(request, "password")))
+        password_hash = own.passwords.hash(chosen(request))
         recovery.reset(request.dbsession, own.writer, secret, password_hash, messages_of(request))
     except Refusal as refusal:
         return _dead(request, refusal) if refusal.status == GONE else reset_sheet().refused(request, refusal)

@@ -1,5 +1,6 @@
 """Changing the password, and adding one to an account that has none (decisions 3.10)."""
 
+from functools import partial
 from typing import Any
 
 from modhub.errors import Refusal
@@ -13,6 +14,7 @@ from modhub_auth.joining import Prepared
 from modhub_auth.journal import note
 from modhub_auth.limits import caller_of, counter
 from modhub_auth.pages.account import current_password, done, locked, own_password, proved, rotated, visitor
+from modhub_auth.pages.choosing import chosen
 from modhub_auth.pages.sheets import SAID, SHEET, Field, Sheet, said, sent
 from modhub_auth.pages.signing import HOME, new_password
 from modhub_auth.pages.words import faults
@@ -49,7 +51,7 @@ def ask_password(request: Request) -> dict[str, Any]:
     """The same page whether the address is taken or not: that is told by letter (decisions 3.10)."""
     own, sheet = parts(request), new_password_sheet()
     email, password = sent(request, "email"), sent(request, "password")
-    wrong = faults((addresses.require, email), (accepted, password))
+    wrong = faults((addresses.require, email), (partial(chosen, request, visitor(request).display_name), email))
     if wrong:
         return sheet.refused(request, *wrong)
     address = addresses.require(email)
@@ -75,17 +77,17 @@ def password_form(_context: Any, request: Request) -> dict[str, Any]:
 @page(context=IAccount, name="password", request_method="POST", permission=AccountPermission.CHANGE, renderer=SHEET)
 def change_password(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/password``: the session gets another secret; who is signed in elsewhere stays."""
-    own, found = parts(request), visitor(request)
-    if own_password(request) is None:
+    own, found, known = parts(request), visitor(request), own_password(request)
+    if known is None:
         return ask_password(request)
     try:
-        chosen = own.passwords.hash(accepted(sent(request, "password")))
+        password_hash = own.passwords.hash(chosen(request, found.display_name, known.subject))
         _, login = proved(request)
     except Refusal as refusal:
         return password_sheet(request).refused(request, refusal)
     if login is None:
         return Redirect(f"{HOME}/password")
-    recovery.set_password(request.dbsession, login, chosen)
+    recovery.set_password(request.dbsession, login, password_hash)
     recovery.notify(request.dbsession, own.writer, found.account_id, "password changed", messages_of(request))
     note("password changed", account=found.account_id, login=login.id)
     return rotated(request, done("password"))

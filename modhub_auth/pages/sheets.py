@@ -11,6 +11,8 @@ from modhub_auth.pages.words import told
 
 SHEET: Final = "modhub_auth:templates/account/sheet.jinja2"
 SAID: Final = "modhub_auth:templates/account/said.jinja2"
+MARK: Final = "commonPassword"
+"""The hidden field by which a common password is kept (:mod:`modhub_auth.pages.choosing`)."""
 Links = list[tuple[str, str]]
 """Addresses and their texts."""
 
@@ -70,10 +72,17 @@ class Sheet:
         for name, sentence in errors:
             if name:
                 fields[name].error = sentence
+        if mark := sent(request, MARK):
+            self.hidden[MARK] = mark
+        for refusal in refusals:
+            self.hidden |= refusal.extra.get("hidden", {})
         return {"sheet": self, "errors": errors, **more}
 
     def refused(self, request: Request, refusal: Refusal, *others: Refusal, **more: Any) -> dict[str, Any]:
-        """The sheet again, with what is wrong; what was typed stays, except secrets."""
+        """The sheet again, with what is wrong; what was typed stays, except secrets.
+
+        A refusal may bring ``hidden`` fields for the next try.
+        """
         forms.refused(request, refusal)
         return self.show(request, refusal, *others, **more)
 

@@ -1,5 +1,6 @@
 """Pages for those who are not signed in yet: register, sign in; and the way out."""
 
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -17,10 +18,10 @@ from modhub_auth.interfaces import IAccount
 from modhub_auth.limits import caller_of
 from modhub_auth.models import Account, Login
 from modhub_auth.pages.agents import label_of
+from modhub_auth.pages.choosing import chosen
 from modhub_auth.pages.sheets import SHEET, Field, Sheet, sent, unstored
 from modhub_auth.pages.words import faults
 from modhub_auth.parts import parts
-from modhub_auth.passwords import accepted
 from modhub_auth.payloads import Registration
 from modhub_auth.signing import Credentials, check
 
@@ -156,11 +157,12 @@ def register(_context: Any, request: Request) -> Any:
     )
     try:
         joining.admit(own, request.registry.settings, caller_of(request))
-        wrong = faults((addresses.require, given.email), (accepted, given.password))
+        judge = partial(chosen, request, sent(request, "displayName"))
+        wrong = faults((addresses.require, given.email), (judge, given.email))
         if wrong:
             return register_sheet(request).refused(request, *wrong)
-        prepared = joining.prepare(own, given.email, given.password)
         name, messages = given.clean_display_name(), messages_of(request)
+        prepared = joining.prepare(own, request.registry.settings, given.email, given.password, name)
         return enter(request, *joining.join(request.dbsession, own.writer, prepared, name, messages))
     except Refusal as refusal:
         return register_sheet(request).refused(request, refusal)

@@ -20,6 +20,11 @@ INPUT: Final = {
 SENTENCES: Final = {
     "address_taken": ("email", "There is an account with this address already."),
     "invalid_credentials": ("password", "The address or the password is wrong."),
+    "common_password": ("password", "This password is one that attackers try first. Choose another one."),
+    "password_warning": (
+        "password",
+        "This password is one that attackers try first. Choose another one, or type it again to keep it.",
+    ),
     "wrong_password": ("currentPassword", "This is not the password of your account."),
     "code_missing": ("code", "Your account has an authenticator: give its code as well, and the password once more."),
     "code_refused": ("code", "This code is wrong, or has been used already. Each code works once."),

@@ -38,6 +38,7 @@ TO_PROGRAMS = {
     "The address or the password is wrong.",
     "Confirm your address first: follow the link in the letter.",
     "The account has an authenticator already.",
+    "This password is a common one.",
 }
 """Told on pages in the words of `modhub_auth.pages.words`, or not at all."""
 Person = dict[str, str]

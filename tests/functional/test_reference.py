@@ -42,6 +42,7 @@ PAGES_ONLY = {
     "last_login",
     "login_taken",
     "password_present",
+    "password_warning",
     "platform_refused",
     "platform_unreachable",
     "refused",

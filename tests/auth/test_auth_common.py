@@ -1,0 +1,211 @@
+"""Common passwords: pages warn of them, programs may set them, and a setting refuses them everywhere."""
+
+import re
+from importlib.resources import files
+from time import monotonic
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from modhub_auth.common import is_common, words_of
+from modhub_auth.models import Account, Login
+from modhub_auth.passwords import SHORTEST
+
+HOME = "/Modhub/account"
+COMMON = "qwertyuiop"
+OTHER = "1q2w3e4r5t"
+GOOD = "correct horse battery"
+WARNED = "one that attackers try first. Choose another one, or type it again to keep it."
+REFUSED = "one that attackers try first. Choose another one."
+Person = dict[str, str]
+
+WORDS = words_of("https://mods.example.org:8443", "ada.lovelace@mail.example", "Countess Ada")
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        *(
+            COMMON,
+            "QwertyUiop",
+            "1234567890",
+            "0987654321",
+            "1qaz2wsx3edc",
+            "1234qwerasdf",
+            "abcdefghijkl",
+            "qwertzuiop",
+        ),
+        *("1111111111", "a" * 9 + "b", "1212121212", "abcabcabcabc", "passwordpassword", "x" * 1024),
+        *("Password2024!", "2024password", "Dragon123456", "basketball2024", "!!monkey99!!"),
+        *("modhub12345", "mods-example", "adalovelace1", "Lovelace!99", "countess2024", "ada.lovelace"),
+    ],
+)
+def test_what_is_tried_first(password: str) -> None:
+    assert is_common(password, WORDS)
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        *(GOOD, "wrong horse battery", "another password", "ten characters or more", "aB3$kL9!pQz", "understudies"),
+        *(
+            "zażółć gęślą jaźń",
+            "\0" * 3 + "\U0001d11e" + "πρ" * 2 + "жщъ",
+            "dragon 83920175",
+            "lovelace wrote programs",
+            "a1b7c3d9e5f2",
+        ),
+    ],
+)
+def test_what_is_not(password: str) -> None:
+    assert not is_common(password, WORDS)
+
+
+def test_the_longest_password_is_judged_at_once() -> None:
+    is_common(COMMON)
+    began = monotonic()
+    for password in ("ab" * 512, "ab" * 511 + "cd", "a" * 1023 + "b", "modhub" * 170):
+        is_common(password, WORDS)
+    assert monotonic() - began < 1
+
+
+def test_the_list_is_as_it_says() -> None:
+    lines = (files("modhub_auth") / "common_passwords.txt").read_text("utf-8").splitlines()
+    entries = [line for line in lines if not line.startswith("#")]
+    assert len(entries) == len(set(entries))
+    assert entries == [one.casefold().strip() for one in entries if one.isascii()]
+    long = [one for one in entries if len(one) >= SHORTEST]
+    assert len(long) > 3000, "as many as match the rules are to be known, says ASVS 6.2.4"
+    assert f"{len(long):,} of ten characters" in lines[0]
+    assert all(len(one) >= 4 and one.isalpha() for one in entries if len(one) < SHORTEST)
+    assert any("Permission is hereby granted" in line for line in lines), "its licence goes with it"
+    assert is_common(long[-1])
+
+
+def test_programs_may_set_any(app: Any, person: Person) -> None:
+    app.post_json("/api/auth/register", {**person, "password": COMMON}, status=201)
+
+
+def test_a_setting_refuses_them_everywhere(auth: Any, person: Person) -> None:
+    app = auth(modhub_auth__refuse_common_passwords="true")
+    for password in (COMMON, "ada2024ada2024", "countess2024"):
+        given = {**person, "password": password, "displayName": "Countess"}
+        refused = app.post_json("/api/auth/register", given, status=400).json
+        assert (refused["error"], "password" in refused["message"]) == ("common_password", True)
+    assert (
+        app.post_json("/api/auth/register", {**person, "password": "short"}, status=400).json["error"]
+        == "invalid_input"
+    )
+    form = app.get(f"{HOME}/register").forms[0]
+    for _ in range(2):
+        form["email"], form["password"] = person["email"], COMMON
+        page = form.submit(status=400)
+        assert REFUSED in page.html.select_one("#password-error").text
+        form = page.forms[0]
+    with app.registry.databases.reading() as session:
+        assert session.scalars(select(Account)).all() == []
+    app.post_json("/api/auth/register", person, status=201)
+
+
+def warned(page: Any, **fields: str) -> Any:
+    """Send the form with a common password: the page that warns of it."""
+    form = page.forms[0]
+    for name, value in {"password": COMMON, **fields}.items():
+        form[name] = value
+    answer = form.submit(status=400)
+    assert WARNED in answer.html.select_one("#password-error").text
+    assert answer.html.select_one("#password")["value"] == ""
+    assert COMMON not in answer.text
+    return answer
+
+
+def keeps(answer: Any, **fields: str) -> Any:
+    """Type it again."""
+    form = answer.forms[0]
+    for name, value in {"password": COMMON, **fields}.items():
+        form[name] = value
+    return form.submit(status="*")
+
+
+def test_register_warns_and_goes_on(app: Any, person: Person) -> None:
+    answer = warned(app.get(f"{HOME}/register"), email=person["email"], displayName="Ada")
+    assert (answer.forms[0]["email"].value, answer.forms[0]["displayName"].value) == (person["email"], "Ada")
+    assert keeps(answer).status_int == 303
+    app.post_json("/api/auth/login", {**person, "password": COMMON}, status=200)
+
+
+def test_the_consent_is_to_that_password_alone(app: Any, person: Person) -> None:
+    answer = warned(app.get(f"{HOME}/register"), email=person["email"])
+    answer = warned(answer, password=OTHER)
+    assert OTHER not in answer.text
+    answer = warned(answer)
+    (mark,) = (field.value for name, (field,) in answer.forms[0].fields.items() if name == "commonPassword")
+    assert re.fullmatch("[0-9a-f]{64}", mark)
+    app.reset()
+    form = app.get(f"{HOME}/register").forms[0]
+    sent = {"csrf_token": form["csrf_token"].value, "email": person["email"], "password": COMMON}
+    for foreign in (mark, "", "é"):
+        app.post(f"{HOME}/register", {**sent, "commonPassword": foreign}, status=400)
+    with app.registry.databases.reading() as session:
+        assert session.scalars(select(Account)).all() == []
+
+
+def test_a_better_one_is_taken_at_once(app: Any, person: Person) -> None:
+    answer = warned(app.get(f"{HOME}/register"), email=person["email"])
+    assert keeps(answer, password=GOOD).status_int == 303
+
+
+def test_one_that_is_short_is_never_kept(app: Any, person: Person) -> None:
+    answer = warned(app.get(f"{HOME}/register"), email=person["email"])
+    assert "10 to 1024" in keeps(answer, password="short").text
+
+
+def test_the_address_and_the_name_are_poor_passwords(app: Any, person: Person) -> None:
+    email = "lovelace@example.org"
+    for password in ("lovelace1815", "Countess1815"):
+        warned(app.get(f"{HOME}/register"), email=email, displayName="Countess", password=password)
+
+
+def signed_in(app: Any, person: Person) -> None:
+    form = app.get(f"{HOME}/register").forms[0]
+    form["email"], form["password"] = person["email"], person["password"]
+    form.submit(status=303)
+
+
+def test_changing_warns_and_goes_on(app: Any, person: Person) -> None:
+    signed_in(app, person)
+    answer = warned(app.get(f"{HOME}/password"), currentPassword=person["password"])
+    app.post_json("/api/auth/login", person, status=200)
+    assert keeps(answer, currentPassword=person["password"]).status_int == 303
+    app.post_json("/api/auth/login", {**person, "password": COMMON}, status=200)
+
+
+def test_the_consent_survives_another_mistake(app: Any, person: Person) -> None:
+    signed_in(app, person)
+    answer = warned(app.get(f"{HOME}/password"), currentPassword=person["password"])
+    answer = keeps(answer, currentPassword="not my password")
+    assert answer.status_int == 403
+    assert keeps(answer, currentPassword=person["password"]).status_int == 303
+
+
+def test_a_reset_warns_and_goes_on(app: Any, person: Person, mail: Any) -> None:
+    app.post_json("/api/auth/register", person)
+    app.post_json("/api/auth/forgot", {"email": person["email"]})
+    answer = warned(app.get(mail.link()))
+    app.post_json("/api/auth/login", person, status=200)
+    assert keeps(answer).status_int == 200
+    app.post_json("/api/auth/login", {**person, "password": COMMON}, status=200)
+
+
+def test_adding_one_warns_and_goes_on(app: Any, person: Person, mail: Any) -> None:
+    signed_in(app, person)
+    mail.read()
+    with app.registry.databases.writing.begin() as session:
+        login = session.scalars(select(Login)).one()
+        login.kind, login.platform, login.subject = "Platform", "steam", "7"
+    answer = warned(app.get(f"{HOME}/password"), email="new@example.org")
+    assert answer.forms[0]["email"].value == "new@example.org"
+    assert len(mail.read()) == 1
+    assert "on its way" in keeps(answer).text
+    assert len(mail.read()) == 2
