@@ -72,7 +72,7 @@ def _in_time(where: SplitResult) -> Iterator[HTTPConnection]:
             connection.sock = held = ssl.create_default_context().wrap_socket(
                 held, server_hostname=connection.host, do_handshake_on_connect=False
             )
-        end = Timer(_left(deadline), _hang_up, [held])
+        end = Timer(_left(deadline), hang_up, [held])
         end.start()
         try:
             if isinstance(held, ssl.SSLSocket):
@@ -106,7 +106,8 @@ def _reached(host: str, port: int, deadline: float) -> socket.socket:
     raise ConnectionError
 
 
-def _hang_up(held: socket.socket) -> None:
+def hang_up(held: socket.socket) -> None:
+    """End a connection that another thread may be reading from."""
     with suppress(OSError):
         # The plain socket's own: that of TLS forgets its state while the other thread reads.
         socket.socket.shutdown(held, socket.SHUT_RDWR)

@@ -7,12 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from email.message import EmailMessage
 from pathlib import Path
-from typing import Any, Final
+from threading import Timer
+from typing import IO, Any, Final
 
 from modhub.settings import StartRefused
+from modhub_auth.openid import hang_up
 
 log = logging.getLogger(__name__)
 TIMEOUT_SECONDS: Final = 15
+REPLY_SECONDS: Final = 60
+REPLY_BYTES: Final = 65536
+"""What a mail server may take for one reply; more of either, and it counts as gone."""
 _FOR_EVER: Final = range(500, 600)
 
 Deliver = Callable[[EmailMessage], None]
@@ -35,6 +40,50 @@ class Refused(Exception):
         self.for_ever = for_ever
 
 
+class _Lines:
+    """The lines of one reply; an OSError when they are too many."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.left = REPLY_BYTES
+
+    def readline(self, most: int) -> bytes:
+        """As of the file."""
+        line = self._file.readline(most)
+        self.left -= len(line)
+        if self.left < 0:
+            raise OSError
+        return line
+
+    def close(self) -> None:
+        """As of the file."""
+        self._file.close()
+
+
+class _Server(smtplib.SMTP):
+    """A mail server whose replies are bounded: smtplib's timeout begins again with every byte that trickles in."""
+
+    def getreply(self) -> tuple[int, bytes]:
+        """As of smtplib; SMTPServerDisconnected when the reply is too long or takes too long."""
+        held = self.sock
+        if held is None:
+            raise smtplib.SMTPServerDisconnected
+        if self.file is None:
+            self.file = _Lines(held.makefile("rb"))
+        self.file.left = REPLY_BYTES
+        end = Timer(REPLY_SECONDS, hang_up, [held])
+        end.daemon = True
+        end.start()
+        try:
+            return super().getreply()
+        finally:
+            end.cancel()
+
+
+class _TlsServer(_Server, smtplib.SMTP_SSL):
+    """The same by TLS from the first byte on."""
+
+
 def post_from(settings: Mapping[str, Any]) -> Post:
     """The way that the settings name. StartRefused: two that exclude each other."""
     if settings["mail.ssl"] and settings["mail.tls"]:
@@ -49,9 +98,9 @@ def post_from(settings: Mapping[str, Any]) -> Post:
 def _connect(settings: Mapping[str, Any]) -> smtplib.SMTP:
     where = {"host": settings["mail.host"], "port": settings["mail.port"], "timeout": TIMEOUT_SECONDS}
     if settings["mail.ssl"]:
-        server: smtplib.SMTP = smtplib.SMTP_SSL(**where, context=ssl.create_default_context())
+        server: smtplib.SMTP = _TlsServer(**where, context=ssl.create_default_context())
     else:
-        server = smtplib.SMTP(**where)
+        server = _Server(**where)
     try:
         if settings["mail.tls"]:
             server.starttls(context=ssl.create_default_context())

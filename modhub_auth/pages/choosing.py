@@ -1,7 +1,7 @@
 """The password that a form sets: judged by the rules, and the visitor warned of a common one.
 
-The warning leaves the choice to the visitor. The form that warns holds a mark of the password: whoever types the same
-one again keeps it. The mark tells nothing of the password, and is worth nothing on any other visitor's form.
+The warning leaves the choice to the visitor. The form that warns holds a mark of the password; typed again, the same
+one is taken. The mark tells nothing of the password, and is worth nothing on any other visitor's form.
 """
 
 import hmac

@@ -1,0 +1,177 @@
+"""What accounts ask of other machines is asked where a setting says, is short, and ends in time."""
+
+import runpy
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from modhub.settings import Setting
+from modhub_auth import openid, post
+from modhub_auth.post import Unreachable
+from modhub_auth.settings import ACCOUNTS, MAIL
+
+WAIT = 30
+PROVIDER = runpy.run_path(str(Path(__file__).with_name("openid_provider.py")))
+STEAM = "/Modhub/account/platform/steam"
+Talk = Callable[[socket.socket, threading.Event], None]
+
+
+@pytest.fixture
+def listening() -> Iterator[Callable[[Talk], int]]:
+    """``listening(talk)``: the port of a server that talks like this to whoever connects."""
+    closing, threads, sockets = threading.Event(), [], []
+
+    def begin(talk: Talk) -> int:
+        server = socket.create_server(("127.0.0.1", 0))
+        server.settimeout(0.1)
+        sockets.append(server)
+
+        def serve() -> None:
+            while not closing.is_set():
+                with suppress(OSError):
+                    held, _ = server.accept()
+                    with held, suppress(OSError):
+                        talk(held, closing)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        threads.append(thread)
+        return int(server.getsockname()[1])
+
+    yield begin
+    closing.set()
+    for thread in threads:
+        thread.join(WAIT)
+    for server in sockets:
+        server.close()
+
+
+def trickle(first: bytes) -> Talk:
+    """A greeting that never ends, a byte at a time."""
+
+    def talk(held: socket.socket, closing: threading.Event) -> None:
+        held.sendall(first)
+        while not closing.wait(0.05):
+            held.sendall(b"x")
+
+    return talk
+
+
+def flood(held: socket.socket, closing: threading.Event) -> None:
+    """A greeting of endlessly many lines."""
+    while not closing.is_set():
+        held.sendall(b"220-" + b"x" * 1000 + b"\r\n")
+
+
+@pytest.mark.parametrize("talk", [trickle(b"220-"), trickle(b""), flood], ids=["trickle", "silence", "flood"])
+def test_a_mail_server_that_never_ends_is_left(
+    auth: Any, person: dict[str, str], listening: Any, monkeypatch: pytest.MonkeyPatch, talk: Talk
+) -> None:
+    monkeypatch.setattr(post, "REPLY_SECONDS", 0.5)
+    app = auth(mail__host="127.0.0.1", mail__port=str(listening(talk)))
+    app.post_json("/api/auth/register", person)
+    began = monotonic()
+    with pytest.raises(Unreachable, match="cannot be had"):
+        app.registry.accounts.sender.send_due()
+    assert monotonic() - began < WAIT
+
+
+def test_a_reply_in_the_middle_is_bounded_too(
+    auth: Any, person: dict[str, str], listening: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(post, "REPLY_SECONDS", 0.5)
+
+    def talk(held: socket.socket, closing: threading.Event) -> None:
+        held.sendall(b"220 test\r\n")
+        held.recv(1000)
+        held.sendall(b"250 test\r\n")
+        held.recv(1000)
+        trickle(b"250-")(held, closing)
+
+    app = auth(mail__host="127.0.0.1", mail__port=str(listening(talk)))
+    app.post_json("/api/auth/register", person)
+    with pytest.raises(Unreachable):
+        app.registry.accounts.sender.send_due()
+
+
+def test_many_short_replies_are_no_long_one(
+    auth: Any, person: dict[str, str], mail_server: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(post, "REPLY_BYTES", 60)
+    app = auth(mail__host="127.0.0.1", mail__port=str(mail_server.port))
+    for number in range(5):
+        app.post_json("/api/auth/register", {**person, "email": f"ada{number}@example.org"})
+    assert app.registry.accounts.sender.send_due() == 5
+
+
+def asked(auth: Any, port: int) -> Any:
+    """Come back from a platform on that port, which is asked about the assertion."""
+    site = auth(modhub_auth__steam="true", modhub_auth__steam_provider=f"http://127.0.0.1:{port}/openid/login")
+    provider = PROVIDER["Provider"]()
+    try:
+        provider.endpoint = f"http://127.0.0.1:{port}/openid/login"
+        fields = provider.assertion(site.get(STEAM, status=303).headers["Location"])
+    finally:
+        provider.close()
+    target = urlsplit(fields["openid.return_to"])
+    return site.get(f"{target.path}?{target.query}&{urlencode(fields)}", status="*")
+
+
+def answers(head: bytes, body: bytes) -> Talk:
+    def talk(held: socket.socket, closing: threading.Event) -> None:
+        held.recv(65536)
+        held.sendall(head)
+        while not closing.is_set():
+            held.sendall(body)
+
+    return talk
+
+
+@pytest.mark.parametrize(
+    ("talk", "status"),
+    [
+        (answers(b"HTTP/1.1 200 OK\r\n\r\n", b"x\n" * 5000), 403),
+        (answers(b"HTTP/1.1 200 OK\r\n", b"X-Header: x\r\n" * 500), 503),
+        (answers(b"", b"x" * 5000), 503),
+    ],
+    ids=["body", "headers", "status line"],
+)
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_platform_is_not_listened_to_for_ever(auth: Any, listening: Any, talk: Talk, status: int) -> None:
+    began = monotonic()
+    assert asked(auth, listening(talk)).status_int == status
+    assert monotonic() - began < openid.TIMEOUT_SECONDS + WAIT
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_platform_leads_nowhere_else(auth: Any, listening: Any, status: int) -> None:
+    reached = threading.Event()
+
+    def elsewhere(held: socket.socket, _closing: threading.Event) -> None:
+        reached.set()
+
+    other = listening(elsewhere)
+
+    def talk(held: socket.socket, _closing: threading.Event) -> None:
+        held.recv(65536)
+        head = f"HTTP/1.1 {status} Away\r\nLocation: http://127.0.0.1:{other}/\r\nContent-Length: 0\r\n\r\n"
+        held.sendall(head.encode())
+
+    assert asked(auth, listening(talk)).status_int == 503
+    assert not reached.wait(0.3)
+
+
+def test_no_other_setting_names_a_machine() -> None:
+    named: list[Setting] = [*ACCOUNTS, *MAIL]
+    assert {one.name for one in named if one.name.endswith(("host", "provider", "url"))} == {
+        "mail.host",
+        "modhub_auth.steam_provider",
+    }

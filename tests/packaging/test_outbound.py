@@ -1,0 +1,71 @@
+"""Which modules of the service call other machines: each of them asks only where a setting says."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CLIENTS = {
+    *(
+        "http.client",
+        "urllib.request",
+        "smtplib",
+        "ftplib",
+        "imaplib",
+        "poplib",
+        "telnetlib",
+        "xmlrpc.client",
+        "asyncio",
+    ),
+    *(
+        "requests",
+        "httpx",
+        "aiohttp",
+        "urllib3",
+        "boto3",
+        "botocore",
+        "s3fs",
+        "pycurl",
+        "websockets",
+        "paramiko",
+        "dns",
+    ),
+}
+KNOWN = {
+    "modhub_auth/openid.py": {"http.client"},
+    "modhub_auth/post.py": {"smtplib"},
+    # A program for build agents, which the service never runs.
+    "modhub_builds/publish.py": {"http.client"},
+}
+"""What calls out, and by what. A line may be added for what asks only where a setting or a stored, validated address
+says, follows no redirect, and is bounded in time and size; with a test of each."""
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_nothing_else_calls_out() -> None:
+    found: dict[str, set[str]] = {}
+    for path in sorted(ROOT.glob("modhub*/**/*.py")):
+        if "testing" not in path.parts and path.name != "testing.py":
+            tree = ast.parse(path.read_text("utf-8"))
+            clients = {name for name in imported(tree) if name in CLIENTS or name.split(".")[0] in CLIENTS}
+            if clients:
+                found[path.relative_to(ROOT).as_posix()] = clients
+    assert {path: names for path, names in found.items() if KNOWN.get(path) != names} == {}
+
+
+def test_only_one_module_makes_a_connection_by_hand() -> None:
+    makers = {
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.glob("modhub*/**/*.py")
+        if "testing" not in path.parts and path.name != "testing.py"
+        if "create_connection" in (text := path.read_text("utf-8")) or ".connect((" in text
+    }
+    assert makers <= {"modhub_auth/openid.py"}
