@@ -7,7 +7,7 @@ One gate settles for the whole service what a bad body answers (decisions 1.3, 1
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator
-from itertools import accumulate
+from functools import cache
 from typing import Any, BinaryIO, Protocol, TypeVar
 from urllib.parse import unquote_to_bytes
 
@@ -16,6 +16,7 @@ from webob.request import DisconnectionError
 
 from modhub import errors, limits
 from modhub.formdata import kind_of
+from modhub.jsonshape import check_shape
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -32,12 +33,6 @@ _A_FORM = "The body must be the file itself, not a multipart form; with curl: --
 _MARKED = "The body begins with a byte order mark, which JSON does not have."
 _NOT_JSON = "The body is not JSON."
 _NO_OBJECT = "The body must be a JSON object."
-_TOO_DEEP = f"The JSON in the body nests deeper than {limits.JSON_DEPTH} levels."
-
-# The possessive parts and the optional end keep this linear on a string that never ends.
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-_STEPS = bytes(1 if char in b"[{" else 0xFF for char in range(256))
-_NO_BRACKETS = bytes(char for char in range(256) if char not in b"[]{}")
 
 _AT = re.compile(r" - at `\$(?P<path>[^`]*)`\Z")
 _STEP = re.compile(r"\.(?P<field>[^.\[\]]+)|\[(?P<item>[0-9]+)\]|\[\.\.\.\]")
@@ -151,7 +146,7 @@ def read_json(request: Message, model: type[T]) -> T:
 
 def decode(body: bytes, model: type[T]) -> T:
     """The JSON object ``body`` as ``model``, by the rules of :func:`read_json`; else a refusal of 400."""
-    _check_shape(body)
+    check_shape(body)
     try:
         found = msgspec.json.decode(body, type=model)
     except msgspec.ValidationError:
@@ -190,26 +185,19 @@ def _plain(part: bytes) -> bytes:
     return unquote_to_bytes(part) if b"%" in part else part
 
 
-def _check_shape(body: bytes) -> None:
-    try:
-        # msgspec does not look into what it skips.
-        body.decode()
-    except UnicodeDecodeError as error:
-        raise errors.invalid("The body is not UTF-8.") from error
-    if body.count(b"[") + body.count(b"{") > limits.JSON_DEPTH:
-        steps = memoryview(_STRING.sub(b"", body).translate(_STEPS, _NO_BRACKETS)).cast("b")
-        if max(accumulate(steps), default=0) > limits.JSON_DEPTH:
-            raise errors.invalid(_TOO_DEEP)
+@cache
+def _unread(model: type[T]) -> type[msgspec.Struct]:
+    """A struct of the same fields that keeps each value as it stands in the body."""
+    fields = [(field.name, msgspec.Raw, msgspec.Raw()) for field in msgspec.structs.fields(model)]
+    names = {field.name: field.encode_name for field in msgspec.structs.fields(model)}
+    return msgspec.defstruct("Unread", fields, rename=names)
 
 
 def _last_of_each(body: bytes, model: type[T]) -> T:
     """The body again without the values that a later one of the same name replaces, or the refusal for it."""
     names = [field.encode_name for field in msgspec.structs.fields(model)]
-    places = [(f"field_{place}", msgspec.Raw, msgspec.Raw()) for place in range(len(names))]
-    rename = {place: name for (place, _, _), name in zip(places, names, strict=True)}
     try:
-        last = msgspec.json.decode(body, type=msgspec.defstruct("Last", places, rename=rename))
-        values = zip(names, msgspec.structs.astuple(last), strict=True)
+        values = zip(names, msgspec.structs.astuple(msgspec.json.decode(body, type=_unread(model))), strict=True)
         sent = [msgspec.json.encode(name) + b":" + bytes(raw) for name, raw in values if bytes(raw)]
         return msgspec.json.decode(b"{" + b",".join(sent) + b"}", type=model)
     except msgspec.ValidationError as error:

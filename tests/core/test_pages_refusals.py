@@ -15,7 +15,15 @@ from modhub.testing.pages import form_at, visitor
 
 HERE = Path(modhub.__file__).parent
 GERMAN = {"Accept-Language": "de"}
-PROGRAMS = {"storage_address.py", "credentials.py", "security.py", "payload.py", "downloads.py", "owners.py"}
+PROGRAMS = {
+    "jsonshape.py",
+    "storage_address.py",
+    "credentials.py",
+    "security.py",
+    "payload.py",
+    "downloads.py",
+    "owners.py",
+}
 """Modules whose refusals are for programs: bodies of JSON, headers of files, keys."""
 TO_PROGRAMS = {
     "The body ended before its Content-Length.",

@@ -1,0 +1,110 @@
+import json
+import time
+from itertools import accumulate
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from modhub import jsonshape
+from modhub.errors import Refusal
+from modhub.jsonshape import PIECE, check_shape
+from modhub.limits import JSON_BODY, JSON_DEPTH
+
+ASIDE = b"[]," * (JSON_DEPTH + 6)
+"""Brackets enough that the body has to be looked at, none of them deep."""
+
+
+def refused(body: bytes) -> bool:
+    try:
+        check_shape(body)
+    except Refusal as refusal:
+        return (refusal.status, refusal.message) == (400, "The JSON in the body nests deeper than 64 levels.")
+    return False
+
+
+def depth(body: bytes) -> int:
+    """How deep ``body`` nests, by the grammar, a character at a time."""
+    deepest = level = 0
+    inside = escaped = False
+    for char in body.decode():
+        if inside:
+            inside = escaped or char != '"'
+            escaped = char == "\\" and not escaped
+        elif char == '"':
+            inside = True
+        else:
+            level += (char in "[{") - (char in "]}")
+            deepest = max(deepest, level)
+    return deepest
+
+
+# Outside strings JSON has no backslash: a parser ends there, whatever comes after it.
+PARTS = st.sampled_from(["[", "{", "]", "}", "[" * 30, "]" * 30, '"[{"', '"\\\\"', '"\\"["', '"\\\\\\""', "é", "1,"])
+
+
+@pytest.mark.parametrize("piece", [1, 2, 3, 5, PIECE])
+@given(parts=st.lists(PARTS, max_size=40))
+@settings(deadline=None, max_examples=200)
+def test_the_depth_is_the_grammars_wherever_a_piece_ends(piece, parts):
+    body = "".join(parts).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonshape, "PIECE", piece)
+        assert refused(body) == (depth(body) > JSON_DEPTH)
+
+
+@pytest.mark.parametrize("around", range(-3, 4))
+def test_what_lies_across_two_pieces_is_read_whole(around):
+    for middle in (b'"\\"[[["', b'"\\\\","["', "é".encode(), b'""""', b'"\\\\\\""'):
+        deep = b"[" * JSON_DEPTH
+        for body in (ASIDE + b" " * (PIECE - len(ASIDE) + around - 2) + middle, b" " * (PIECE + around) + middle):
+            assert not refused(body + deep)
+            assert refused(body + deep + b"[")
+
+
+@pytest.mark.parametrize("end", [b"\xff", b"\xc3", b"\xed\xa0\x80"])
+@pytest.mark.parametrize("before", [0, PIECE - 1, PIECE, 3 * PIECE + 1])
+def test_what_is_no_utf8_is_refused_wherever_it_stands(before, end):
+    for body in (b" " * before + end, b" " * before + end + b"x"):
+        with pytest.raises(Refusal, match="The body is not UTF-8"):
+            check_shape(body)
+    check_shape(b" " * before + "é😀".encode())
+
+
+def spent(work) -> float:
+    """The processor time that ``work`` takes, the best of three."""
+    times = []
+    for _ in range(3):
+        began = time.thread_time()
+        work()
+        times.append(time.thread_time() - began)
+    return min(times)
+
+
+@pytest.fixture(scope="module")
+def bar() -> float:
+    """What one step for each byte of the largest body takes here."""
+    return spent(lambda: max(accumulate(memoryview(bytes(JSON_BODY)).cast("b"))))
+
+
+@pytest.mark.parametrize(
+    "what", [b'"",', b'"[",', b'\\"', b"\\\\", b"\\u00e9", b"1,", b'"k":1,', "é".encode(), b"[],", b"{"]
+)
+def test_the_worst_bodies_take_a_step_a_byte_and_no_more(bar, what):
+    begin = b"[" + ASIDE + (b'"' if what.startswith(b"\\") else b"")
+    body = begin + what * ((JSON_BODY - len(begin)) // len(what))
+    assert spent(lambda: refused(body)) < 1.5 * bar + 0.05
+
+
+@pytest.mark.parametrize("what", [b'"",', b'"[",', b'"k":1,', b'\\"'])
+def test_strings_take_far_less(bar, what):
+    """By a regular expression, string for string, these took three times the bar."""
+    body = b"[" + ASIDE + what * (JSON_BODY // len(what))
+    assert spent(lambda: refused(body)) < 0.7 * bar + 0.05
+
+
+def test_the_first_level_too_deep_ends_the_look(monkeypatch):
+    looked = []
+    monkeypatch.setattr(jsonshape, "accumulate", lambda steps, initial: looked.append(len(steps)) or [initial, 65])
+    assert refused(json.dumps([[]] * 100_000).encode())
+    assert len(looked) == 1
