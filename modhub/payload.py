@@ -133,15 +133,15 @@ def read_text(request: Message, limit: int) -> str:
         raise errors.invalid("The body is not UTF-8.") from error
 
 
-def read_json(request: Message, model: type[T]) -> T:
-    """The body as ``model``, whatever its ``Content-Type`` (decisions 1.3).
+def read_json(request: Message, model: type[T], limit: int = limits.JSON_BODY) -> T:
+    """The body of at most ``limit`` bytes as ``model``, whatever its ``Content-Type`` (decisions 1.3).
 
     ``null`` for an optional field means "not sent": the field gets its default. For that it is declared to take it,
     ``games: list[str] | msgspec.UnsetType | None = msgspec.UNSET``. Fields named in the model's class attribute
     ``nullable: ClassVar[frozenset[str]]`` keep the ``None``. Unknown fields are ignored; of doubled ones the last
     counts.
     """
-    return decode(read_body(request, limits.JSON_BODY), model)
+    return decode(read_body(request, limit), model)
 
 
 def decode(body: bytes, model: type[T]) -> T:

@@ -5,9 +5,9 @@ from pyramid.config import Configurator
 from modhub.events import Served
 from modhub.identity import Credential
 from modhub.interfaces import IAccounts, IApi, IDemoAccounts, IProfiles
-from modhub.limits import JSON_BODY
 from modhub_auth.credentials import Bearer
 from modhub_auth.parts import make_parts
+from modhub_auth.payloads import BODY
 from modhub_auth.people import Accounts, DemoAccounts, Profiles
 from modhub_auth.resources import Auth
 from modhub_auth.settings import ACCOUNTS, MAIL
@@ -35,6 +35,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub_auth.commands")
     config.include("modhub_auth.pages")
     config.include("modhub_auth.documentation")
+    config.add_body_limit(("POST", "PUT", "DELETE"), "/api/auth/{rest...}", BODY)
     for hashing in ("register", "login"):
-        config.add_body_limit("POST", f"/api/auth/{hashing}", JSON_BODY, waits=True)
+        config.add_body_limit("POST", f"/api/auth/{hashing}", BODY, waits=True)
     config.scan("modhub_auth.views")

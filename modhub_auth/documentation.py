@@ -9,6 +9,7 @@ from modhub.pages.documentation import PLACE, section
 from modhub_auth import passwords
 from modhub_auth.links import LIVES, RESET
 from modhub_auth.models import CLIENT
+from modhub_auth.payloads import BODY
 from modhub_auth.recovery import LETTERS
 from modhub_auth.tokens import ACCESS_SECONDS, REFRESH_LIFE
 
@@ -18,6 +19,7 @@ def includeme(config: Configurator) -> None:
     described = section(
         "modhub_auth:templates/documentation.jinja2",
         access_seconds=ACCESS_SECONDS,
+        body=BODY,
         refresh_days=REFRESH_LIFE.days,
         client=CLIENT,
         display_name=DISPLAY_NAME,

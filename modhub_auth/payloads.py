@@ -1,12 +1,24 @@
 """The request bodies of accounts, and how their fields are cleaned (interface, "Accounts"; decisions 1, 3)."""
 
+from typing import Final, TypeVar
+
 from msgspec import UNSET, Struct, UnsetType
 
 from modhub import text
-from modhub.limits import DISPLAY_NAME
+from modhub.limits import DISPLAY_NAME, KB
+from modhub.payload import read_json
+from modhub.request import Request
 from modhub_auth.models import CLIENT
 
+BODY: Final = 64 * KB
+"""Bytes of a body: nothing in it is long, and anybody may send one."""
 Text = str | None | UnsetType
+T = TypeVar("T", bound=Struct)
+
+
+def read(request: Request, model: type[T]) -> T:
+    """The body of an account call."""
+    return read_json(request, model, BODY)
 
 
 def _line(value: Text, limit: int) -> str:

@@ -8,7 +8,6 @@ from modhub.db import now
 from modhub.errors import Refusal
 from modhub.identity import Credential
 from modhub.pages.tools import messages_of
-from modhub.payload import read_json
 from modhub.request import Request
 from modhub.views import OPEN, api
 from modhub_auth import addresses, joining, recovery, services
@@ -17,7 +16,7 @@ from modhub_auth.finding import Found
 from modhub_auth.interfaces import IAuth
 from modhub_auth.limits import caller_of, counter
 from modhub_auth.parts import parts
-from modhub_auth.payloads import Forgot, Refresh, Registration, SignIn, SignOut
+from modhub_auth.payloads import Forgot, Refresh, Registration, SignIn, SignOut, read
 from modhub_auth.resources import AccountPermission
 from modhub_auth.services import SignedIn
 from modhub_auth.signing import Credentials, check
@@ -32,7 +31,7 @@ def register(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/register``"""
     own = parts(request)
     joining.admit(own, request.registry.settings, caller_of(request))
-    given = read_json(request, Registration)
+    given = read(request, Registration)
     name = given.clean_display_name()
     prepared = joining.prepare(own, request.registry.settings, given.email, given.password, name)
     account, login = joining.join(request.dbsession, own.writer, prepared, name, messages_of(request))
@@ -43,7 +42,7 @@ def register(_context: Any, request: Request) -> SessionDocument:
 @api(context=IAuth, name="login", request_method="POST", permission=OPEN)
 def login(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/login``"""
-    given = read_json(request, SignIn)
+    given = read(request, SignIn)
     credentials = Credentials(given.email, given.password, given.clean_code(), caller_of(request))
     checked = check(parts(request), request.registry.settings, credentials)
     return _session(request, services.sign_in(request.dbsession, checked, given.clean_client()))
@@ -59,7 +58,7 @@ def me(_context: Any, request: Request) -> AccountDocument:
 @api(context=IAuth, name="refresh", request_method="POST", permission=OPEN)
 def refresh(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/refresh``"""
-    given = read_json(request, Refresh)
+    given = read(request, Refresh)
     return _session(request, services.refresh(request.dbsession, given.refresh_token, given.clean_client()))
 
 
@@ -67,7 +66,7 @@ def refresh(_context: Any, request: Request) -> SessionDocument:
 def logout(_context: Any, request: Request) -> Response:
     """``POST /api/auth/logout``: 204 always, also without a usable body (decisions 3.7)."""
     try:
-        token = read_json(request, SignOut).refresh_token
+        token = read(request, SignOut).refresh_token
     except Refusal:
         return Response(status=204)
     services.sign_out(request.dbsession, token)
@@ -80,7 +79,7 @@ def forgot(_context: Any, request: Request) -> Response:
     own, most = parts(request), request.registry.settings["modhub_auth.forgot_limit"]
     own.limits.count([counter("forgot", caller_of(request), most)])
     try:
-        address = addresses.parse(read_json(request, Forgot).email)
+        address = addresses.parse(read(request, Forgot).email)
     except Refusal:
         address = None
     if address is not None:

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from modhub.db import now
+from modhub.server import IBodyRules
 from modhub_auth.models import Account, Client, Login
 from modhub_auth.tokens import AccessTokens
 
@@ -318,3 +319,29 @@ def test_nothing_is_stored_in_clear(app: Any, person: Person) -> None:
         rows = [str(row) for model in (Account, Login, Client) for row in session.execute(select(model.__table__))]
     assert len(rows) == 3
     assert not any(one in row for one in secret for row in rows)
+
+
+@pytest.mark.parametrize("call", ["register", "login", "refresh", "forgot", "logout"])
+def test_a_body_has_at_most_64_kb(app: Any, person: Person, call: str) -> None:
+    """Nothing in it is long, and anybody may send one."""
+    signed_in = app.post_json("/api/auth/register", person).json
+    given = {**person, "refreshToken": signed_in["refreshToken"], "displayName": "", "client": ""}
+    if call == "register":
+        given["email"] = "grace@example.org"
+    room = 64 * 1024 - len(json.dumps(given))
+    over = json.dumps({**given, "client": "x" * (room + 1)}).encode()
+    always = call in {"forgot", "logout"}
+    answer = app.post(f"/api/auth/{call}", over, status=204 if always else 413)
+    if not always:
+        assert (answer.json["error"], answer.json["limitBytes"]) == ("too_large", 64 * 1024)
+    whole = json.dumps({**given, "client": "x" * room}).encode()
+    assert len(whole) == 64 * 1024
+    app.post(f"/api/auth/{call}", whole, status={"register": 201, "login": 200, "refresh": 200}.get(call, 204))
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+@pytest.mark.parametrize("call", ["register", "login", "refresh", "forgot", "logout", "me", "nothing"])
+def test_the_server_takes_no_more_of_it(app: Any, method: str, call: str) -> None:
+    rule = app.registry.getUtility(IBodyRules).find(method, f"/api/auth/{call}")
+    assert (rule.limit, rule.credential) == (64 * 1024, None)
+    assert rule.waits == (method == "POST" and call in {"register", "login"})
