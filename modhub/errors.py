@@ -75,7 +75,7 @@ def too_large(limit: int) -> Refusal:
 
 
 def busy(seconds: int = 2) -> Refusal:
-    """503 with ``Retry-After``: the database cannot be had just now (decisions 1.4)."""
+    """503 with ``Retry-After``: the database, or room for a body, cannot be had just now (decisions 1.4)."""
     headers = {"Retry-After": str(seconds)}
     return Refusal(503, "busy", "The service is busy; try again in a moment.", headers=headers)
 
@@ -102,4 +102,4 @@ class NotYours(Exception):
 
 
 class BodyAwaited(Exception):
-    """Nothing stands in the way of the body that the client holds back: 100 (RFC 9110, 10.1.1; decisions 1.9)."""
+    """A view wants the body, which the server has not taken yet: 100. The view runs once more, with the body."""

@@ -23,6 +23,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 # What the server leaves in the environ about the body that it took, or did not take (architecture 7).
 LIMIT_EXCEEDED = "modhub.body_limit_exceeded"
 FAILED = "modhub.body_failed"
+BUSY = "modhub.body_busy"
 STATE = "modhub.body"
 UNREAD = "unread"
 EXPECTED = "expected"
@@ -70,9 +71,10 @@ def body_stream(request: Message, limit: int) -> BinaryIO:
     """The request's body as a stream that ends where the body ends; for at most ``limit`` bytes.
 
     Refuses at once what is known by now: 413 when the server stopped at a limit or the length named is over ``limit``,
-    502 when the server could not keep the body, 400 for a body that was left unread and for a content coding. With
-    ``Expect: 100-continue`` the client is told only here to send the body. Who reads the stream counts for himself; it
-    raises :class:`OSError` when the client hangs up in the middle.
+    502 when the server could not keep the body, 503 when it keeps too much already, 400 for a body that was left unread
+    and for a content coding. A large body, and one that the client holds back (``Expect: 100-continue``), is taken only
+    once a view comes here: see :class:`modhub.errors.BodyAwaited`. Who reads the stream counts for himself; it raises
+    :class:`OSError` when the client hangs up in the middle.
     """
     environ = request.environ
     passed = environ.get(LIMIT_EXCEEDED)
@@ -80,6 +82,8 @@ def body_stream(request: Message, limit: int) -> BinaryIO:
         raise errors.too_large(int(passed))
     if environ.get(FAILED):
         raise errors.storage_refused()
+    if environ.get(BUSY):
+        raise errors.busy()
     if environ.get(STATE) == UNREAD:
         raise errors.invalid("The body of the request was not read.")
     coding = environ.get("HTTP_CONTENT_ENCODING", "").strip(" \t").lower()

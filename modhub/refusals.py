@@ -101,7 +101,7 @@ def not_yours(_error: NotYours, request: Request) -> Any:
 
 
 def go_on(_error: BodyAwaited, _request: Request) -> Response:
-    """100: the server tells the client to send the body, and asks again with it (:mod:`modhub.server.parser`)."""
+    """100: the server takes the body, and asks again with it (:mod:`modhub.server.parser`)."""
     return Response(status=100)
 
 

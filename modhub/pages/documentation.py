@@ -22,6 +22,7 @@ from modhub.interfaces import ISite
 from modhub.pages.tools import Tools
 from modhub.request import Request
 from modhub.server.head import MAX_FIELDS
+from modhub.server.rules import ASKED_ABOVE
 from modhub.server.settings import Settings
 from modhub.views import OPEN, page
 
@@ -114,6 +115,8 @@ def includeme(config: Configurator) -> None:
     for name, order in (("general", 10), ("mods", 20), ("operation", 900)):
         template = f"modhub:templates/documentation/{name}.jinja2"
         cors = {"sent": SENT, "exposed": EXPOSED}
-        described = section(template, limits=limits, server=Settings, most_fields=MAX_FIELDS, cors=cors)
+        described = section(
+            template, limits=limits, server=Settings, most_fields=MAX_FIELDS, asked_above=ASKED_ABOVE, cors=cors
+        )
         config.add_panel(PLACE, name, described, order=order)
     config.scan(__name__)

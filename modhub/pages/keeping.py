@@ -20,7 +20,7 @@ from modhub.identity import Credential
 from modhub.pages.answers import Redirect
 from modhub.pages.forms import is_plain, is_vouched, lapsed, refused
 from modhub.pages.tools import messages_of
-from modhub.payload import LIMIT_EXCEEDED, encode
+from modhub.payload import LIMIT_EXCEEDED, STATE, encode
 from modhub.request import Request
 
 AGAIN: Final = "modhub:templates/again.jinja2"
@@ -58,8 +58,9 @@ def kept(view: View, info: Any) -> View:
             return view(context, request)
         except HTTPForbidden:
             answer = request.registry.security.challenge(request, Credential.ACCOUNT)
-            # With nothing to keep the visitor is led to the sign-in page as from any page (decisions 9).
-            keeps = fields or wants_json(request)
+            # With nothing to keep the visitor is led to the sign-in page as from any page (decisions 9). What nobody
+            # can type is no reason to take a large body from somebody unknown.
+            keeps = (fields and STATE not in request.environ) or wants_json(request)
             if not keeps or not isinstance(answer, Redirect) or not _may_keep(request):
                 raise
             return again(request, signed_out(), fields, answer.headers["Location"])

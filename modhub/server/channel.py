@@ -1,5 +1,6 @@
 """One connection: requests one after the other, deadlines, and an end that lets the last answer arrive."""
 
+import contextlib
 import socket
 from time import monotonic
 from typing import Any
@@ -17,6 +18,8 @@ SEND_BYTES = 262144
 TURN_BYTES = 16 * SEND_BYTES
 """Written to one connection before the loop looks at the others."""
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+READ_AHEAD = 65536
+"""Read of a head at a time, and beyond the end of a body: what is no part of this request waits in memory."""
 LINGER_SECONDS = 2.0
 """How long an ordinary closing connection waits for the client to close too."""
 
@@ -70,6 +73,12 @@ class Channel(Deadlines, HTTPChannel):
         if self.deaf:
             self.close_if_flushed()
 
+    def recv(self, buffer_size: int) -> bytes:
+        """Read what belongs to the request that is being received, and little more."""
+        left = self.request.body_left if self.request is not None else 0
+        data: bytes = super().recv(min(buffer_size, left + READ_AHEAD))
+        return data
+
     def received(self, data: bytes) -> bool:
         """Parse ``data`` as far as one request goes; the rest waits."""
         with self.requests_lock:
@@ -96,20 +105,25 @@ class Channel(Deadlines, HTTPChannel):
             return rest
         if request.headers_finished and self.body_since is None:
             self.body_since = monotonic()
-        if request.expect_continue and request.headers_finished and not self.sent_continue:
-            if request.asks:
+        if request.asks:
+            # A chunked body that is here already is looked at first: it may end, and nothing is to be asked.
+            if not (rest and request.chunked):
                 self.requests.append(request.question())
                 self.server.add_task(self)
-            else:
-                self.send_continue()
+        elif request.expect_continue and request.headers_finished and not self.sent_continue:
+            self.send_continue()
         return rest
+
+    def await_body(self) -> None:
+        """The application wants the body that it was asked about (`question`): the time for it begins now."""
+        self.body_since = self.sent_at = monotonic()
 
     def send_continue(self) -> None:
         """Tell the client to send the body: at once, or by the worker when the application wants it (`question`).
 
         waitress would write it at once; but a worker must neither write beside the loop nor close under its feet.
         """
-        self.body_since = self.sent_at = monotonic()
+        self.await_body()
         self.request.expect_continue = False
         with self.outbuf_lock:
             self.outbufs[-1].append(CONTINUE)
@@ -163,7 +177,9 @@ class Channel(Deadlines, HTTPChannel):
         """All is answered: close our side, then wait for the client's, so that no reset overtakes the answer."""
         self.close_when_flushed = False
         if not self.discarding:
-            refused = self.request is not None  # before its body came
+            refused = self.request is not None  # before its body was taken
+            if refused:
+                self.request.close()
             self.start_discarding(
                 self.adj.discard_seconds if refused else min(LINGER_SECONDS, self.adj.discard_seconds)
             )
@@ -244,8 +260,19 @@ class Channel(Deadlines, HTTPChannel):
         except Exception as error:  # noqa: BLE001
             self.logger.error("connection closed after an unexpected error: %r", error)
             self.will_close = True
-            self.requests = []
+            self._drop_requests()
             self.server.pull_trigger()
+
+    def cancel(self) -> None:
+        """See waitress: the service ends before this request was answered."""
+        self._drop_requests()
+        super().cancel()
+
+    def _drop_requests(self) -> None:
+        dropped, self.requests = self.requests, []
+        for request in dropped:
+            with contextlib.suppress(Exception):  # which may be what ended it
+                request.close()
 
     def handle_expt(self) -> None:
         """Urgent data has no meaning here; unread it would wake a loop over poll(2) for ever."""

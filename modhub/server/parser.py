@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from waitress.buffers import OverflowableBuffer
 from waitress.parser import HTTPRequestParser
 from waitress.receiver import FixedStreamReceiver
 
 from modhub.server.chunked import ChunkedBody
 from modhub.server.faults import Fault, malformed
 from modhub.server.head import BARE_LINE_END, Head, body_length, parse_head
+from modhub.server.rules import ASKED_ABOVE, BodyRule
+from modhub.server.spool import SpooledBody, SpoolFull
 
 logger = logging.getLogger("modhub.server")
 
@@ -25,9 +26,10 @@ class Parser(HTTPRequestParser):
     environ, one of
 
     * ``modhub.body`` = ``"unread"``: the credential that the address asks for is absent,
-    * ``modhub.body`` = ``"expected"``: the client waits for the word to send it (`question`),
+    * ``modhub.body`` = ``"expected"``: the body is taken only if the application wants it (`question`),
     * ``modhub.body_limit_exceeded`` = the limit in bytes, by length or as the body arrived,
-    * ``modhub.body_failed`` = True: the body could not be spooled (full disk).
+    * ``modhub.body_failed`` = True: the body could not be spooled (full disk),
+    * ``modhub.body_busy`` = True: all bodies together hold as much as they may.
     """
 
     version = "1.1"
@@ -39,7 +41,7 @@ class Parser(HTTPRequestParser):
     credential: str | None = None
     waits = False
     asks = False
-    """Whether the application is asked before the client is told to send the body."""
+    """Whether the application is asked before the body is taken."""
 
     def __init__(self, adj: Any) -> None:
         super().__init__(adj)
@@ -111,22 +113,37 @@ class Parser(HTTPRequestParser):
         elif length is not None and length > rule.limit:
             self._end_early({"modhub.body_limit_exceeded": rule.limit})
         else:
-            buffer = OverflowableBuffer(self.adj.inbuf_overflow)
+            buffer = SpooledBody(self.adj.spool, self.adj.inbuf_overflow)
             self.chunked, self.content_length = length is None, length or 0
             self.body_rcv = ChunkedBody(buffer) if length is None else FixedStreamReceiver(length, buffer)
-            self.asks = self.expect_continue and rule.credential is not None
+            self.asks = self._is_asked(rule, length)
+
+    def _is_asked(self, rule: BodyRule, length: int | None) -> bool:
+        """Where the body may be large, and where the client holds it back for the sake of a credential."""
+        large = rule.limit > ASKED_ABOVE and (length is None or length > ASKED_ABOVE)
+        held_back = self.expect_continue and rule.credential is not None
+        return self.adj.rules is not None and (large or held_back)
+
+    @property
+    def body_left(self) -> int:
+        """How many bytes of the body are still to come, as far as its length is known."""
+        if self.chunked or self.body_rcv is None:
+            return 0
+        left: int = self.content_length - self.body_bytes_received
+        return left
 
     def question(self) -> "Parser":
-        """This request without its body, for the application to refuse before a byte of it is sent (decisions 1.9).
+        """This request without its body, for the application to refuse before it is taken (decisions 1.9).
 
-        Where the application wants the body it answers 100, and the client is told to go on; any other answer is the
-        last one of the connection.
+        Where the application wants the body it answers 100, and the body is read (a client that holds it back is told
+        to send it); any other answer is the last one of the connection.
         """
         self.asks = False
+        is_full = self.content_length > self.adj.inbuf_overflow and not self.adj.spool.has_room(self.content_length)
         asked = copy.copy(self)
         asked.body_rcv = None
         asked.headers = dict(self.headers)
-        asked.notes = {"modhub.body": "expected"}
+        asked.notes = {"modhub.body_busy": True} if is_full else {"modhub.body": "expected"}
         asked.final = True
         return asked
 
@@ -137,6 +154,9 @@ class Parser(HTTPRequestParser):
         except OSError as error:
             logger.warning("a request body could not be spooled: %s", error)
             self._end_early({"modhub.body_failed": True})
+            return len(data)
+        except SpoolFull:
+            self._end_early({"modhub.body_busy": True})
             return len(data)
         self.body_bytes_received += consumed
         if self.chunked and len(body) > self.limit:

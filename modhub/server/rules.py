@@ -10,6 +10,8 @@ from zope.interface import Attribute, Interface, implementer
 
 DEFAULT_LIMIT = 8 * 1024 * 1024
 """Bytes of a body that no rule speaks of: the cap of JSON bodies (decisions 1.3)."""
+ASKED_ABOVE = 256 * 1024
+"""The application is asked for its answer before a body that may have more bytes is taken."""
 
 
 @dataclass(frozen=True, slots=True)

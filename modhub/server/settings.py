@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from waitress.adjustments import Adjustments, asbool
 
 from modhub.server.rules import DEFAULT_LIMIT, BodyRule, IBodyRules
+from modhub.server.spool import Spool
 
 MAX_FILES = 65536
 logger = logging.getLogger("modhub.server")
@@ -31,6 +32,7 @@ class Settings(Adjustments):
         ("discard_bytes", int),
         ("discard_seconds", float),
         ("drain_seconds", float),
+        ("spool_bytes", int),
         ("reuse_port", asbool),
         ("write_threads", int),
         ("wait_threads", int),
@@ -45,12 +47,17 @@ class Settings(Adjustments):
     asyncore_loop_timeout = 1.0
     cleanup_interval = 1.0
     max_request_body_size = DEFAULT_LIMIT
+    max_request_header_size = 65536
+    inbuf_overflow = 65536
+    """A body is held in memory below so many bytes, then in a temporary file."""
 
     header_seconds = 15.0
     """From the connection, or from the first byte of a later request, to the end of its head."""
     body_min_rate = 1024.0
     """Bytes a second that a body must bring in the mean, once ``body_grace_seconds`` are over."""
     body_grace_seconds = 30.0
+    spool_bytes = 4 * 1024 * 1024 * 1024
+    """What the bodies of all requests may hold together, in memory and in temporary files; for each process."""
     write_seconds = 120.0
     """A connection that takes no byte of its answer for so long is closed."""
     discard_bytes = 128 * 1024 * 1024
@@ -72,7 +79,10 @@ class Settings(Adjustments):
             raise ValueError("cleanup_interval and asyncore_loop_timeout must be above zero")
         if min(self.threads, self.write_threads, self.wait_threads) < 1:
             raise ValueError("threads, write_threads and wait_threads must be above zero")
+        if self.spool_bytes < 1:
+            raise ValueError("spool_bytes must be above zero")
         self.default_rule = BodyRule(self.max_request_body_size)
+        self.spool = Spool(self.spool_bytes)
         self.rules: Any = None
 
     @property

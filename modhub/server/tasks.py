@@ -92,7 +92,8 @@ class AppTask(_Head, WSGITask):
         The head travels with the first piece (when that is small): one call of the kernel, one packet.
         """
         if self.status.startswith("100"):
-            return  # the application wants the body of a `Parser.question`: the channel says so to the client
+            self.channel.await_body()  # of a `Parser.question`
+            return
         if self.request.command == "HEAD":
             data = b""
         if data and len(data) <= JOINED_BYTES and self.complete and not self.wrote_header:

@@ -24,12 +24,13 @@ class App:
         rules.add(["POST"], "/key/{id}", LIMIT, "X-Api-Key")
         rules.add(["POST"], "/roomy/{id}", 64 * 1024 * 1024, "Authorization")
         rules.add(["POST"], "/large", 64 * 1024 * 1024)
+        self.asked = 0
         self.registry = SimpleNamespace(queryUtility=lambda kind: rules if kind is IBodyRules else None)
 
     def __call__(self, environ, start_response):
         stream = environ["wsgi.input"]
-        expected = environ.get("modhub.body") == "expected"
-        if expected and environ["HTTP_AUTHORIZATION"] != "bad":
+        self.asked += environ.get("modhub.body") == "expected"
+        if environ.get("modhub.body") == "expected" and environ.get("HTTP_AUTHORIZATION") != "bad":
             start_response("100 Continue", [("X-Of", "no interest")])
             return []
         size = sum(len(piece) for piece in iter(lambda: stream.read(65536), b""))

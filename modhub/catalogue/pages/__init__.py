@@ -23,9 +23,9 @@ def includeme(config: Configurator) -> None:
     config.registry.catalogue_pages = PageReader(config.registry.catalogue)
     config.include(feeds)
     config.add_panel("navigation", "workshop", _workshop, order=800)
-    config.add_body_limit("POST", "/Modhub/mine/{id}/code", limits.CODE + OVERHEAD)
-    config.add_body_limit("POST", "/Modhub/mine/{id}/css", limits.CSS + OVERHEAD)
-    config.add_body_limit("POST", "/Modhub/mine/{id}/images", limits.IMAGES + OVERHEAD)
+    # Whoever is signed in on pages has a cookie.
+    for kind, limit in (("code", limits.CODE), ("css", limits.CSS), ("images", limits.IMAGES)):
+        config.add_body_limit("POST", f"/Modhub/mine/{{id}}/{kind}", limit + OVERHEAD, credential="Cookie")
     for address in ("/Modhub/mine/new", "/Modhub/mine/{id}", "/Modhub/mine/{id}/changelog/{noteId}"):
         config.add_body_limit("POST", address, LONG_FIELDS)
     config.scan("modhub.catalogue.pages")

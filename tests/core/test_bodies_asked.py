@@ -1,0 +1,193 @@
+"""No address of the service takes a large body from somebody who is refused whatever it says."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from modhub.server import IBodyRules
+from modhub.server.rules import ASKED_ABOVE, BodyRules
+from modhub.server.testing import Client, running
+from modhub.testing import ACCOUNTS
+from modhub.testing.mods import OWNER, new_mod
+
+MB = 1024 * 1024
+FEATURES = f"{ACCOUNTS} modhub_builds modhub_wiki"
+KEY = "k" * 64
+ORIGIN = "http://127.0.0.1:6543"
+
+
+@pytest.fixture
+def site(start):
+    return start(FEATURES, ApiPrivateKeys=f"{KEY} Modhub:app Modhub:wiki", modhub__storage_address_key="a" * 40)
+
+
+@pytest.fixture
+def service(site):
+    with running(site.app) as service:
+        yield service
+    assert service.adj.spool.held == 0
+
+
+def head(method, path, *lines):
+    return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: localhost", *lines, "", ""]).encode()
+
+
+def comparable(answer):
+    fields = {name: value for name, value in answer.fields.items() if name not in {"date", "x-request-id"}}
+    return answer.status, fields, answer.body
+
+
+LARGE = [
+    ("POST", "/api/modhub", "Authorization", 401),
+    ("PUT", "/api/modhub/{id}", "Authorization", 401),
+    ("POST", "/api/modhub/{id}/code?version=1", "Authorization", 401),
+    ("POST", "/api/modhub/{id}/images", "Authorization", 401),
+    ("PUT", "/api/modhub/{id}/changelog/1", "Authorization", 401),
+    ("PUT", "/api/modhub/{id}/vote", "Authorization", 401),
+    ("POST", "/api/modhub/app/windows", "X-Api-Key", 401),
+    ("PUT", "/Modhub/api/wiki/page", "X-Api-Key", 401),
+    ("POST", "/api/modhub/wiki/page", "X-Api-Key", 401),
+    ("POST", "/api/modhub/storage/address", "X-Api-Key", 401),
+    ("POST", "/Modhub/mine/{id}/code", "Cookie", 303),
+    ("POST", "/Modhub/mine/{id}/css", "Cookie", 303),
+    ("POST", "/Modhub/mine/{id}/images", "Cookie", 303),
+    ("POST", "/Modhub/mine/{id}", "Cookie", 303),
+    ("POST", "/Modhub/mine/new", "Cookie", 303),
+    ("POST", "/api/nowhere", "X-None", 404),
+    ("POST", "/nowhere", "X-None", 404),
+]
+
+
+@pytest.mark.parametrize("worthless", [False, True])
+@pytest.mark.parametrize("framing", ["Content-Length: 1000000", "Transfer-Encoding: chunked"])
+def test_who_is_nobody_is_refused_at_the_head(site, service, worthless, framing):
+    mod = new_mod(site)
+    for method, path, credential, status in LARGE:
+        lines = [framing, f"Origin: {ORIGIN}", "Content-Type: multipart/form-data; boundary=x"]
+        with Client(service) as client:
+            client.send(head(method, path.format(id=mod["id"]), *lines, *[f"{credential}: x"] * worthless))
+            answer = client.answer()
+            assert (answer.status, answer.fields["connection"]) == (status, "close"), (path, answer)
+            if status == 303:
+                assert answer.fields["location"].startswith("/Modhub/account/login?next=")
+            assert service.adj.spool.held == 0
+
+
+@pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
+def test_a_large_form_of_somebody_unknown_leads_to_the_sign_in_page(site, service, content_type):
+    """A small one is shown again, for nobody types anything twice; what nobody types is not taken for it."""
+    lines = [f"Origin: {ORIGIN}", f"Content-Type: {content_type}"]
+    with Client(service) as client:
+        answer = client.ask(head("POST", "/Modhub/mine/new", "Content-Length: 300000", *lines))
+        assert (answer.status, answer.fields["location"][:22]) == (303, "/Modhub/account/login?")
+    if "urlencoded" in content_type:
+        with Client(service) as client:
+            answer = client.ask(head("POST", "/Modhub/mine/new", "Content-Length: 15", *lines) + b"title=Typed+mod")
+            assert answer.status == 403
+            assert b"Typed mod" in answer.body
+
+
+def test_a_form_of_another_site_is_refused_at_the_head(site, service):
+    lines = ["Origin: https://evil.example", "Content-Length: 5000000", f"Cookie: account={OWNER}"]
+    with Client(service) as client:
+        answer = client.ask(head("POST", f"/Modhub/mine/{new_mod(site)['id']}/code", *lines))
+        assert answer.status == 403
+
+
+@pytest.mark.parametrize("size", [1000, 1_000_000])
+@pytest.mark.parametrize("path", ["code?version=1", "images", ""])
+def test_a_mod_that_is_not_ones_own_is_one_that_is_not_there(site, service, size, path):
+    mod = new_mod(site)
+    for who, method, prefix in (
+        ("Authorization: Bearer account-8", "POST" if path else "PUT", "/api/modhub"),
+        ("Cookie: account=8", "POST", "/Modhub/mine"),
+    ):
+        answers = []
+        for number in (mod["id"], 999_999):
+            with Client(service) as client:
+                address = f"{prefix}/{number}/{path}".rstrip("/")
+                client.send(head(method, address, who, f"Content-Length: {size}"))
+                if size <= ASKED_ABOVE:
+                    client.send(b"x" * size)
+                answers.append(comparable(client.answer()))
+        assert answers[0] == answers[1]
+        assert answers[0][0] == (401 if prefix.startswith("/api") else 404)
+
+
+def test_input_is_refused_at_the_head_where_it_needs_no_body(site, service):
+    bearer = f"Authorization: Bearer account-{OWNER}"
+    upload = f"/api/modhub/{new_mod(site)['id']}/code"
+    for path, lines, status in (
+        (upload, ["Content-Length: 5000000"], 400),
+        (upload + "?version=1", ["Content-Length: 5000000", "Content-Encoding: gzip"], 400),
+        (upload + "?version=1", ["Content-Length: 67108865"], 413),
+        ("/api/modhub/app/Windows!", ["Content-Length: 5000000", f"X-Api-Key: {KEY}"], 400),
+    ):
+        with Client(service) as client:
+            assert client.ask(head("POST", path, bearer, *lines)).status == status
+
+
+def test_whoever_may_is_asked_for_the_body_and_notices_nothing(site, service):
+    mod, bearer = new_mod(site), f"Authorization: Bearer account-{OWNER}"
+    with Client(service) as client:
+        words = json.dumps({"title": "Long", "description": "x" * 6 * MB}).encode()
+        answer = client.ask(head("PUT", f"/api/modhub/{mod['id']}", bearer, f"Content-Length: {len(words)}") + words)
+        assert (answer.status, len(json.loads(answer.body)["description"])) == (200, 8000)
+        code = b"x" * 5 * MB
+        path = f"/api/modhub/{mod['id']}/code?version=1"
+        answer = client.ask(head("POST", path, bearer, f"Content-Length: {len(code)}") + code)
+        assert (answer.status, json.loads(answer.body)["assets"][0]["bytes"]) == (201, len(code))
+        assert "connection" not in answer.fields
+        path = "/api/modhub/app/linux"
+        answer = client.ask(head("POST", path, f"X-Api-Key: {KEY}", f"Content-Length: {len(code)}") + code)
+        assert (answer.status, json.loads(answer.body)["bytes"]) == (201, len(code))
+        page = b"# Page\n\n" + b"word " * 100_000
+        lines = [f"X-Api-Key: {KEY}", "Transfer-Encoding: chunked"]
+        client.send(head("PUT", "/Modhub/api/wiki/page", *lines))
+        client.send(b"%x\r\n%s\r\n0\r\n\r\n" % (len(page), page))
+        assert client.answer().status == 201
+
+
+def test_beyond_the_bound_a_large_body_is_503_to_whoever_may_and_401_to_others(site):
+    mod, bearer = new_mod(site), f"Authorization: Bearer account-{OWNER}"
+    path = f"/api/modhub/{mod['id']}/code?version=1"
+    with running(site.app, spool_bytes=MB) as service:
+        for who, status in ((bearer, 503), ("Authorization: Bearer account-8", 401)):
+            with Client(service) as client:
+                answer = client.ask(head("POST", path, who, "Content-Length: 2000000"))
+                assert (answer.status, answer.fields["connection"]) == (status, "close")
+                if status == 503:
+                    assert json.loads(answer.body)["error"] == "busy"
+                    assert int(answer.fields["retry-after"]) >= 1
+        with Client(service) as client:
+            client.send(
+                head("POST", path, bearer, "Transfer-Encoding: chunked") + b"%x\r\n%s" % (2 * MB, b"x" * 2 * MB)
+            )
+            assert client.answer().status == 503
+        with Client(service) as client:
+            lines = [f"Cookie: account={OWNER}", "Content-Length: 2000000"]
+            form = head(
+                "POST", f"/Modhub/mine/{mod['id']}/code", *lines, "Content-Type: multipart/form-data; boundary=x"
+            )
+            answer = client.ask(form)
+            assert (answer.status, answer.fields["retry-after"]) == (503, "2")
+            assert b"try again in a moment" in answer.body
+        with Client(service) as client:
+            words = b'{"title":"Short"}'
+            assert (
+                client.ask(head("PUT", f"/api/modhub/{mod['id']}", bearer, "Content-Length: 17") + words).status == 200
+            )
+        files = Path(site.registry.settings["modhub.storage"].removeprefix("file://"))
+        assert not list((files / "staging").iterdir())
+
+
+def test_every_address_for_large_bodies_names_its_credential(start):
+    """What may be large is refused by the header's absence alone, or by the view when it is asked."""
+    rules = start(f"modhub_auth {FEATURES.removeprefix(ACCOUNTS)}").registry.getUtility(IBodyRules)
+    assert isinstance(rules, BodyRules)
+    large = [entry for entry in rules._entries if entry.rule.limit > ASKED_ABOVE]
+    open_to_all = {entry.segments for entry in large if entry.rule.credential is None}
+    # Forms of text, which are kept for who has to sign in again.
+    mine = ("Modhub", "mine")
+    assert open_to_all == {(*mine, "new"), (*mine, None), (*mine, None, "changelog", None)}

@@ -1,0 +1,317 @@
+"""What the bodies of all requests hold together is counted exactly, and bounded."""
+
+import json
+import random
+import tempfile
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from modhub.server.rules import BodyRules, IBodyRules
+from modhub.server.spool import Spool, SpooledBody, SpoolFull
+from modhub.server.testing import Client, Clock, looked, running
+
+MB = 1024 * 1024
+KB = 1024
+
+
+class App:
+    """Takes every body; says 503 where the server has no room."""
+
+    def __init__(self):
+        rules = BodyRules()
+        rules.add(["POST"], "/large", 64 * MB)
+        rules.add(["POST"], "/raises", 64 * MB)
+        self.registry = SimpleNamespace(queryUtility=lambda kind: rules if kind is IBodyRules else None)
+
+    def __call__(self, environ, start_response):
+        notes = {key: value for key, value in environ.items() if key.startswith("modhub")}
+        if notes == {"modhub.body": "expected"}:
+            start_response("100 Continue", [])
+            return []
+        if environ["PATH_INFO"] == "/raises":
+            raise OSError("a fault of the application")
+        body = json.dumps({"size": len(environ["wsgi.input"].read()), "notes": notes}).encode()
+        status = "503 Service Unavailable" if "modhub.body_busy" in notes else "200 OK"
+        start_response(status, [("Content-Length", str(len(body)))])
+        return [body]
+
+
+def post(path, *lines):
+    return "\r\n".join([f"POST {path} HTTP/1.1", "Host: a", *lines, "", ""]).encode()
+
+
+def sized(size, path="/large"):
+    return post(path, f"Content-Length: {size}")
+
+
+def chunk(size):
+    return b"%x\r\n%s\r\n" % (size, b"x" * size)
+
+
+def until(service, held):
+    """Wait until all bodies hold so much."""
+    deadline = time.monotonic() + 20
+    while service.adj.spool.held != held:
+        assert time.monotonic() < deadline, service.adj.spool.held
+        time.sleep(0.005)
+
+
+def seen(answer):
+    return answer.status, json.loads(answer.body)["notes"]
+
+
+BUSY = (503, {"modhub.body_busy": True})
+
+
+def test_a_body_is_held_from_its_first_byte_to_its_answer():
+    with running(App()) as service:
+        with Client(service) as client:
+            client.send(sized(3_000_000) + b"x" * 10)
+            until(service, 10)
+            client.send(b"x" * 2_000_000)
+            until(service, 2_000_010)
+            assert client.ask(b"x" * 999_990).status == 200
+            until(service, 0)
+            client.send(post("/large", "Transfer-Encoding: chunked") + chunk(2_000_000))
+            until(service, 2_000_000)
+            assert client.ask(b"0\r\n\r\n").status == 200
+            until(service, 0)
+            client.send(sized(1000) + b"x" * 999)
+            until(service, 999)
+            assert client.ask(b"x").status == 200
+            until(service, 0)
+
+
+def _vanish(client, service):
+    client.send(sized(3_000_000) + b"x" * 2_000_000)
+    until(service, 2_000_000)
+
+
+def _too_long(client, service):
+    client.send(post("/other", "Transfer-Encoding: chunked") + chunk(8 * MB))
+    until(service, 8 * MB)
+    assert client.ask(chunk(1)).status == 200
+
+
+def _malformed(client, service):
+    client.send(post("/large", "Transfer-Encoding: chunked") + chunk(1_000_000))
+    until(service, 1_000_000)
+    assert client.ask(b"zz\r\n").status == 400
+
+
+def _fault(client, service):
+    assert client.ask(sized(1_000_000, "/raises") + b"x" * 1_000_000).status == 500
+
+
+def _gone_before_the_answer(client, service):
+    client.send(sized(1_000_000) + b"x" * 1_000_000)
+
+
+@pytest.mark.parametrize("end", [_vanish, _too_long, _malformed, _fault, _gone_before_the_answer])
+def test_however_it_ends_it_is_given_back(end):
+    with running(App()) as service:
+        for _ in range(3):
+            with Client(service) as client:
+                end(client, service)
+            until(service, 0)
+
+
+def test_one_that_comes_too_slowly_is_given_back(monkeypatch):
+    clock = Clock(monkeypatch)
+    with running(App(), body_grace_seconds=500, header_seconds=500) as service, Client(service) as client:
+        client.send(sized(3_000_000) + b"x" * 200_000)
+        until(service, 200_000)
+        clock.forward(600)
+        assert client.answer().status == 408
+        assert service.adj.spool.held == 0
+
+
+def test_one_that_the_disk_does_not_take_is_given_back(monkeypatch):
+    def full(*_args, **_kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with running(App()) as service, Client(service) as client:
+        assert seen(client.ask(sized(3_000_000) + b"x" * 1_000_000)) == (200, {"modhub.body_failed": True})
+        until(service, 0)
+
+
+def test_what_is_left_when_the_service_ends_is_given_back():
+    with running(App(), drain_seconds=0.1) as service, Client(service) as client:
+        client.send(sized(3_000_000) + b"x" * 2_000_000)
+        until(service, 2_000_000)
+        service.stop()
+        until(service, 0)
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_beyond_the_bound_a_large_body_is_refused_until_there_is_room(chunked):
+    with running(App(), spool_bytes=3 * MB) as service:
+        with Client(service) as first, Client(service) as second:
+            first.send(sized(2 * MB) + b"x" * (2 * MB - 1))
+            until(service, 2 * MB - 1)
+            if chunked:
+                second.send(post("/large", "Transfer-Encoding: chunked") + chunk(2 * MB))
+            else:
+                second.send(sized(MB + 2))
+            assert seen(second.answer()) == BUSY
+            assert second.ended()
+            until(service, 2 * MB - 1)
+            with Client(service) as third:
+                assert third.ask(sized(MB + 1) + b"x" * (MB + 1)).status == 200
+            until(service, 2 * MB - 1)
+            assert first.ask(b"x").status == 200
+        with Client(service) as again:
+            assert again.ask(sized(3 * MB) + b"x" * (3 * MB)).status == 200
+        until(service, 0)
+
+
+def test_of_two_that_grow_together_the_one_that_passes_the_bound_is_refused():
+    with running(App(), spool_bytes=3 * MB) as service, Client(service) as first, Client(service) as second:
+        for client in (first, second):
+            client.send(sized(2 * MB) + b"x" * MB)
+        until(service, 2 * MB)
+        first.send(b"x" * (MB - 1))
+        until(service, 3 * MB - 1)
+        second.send(b"x" * 1000)
+        assert seen(second.answer()) == BUSY
+        assert first.ask(b"x").status == 200
+
+
+def test_a_small_body_is_taken_although_there_is_no_room():
+    with running(App(), spool_bytes=MB) as service, Client(service) as first, Client(service) as second:
+        first.send(sized(MB) + b"x" * (MB - 1))
+        until(service, MB - 1)
+        for size in (1, 1000, 64 * KB - 1):
+            assert second.ask(sized(size) + b"x" * size).status == 200
+        assert seen(second.ask(sized(64 * KB + 1) + b"x" * (64 * KB + 1))) == BUSY
+
+
+def test_the_sum_is_exact_whatever_many_clients_do_at_once():
+    most = 4 * MB
+    with running(App(), spool_bytes=most) as service:
+        highest, stop = [0], threading.Event()
+
+        def watch():
+            while not stop.is_set():
+                highest[0] = max(highest[0], service.adj.spool.held)
+
+        def client(seed):
+            dice = random.Random(seed)
+            for _ in range(25):
+                size = dice.choice([10, 1000, 70_000, 300_000, 1_500_000])
+                with Client(service) as one:
+                    try:
+                        if dice.random() < 0.5:
+                            one.send(sized(size) + b"x" * dice.choice([size, size // 2]))
+                        else:
+                            one.send(
+                                post("/large", "Transfer-Encoding: chunked")
+                                + chunk(size)
+                                + dice.choice([b"0\r\n\r\n", b""])
+                            )
+                        one.socket.settimeout(0.3)
+                        one.answer()
+                    except OSError:
+                        pass
+
+        threads = [threading.Thread(target=client, args=(seed,)) for seed in range(8)]
+        threads.append(threading.Thread(target=watch))
+        for thread in threads:
+            thread.start()
+        for thread in threads[:-1]:
+            thread.join()
+        stop.set()
+        threads[-1].join()
+        until(service, 0)
+        # Eight bodies may each be small beyond the bound.
+        assert most // 2 < highest[0] <= most + 8 * 64 * KB
+
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        sized(64 * KB) + b"x" * (64 * KB - 1),
+        sized(256 * KB) + b"x" * (256 * KB - 1),
+        post("/large", "Transfer-Encoding: chunked") + chunk(500 * KB),
+        b"GET / HTTP/1.1\r\nX: " + b"x" * (62 * KB),
+    ],
+    ids=["small", "not asked about", "chunked", "head"],
+)
+def test_many_unfinished_requests_hold_little_memory(sent):
+    many, clients = 300, []
+    with running(App(), connection_limit=many + 100) as service:
+        before = resident()
+        try:
+            for _ in range(many):
+                clients.append(Client(service, timeout=60))
+                clients[-1].send(sent)
+            looked(service)
+            grown = resident() - before
+        finally:
+            for client in clients:
+                client.__exit__()
+        assert grown < many * 128 * KB + 8 * MB, grown // many
+
+
+def test_what_comes_behind_a_request_waits_with_the_client():
+    release, many, clients = threading.Event(), 100, []
+    app = App()
+
+    def waiting(environ, start_response):
+        release.wait(60)
+        return app(environ, start_response)
+
+    waiting.registry = app.registry
+    with running(waiting) as service:
+        before = resident()
+        try:
+            for head in (
+                post("/x", "Content-Length: 0"),
+                post("/x", "Transfer-Encoding: chunked") + chunk(1) + b"0\r\n\r\n",
+            ):
+                for _ in range(many // 2):
+                    clients.append(Client(service, timeout=60))
+                    clients[-1].send(head + b"G" * (1000 * KB))
+            looked(service)
+            grown = resident() - before
+        finally:
+            release.set()
+            for client in clients:
+                client.__exit__()
+        assert grown < many * 128 * KB + 8 * MB, grown // many
+
+
+def test_a_spool_counts():
+    spool = Spool(100)
+    first, second = SpooledBody(spool, 10), SpooledBody(spool, 10)
+    first.append(b"x" * 60)
+    second.append(b"x" * 9)
+    assert spool.held == 69
+    with pytest.raises(SpoolFull):
+        second.append(b"x" * 32)
+    assert (spool.held, len(second), spool.has_room(31), spool.has_room(32)) == (69, 9, True, False)
+    second.append(b"x" * 31)
+    assert (spool.held, len(second)) == (100, 40)
+    for _ in range(2):
+        first.close()
+        assert spool.held == 40
+    for _ in range(2):
+        second.close()
+        assert spool.held == 0
+
+
+def test_the_bound_is_a_setting():
+    with running(App(), spool_bytes=None) as service:
+        assert (service.adj.spool.most, service.adj.inbuf_overflow) == (4 * 1024 * MB, 64 * KB)
+    for value in ("0", "-1", "many"):
+        with pytest.raises(ValueError, match=r"spool_bytes|invalid literal"), running(App(), spool_bytes=value):
+            pass
