@@ -11,7 +11,7 @@ from modhub.request import Request
 from modhub_auth.models import CLIENT
 
 BODY: Final = 64 * KB
-"""Bytes of a body: nothing in it is long, and anybody may send one."""
+"""Bytes of a body, of a form as well: nothing in it is long, and anybody may send one."""
 Text = str | None | UnsetType
 T = TypeVar("T", bound=Struct)
 

@@ -4,11 +4,11 @@ from pyramid.config import Configurator
 
 from modhub.identity import NOBODY, Credential
 from modhub.interfaces import ISite
-from modhub.pages.forms import FIELDS
 from modhub.pages.tools import link
 from modhub.request import Request
 from modhub_auth.cookies import LOGIN, Cookie
 from modhub_auth.interfaces import IAccount
+from modhub_auth.payloads import BODY
 from modhub_auth.resources import AccountPages, Platforms
 
 HASHING = ("register", "login", "reset", "password", "authenticator", "delete")
@@ -30,7 +30,8 @@ def includeme(config: Configurator) -> None:
     config.add_static("modhub_auth:static")
     config.add_messages("modhub_auth:messages")
     config.add_panel("navigation", "account", navigation, order=900)
-    config.add_body_limit("POST", "/Modhub/account/platform/{provider}", FIELDS, waits=True)
+    config.add_body_limit("POST", "/Modhub/account/{rest...}", BODY)
+    config.add_body_limit("POST", "/Modhub/account/platform/{provider}", BODY, waits=True)
     for name in HASHING:
-        config.add_body_limit("POST", f"/Modhub/account/{name}", FIELDS, waits=True)
+        config.add_body_limit("POST", f"/Modhub/account/{name}", BODY, waits=True)
     config.scan("modhub_auth.pages")

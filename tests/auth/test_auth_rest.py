@@ -345,3 +345,11 @@ def test_the_server_takes_no_more_of_it(app: Any, method: str, call: str) -> Non
     rule = app.registry.getUtility(IBodyRules).find(method, f"/api/auth/{call}")
     assert (rule.limit, rule.credential) == (64 * 1024, None)
     assert rule.waits == (method == "POST" and call in {"register", "login"})
+
+
+@pytest.mark.parametrize(
+    "form", ["login", "register", "forgot", "reset", "confirm", "password", "platform/steam", "x/y"]
+)
+def test_nor_of_a_form(app: Any, form: str) -> None:
+    rule = app.registry.getUtility(IBodyRules).find("POST", f"/Modhub/account/{form}")
+    assert (rule.limit, rule.credential) == (64 * 1024, None)
