@@ -30,6 +30,8 @@ _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uf
 
 # No canonical composition joins more than four code points, so this many times the limit decides the cut text.
 _SHRINK = 4
+# Characters that are cleaned at a time.
+_PIECE = 64 * 1024
 # Shorter text cannot make normalisation slow.
 _HARMLESS = 500
 _RUN = 30
@@ -62,16 +64,13 @@ def line(value: str, limit: int) -> str:
 
     Newlines and tabs become spaces, bidirectional overrides, embeddings and isolates are removed.
     """
-    flat = _BIDI.sub("", _UNSTORABLE.sub("", value))
-    for separator in _BREAKS:
-        flat = flat.replace(separator, " ")
-    cut = _cut(flat, limit)
+    cut = _cut(value, limit, _flat)
     return cut if any(map(_drawn, cut)) else ""
 
 
 def block(value: str, limit: int) -> str:
     """Text of several lines, at most ``limit`` code points (decisions 1.5); ``\\r\\n`` becomes ``\\n``."""
-    return _cut(_UNSTORABLE.sub("", value), limit)
+    return _cut(value, limit, scrub)
 
 
 def scrub(value: str) -> str:
@@ -132,10 +131,25 @@ def normal(form: Form, value: str) -> str:
     return unicodedata.normalize(form, value)
 
 
-def _cut(value: str, limit: int) -> str:
-    # NFC only of what can matter. A part of NFC text is NFC text, so neither strip nor cut undoes it.
-    whole = normal("NFC", value.strip()[: limit * _SHRINK])
-    return whole.strip()[:limit].rstrip()
+def _flat(value: str) -> str:
+    flat = _BIDI.sub("", scrub(value))
+    for separator in _BREAKS:
+        flat = flat.replace(separator, " ")
+    return flat
+
+
+def _cut(value: str, limit: int, clean: Callable[[str], str]) -> str:
+    """The beginning of ``value``, cleaned character by character by ``clean``.
+
+    Only as much is cleaned and normalised as can matter: of megabytes that are trimmed, the first piece. A part of NFC
+    text is NFC text, so neither strip nor cut undoes it.
+    """
+    whole, most = "", limit * _SHRINK
+    for at in range(0, len(value), _PIECE):
+        whole = (whole + clean(value[at : at + _PIECE])).lstrip()
+        if len(whole) >= most:
+            break
+    return normal("NFC", whole[:most]).strip()[:limit].rstrip()
 
 
 def _drawn(char: str) -> bool:

@@ -254,3 +254,28 @@ def test_a_stored_media_type_is_printable_ascii(value: str) -> None:
 )
 def test_an_image_shows_its_type(head: bytes, kind: str | None) -> None:
     assert text.sniff_image(head) == kind
+
+
+@pytest.mark.parametrize("clean", [text.line, text.block])
+@given(value=st.text(st.sampled_from(" \n\t\r\0\x85\u2028\u202ea\u0301é<️"), max_size=60), limit=st.integers(1, 12))
+@example(value="\0" * 9 + " " * 9 + "a" * 20, limit=3)
+@example(value="e" + "\u0301" * 9, limit=1)
+def test_a_beginning_cleaned_in_pieces_is_that_of_the_whole(
+    clean: Callable[[str, int], str], value: str, limit: int
+) -> None:
+    whole = clean(value, limit)
+    with pytest.MonkeyPatch.context() as patch:
+        for piece in (1, 2, 3, 7):
+            patch.setattr(text, "_PIECE", piece)
+            assert clean(value, limit) == whole
+
+
+@pytest.mark.parametrize("clean", [text.line, text.block])
+@pytest.mark.parametrize("char", ["x", "é", "😀", "\u0301"])
+def test_of_megabytes_the_beginning_alone_is_cleaned(
+    clean: Callable[[str, int], str], char: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+    monkeypatch.setattr(text, "scrub", lambda value: looked.append(len(value)) or value)
+    assert len(clean("\0" + char * 4_000_000, 120)) <= 120
+    assert sum(looked) <= 2 * 64 * 1024
