@@ -20,6 +20,8 @@ TURN_BYTES = 16 * SEND_BYTES
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 READ_AHEAD = 65536
 """Read of a head at a time, and beyond the end of a body: what is no part of this request waits in memory."""
+WASTE = bytearray(262144)
+"""Where what is thrown away goes, of all connections: taking new memory for it each time costs more than reading it."""
 LINGER_SECONDS = 2.0
 """How long an ordinary closing connection waits for the client to close too."""
 
@@ -62,14 +64,14 @@ class Channel(Deadlines, HTTPChannel):
             super().handle_read()
             return
         try:
-            data = self.socket.recv(self.adj.recv_bytes)
+            size = self.socket.recv_into(WASTE)
         except BlockingIOError:
             return
         except OSError:
             self.handle_close()
             return
-        self.discarded += len(data)
-        self.deaf = not data or self.discarded > self.adj.discard_bytes
+        self.discarded += size
+        self.deaf = not size or self.discarded > self.adj.discard_bytes
         if self.deaf:
             self.close_if_flushed()
 
