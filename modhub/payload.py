@@ -7,7 +7,9 @@ One gate settles for the whole service what a bad body answers (decisions 1.3, 1
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import cache
+from threading import Lock
 from typing import Any, BinaryIO, Protocol, TypeVar
 from urllib.parse import unquote_to_bytes
 
@@ -29,6 +31,9 @@ UNREAD = "unread"
 EXPECTED = "expected"
 
 _CHUNK = 256 * limits.KB
+_LARGE = 256 * limits.KB
+_large_ones = Lock()
+"""Large JSON bodies are judged one after the other: several at once leave little of the interpreter to readers."""
 
 _A_FORM = "The body must be the file itself, not a multipart form; with curl: --data-binary @file, not -F."
 _MARKED = "The body begins with a byte order mark, which JSON does not have."
@@ -145,7 +150,9 @@ def read_json(request: Message, model: type[T], limit: int = limits.JSON_BODY) -
     ``nullable: ClassVar[frozenset[str]]`` keep the ``None``. Unknown fields are ignored; of doubled ones the last
     counts.
     """
-    return decode(read_body(request, limit), model)
+    body = read_body(request, limit)
+    with _large_ones if len(body) > _LARGE else nullcontext():
+        return decode(body, model)
 
 
 def decode(body: bytes, model: type[T]) -> T:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import threading
 import time
 from typing import Any, ClassVar, Literal
 
@@ -349,3 +350,30 @@ def test_a_query_without_anything_is_no_query() -> None:
 def test_answers_are_json_in_utf8() -> None:
     assert payload.encode({"a": "é", "b": None, "c": [1, True]}) == '{"a":"é","b":null,"c":[1,true]}'.encode()
     assert payload.encode(Edit(title=None)) == b'{"title":null}'
+
+
+def test_large_bodies_are_judged_one_after_the_other_and_small_ones_beside_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    going: list[int] = []
+    most: list[int] = []
+    small_done, decode = threading.Event(), payload.decode
+
+    def watched(body: bytes, model: type[Sample]) -> Sample:
+        if len(body) > 1000:
+            going.append(1)
+            most.append(len(going))
+            assert small_done.wait(20)
+            going.pop()
+        return decode(body, model)
+
+    monkeypatch.setattr(payload, "decode", watched)
+    large = b'{"title":"' + b"x" * 300_000 + b'"}'
+    threads = [threading.Thread(target=payload.read_json, args=(post(large), Sample)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    assert payload.read_json(post(b'{"title":"x"}'), Sample).title == "x"
+    small_done.set()
+    for thread in threads:
+        thread.join(20)
+    assert most == [1, 1, 1, 1]
