@@ -1,6 +1,7 @@
 """No address of the service takes a large body from somebody who is refused whatever it says."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -191,3 +192,29 @@ def test_every_address_for_large_bodies_names_its_credential(start):
     # Forms of text, which are kept for who has to sign in again.
     mine = ("Modhub", "mine")
     assert open_to_all == {(*mine, "new"), (*mine, None), (*mine, None, "changelog", None)}
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize("token", [True, False])
+def test_a_form_with_a_large_file_is_taken_and_its_token_checked(site, service, chunked, token):
+    mod, code = new_mod(site), b"x" * 3 * MB
+    with Client(service) as client:
+        page = client.ask(head("GET", f"/Modhub/mine/{mod['id']}", f"Cookie: account={OWNER}"))
+        form = page.fields["set-cookie"].partition(";")[0]
+        found = re.search(rb'name="csrf_token"[^>]*value="([^"]+)"', page.body)
+        fields = {"csrf_token": found[1].decode() if token else "none", "version": "1"}
+        parts = [f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{fields[name]}\r\n' for name in fields]
+        file = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.js"\r\n\r\n'
+        body = "".join([*parts, file]).encode() + code + b"\r\n--x--\r\n"
+        lines = [
+            f"Cookie: account={OWNER}; {form}",
+            f"Origin: {ORIGIN}",
+            "Content-Type: multipart/form-data; boundary=x",
+        ]
+        lines.append("Transfer-Encoding: chunked" if chunked else f"Content-Length: {len(body)}")
+        sent = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if chunked else body
+        client.send(head("POST", f"/Modhub/mine/{mod['id']}/code", *lines))
+        answer = client.ask(sent)
+        assert answer.status == (303 if token else 400)
+        assets = site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]["assets"]
+        assert [asset["bytes"] for asset in assets] == [len(code)] * token
