@@ -10,7 +10,6 @@ from typing import Any
 
 import transaction
 from pyramid.config import Configurator
-from pyramid.paster import get_appsettings, setup_logging
 from sqlalchemy.orm import Session
 
 import modhub
@@ -19,6 +18,7 @@ from modhub.blobs import BlobStore, upkeep
 from modhub.db import is_passing
 from modhub.directives import Command
 from modhub.errors import Refusal
+from modhub.inifile import application_settings, set_up_logging
 from modhub.settings import StartRefused
 
 
@@ -159,16 +159,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write("modhub-admin: name the configuration first: modhub-admin -c YOUR.ini COMMAND\n")
         return 2
     try:
-        setup_logging(ini)
-        given = get_appsettings(ini, name="main")
-    except FileNotFoundError:
-        sys.stderr.write("modhub-admin: there is no such configuration file.\n")
-        return 2
+        given = application_settings(ini)
+        set_up_logging(ini)
+    except StartRefused as refusal:
+        return refused(refusal, 2)
     try:
         return run_command(modhub.configure(given), words)
     except (StartRefused, Refusal) as refusal:
-        sys.stderr.write(f"modhub-admin: {str(refusal).rstrip('.')}.\n")
-        return 1
+        return refused(refusal, 1)
+
+
+def refused(refusal: Exception, code: int) -> int:
+    """Say why in one line; ``code`` is the exit code."""
+    sys.stderr.write(f"modhub-admin: {str(refusal).rstrip('.')}.\n")
+    return code
 
 
 def run_command(config: Configurator, words: Sequence[str]) -> int:

@@ -8,35 +8,76 @@ import logging
 import signal
 import sys
 import threading
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from modhub.inifile import refuse_unreadable
 from modhub.server.loop import Service
 from modhub.server.rules import BodyRule, BodyRules, IBodyRules
+from modhub.server.settings import Settings
+from modhub.settings import StartRefused
 
-__all__ = ["BodyRule", "BodyRules", "IBodyRules", "Service", "serve"]
+__all__ = ["BodyRule", "BodyRules", "IBodyRules", "Service", "make_server", "serve"]
 
+STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+WRONG = (ValueError, TypeError, OverflowError)
 logger = logging.getLogger("modhub.server")
 
 
-def serve(app: Any, global_conf: Any = None, **settings: Any) -> int:  # noqa: ARG001
-    """The ``paste.server_runner``: serve ``app`` until SIGTERM or SIGINT, drain, return 0.
+def make_server(global_conf: Mapping[str, str] | None = None, **settings: Any) -> Callable[[Any], int]:
+    """The ``paste.server_factory``: a function that serves the application it is given.
 
-    ``settings`` are waitress's and those of `modhub.server.settings.Settings`. A second signal ends the drain.
-    What the operator must mend (an address that cannot be had, a setting that is unknown or wrong) ends the process
-    with one line.
+    ``pserve`` makes the server before the application, and takes a SystemExit of a running server for an orderly end
+    with code 0. So what can be judged is judged here; what fails later leaves as an exception that shows as one line.
+    """
+    given = dict(global_conf or {})
+    try:
+        refuse_unreadable(given.get("__file__"), given)
+        Settings(**settings)
+    except StartRefused as refusal:
+        sys.exit(f"modhub does not start: {refusal}.")
+    except WRONG as problem:
+        sys.exit(f"modhub does not start: {_wrong(problem)}.")
+
+    def run(app: Any) -> int:
+        try:
+            return serve(app, **settings)
+        except StartRefused:
+            sys.excepthook = _one_line
+            raise
+
+    return run
+
+
+def _one_line(_kind: Any, problem: BaseException, _trace: Any) -> None:
+    sys.stderr.write(f"modhub does not start: {problem}.\n")
+
+
+def _wrong(problem: Exception) -> str:
+    return f"[server:main] is wrong: {str(problem).rstrip('.')}"
+
+
+def serve(app: Any, global_conf: Any = None, **settings: Any) -> int:  # noqa: ARG001
+    """Serve ``app`` until SIGTERM, SIGINT or SIGHUP, drain, return 0. A second signal ends the drain.
+
+    ``settings`` are waitress's and those of `modhub.server.settings.Settings`. Raises
+    :class:`modhub.settings.StartRefused` for what the operator must mend: an address that cannot be had, a setting
+    that is unknown or wrong.
     """
     try:
         service = Service(app, **settings)
-    except ValueError as problem:
-        sys.exit(f"modhub does not start: [server:main] is wrong: {str(problem).rstrip('.')}.")
+    except WRONG as problem:
+        raise StartRefused(_wrong(problem)) from None
     except OSError as problem:
-        sys.exit(f"modhub does not start: it cannot listen where [server:main] says: {problem.strerror}.")
+        raise StartRefused(f"it cannot listen where [server:main] says: {problem.strerror or problem}") from None
     for host, port in service.addresses:
         logger.info("serving on %s", f"http://{host}:{port}" if host != "unix" else f"unix:{port}")
     previous = {}
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGINT):
-            previous[number] = signal.signal(number, lambda *_: service.stop())
+        for number in STOPPING:
+            # nohup has SIGHUP ignored.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                previous[number] = signal.signal(number, lambda *_: service.stop())
     try:
         service.run()
     finally:

@@ -1,6 +1,7 @@
 """The settings of ``[server:main]``: waitress's own, with our defaults, and those of this server."""
 
 import logging
+import re
 import resource
 import sys
 from typing import Any, ClassVar
@@ -11,6 +12,7 @@ from modhub.server.rules import DEFAULT_LIMIT, BodyRule, IBodyRules
 from modhub.server.spool import Spool
 
 MAX_FILES = 65536
+MAX_PORT = 65535
 logger = logging.getLogger("modhub.server")
 
 
@@ -81,6 +83,9 @@ class Settings(Adjustments):
             raise ValueError("threads, write_threads and wait_threads must be above zero")
         if self.spool_bytes < 1:
             raise ValueError("spool_bytes must be above zero")
+        for port in (str(settings.get("port", "")), *re.findall(r":([0-9]+)(?!\S)", str(settings.get("listen", "")))):
+            if port.isdecimal() and int(port) > MAX_PORT:
+                raise ValueError(f"{port} is not a port")
         self.default_rule = BodyRule(self.max_request_body_size)
         self.spool = Spool(self.spool_bytes)
         self.rules: Any = None

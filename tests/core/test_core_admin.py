@@ -19,7 +19,7 @@ Run = Callable[..., tuple[int, str]]
 @pytest.fixture
 def run(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """``run("game", "add", "Portal")`` over the site's own database and files: (exit code, what it said)."""
-    monkeypatch.setattr(admin, "setup_logging", lambda _ini: None)
+    monkeypatch.setattr(admin, "set_up_logging", lambda _ini: None)
     ini = tmp_path / "site.ini"
     settings = site.registry.settings
     lines = ["[app:main]", "use = egg:modhub", f"modhub.secret = {SECRET}"]

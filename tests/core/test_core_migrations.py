@@ -125,7 +125,7 @@ def test_a_database_that_cannot_be_reached_is_one_line_too(dialect: str, tmp_pat
 def test_the_command_migrates_and_says_so(
     empty: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admin, "setup_logging", lambda _ini: None)
+    monkeypatch.setattr(admin, "set_up_logging", lambda _ini: None)
     ini = tmp_path / "x.ini"
     ini.write_text(f"[app:main]\nuse = egg:modhub\nsqlalchemy.url = {empty}\nmodhub.secret = {SECRET}\n", "utf-8")
     for said in ("Migrated: modhub.\n", "The database is up to date.\n"):

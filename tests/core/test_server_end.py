@@ -11,6 +11,7 @@ from modhub import server
 from modhub.server.loop import Service
 from modhub.server.settings import Settings, raise_file_limit
 from modhub.server.testing import Client, running
+from modhub.settings import StartRefused
 from modhub.testing.service import free_port
 
 SIZE = 24_000_000
@@ -118,7 +119,7 @@ def get(path):
     return f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_lets_everything_under_way_end_and_exits_with_0(serve, number):
     served = serve(drain=100)
     with Client(served) as slow, Client(served, buffer=65536) as download, Client(served) as idle, Client(served) as up:
@@ -240,15 +241,62 @@ def test_the_defaults():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({}, "cannot listen where [server:main] says: Address already in use."),
-        ({"nonsense": "1"}, "[server:main] is wrong: Unknown adjustment 'nonsense'."),
+        ({}, "cannot listen where [server:main] says: Address already in use"),
+        ({"nonsense": "1"}, "[server:main] is wrong: Unknown adjustment 'nonsense'"),
         ({"threads": "x"}, "[server:main] is wrong: invalid literal"),
         ({"threads": "0"}, "[server:main] is wrong: threads, write_threads"),
     ],
 )
 def test_what_the_operator_must_mend_ends_the_start_with_one_line(settings, words):
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        with pytest.raises(SystemExit) as end:
+        with pytest.raises(StartRefused) as end:
             server.serve(hello, listen=f"127.0.0.1:{taken.getsockname()[1]}", **settings)
-    assert words in end.value.code
-    assert "\n" not in end.value.code
+    assert words in str(end.value)
+    assert "\n" not in str(end.value)
+
+
+LATE = {
+    "taken": {},
+    "an address of another machine": {"listen": "192.0.2.1:6543"},
+    "no folder for the socket": {"listen": None, "unix_socket": "/nonexistent/modhub.sock"},
+}
+WRONG = {
+    "an unknown key": {"nonsense": "1"},
+    "no number": {"threads": "x"},
+    "no thread": {"threads": "0"},
+    "no port": {"listen": "127.0.0.1:65536"},
+    "no port of its own": {"listen": None, "port": "70000"},
+    "no address": {"listen": "no address:x"},
+    "two ways to say it": {"port": "6543"},
+}
+
+
+@pytest.mark.parametrize("name", [*LATE, *WRONG])
+def test_a_server_that_cannot_be_ends_pserve_with_one_line_and_a_code(tmp_path, name):
+    """pserve takes a SystemExit from a server that runs for an orderly end: its code would be 0."""
+    (tmp_path / "served.py").write_text(APP)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        given = {"listen": f"127.0.0.1:{taken.getsockname()[1]}", **(LATE | WRONG)[name]}
+        lines = [f"{key} = {value}" for key, value in given.items() if value is not None]
+        app = "[app:main]\npaste.app_factory = served:make\npath = x\n[server:main]\nuse = egg:modhub#server\n"
+        (tmp_path / "served.ini").write_text("\n".join([app, *lines]))
+        command = [sys.executable, "-W", "ignore", "-m", "pyramid.scripts.pserve", "served.ini"]
+        ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    assert ended.returncode == 1, ended
+    told = [line for line in ended.stderr.splitlines() if not line.startswith("Starting server")]
+    assert len(told) == 1, ended.stderr
+    assert told[0].startswith("modhub does not start: ")
+    # What can be judged without listening is judged before the application is made.
+    assert ("Starting server" in ended.stderr) is (name in LATE)
+
+
+def test_a_hang_up_that_nohup_keeps_away_stays_away(tmp_path):
+    heard = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Service, "run", lambda self: seen.append(signal.getsignal(signal.SIGHUP)))
+            seen = []
+            assert server.serve(hello, listen="127.0.0.1:0") == 0
+    finally:
+        signal.signal(signal.SIGHUP, heard)
+    assert seen == [signal.SIG_IGN]

@@ -149,7 +149,7 @@ def test_suite_has_the_entry_points_of_its_parts(built: Workshop) -> None:
     assert sorted(line for line in built[SUITE].text("entry_points.txt").splitlines() if "=" in line) == sorted(lines)
     assert {
         "main = modhub:main",
-        "server = modhub.server:serve",
+        "server = modhub.server:make_server",
         "modhub-admin = modhub.admin:main",
     } <= set(lines)
 
