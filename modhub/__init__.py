@@ -30,11 +30,12 @@ __all__ = ["configure", "includeme", "main"]
 DEVELOPMENT_SECRET = "development-only-secret-never-for-production"  # noqa: S105 - refused beside a public base_url
 
 
-def main(_global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any:
+def main(global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any:
     """The WSGI application. What the operator must mend ends the process with one line."""
+    ini = (global_config or {}).get("__file__", "YOUR.ini")
     try:
         config = configure(settings)
-        refuse_when_behind(config.registry.databases, config.registry.migrations)
+        refuse_when_behind(config.registry.databases, config.registry.migrations, ini)
     except StartRefused as refusal:
         sys.exit(f"modhub does not start: {refusal}.")
     app = config.make_wsgi_app()

@@ -57,7 +57,7 @@ class Admin:
 
 def run_migrate(admin: Admin, _arguments: argparse.Namespace) -> int:
     """Bring the schema up."""
-    changed = migrate.upgrade(admin.registry.databases, admin.registry.migrations)
+    changed = migrate.upgrade_or_say(admin.registry.databases, admin.registry.migrations)
     admin.say(f"Migrated: {', '.join(changed)}." if changed else "The database is up to date.")
     return 0
 
@@ -129,10 +129,10 @@ def no_arguments(_parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command("migrate", "bring the database's schema up to date", no_arguments, run_migrate),
+    Command("migrate", "bring the database's schema up to date", no_arguments, run_migrate, needs_schema=False),
     Command("verify", "check every stored file and every kept copy", no_arguments, run_verify),
     Command("sweep", "remove files that nothing refers to any more", sweep_arguments, run_sweep),
-    Command("key", "make a machine key", key_arguments, run_key),
+    Command("key", "make a machine key", key_arguments, run_key, needs_schema=False),
     Command("demo", "fill a new installation with samples", no_arguments, run_demo),
 )
 
@@ -145,7 +145,7 @@ def build_parser(config: Configurator) -> argparse.ArgumentParser:
     for command in config.registry.commands.values():
         added = commands.add_parser(command.name, help=command.help, description=command.help)
         command.arguments(added)
-        added.set_defaults(run=command.run)
+        added.set_defaults(run=command.run, needs_schema=command.needs_schema)
     return parser
 
 
@@ -164,7 +164,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except StartRefused as refusal:
         return refused(refusal, 2)
     try:
-        return run_command(modhub.configure(given), words)
+        return run_command(modhub.configure(given), words, ini)
     except (StartRefused, Refusal) as refusal:
         return refused(refusal, 1)
 
@@ -175,17 +175,15 @@ def refused(refusal: Exception, code: int) -> int:
     return code
 
 
-def run_command(config: Configurator, words: Sequence[str]) -> int:
+def run_command(config: Configurator, words: Sequence[str], ini: str = "YOUR.ini") -> int:
     """Run the command that ``words`` name, and close the database."""
     registry: Any = config.registry
     try:
         arguments = build_parser(config).parse_args(words)
+        if arguments.needs_schema:
+            migrate.refuse_when_behind(registry.databases, registry.migrations, ini)
         code: int = arguments.run(Admin(config), arguments)
-    except (StartRefused, Refusal):
-        raise
     except Exception as problem:
-        # Most often the database is behind or away: then one line says so.
-        migrate.refuse_when_behind(registry.databases, registry.migrations)
         if is_passing(problem):
             message = "the database is busy just now; what is done stays done, run the command again"
             raise StartRefused(message) from None

@@ -17,6 +17,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
+from modhub import dbtrouble
 from modhub.reader import Reader
 from modhub.settings import StartRefused
 
@@ -100,10 +101,10 @@ class Databases:
             self.reader = _engine(url, pool_size, isolation_level="AUTOCOMMIT")
             self.noter = _engine(url, 1, waits=False)
         except Exception as problem:  # noqa: BLE001 - whatever the address makes the driver say, the operator reads a sentence
-            raise StartRefused(f"the setting sqlalchemy.url cannot be used ({type(problem).__name__})") from None
+            raise StartRefused(f"the setting sqlalchemy.url {dbtrouble.unusable(problem)}") from None
         self.dialect = self.writer.dialect.name
-        if self.dialect not in {"sqlite", "postgresql"}:
-            raise StartRefused("the setting sqlalchemy.url must begin with sqlite:// or postgresql+psycopg://")
+        if dbtrouble.DRIVERS.get(self.dialect) != self.writer.driver:
+            raise StartRefused(f"the setting sqlalchemy.url must be {dbtrouble.ACCEPTED}")
         _prepare(self.writer, begin="BEGIN IMMEDIATE")
         _prepare(self.reader, begin=None)
         _prepare(self.noter, begin="BEGIN IMMEDIATE", waits=False)

@@ -52,12 +52,16 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of ``modhub-admin``: ``run(admin, arguments)`` answers the exit code."""
+    """A command of ``modhub-admin``: ``run(admin, arguments)`` answers the exit code.
+
+    ``needs_schema``: it is run only when the database has the schema of this code.
+    """
 
     name: str
     help: str
     arguments: Callable[[ArgumentParser], None]
     run: Callable[[Any, Namespace], int]
+    needs_schema: bool = True
 
 
 def add_feature(config: Configurator, name: str, title: str) -> None:

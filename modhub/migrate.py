@@ -1,6 +1,7 @@
 """Schema migrations: alembic without an ini file, one version table for each package (architecture 5)."""
 
-from collections.abc import Iterable, Iterator
+import logging
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,24 +11,33 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from modhub.db import Base, Databases
+from modhub import dbtrouble
+from modhub.db import Base, Databases, is_passing
 from modhub.directives import Migrations
 from modhub.settings import StartRefused
 
+log = logging.getLogger(__name__)
 ENV_FOLDER = Path(__file__).parent / "migrations"
 ADVISORY_LOCK = 0x6D6F6468
 UNMAPPED = "fts_"
 """Tables and indexes that one kind of database alone has; no model describes them."""
 
 
-def _config(package: Migrations, connection: Connection) -> Config:
+def _script(package: Migrations) -> Config:
     config = Config()
-    config.set_main_option("script_location", str(ENV_FOLDER))
-    config.set_main_option("version_locations", str(Path(package.folder) / "versions"))
+    # Alembic's own file format takes a % for the beginning of a name.
+    config.set_main_option("script_location", str(ENV_FOLDER).replace("%", "%%"))
+    config.set_main_option("version_locations", str(Path(package.folder) / "versions").replace("%", "%%"))
     config.set_main_option("path_separator", "newline")
+    return config
+
+
+def _config(package: Migrations, connection: Connection) -> Config:
+    config = _script(package)
     config.attributes.update({"connection": connection, "package": package})
     return config
 
@@ -54,15 +64,37 @@ def _alone(databases: Databases) -> Iterator[Connection]:
 
 
 def upgrade(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
-    """Bring every package to its newest revision in one transaction; answers the packages that changed."""
+    """Bring every package to its newest revision in one transaction; answers the packages that changed.
+
+    Raises :class:`modhub.settings.StartRefused` when the database has a revision that this code does not know.
+    """
     changed = []
     with _alone(databases) as connection:
+        _refuse_newer(package.package for package in packages if _is_newer(connection, package))
         for package in packages:
             before = current(connection, package)
             command.upgrade(_config(package, connection), "head")
             if current(connection, package) != before:
                 changed.append(package.package)
     return changed
+
+
+def upgrade_or_say(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
+    """As `upgrade`; what fails is one sentence to the operator (:class:`modhub.settings.StartRefused`)."""
+    known = list(packages)
+    # A database that cannot be had is no fault of a migration.
+    _connected(databases, lambda connection: [current(connection, package) for package in known])
+    try:
+        return upgrade(databases, known)
+    except StartRefused:
+        raise
+    except Exception as problem:
+        log.debug("migrating failed", exc_info=True)
+        why = dbtrouble.reason(problem, databases.writer.url)
+        if is_passing(problem):
+            raise StartRefused(f"the database takes no writing just now, nothing was migrated ({why})") from None
+        kind = "" if isinstance(problem, SQLAlchemyError | CommandError) else f"{type(problem).__name__}: "
+        raise StartRefused(f"migrating failed and changed nothing: {kind}{why}") from None
 
 
 def current(connection: Connection, package: Migrations) -> tuple[str, ...]:
@@ -73,29 +105,64 @@ def current(connection: Connection, package: Migrations) -> tuple[str, ...]:
 
 def head(package: Migrations) -> tuple[str, ...]:
     """The newest revision of ``package``."""
-    config = Config()
-    config.set_main_option("script_location", str(ENV_FOLDER))
-    config.set_main_option("version_locations", str(Path(package.folder) / "versions"))
-    config.set_main_option("path_separator", "newline")
-    return tuple(ScriptDirectory.from_config(config).get_heads())
+    return tuple(ScriptDirectory.from_config(_script(package)).get_heads())
+
+
+def _is_newer(connection: Connection, package: Migrations) -> bool:
+    """Whether the database has a revision of ``package`` that is none of this code's."""
+    found = current(connection, package)
+    known = {script.revision for script in ScriptDirectory.from_config(_script(package)).walk_revisions()}
+    return not known.issuperset(found)
 
 
 def behind(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
     """The packages whose tables are not at their newest revision."""
     with databases.reader.connect() as connection:
-        return [package.package for package in packages if current(connection, package) != head(package)]
+        return _behind(connection, packages)
 
 
-def refuse_when_behind(databases: Databases, packages: Iterable[Migrations]) -> None:
-    """Stop the start when the schema is not what the code needs (decisions 8.2); no connection stays open then."""
+def _behind(connection: Connection, packages: Iterable[Migrations]) -> list[str]:
+    return [package.package for package in packages if current(connection, package) != head(package)]
+
+
+def _connected(databases: Databases, ask: Callable[[Connection], Any]) -> Any:
+    """What ``ask`` finds. A database that cannot be had is a sentence to the operator, and no connection stays open."""
+    url = databases.reader.url
     try:
-        late = behind(databases, packages)
+        with databases.reader.connect() as connection:
+            return ask(connection)
     except SQLAlchemyError as problem:
-        raise StartRefused(f"the database cannot be reached ({type(problem).__name__})") from None
-    if late:
         databases.dispose()
-        names = ", ".join(late)
-        raise StartRefused(f"the database is behind ({names}); run: modhub-admin -c YOUR.ini migrate")
+        if isinstance(problem, OperationalError):
+            raise StartRefused(dbtrouble.unreachable(problem, url)) from None
+        raise StartRefused(f"the database cannot be used: {dbtrouble.reason(problem, url)}") from None
+
+
+def refuse_when_behind(databases: Databases, packages: Iterable[Migrations], ini: str = "YOUR.ini") -> None:
+    """Stop the start when the schema is older than this code, or newer; no connection stays open then.
+
+    Asking makes no file: where SQLite has none yet, whoever migrates makes it.
+    """
+    known = list(packages)
+
+    def ask(connection: Connection) -> tuple[list[str], list[str]]:
+        newer = [package.package for package in known if _is_newer(connection, package)]
+        return newer, _behind(connection, known)
+
+    if dbtrouble.has_no_file(databases.reader.url):
+        newer, late = [], [package.package for package in known]
+    else:
+        newer, late = _connected(databases, ask)
+    if not late:
+        return
+    databases.dispose()
+    _refuse_newer(newer)
+    raise StartRefused(f"the database is behind ({', '.join(late)}); run: modhub-admin -c {ini} migrate")
+
+
+def _refuse_newer(packages: Iterable[str]) -> None:
+    if names := ", ".join(packages):
+        raise StartRefused(f"the database is newer than this code ({names}); install the newer version of modhub")
 
 
 def differences(databases: Databases, package: Migrations) -> list[Any]:

@@ -172,8 +172,10 @@ def test_a_database_that_is_behind_or_away_is_one_line(
             assert said in capsys.readouterr().err
         assert admin.main(["-c", str(ini), "key", "new"]) == 0
         capsys.readouterr()
+        # Nobody but `migrate` makes a database: as another user, the service could not use it.
+        assert not (tmp_path / "new.sqlite").exists()
     assert admin.main(["-c", str(ini), "migrate"]) == 1
-    assert "the database cannot be reached" in capsys.readouterr().err
+    assert f"there is no folder {tmp_path}/no/such for the file new.sqlite" in capsys.readouterr().err
 
 
 def test_a_database_that_is_busy_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,26 +111,102 @@ def test_a_service_whose_database_is_behind_says_so_and_ends(empty: str) -> None
     assert line == "modhub does not start: the database is behind (modhub); run: modhub-admin -c YOUR.ini migrate."
 
 
-def test_a_database_that_cannot_be_reached_is_one_line_too(dialect: str, tmp_path: Path) -> None:
-    address = f"sqlite:///{tmp_path}/no/folder/x.sqlite"
-    if dialect == "postgresql":
-        address = "postgresql+psycopg://u:hunter2@/x?host=/nonexistent&port=5432"
-    with pytest.raises(SystemExit) as end:
-        modhub.main({}, **{"sqlalchemy.url": address, "modhub.secret": SECRET})
-    assert "database cannot be reached" in str(end.value.code)
-    assert "hunter2" not in str(end.value.code)
-    assert "\n" not in str(end.value.code)
-
-
-def test_the_command_migrates_and_says_so(
+@pytest.fixture
+def command_line(
     empty: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+) -> Callable[..., tuple[int, str]]:
+    """``command_line("migrate")`` over the empty database: the exit code and what was said."""
     monkeypatch.setattr(admin, "set_up_logging", lambda _ini: None)
     ini = tmp_path / "x.ini"
     ini.write_text(f"[app:main]\nuse = egg:modhub\nsqlalchemy.url = {empty}\nmodhub.secret = {SECRET}\n", "utf-8")
+
+    def run(*words: str) -> tuple[int, str]:
+        code = admin.main(["-c", str(ini), *words])
+        told = capsys.readouterr()
+        return code, told.out + told.err
+
+    return run
+
+
+def test_the_command_migrates_and_says_so(command_line: Callable[..., tuple[int, str]]) -> None:
     for said in ("Migrated: modhub.\n", "The database is up to date.\n"):
-        assert admin.main(["-c", str(ini), "migrate"]) == 0
-        assert capsys.readouterr().out == said
+        assert command_line("migrate") == (0, said)
+
+
+@pytest.mark.parametrize("older", [False, True], ids=["alone", "beside one that is known"])
+def test_a_newer_schema_is_called_newer(
+    command_line: Callable[..., tuple[int, str]], configured: Any, empty: str, older: bool
+) -> None:
+    migrate.upgrade(configured.databases, configured.migrations)
+    change = "INSERT INTO modhub_alembic_version VALUES ('core_9999')"
+    if not older:
+        change = "UPDATE modhub_alembic_version SET version_num = 'core_9999'"
+    with configured.databases.writer.begin() as connection:
+        connection.execute(text(change))
+        tables = set(inspect(connection).get_table_names())
+    sentence = "the database is newer than this code (modhub); install the newer version of modhub.\n"
+    for words in (["migrate"], ["verify"], ["game", "list"], ["game", "add", "Portal"], ["sweep"], ["rebuild"]):
+        assert command_line(*words) == (1, f"modhub-admin: {sentence}"), words
+    assert command_line("key", "new")[0] == 0
+    with pytest.raises(SystemExit) as end:
+        modhub.main({}, **{"sqlalchemy.url": empty, "modhub.secret": SECRET})
+    assert str(end.value.code) + "\n" == f"modhub does not start: {sentence}"
+    assert set(inspect(configured.databases.reader).get_table_names()) == tables
+
+
+def test_a_migration_that_fails_says_why_and_not_to_migrate(
+    command_line: Callable[..., tuple[int, str]], configured: Any
+) -> None:
+    with configured.databases.writer.begin() as connection:
+        connection.execute(text("CREATE TABLE core_mod (id INTEGER)"))
+    code, said = command_line("migrate")
+    assert code == 1
+    assert said.startswith("modhub-admin: migrating failed and changed nothing: ")
+    assert "core_mod" in said
+    assert "already exists" in said
+    assert "run: modhub-admin" not in said
+    assert said.count("\n") == 1
+    assert "core_blob" not in inspect(configured.databases.reader).get_table_names()
+
+
+def test_a_migration_that_raises_is_one_line_too(
+    command_line: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("no such column\nand more")
+
+    monkeypatch.setattr(command, "upgrade", fail)
+    code, said = command_line("migrate")
+    assert code == 1
+    assert said.startswith("modhub-admin: migrating failed and changed nothing: KeyError: 'no such column")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+def test_a_database_without_the_right_to_make_tables_is_told(
+    command_line: Callable[..., tuple[int, str]], configured: Any, tmp_path: Path, empty: str
+) -> None:
+    """On PostgreSQL 15 and newer that is everybody's lot whose database is not their own."""
+    with configured.databases.writer.begin() as connection:
+        connection.execute(text("DROP ROLE IF EXISTS mod_reader"))
+        connection.execute(text("CREATE ROLE mod_reader LOGIN"))
+        connection.execute(text("REVOKE CREATE ON SCHEMA public FROM PUBLIC"))
+    ini = tmp_path / "x.ini"
+    ini.write_text(ini.read_text("utf-8").replace("postgres@", "mod_reader@"), "utf-8")
+    code, said = command_line("migrate")
+    assert (code, said.count("\n")) == (1, 1)
+    assert said.endswith("migrating failed and changed nothing: permission denied for schema public.\n")
+
+
+def test_who_migrates_at_the_same_time_is_told(
+    command_line: Callable[..., tuple[int, str]], configured: Any, dialect: str
+) -> None:
+    with configured.databases.writer.begin() as connection:
+        if dialect == "postgresql":
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({migrate.ADVISORY_LOCK})"))
+        code, said = command_line("migrate")
+    assert (code, said.count("\n")) == (1, 1)
+    assert "the database takes no writing just now, nothing was migrated" in said
 
 
 def test_what_was_published_before_gets_its_links(site: Site) -> None:

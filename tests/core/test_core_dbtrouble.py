@@ -1,0 +1,135 @@
+"""A database that cannot be had: which, where and why, to the service and to every command; never a password."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import make_url
+
+import modhub
+from modhub import dbtrouble
+from modhub.db import Databases
+from modhub.migrate import refuse_when_behind, upgrade_or_say
+from modhub.settings import StartRefused
+from modhub.testing import SECRET
+from modhub.testing.postgres import PostgresServer
+from modhub.testing.service import free_port
+
+PASSWORD = "hunter2"
+
+
+@pytest.fixture
+def locked(postgres: PostgresServer) -> Iterator[str]:
+    """The address of a database whose role has another password than the address."""
+    rules = postgres.base / "data" / "pg_hba.conf"
+    before = rules.read_text()
+    with postgres.database() as url, psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute("CREATE ROLE locked LOGIN PASSWORD 'other than that'")
+        rules.write_text("local all locked scram-sha-256\n" + before)
+        connection.execute("SELECT pg_reload_conf()")
+        yield url.replace("postgres@", f"locked:{PASSWORD}@")
+        rules.write_text(before)
+        connection.execute("SELECT pg_reload_conf()")
+        connection.execute("DROP ROLE locked")
+
+
+def told(url: str) -> str:
+    """What the start says; whoever migrates is told the same."""
+    with pytest.raises(SystemExit) as end:
+        modhub.main({}, **{"sqlalchemy.url": url, "modhub.secret": SECRET})
+    said = str(end.value.code).removeprefix("modhub does not start: ")
+    registry: Any = modhub.configure({"sqlalchemy.url": url, "modhub.secret": SECRET}).registry
+    for ask in (refuse_when_behind, upgrade_or_say):
+        with pytest.raises(StartRefused) as refusal:
+            ask(registry.databases, registry.migrations)
+        # The time that PostgreSQL needs to say no differs, the sentence does not.
+        assert f"{refusal.value}." == said
+    assert "\n" not in said
+    assert PASSWORD not in said
+    return said
+
+
+def test_a_server_that_is_down() -> None:
+    port = free_port()
+    said = told(f"postgresql+psycopg://mods:{PASSWORD}@127.0.0.1:{port}/modhub")
+    where = f"host 127.0.0.1, port {port}, database modhub, user mods"
+    assert said == f"the database cannot be reached ({where}): Connection refused."
+
+
+def test_a_socket_that_is_not_there() -> None:
+    said = told(f"postgresql+psycopg://mods:{PASSWORD}@/modhub?host=/nonexistent")
+    where = "host /nonexistent, port 5432, database modhub, user mods"
+    assert said == f"the database cannot be reached ({where}): No such file or directory."
+
+
+def test_a_host_that_nobody_knows() -> None:
+    said = told(f"postgresql+psycopg://mods:{PASSWORD}@database.invalid/modhub")
+    assert said.startswith(
+        "the database cannot be reached (host database.invalid, port 5432, database modhub, user mods)"
+    )
+    assert "failed to resolve host" in said
+
+
+def test_a_wrong_password(locked: str) -> None:
+    said = told(locked)
+    assert said.endswith('): password authentication failed for user "locked".')
+    assert "user locked" in said
+
+
+def test_no_such_database(postgres: PostgresServer) -> None:
+    said = told(f"postgresql+psycopg://postgres:{PASSWORD}@/nobodys?host={postgres.base}&port=5432")
+    assert "database nobodys" in said
+    assert said.endswith('): database "nobodys" does not exist.')
+
+
+def test_no_such_folder(tmp_path: Any) -> None:
+    said = told(f"sqlite:///{tmp_path}/none/modhub.sqlite")
+    assert said == f"the database cannot be reached: there is no folder {tmp_path}/none for the file modhub.sqlite."
+
+
+def test_a_file_that_is_none_and_one_that_is_no_database(tmp_path: Any) -> None:
+    (tmp_path / "folder").mkdir()
+    said = told(f"sqlite:///{tmp_path}/folder")
+    assert said == f"the database cannot be reached (file {tmp_path}/folder): unable to open database file."
+    (tmp_path / "text").write_text("this is no database, however long it may be" * 100)
+    assert told(f"sqlite:///{tmp_path}/text") == "the database cannot be used: file is not a database."
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "nonsense",
+        "",
+        f"mysql://u:{PASSWORD}@x/y",
+        f"postgres://u:{PASSWORD}@x/y",
+        f"postgresql+asyncpg://u:{PASSWORD}@x/y",
+        "sqlite+aiosqlite:///x",
+        f"postgresql+psycopg://u:{PASSWORD}@x:port/y",
+    ],
+)
+def test_an_address_of_another_kind_is_told_what_is_accepted(url: str) -> None:
+    with pytest.raises(StartRefused) as refusal:
+        Databases(url)
+    said = str(refusal.value)
+    assert said.startswith("the setting sqlalchemy.url ")
+    assert said.endswith("it must be sqlite:////absolute/path or postgresql+psycopg://user:password@host/database")
+    assert PASSWORD not in said
+
+
+@pytest.mark.parametrize("name", ["psycopg", None], ids=["no psycopg", "psycopg without its library"])
+def test_a_missing_driver_is_named_with_the_extra_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch, name: str | None
+) -> None:
+    def absent(*_: object, **__: object) -> None:
+        raise ModuleNotFoundError(name=name) if name else ImportError("no pq wrapper available")
+
+    monkeypatch.setattr("modhub.db.create_engine", absent)
+    with pytest.raises(StartRefused, match=r"needs the Python package psycopg.*\[postgres\]"):
+        Databases("postgresql+psycopg://x/y")
+
+
+def test_a_password_that_the_driver_repeats_is_not_shown() -> None:
+    url = make_url(f"postgresql+psycopg://u:{PASSWORD}@h/d")
+    assert dbtrouble.reason(ValueError(f"bad: {PASSWORD}.\nmore"), url) == "bad: ***"
+    assert dbtrouble.reason(ValueError(), url) == "ValueError"
