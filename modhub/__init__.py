@@ -14,7 +14,7 @@ from pyramid.settings import aslist
 from pyramid.tweens import EXCVIEW
 from pyramid_retry import BeforeRetry
 
-from modhub.blobs import storage_from_url
+from modhub.blobs import BlobStore, storage_from_url
 from modhub.credentials import address_credential, machine_credential
 from modhub.db import Databases
 from modhub.events import Served
@@ -43,14 +43,17 @@ def main(global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any
     return app
 
 
-def configure(settings: Mapping[str, Any]) -> Configurator:
+def configure(settings: Mapping[str, Any], *, makes_store: bool = True) -> Configurator:
     """The committed configuration, without serving it and without asking the database: for ``main`` and for commands.
+
+    ``makes_store``: the file store's folder is made when it is missing.
 
     Raises :class:`modhub.settings.StartRefused` with one sentence for the operator.
     """
     given = dict(settings)
     features = aslist(os.environ.get(variable("pyramid.includes"), given.pop("pyramid.includes", "")))
     config = Configurator(settings=given, root_factory=root_factory, request_factory=Request)
+    config.registry.makes_store = makes_store
     config.include("modhub")
     for feature in features:
         try:
@@ -90,14 +93,19 @@ def _settings(config: Configurator) -> None:
     )
 
 
+def open_store(url: str, *, make: bool) -> BlobStore | None:
+    """The file store. Raises :class:`modhub.settings.StartRefused` with one sentence."""
+    try:
+        return storage_from_url(url, make=make)
+    except ValueError as problem:
+        raise StartRefused(str(problem).rstrip(".")) from None
+
+
 def _parts(config: Configurator) -> None:
     registry = config.registry
     settings = registry.settings
     registry.databases = Databases(settings["sqlalchemy.url"])
-    try:
-        registry.blob_store = storage_from_url(settings["modhub.storage"])
-    except ValueError as problem:
-        raise StartRefused(str(problem).rstrip(".")) from None
+    registry.blob_store = open_store(settings["modhub.storage"], make=getattr(registry, "makes_store", True))
     registry.security = Policy(registry.credentials)
     config.set_security_policy(registry.security)
     config.set_default_permission(CorePermission.CLOSED)

@@ -31,7 +31,13 @@ class Admin:
 
     @property
     def store(self) -> BlobStore:
-        """The file store; a sentence to the operator where there is none."""
+        """The file store, to put files into: its folder is made; a sentence to the operator where there is none."""
+        store = modhub.open_store(self.registry.settings["modhub.storage"], make=True)
+        return store or self.kept
+
+    @property
+    def kept(self) -> BlobStore:
+        """The file store as it is, to read and to tidy; a sentence to the operator where there is none."""
         store: BlobStore | None = self.registry.blob_store
         if store is None:
             raise StartRefused("the setting modhub.storage is empty, so there are no files")
@@ -69,7 +75,7 @@ def run_verify(admin: Admin, _arguments: argparse.Namespace) -> int:
         for check in admin.registry.maintenance.values():
             found.extend(check(session))
         if admin.registry.blob_store is not None:
-            found.extend(upkeep.damage(session, admin.store))
+            found.extend(upkeep.damage(session, admin.kept))
     for sentence in found:
         admin.say(sentence)
     admin.say(f"{len(found)} found." if found else "Everything is as it should be.")
@@ -78,7 +84,7 @@ def run_verify(admin: Admin, _arguments: argparse.Namespace) -> int:
 
 def run_sweep(admin: Admin, arguments: argparse.Namespace) -> int:
     """Remove what nothing refers to."""
-    trashed, orphans = upkeep.sweep(admin.registry.databases, admin.store, arguments.older_than)
+    trashed, orphans = upkeep.sweep(admin.registry.databases, admin.kept, arguments.older_than)
     admin.say(f"Removed {trashed} replaced or deleted files and {orphans} that no row named.")
     return 0
 
@@ -164,7 +170,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except StartRefused as refusal:
         return refused(refusal, 2)
     try:
-        return run_command(modhub.configure(given), words, ini)
+        return run_command(modhub.configure(given, makes_store=False), words, ini)
     except (StartRefused, Refusal) as refusal:
         return refused(refusal, 1)
 

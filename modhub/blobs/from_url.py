@@ -7,11 +7,11 @@ from modhub.blobs.local import LocalStore
 from modhub.blobs.store import BlobStore
 
 
-def storage_from_url(value: str) -> BlobStore | None:
+def storage_from_url(value: str, *, make: bool = True) -> BlobStore | None:
     """Open the store that ``value`` names; ``None`` for an empty value (storage is not configured).
 
-    ``file:///absolute/folder``, percent-decoded, is a folder of this machine, made with mode 0700 when it is missing.
-    Anything else is a ``ValueError`` whose sentence is fit for the operator.
+    ``file:///absolute/folder``, percent-decoded, is a folder of this machine; ``make`` makes it, mode 0700, when it is
+    missing. Anything else is a ``ValueError`` whose sentence is fit for the operator.
     """
     value = value.strip()
     if not value:
@@ -23,7 +23,7 @@ def storage_from_url(value: str) -> BlobStore | None:
         raise ValueError("modhub.storage: not an address of a store; use file:///absolute/folder.")
     folder = _folder(rest)
     try:
-        return LocalStore(folder)
+        return LocalStore(folder, make=make)
     except OSError as error:
         cause = error.strerror or type(error).__name__
         raise ValueError(f"modhub.storage: the folder {folder} cannot be used: {cause}.") from None

@@ -29,14 +29,22 @@ log = logging.getLogger(__name__)
 class LocalStore:
     """A :class:`~modhub.blobs.store.BlobStore` on local disk. ``OSError`` when the folder cannot be made or used.
 
+    Without ``make`` nothing is touched: who only reads must not leave a folder that belongs to another user than the
+    service.
+
     Reading checks the SHA-256 the first time that this process opens a file, and again whenever the file has changed
     (threats F-10); every other open costs one ``fstat``.
     """
 
-    def __init__(self, root: Path, *, remembered: int = REMEMBERED) -> None:
+    def __init__(self, root: Path, *, remembered: int = REMEMBERED, make: bool = True) -> None:
         self._root = root
         self._staging = root / _STAGING
         self._checked = CheckedFiles(remembered)
+        if make:
+            self._make()
+
+    def _make(self) -> None:
+        root = self._root
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in _FOLDERS:
             (root / name).mkdir(mode=0o700, exist_ok=True)

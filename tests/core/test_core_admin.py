@@ -197,6 +197,23 @@ def test_without_a_store_the_commands_say_so(site: Site, run: Run, tmp_path: Pat
     assert "modhub.storage is empty" in said
 
 
+def test_only_who_stores_files_makes_the_folder(site: Site, run: Run, tmp_path: Path) -> None:
+    """Made by root's `migrate` it would be a folder that the service cannot use."""
+    ini, folder = next(tmp_path.glob("site.ini")), tmp_path / "other files"
+    lines = [line for line in ini.read_text("utf-8").splitlines() if not line.startswith("modhub.storage")]
+    ini.write_text("\n".join([*lines, f"modhub.storage = file://{folder}"]) + "\n", "utf-8")
+    for words in (("migrate",), ("game", "list"), ("game", "add", "Portal"), ("key", "new"), ("verify",), ("rebuild",)):
+        assert run(*words)[0] == 0, words
+    code, said = run("sweep")
+    assert (code, said.count("\n")) == (1, 1)
+    assert not folder.exists()
+    icon = tmp_path / "icon.png"
+    icon.write_bytes(PNG)
+    assert run("game", "add", "Portal", "--icon", str(icon))[0] == 0
+    assert len([path for path in folder.rglob("*") if path.is_file()]) == 1
+    assert run("sweep")[0] == 0
+
+
 def test_the_demo_fills_an_empty_service_that_verifies(site: Site, run: Run) -> None:
     assert run("demo")[0] == 0
     assert site.get("/api/modhub").json["total"] > 3
