@@ -4,12 +4,14 @@
 are packages named in ``pyramid.includes``; they are included after the core, because they use its directives.
 """
 
+import logging
 import os
 import sys
 from collections.abc import Mapping
 from typing import Any
 
 from pyramid.config import Configurator
+from pyramid.exceptions import ConfigurationError
 from pyramid.settings import aslist
 from pyramid.tweens import EXCVIEW
 from pyramid_retry import BeforeRetry
@@ -24,9 +26,11 @@ from modhub.migrate import refuse_when_behind
 from modhub.request import Request
 from modhub.security import Policy
 from modhub.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
+from modhub.start_checks import start_warnings
 from modhub.tree import Api, Site, root_factory
 
 __all__ = ["configure", "includeme", "main"]
+log = logging.getLogger(__name__)
 DEVELOPMENT_SECRET = "development-only-secret-never-for-production"  # noqa: S105 - refused beside a public base_url
 
 
@@ -38,6 +42,8 @@ def main(global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any
         refuse_when_behind(config.registry.databases, config.registry.migrations, ini)
     except StartRefused as refusal:
         sys.exit(f"modhub does not start: {refusal}.")
+    for sentence in start_warnings(config.registry, settings):
+        log.warning("%s.", sentence)
     app = config.make_wsgi_app()
     config.registry.notify(Served(config.registry))
     return app
@@ -54,18 +60,28 @@ def configure(settings: Mapping[str, Any], *, makes_store: bool = True) -> Confi
     features = aslist(os.environ.get(variable("pyramid.includes"), given.pop("pyramid.includes", "")))
     config = Configurator(settings=given, root_factory=root_factory, request_factory=Request)
     config.registry.makes_store = makes_store
+    config.registry.included = tuple(features)
     config.include("modhub")
     for feature in features:
-        try:
-            config.include(feature)
-        except ModuleNotFoundError as problem:
-            if problem.name != feature.partition(".")[0]:
-                raise
-            raise StartRefused(f"pyramid.includes names {feature}, which is not installed") from None
+        _include(config, feature)
     registry = config.registry
     refuse_unknown(registry.declared_settings, registry.settings_prefixes, registry.settings)
     config.commit()
     return config
+
+
+def _include(config: Configurator, feature: str) -> None:
+    """Include a feature that the ini names; a slip of the operator is one sentence."""
+    if config.registry.included.count(feature) > 1:
+        raise StartRefused(f"pyramid.includes names {feature} twice")
+    try:
+        config.include(feature)
+    except ModuleNotFoundError as problem:
+        if problem.name == feature.partition(".")[0]:
+            raise StartRefused(f"pyramid.includes names {feature}, which is not installed") from None
+        raise StartRefused(f"{feature} needs the Python module {problem.name}, which is not installed") from None
+    except ConfigurationError as problem:
+        raise StartRefused(f"pyramid.includes names {feature}, which is no feature: {problem}") from None
 
 
 def _only_writes(request: Request) -> bool:

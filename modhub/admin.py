@@ -113,6 +113,8 @@ def run_key(admin: Admin, arguments: argparse.Namespace) -> int:
     admin.say("Put this line into ApiPrivateKeys and give the first word to the build agent.")
     for name, meaning in sorted(admin.registry.scopes.items()):
         admin.say(f"Scope {name}: {meaning}.")
+    for name in sorted(set(arguments.scope) - admin.registry.scopes.keys()):
+        admin.say(f"No included feature declares the scope {name}: it opens nothing.")
     return 0
 
 

@@ -15,7 +15,7 @@ from pyramid.path import AssetResolver
 
 from modhub.identity import Credential
 from modhub.server.rules import BodyRules, IBodyRules
-from modhub.settings import Setting, read_settings
+from modhub.settings import Setting, StartRefused, read_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,18 @@ class Command:
     needs_schema: bool = True
 
 
-def add_feature(config: Configurator, name: str, title: str) -> None:
+def add_feature(config: Configurator, name: str, title: str, *, requires: tuple[str, ...] = ()) -> None:
     """Name the feature, its package's name as a rule: an unknown setting under ``name.`` stops the start.
 
-    ``registry.features`` tells what is there, for those who only want to know.
+    ``requires`` are the packages of features that this one builds on: one that ``pyramid.includes`` does not name
+    before it stops the start with a sentence. ``registry.features`` tells what is there, for those who only want to
+    know.
     """
+    included = config.registry.included
+    before = included[: included.index(name)] if name in included else included
+    for needed in requires:
+        if needed not in before:
+            raise StartRefused(f"{name} needs {needed}: name it before {name} in pyramid.includes")
     config.registry.settings_prefixes.add(f"{name}.")
     config.action(("modhub feature", name), lambda: config.registry.features.append(Feature(name, title)))
 
@@ -214,6 +221,7 @@ def declare_settings(config: Configurator, prefix: str, settings: Iterable[Setti
 def includeme(config: Configurator) -> None:
     """The places that the directives fill, then the directives."""
     registry = config.registry
+    registry.included = getattr(registry, "included", ())
     registry.children = {}
     registry.children_of = {}
     registry.credentials = {}

@@ -6,8 +6,10 @@ are kept is a policy: the core's is a cookie of its own; a feature with sessions
 ``config.set_csrf_storage_policy``.
 """
 
+import logging
 from collections.abc import Callable
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from pyramid.config import Configurator
 from pyramid.csrf import CookieCSRFStoragePolicy, LegacySessionCSRFStoragePolicy
@@ -21,6 +23,7 @@ from modhub.limits import JSON_BODY
 from modhub.refusals import render_refusal
 from modhub.request import SAFE_METHODS, Request
 
+log = logging.getLogger(__name__)
 TOKEN: Final = "csrf_token"  # noqa: S105 - the name of a field
 FIELDS: Final = 256 * 1024
 """Bytes that a form without files may have."""
@@ -47,7 +50,17 @@ def check_origin(request: Request) -> None:
     browser vouches for it.
     """
     if "HTTP_ORIGIN" in request.environ and not is_vouched(request):
+        _log_origins(request)
         raise foreign()
+
+
+def _log_origins(request: Request) -> None:
+    """Both origins: where modhub.base_url is not what browsers see, no form works, and only the log can tell why."""
+    sent, ours = request.environ["HTTP_ORIGIN"], request.registry.settings["modhub.base_url"]
+    seen = f"{request.environ['wsgi.url_scheme']}://"
+    slip = urlsplit(ours).netloc == sent.partition("://")[2] or not ours.startswith(seen)
+    level = logging.WARNING if slip else logging.INFO
+    log.log(level, "a form was refused: it comes from %.200r, modhub.base_url is %s, asked by %s", sent, ours, seen)
 
 
 def is_vouched(request: Request) -> bool:

@@ -4,27 +4,72 @@ waitress takes ``::ffff:192.0.2.1`` for a host with a port, which makes one call
 on both families, and fails with 500 at a name without a host. Which proxy is trusted is waitress's business.
 """
 
+import logging
+import math
 import re
 from ipaddress import IPv6Address, ip_address
+from threading import Lock
+from time import monotonic
 from typing import Any
 
-from waitress.adjustments import Adjustments
-
+AGAIN_SECONDS = 3600
+UNIX_PEER = "localhost"
+"""What waitress calls whoever comes by a unix socket."""
+logger = logging.getLogger("modhub.server")
 _FOR = re.compile(r'(?i)(?<![^;,\s])for=("[^"]*"|[^;,]*)')
 _WITH_PORT = re.compile(r"(?:\[([^\]]*)\]|([^:]*))(?::[^:]*)?")
 UNKNOWN = "unknown"
 """Whoever is no address is one caller (RFC 7239, 6.2)."""
 
 
-def name_callers(environ: dict[str, Any], adj: Adjustments) -> None:
+class Forgotten:
+    """Tells the operator that a proxy nearby is not trusted: at its first request, then once an hour at most.
+
+    Else all who come through it are one caller, without a word, and ten wrong passwords lock everybody out.
+    """
+
+    def __init__(self) -> None:
+        self._next = -math.inf
+        self._lock = Lock()
+
+    def notice(self, peer: str, setting: str, value: str) -> None:
+        """``peer`` has sent a header that names a caller, and ``setting`` does not say that it counts."""
+        if monotonic() < self._next or not is_near(peer):
+            return
+        with self._lock:
+            if monotonic() < self._next:
+                return
+            self._next = monotonic() + AGAIN_SECONDS
+        logger.warning(
+            "%s forwards requests of others and is not trusted: all of them count as one caller, whose ten wrong "
+            "passwords lock out everybody. If it is your proxy, [server:main] needs %s = %s (production.ini shows it).",
+            *(peer, setting, value),
+        )
+
+
+def is_near(peer: str) -> bool:
+    """Whether ``peer`` is on this machine or in a private network, as one's own proxy is."""
+    try:
+        address = ip_address(peer)
+    except ValueError:
+        return peer == UNIX_PEER
+    return (getattr(address, "ipv4_mapped", None) or address).is_private
+
+
+def name_callers(environ: dict[str, Any], adj: Any) -> None:
     """Rewrite the addresses in ``X-Forwarded-For`` and ``Forwarded``: what the trusted proxies have added, no more.
 
     Nobody else's header is looked at, nor what a client sent to the proxy: those may be as long as a head may be.
     """
+    listed, elements = environ.get("HTTP_X_FORWARDED_FOR"), environ.get("HTTP_FORWARDED")
     if adj.trusted_proxy not in {"*", environ["REMOTE_ADDR"]}:
+        if listed is not None or elements is not None or "HTTP_X_FORWARDED_PROTO" in environ:
+            adj.forgotten.notice(environ["REMOTE_ADDR"], "trusted_proxy", environ["REMOTE_ADDR"])
         return
     trusted, most = adj.trusted_proxy_headers, adj.trusted_proxy_count
-    listed, elements = environ.get("HTTP_X_FORWARDED_FOR"), environ.get("HTTP_FORWARDED")
+    if listed is not None and not trusted & {"x-forwarded-for", "forwarded"}:
+        names = "x-forwarded-for x-forwarded-proto x-forwarded-host"
+        adj.forgotten.notice(environ["REMOTE_ADDR"], "beside trusted_proxy also trusted_proxy_headers", names)
     if listed is not None and "x-forwarded-for" in trusted:
         environ["HTTP_X_FORWARDED_FOR"] = ",".join(caller(one) for one in _last(listed, most))
     if elements is not None and "forwarded" in trusted:

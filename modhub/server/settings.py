@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from waitress.adjustments import Adjustments, asbool
 
+from modhub.server.forwarded import Forgotten
 from modhub.server.rules import DEFAULT_LIMIT, BodyRule, IBodyRules
 from modhub.server.spool import Spool
 
@@ -89,6 +90,7 @@ class Settings(Adjustments):
         self.default_rule = BodyRule(self.max_request_body_size)
         self.spool = Spool(self.spool_bytes)
         self.rules: Any = None
+        self.forgotten = Forgotten()
 
     @property
     def fault_headers(self) -> tuple[tuple[str, str], ...]:

@@ -123,3 +123,50 @@ def test_two_features_that_claim_one_name_conflict(
     with pytest.raises(ConfigurationConflictError) as conflict:
         modhub.configure({**given, "pyramid.includes": " ".join(names)})
     assert "test_core_feature" in str(conflict.value)
+
+
+def feature_module(monkeypatch: pytest.MonkeyPatch, name: str, includeme: Any) -> None:
+    module = types.ModuleType(name)
+    module.includeme = includeme  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, name, module)
+
+
+def refused(tmp_path: Path, includes: str) -> str:
+    settings = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": SECRET}
+    with pytest.raises(StartRefused) as refusal:
+        modhub.configure({**settings, "pyramid.includes": includes})
+    return str(refusal.value)
+
+
+def test_a_feature_named_twice_stops_the_start(installed: None, tmp_path: Path) -> None:
+    said = refused(tmp_path, f"{FEATURE}\n{ACCOUNTS}\n{FEATURE}")
+    assert said == f"pyramid.includes names {FEATURE} twice"
+
+
+def test_a_feature_says_which_module_it_misses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "modhub_needy.py").write_text("import modhub_auth_of_another_house.parts\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    said = refused(tmp_path, "modhub_needy")
+    assert said == "modhub_needy needs the Python module modhub_auth_of_another_house, which is not installed"
+
+
+def test_what_is_no_feature_is_a_sentence(tmp_path: Path) -> None:
+    said = refused(tmp_path, "json.decoder")
+    assert said.startswith("pyramid.includes names json.decoder, which is no feature: ")
+    assert "\n" not in said
+
+
+def test_a_feature_declares_which_other_it_needs(
+    installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def includeme(config: Any) -> None:
+        config.include("modhub")
+        config.add_feature("modhub_needy", "Needy", requires=(FEATURE,))
+
+    feature_module(monkeypatch, "modhub_needy", includeme)
+    sentence = f"modhub_needy needs {FEATURE}: name it before modhub_needy in pyramid.includes"
+    assert refused(tmp_path, "modhub_needy") == sentence
+    assert refused(tmp_path, f"modhub_needy {FEATURE}") == sentence
+    settings = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": SECRET}
+    config = modhub.configure({**settings, "pyramid.includes": f"{FEATURE} modhub_needy"})
+    config.registry.databases.dispose()

@@ -1,5 +1,6 @@
 """Forms of somebody else's page do nothing; neither do lapsed ones, broken ones and too large ones."""
 
+import logging
 from typing import Any
 
 import pytest
@@ -144,3 +145,32 @@ def test_who_may_not_vote_has_no_form(site: Site) -> None:
 def test_programs_need_no_token(site: Site) -> None:
     elsewhere = {"Origin": "https://elsewhere.example"}
     site.as_account(OWNER).post_json("/api/modhub", {"title": "A"}, headers=elsewhere, status=201)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.parametrize(
+    ("origin", "scheme", "level"),
+    [
+        ("https://mods.example.org", "https", logging.WARNING),
+        ("https://mods.example.org", "http", logging.WARNING),
+        ("https://evil.example", "https", logging.WARNING),
+        ("https://evil.example\x1b[2J" + "x" * 1000, "http", logging.INFO),
+    ],
+)
+def test_both_origins_of_a_refused_form_are_logged(
+    start: Start, caplog: pytest.LogCaptureFixture, origin: str, scheme: str, level: int
+) -> None:
+    """A base_url with http behind a proxy that ends TLS makes every form foreign, and only the log can tell why."""
+    author = visitor(start(modhub__base_url="http://mods.example.org"), OWNER)
+    author.extra_environ["wsgi.url_scheme"] = scheme
+    token = token_of(author)
+    caplog.set_level(logging.INFO)
+    author.post(NEW, {"title": "x", "csrf_token": token}, headers={"Origin": origin}, status=403)
+    (record,) = [record for record in caplog.records if record.name == "modhub.pages.forms"]
+    assert record.levelno == level
+    said = record.getMessage()
+    assert "modhub.base_url is http://mods.example.org" in said
+    assert origin[:20] in said
+    assert f"asked by {scheme}://" in said
+    assert len(said) < 400
+    assert "\x1b" not in said

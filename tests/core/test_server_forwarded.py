@@ -1,16 +1,20 @@
 """Callers that a proxy names (decisions 3.5)."""
 
+import logging
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from waitress.proxy_headers import proxy_headers_middleware
 
-from modhub.server.forwarded import caller, name_callers
+from modhub.server import forwarded
+from modhub.server.forwarded import Forgotten, caller, name_callers
 
 
 def adj(header: str, count: int = 1, proxy: str | None = "127.0.0.1") -> Any:
-    return SimpleNamespace(trusted_proxy=proxy, trusted_proxy_count=count, trusted_proxy_headers={header})
+    return SimpleNamespace(
+        trusted_proxy=proxy, trusted_proxy_count=count, trusted_proxy_headers={header}, forgotten=Forgotten()
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,3 +79,42 @@ def test_only_what_a_trusted_proxy_added_is_looked_at(settings: Any, peer: str, 
     }
     name_callers(environ, settings)
     assert (environ["HTTP_X_FORWARDED_FOR"], environ["HTTP_FORWARDED"]) == (listed, elements)
+
+
+HEADERS = ["HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_FORWARDED_PROTO"]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("peer", ["127.0.0.1", "::1", "10.1.2.3", "172.17.0.1", "192.168.0.9", "fd00::1", "localhost"])
+def test_a_proxy_that_is_not_trusted_is_told_once_an_hour(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, peer: str, header: str
+) -> None:
+    clock = [50.0]
+    monkeypatch.setattr(forwarded, "monotonic", lambda: clock[0])
+    settings = adj("x-forwarded-for", proxy=None)
+    for seconds, lines in ((0, 1), (1, 1), (3598, 1), (3600, 2), (3601, 2)):
+        clock[0] = 50.0 + seconds
+        name_callers({"REMOTE_ADDR": peer, header: "192.0.2.1"}, settings)
+        assert len(caplog.records) == lines
+    assert {record.levelno for record in caplog.records} == {logging.WARNING}
+    assert f"[server:main] needs trusted_proxy = {peer}" in caplog.text
+    assert "192.0.2.1" not in caplog.text
+
+
+def test_another_proxy_than_the_trusted_one_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    name_callers({"REMOTE_ADDR": "172.17.0.1", HEADERS[0]: "x"}, adj("x-forwarded-for"))
+    assert "trusted_proxy = 172.17.0.1" in caplog.text
+
+
+def test_a_trusted_proxy_whose_callers_do_not_count_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    name_callers({"REMOTE_ADDR": "127.0.0.1", HEADERS[0]: "x"}, adj("x-forwarded-proto"))
+    assert "needs beside trusted_proxy also trusted_proxy_headers = x-forwarded-for" in caplog.text
+
+
+@pytest.mark.parametrize("peer", ["8.8.8.8", "2a00::1", "::ffff:8.8.8.8"])
+def test_what_strangers_send_fills_no_log(caplog: pytest.LogCaptureFixture, peer: str) -> None:
+    for header in HEADERS:
+        name_callers({"REMOTE_ADDR": peer, header: "x"}, adj("x-forwarded-for"))
+    name_callers({"REMOTE_ADDR": "127.0.0.1"}, adj("x-forwarded-for", proxy=None))
+    name_callers({"REMOTE_ADDR": "127.0.0.1", HEADERS[0]: "x"}, adj("x-forwarded-for"))
+    assert caplog.text == ""

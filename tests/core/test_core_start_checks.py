@@ -1,0 +1,84 @@
+"""What is taken at the start and most often is a slip is warned of; no key is shown."""
+
+import logging
+from typing import Any
+
+import pytest
+
+import modhub
+from modhub.start_checks import is_public
+from modhub.testing import SECRET, Start
+
+SHORT = "k3y-of-the-agent"
+LONG = "l" * 32
+
+
+@pytest.fixture
+def warned(new_database: Any, caplog: pytest.LogCaptureFixture) -> Any:
+    """``warned(modhub__base_url=...)``: the sentences at the start of a service with these settings."""
+    url = new_database("modhub_builds")
+
+    def start(**settings: str) -> list[str]:
+        caplog.clear()
+        given = {name.replace("__", "."): value for name, value in settings.items()}
+        base = {"sqlalchemy.url": url, "modhub.secret": SECRET, "pyramid.includes": "modhub_builds"}
+        app = modhub.main({}, **base, **given)
+        app.registry.databases.dispose()
+        assert {record.levelno for record in caplog.records if record.name == "modhub"} <= {logging.WARNING}
+        assert SHORT not in caplog.text
+        assert LONG not in caplog.text
+        return [record.getMessage() for record in caplog.records if record.name == "modhub"]
+
+    return start
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_each_slip_is_one_sentence(warned: Any) -> None:
+    good = {"ApiPrivateKeys": f"{LONG} Modhub:app", "modhub__storage_address_key": LONG}
+    assert warned(**good, modhub__base_url="https://mods.example.org", pyramid__reload_templates="true") == []
+    assert warned(modhub__base_url="http://127.0.0.1:6543") == []
+    slips = {
+        "modhub.base_url is http://mods.example.org, without https": {"modhub__base_url": "http://mods.example.org"},
+        "machine key 2 of ApiPrivateKeys has fewer than 32 characters": {"ApiPrivateKeys": f"{LONG}\n{SHORT}"},
+        "machine key 1 of ApiPrivateKeys has a scope that no included feature declares: Modhub:wikki, x": {
+            "ApiPrivateKeys": f"{LONG} x Modhub:app Modhub:wikki"
+        },
+        "modhub.storage_address_key has fewer than 32 characters": {"modhub__storage_address_key": SHORT},
+        "nothing that is switched on reads these keys of the ini: maill.host, sqlalchemy.pool_size": {
+            "maill__host": SHORT,
+            "sqlalchemy__pool_size": "20",
+        },
+    }
+    for sentence, settings in slips.items():
+        (said,) = warned(**settings)
+        assert said.startswith(sentence)
+    assert len(warned(ApiPrivateKeys=f"{SHORT} x", modhub__base_url="http://8.8.8.8")) == 3
+
+
+@pytest.mark.parametrize(
+    ("url", "public"),
+    [
+        ("http://mods.example.org", True),
+        ("http://8.8.8.8:80", True),
+        ("http://[2a00::1]", True),
+        ("http://localhost:6543", False),
+        ("http://modhub", False),
+        ("http://modhub.internal", False),
+        ("http://mods.home.arpa", False),
+        ("http://127.0.0.1", False),
+        ("http://192.168.0.9", False),
+        ("http://[fd00::1]", False),
+    ],
+)
+def test_what_a_public_address_is(url: str, public: bool) -> None:
+    assert is_public(url) is public
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_key_with_a_scope_that_opens_nothing_is_told_where_it_is_made(
+    start: Start, capsys: pytest.CaptureFixture[str]
+) -> None:
+    modhub.admin.run_command(
+        start("modhub_builds").config, ["-c", "x.ini", "key", "new", "Modhub:app", "Modhub:nonsense"]
+    )
+    assert "No included feature declares the scope Modhub:nonsense" in capsys.readouterr().out
