@@ -1,11 +1,49 @@
 """``/healthz`` and ``/readyz`` (decisions 8.4)."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 import pytest
 
+from modhub import health
 from modhub.testing import Site, Start
+
+
+class Clock:
+    """A clock that goes forward only when it is told."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def forward(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(health, "monotonic", made)
+    return made
+
+
+class Part:
+    """A part whose checks are counted, and wait until they may go on."""
+
+    def __init__(self, site: Site) -> None:
+        self.asked = 0
+        self.begun, self.go = Event(), Event()
+        self.go.set()
+        site.registry.health_checks["storage"] = self
+
+    def __call__(self, _registry: Any) -> None:
+        self.asked += 1
+        self.begun.set()
+        assert self.go.wait(60)
 
 
 def test_both_are_well(site: Site) -> None:
@@ -22,7 +60,9 @@ def test_storage_that_is_not_configured_is_named_and_well(start: Start) -> None:
     assert (answer["status"], answer["storage"]) == ("ok", "not configured")
 
 
-def test_a_store_that_cannot_be_written_is_503_and_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_be_written_is_503_and_named(
+    site: Site, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = os.open
 
     def refuse(path: Any, flags: int, *rest: Any, **more: Any) -> int:
@@ -33,5 +73,53 @@ def test_a_store_that_cannot_be_written_is_503_and_named(site: Site, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", refuse)
         answer = site.get("/readyz", status=503).json
+        clock.forward(health.KEPT_SECONDS)
+        assert site.get("/readyz", status=503).json == answer
     assert (answer["status"], answer["storage"], answer["database"]) == ("unavailable", "unreachable", "ok")
+    clock.forward(health.KEPT_SECONDS)
     assert site.get("/readyz", status=200).json["storage"] == "ok"
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_many_who_ask_cost_one_check(site: Site, clock: Clock) -> None:
+    """Anybody may ask, and each check writes a file and removes it again."""
+    part = Part(site)
+    for _ in range(50):
+        assert site.get("/readyz").json["storage"] == "ok"
+    assert part.asked == 1
+    clock.forward(health.KEPT_SECONDS)
+    site.get("/readyz")
+    assert part.asked == 2
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_part_that_hangs_holds_nobody_and_is_soon_unreachable(site: Site, clock: Clock) -> None:
+    part = Part(site)
+    site.get("/readyz")
+    clock.forward(health.KEPT_SECONDS)
+    part.go.clear()
+    part.begun.clear()
+    with ThreadPoolExecutor(1) as pool:
+        hanging = pool.submit(site.get, "/readyz")
+        assert part.begun.wait(60)
+        for _ in range(5):
+            assert site.get("/readyz", status=200).json["storage"] == "ok"
+        clock.forward(health.PATIENCE_SECONDS)
+        late = site.get("/readyz", status=503).json
+        part.go.set()
+        assert hanging.result(60).json["storage"] == "ok"
+    assert late == {"status": "unavailable", "database": "ok", "storage": "unreachable"}
+    assert part.asked == 2
+    assert site.get("/readyz", status=200).json["storage"] == "ok"
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_those_who_come_first_together_ask_once(site: Site) -> None:
+    part = Part(site)
+    part.go.clear()
+    with ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(site.get, "/readyz") for _ in range(4)]
+        assert part.begun.wait(60)
+        part.go.set()
+        assert [one.result(60).json["storage"] for one in waiting] == ["ok"] * 4
+    assert part.asked == 1
