@@ -1,5 +1,5 @@
 # modhub: `make help` says what there is. Nothing outside this folder is changed but for Debian packages that are missing
-# (python3-venv, chromium), and those only when you are root; otherwise one sentence names them.
+# (python3-venv, chromium, nginx-light, curl, openssl), and those only when you are root; otherwise one sentence names them.
 
 PYTHON ?= python3
 INI ?= development.ini
@@ -14,7 +14,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-browser lint bench coverage lock venv test-tools chromium
+.PHONY: help install run test test-browser test-deploy lint bench coverage lock venv test-tools chromium nginx
 
 help: ## list what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -62,8 +62,8 @@ test-tools: install
 	$(call install-lock,test)
 
 # Three processes on two cores: much of a test is waiting (for locks, starts, deadlines).
-test: test-tools ## everything the tests need, then the tests (all but those in a browser)
-	@echo 'modhub: the browser tests are left out here; "make test-browser" runs them.'
+test: test-tools ## everything the tests need, then the tests (all but those in a browser and behind nginx)
+	@echo 'modhub: left out here: the tests in a browser ("make test-browser") and those behind nginx ("make test-deploy").'
 	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 chromium:
@@ -78,6 +78,19 @@ chromium:
 
 test-browser: test-tools chromium ## the tests in a real browser (installs Debian's chromium when root)
 	@$(BIN)/pytest -n 2 --dist loadfile tests/browser $(PYTEST_ARGS)
+
+nginx:
+	@PATH="$$PATH:/usr/sbin"; command -v nginx >/dev/null && command -v curl >/dev/null && command -v openssl >/dev/null || \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo 'modhub: installing the Debian packages nginx-light, curl and openssl'; \
+			$(APT) update >/dev/null && $(APT) install nginx-light curl openssl >/dev/null; \
+		else \
+			echo 'modhub: the tests of deploy/ need nginx, curl and openssl: install nginx-light, curl and openssl first.' >&2; \
+			exit 1; \
+		fi
+
+test-deploy: test-tools nginx ## deploy/nginx.conf in a real nginx (installs Debian's nginx-light when root)
+	@$(BIN)/pytest tests/deploy $(PYTEST_ARGS)
 
 lint: test-tools ## ruff and mypy
 	@$(BIN)/ruff check

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TARGETS = {"help", "install", "run", "test", "test-browser", "lint", "bench"}
+TARGETS = {"help", "install", "run", "test", "test-browser", "test-deploy", "lint", "bench"}
 
 
 def make(folder: Path, *arguments: str, path: str | None = None) -> "subprocess.CompletedProcess[str]":
@@ -70,6 +70,6 @@ def test_ci_runs_only_what_the_readme_names() -> None:
     script = (ROOT / ".ci" / "run").read_text("utf-8")
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     commands = [line for line in script.splitlines() if line and not line.startswith(("#", "set ", "cd "))]
-    assert commands == ["make lint test test-browser"]
+    assert commands == ["make lint test test-browser test-deploy"]
     readme = (ROOT / "README.md").read_text("utf-8")
     assert [target for target in commands[0].split()[1:] if f"make {target}" not in readme] == []

@@ -1,0 +1,240 @@
+"""What ``deploy/nginx.conf`` promises, asked of a real nginx (``make test-deploy``)."""
+
+import json
+import os
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from modhub.testing.service import Installation, free_port
+
+MEGABYTE = 1024 * 1024
+HOST = "mods.example.org"
+LARGE = 60 * MEGABYTE
+TOO_LARGE = 64 * MEGABYTE + 1
+
+
+@pytest.fixture(scope="module")
+def owner(proxy: Any) -> dict[str, str]:
+    """The header of an account that has just registered."""
+    given = json.dumps({"email": "owner@example.org", "password": "correct horse battery"})
+    answer = proxy.ask("POST", "/api/auth/register", given, {"Content-Type": "application/json"})
+    assert answer.status == 201, answer
+    return {"Authorization": f"Bearer {answer.json['accessToken']}"}
+
+
+@pytest.fixture(scope="module")
+def mod(proxy: Any, owner: dict[str, str]) -> Any:
+    """A published mod with 60 MB of code, and what was sent."""
+    content = os.urandom(MEGABYTE) * 60
+    made = proxy.ask("POST", "/api/modhub", json.dumps({"title": "Large", "description": "x" * 7000}), owner).json
+    sent = proxy.ask("POST", f"/api/modhub/{made['id']}/code?version=1&name=large.zip", content, owner)
+    assert (sent.status, sent.json["assets"][0]["bytes"]) == (201, LARGE)
+    assert proxy.ask("POST", f"/api/modhub/{made['id']}/publish", None, owner).status == 200
+    return made["id"], content
+
+
+def test_nginx_takes_the_file_without_a_word(proxy: Any) -> None:
+    told = subprocess.run(proxy.command("-t"), capture_output=True, text=True, check=False, timeout=100)
+    assert told.returncode == 0, told.stderr
+    said = [line for line in told.stderr.splitlines() if "deprecated" not in line]
+    assert len(said) == 2, told.stderr
+    assert "syntax is ok" in said[0]
+    assert "test is successful" in said[1]
+
+
+@pytest.mark.parametrize(
+    ("version", "taken"),
+    [
+        (ssl.TLSVersion.TLSv1_3, True),
+        (ssl.TLSVersion.TLSv1_2, True),
+        (ssl.TLSVersion.TLSv1_1, False),
+        (ssl.TLSVersion.TLSv1, False),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")
+def test_only_tls_that_is_safe_is_spoken(proxy: Any, version: ssl.TLSVersion, taken: bool) -> None:
+    context = proxy.context()
+    # What this machine's own OpenSSL would refuse to say must not be what makes the test pass.
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    context.minimum_version = context.maximum_version = version
+    try:
+        with socket.create_connection(("127.0.0.1", proxy.port), 60) as plain:
+            with context.wrap_socket(plain, server_hostname=HOST) as secure:
+                assert secure.version() == version.name.replace("_", ".")
+        spoken = True
+    except (ssl.SSLError, ConnectionResetError):
+        spoken = False
+    assert spoken is taken
+    # OpenSSL and the ciphers keep old versions out as well; neither is to be all that does.
+    assert "    ssl_protocols TLSv1.2 TLSv1.3;\n" in (proxy.folder / "site.conf").read_text("utf-8")
+
+
+def test_http_2_and_http_1_answer_alike(proxy: Any) -> None:
+    context = proxy.context()
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    with socket.create_connection(("127.0.0.1", proxy.port), 60) as plain:
+        with context.wrap_socket(plain, server_hostname=HOST) as secure:
+            assert secure.selected_alpn_protocol() == "h2"
+    answers = []
+    for flag, version in (("--http2", b"2"), ("--http1.1", b"1.1")):
+        told = proxy.curl(flag, "--write-out", "\n%{http_version}", proxy.url("/api/modhub"))
+        assert told.returncode == 0, told
+        body, _, spoken = told.stdout.rpartition(b"\n")
+        assert spoken == version
+        answers.append(body)
+    assert answers[0] == answers[1]
+
+
+def test_60_megabytes_go_up_and_come_down_unchanged_without_a_copy_on_disk(proxy: Any, mod: Any, tmp_path: Any) -> None:
+    number, content = mod
+    assert proxy.ask("GET", f"/api/modhub/{number}/download").body == content
+    connection = socket.create_connection(("127.0.0.1", proxy.port), 60)
+    with proxy.context().wrap_socket(connection, server_hostname=HOST) as slow:
+        slow.sendall(f"GET /api/modhub/{number}/download HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode())
+        assert slow.recv(16)
+        time.sleep(1)
+        assert [path for path in (proxy.folder / "proxy").rglob("*") if path.is_file()] == []
+    file = tmp_path / "down"
+    told = proxy.curl("--http2", "--output", str(file), proxy.url(f"/api/modhub/{number}/download"))
+    assert told.returncode == 0, told
+    assert file.read_bytes() == content
+    told = proxy.curl("--http2", "--range", "5-9", proxy.url(f"/api/modhub/{number}/download"))
+    assert told.stdout == content[5:10]
+
+
+@pytest.mark.parametrize("size", [TOO_LARGE, 200 * MEGABYTE])
+@pytest.mark.parametrize("protocol", ["--http2", "--http1.1"])
+def test_too_large_is_said_in_json_with_the_limit(
+    proxy: Any, owner: dict[str, str], tmp_path: Any, size: int, protocol: str
+) -> None:
+    mod = proxy.ask("POST", "/api/modhub", json.dumps({"title": "Small"}), owner).json
+    sparse = tmp_path / "large"
+    with sparse.open("wb") as file:
+        file.truncate(size)
+    where = proxy.url(f"/api/modhub/{mod['id']}/code?version=9")
+    auth = f"Authorization: {owner['Authorization']}"
+    told = proxy.curl(protocol, "-H", auth, "--data-binary", f"@{sparse}", "--write-out", "\n%{http_code}", where)
+    body, _, status = told.stdout.rpartition(b"\n")
+    assert status == b"413", (told, proxy.errors())
+    assert json.loads(body)["error"] == "too_large"
+    assert json.loads(body)["limitBytes"] == 64 * MEGABYTE
+
+
+def test_a_body_that_grows_too_large_is_said_too(proxy: Any, owner: dict[str, str], mod: Any) -> None:
+    pieces = (b"x" * MEGABYTE for _ in range(65))
+    answer = proxy.ask("POST", f"/api/modhub/{mod[0]}/images?name=a.png", pieces, owner)
+    assert (answer.status, answer.json["limitBytes"]) == (413, 2 * MEGABYTE)
+
+
+def test_what_everybody_reads_is_compressed_and_nothing_else(proxy: Any, owner: dict[str, str], mod: Any) -> None:
+    asks = {"Accept-Encoding": "gzip"}
+    number = mod[0]
+    page = proxy.ask("GET", "/Modhub").body.decode()
+    static = [part.partition('"')[0] for part in page.split('"/static/')[1:]]
+    public = ["/api/modhub", f"/api/modhub/{number}", "/Modhub/feed", f"/static/{static[0]}"]
+    private = ["/Modhub", f"/Modhub/{number}", "/Modhub/account/login", "/api/modhub/mine", "/api/auth/me"]
+    private += [f"/api/modhub/{number}/download", "/Modhub/doc"]
+    for path in public:
+        answer = proxy.ask("GET", path, headers=asks)
+        assert (path, answer.status, answer.headers["Content-Encoding"]) == (path, 200, "gzip")
+        assert "Accept-Encoding" in answer.headers["Vary"]
+    for path in private:
+        answer = proxy.ask("GET", path, headers=asks | owner if path.startswith("/api/") else asks)
+        assert (path, answer.status, answer.headers["Content-Encoding"]) == (path, 200, None)
+    known = proxy.ask("GET", "/api/modhub", headers=asks).headers["ETag"]
+    assert proxy.ask("GET", "/api/modhub", headers=asks | {"If-None-Match": known}).status == 304
+
+
+def test_callers_and_ids_arrive(proxy: Any, service: Installation) -> None:
+    forged = {"X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.2", "X-Forwarded-Proto": "http"}
+    answer = proxy.ask("GET", "/api/modhub/games", headers=forged)
+    found = answer.headers["X-Request-Id"]
+    (ours,) = [line for line in service.log().splitlines() if found in line]
+    assert '"caller": "127.0.0.1"' in ours
+    deadline = time.monotonic() + 60
+    while found not in (text := (proxy.folder / "modhub.log").read_text("utf-8")):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    (theirs,) = [json.loads(line) for line in text.splitlines() if found in line]
+    assert (theirs["id"], theirs["status"], theirs["path"]) == (found, 200, "/api/modhub/games")
+    assert answer.headers.get_all("Strict-Transport-Security") == ["max-age=31536000; includeSubDomains"]
+    assert answer.headers["Server"] == "nginx"
+
+
+def test_whether_the_service_is_ready_is_for_this_machine(proxy: Any) -> None:
+    assert proxy.ask("GET", "/readyz").json["status"] == "ok"
+    told = proxy.curl(
+        "--interface", "127.0.0.2", "--write-out", "%{http_code}", "-o", "/dev/null", proxy.url("/readyz")
+    )
+    assert told.stdout == b"403"
+    told = proxy.curl(
+        "--interface", "127.0.0.2", "--write-out", "%{http_code}", "-o", "/dev/null", proxy.url("/healthz")
+    )
+    assert told.stdout == b"200"
+
+
+def test_plain_http_leads_to_tls(proxy: Any) -> None:
+    told = proxy.curl("-i", "-H", f"Host: {HOST}", f"http://127.0.0.1:{proxy.plain}/api/modhub?q=x")
+    assert b" 301 " in told.stdout.splitlines()[0]
+    assert f"location: https://{HOST}/api/modhub?q=x".encode() in told.stdout.lower()
+
+
+class Traffic(threading.Thread):
+    """Reads, writes and slow downloads, one after another, until it is told to stop."""
+
+    def __init__(self, proxy: Any, owner: dict[str, str], mod: Any) -> None:
+        super().__init__()
+        self.proxy, self.owner, self.mod = proxy, owner, mod
+        self.ended = threading.Event()
+        self.asked = 0
+        self.lost: list[Any] = []
+
+    def run(self) -> None:
+        number, content = self.mod
+        while not self.ended.is_set():
+            for method, path, body, status in (
+                ("GET", "/api/modhub", None, 200),
+                ("GET", f"/Modhub/{number}", None, 200),
+                ("POST", f"/api/modhub/{number}/css", os.urandom(1000), 201),
+            ):
+                try:
+                    answer = self.proxy.ask(method, path, body, self.owner if body else None)
+                    if answer.status != status:
+                        self.lost.append((method, path, answer.status, answer.body[:200]))
+                except OSError as problem:
+                    self.lost.append((method, path, problem))
+                self.asked += 1
+            if self.asked % 60 == 0 and self.proxy.ask("GET", f"/api/modhub/{number}/download").body != content:
+                self.lost.append("a download that was cut")
+
+
+def test_rolling_restarts_lose_nothing(proxy: Any, service: Installation, owner: dict[str, str], mod: Any) -> None:
+    traffic = Traffic(proxy, owner, mod)
+    traffic.start()
+    try:
+        for _ in range(2):
+            for old in [process for process in service.processes if process.popen.poll() is None]:
+                assert old.stop() == 0
+                service.start(port=old.port)
+                before = traffic.asked
+                deadline = time.monotonic() + 60
+                while traffic.asked < before + 6:
+                    assert time.monotonic() < deadline
+                    time.sleep(0.05)
+    finally:
+        traffic.ended.set()
+        traffic.join()
+    assert traffic.lost == []
+    assert traffic.asked > 24
+
+
+def test_without_any_process_programs_read_json(nginx: Any) -> None:
+    answer = nginx([free_port()]).ask("GET", "/api/modhub")
+    assert (answer.status, answer.json["error"], answer.headers["Retry-After"]) == (503, "busy", "5")
+    assert answer.headers["X-Request-Id"]
