@@ -40,8 +40,8 @@ class Messages:
         return forms[number != 1] % {"num": self.number(number), **values}
 
     def number(self, number: int) -> str:
-        """A whole number with a thin space between thousands, as both languages may write it."""
-        return f"{number:,}".replace(",", "\u202f")
+        """A whole number, its thousands parted as the language does."""
+        return f"{number:,}".replace(",", self.gettext(","))
 
 
 class Languages:

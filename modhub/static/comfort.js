@@ -26,6 +26,7 @@
   }
 
   // How much of a limited field is used, in code points as the service counts them.
+  const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, words.thousands);
   const count = (root) => {
     for (const field of root.querySelectorAll("[data-limit]")) {
       const most = Number(field.dataset.limit);
@@ -33,7 +34,7 @@
       shown.setAttribute("aria-hidden", "true");
       const show = () => {
         const used = [...field.value].length;
-        shown.textContent = used * 4 > most * 3 ? `${used} / ${most}` : "";
+        shown.textContent = used * 4 > most * 3 ? `${grouped(used)} / ${grouped(most)}` : "";
         shown.classList.toggle("over", used > most);
       };
       field.addEventListener("input", show);

@@ -95,7 +95,7 @@ def test_limits_and_addresses_are_those_of_this_service(start: Start) -> None:
     requests = page.html.select("pre.request")
     assert all("https://mods.example.org/" in request.text for request in requests)
     of = {row.th.text: row.td.text for row in page.html.find(id="mod-limits").find_next("table").select("tbody tr")}
-    assert of["Code file"] == f"64\u00a0MB ({limits.CODE:,} bytes)".replace(",", "\u202f")
+    assert of["Code file"] == f"64\u00a0MB ({limits.CODE:,} bytes)"
     assert of["Games of a mod"] == f"{limits.GAMES}, each of {limits.GAME} characters"
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from modhub import refusals
 from modhub.pages import shapes
 from modhub.pages.messages import ENGLISH, Languages, Messages, read_po
 from modhub.testing import Site
-from modhub.testing.mods import published_mod
+from modhub.testing.mods import OWNER, new_mod, publish, published_mod, upload
+from modhub.testing.pages import visitor
 
 HERE = Path(modhub.__file__).parent
 SINGLE = re.compile(r"""(?<![\w.])_\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""")
@@ -42,8 +44,13 @@ def in_code() -> set[str]:
     return {text for path in HERE.rglob("*.py") if "testing" not in path.parts for text in constants(path)}
 
 
+def read_po_of(package: Path) -> Mapping[str, tuple[str, ...]]:
+    """The German of a package."""
+    return read_po((package / "messages" / "de.po").read_text("utf-8"))
+
+
 def german() -> dict[str, tuple[str, ...]]:
-    return dict(read_po((HERE / "messages" / "de.po").read_text("utf-8")))
+    return dict(read_po_of(HERE))
 
 
 def test_german_is_complete() -> None:
@@ -101,6 +108,39 @@ def test_a_german_page_is_german(site: Site) -> None:
     assert site.get("/Modhub/0", status=404, headers={"Accept-Language": "de"}).html.h1.text == "Hier ist nichts"
 
 
+def test_thousands_are_parted_as_each_language_does(site: Site) -> None:
+    mod = new_mod(site)
+    upload(site, mod, "code", b"x" * 1002, version="1")
+    publish(site, mod)
+    author = visitor(site, OWNER)
+    for language, number, limit in (("en", "1,002", "8,000"), ("de", "1\u202f002", "8\u202f000")):
+        headers = {"Accept-Language": language}
+        assert f"{number} byte" in site.get(mod["url"], headers=headers).text.lower()
+        assert f"{limit} " in author.get("/Modhub/mine/new", headers=headers).text
+        page = site.get("/Modhub?page=1002", headers=headers)
+        assert page.html.title.text.startswith(f"Mods – {'Seite' if language == 'de' else 'page'} {number} ·")
+
+
+def test_what_is_left_out_is_counted_in_its_own_gender(site: Site) -> None:
+    base = published_mod(site, games=["A", "B", "C", "D"])
+    for _ in range(9):
+        published_mod(site, requires=[base["guid"]])
+    german = {"Accept-Language": "de"}
+    # Das Spiel, die Mod.
+    users = site.get(base["url"], headers=german).html.find(id="users").find_parent("section")
+    assert users.select("li")[-1].text == "und 1 weitere"
+    assert site.get("/Modhub?size=100", headers=german).html.select_one(".chips .more").text == "und 1 weiteres"
+    assert "and 1 more mod" in site.get(base["url"]).text
+
+
+def test_readers_are_addressed_alike_everywhere() -> None:
+    # At the beginning of a sentence "Sie" and "Ihre" may stand for a thing.
+    polite = re.compile(r"(?<![.:!?] )(?<!^)\b(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)\b")
+    folders = [HERE, *(HERE.parent / name for name in ("modhub_auth", "modhub_builds", "modhub_wiki"))]
+    texts = [text for folder in folders for found in read_po_of(folder).values() for text in found]
+    assert [text for text in texts if polite.search(text)] == []
+
+
 def test_a_folder_of_messages_is_added_and_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     languages = Languages()
     source = '# fr\nmsgid "Find"\nmsgstr "Tr"\n"ouver"\n\nmsgid "Untranslated"\nmsgstr ""\n'
@@ -109,7 +149,7 @@ def test_a_folder_of_messages_is_added_and_what_cannot_be_read_is_named(tmp_path
     french = languages.choose("fr")
     assert french.gettext("Find") == "Trouver"
     assert french.gettext("Untranslated") == "Untranslated"
-    assert french.ngettext("%(num)s a", "%(num)s b", 1000) == "1\u202f000 b"
+    assert french.ngettext("%(num)s a", "%(num)s b", 1000) == "1,000 b"
     assert Messages(ENGLISH).ngettext("%(num)s a", "%(num)s b", 1) == "1 a"
     with pytest.raises(ValueError, match="nonsense"):
         read_po('msgid "x"\nnonsense')
