@@ -9,7 +9,7 @@ from pyramid.config import Configurator
 
 from modhub.pages import sitemap
 from modhub.testing import Site, Start
-from modhub.testing.mods import new_mod, published_mod, upload
+from modhub.testing.mods import OWNER, address, new_mod, notes, published_mod, upload
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 MAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
@@ -26,18 +26,68 @@ def test_a_feed_is_exactly_the_filter(site: Site) -> None:
     wanted = published_mod(site, title="A \ufffe < & name", games=["Portal"], description="<p>Hi &amp; bye</p>")
     new_mod(site, title="Draft", games=["Portal"])
     page = site.get("/Modhub?game=portal")
-    address = page.html.find("link", type="application/atom+xml")["href"]
-    answer = site.get(address)
+    own = page.html.find("link", type="application/atom+xml")["href"]
+    answer = site.get(own)
     assert answer.content_type == "application/atom+xml"
     feed = ElementTree.fromstring(answer.body)
     (entry,) = feed.findall(f"{ATOM}entry")
-    assert entry.findtext(f"{ATOM}id") == f"urn:uuid:{wanted['guid']}"
     assert entry.findtext(f"{ATOM}title") == "A \ufffd < & name 1"
     assert entry.findtext(f"{ATOM}content") == "<p>Hi &amp; bye</p>"
     assert entry.findtext(f"{ATOM}summary") == "Hi & bye"
     assert entry.find(f"{ATOM}link").get("href") == f"{BASE}{wanted['url']}"
     assert feed.findtext(f"{ATOM}updated") == wanted["updatedAt"]
-    assert feed.find(f"{ATOM}link[@rel='self']").get("href") == f"{BASE}{address}"
+    assert feed.find(f"{ATOM}link[@rel='self']").get("href") == f"{BASE}{own}"
+
+
+def entries(site: Site) -> list[dict[str, str]]:
+    """The texts of the entries of the whole list's feed, and of the feed itself as the last."""
+    feed = ElementTree.fromstring(site.get("/Modhub/feed").body)
+    return [{one.tag.removeprefix(ATOM): one.text for one in part} for part in (*feed.findall(f"{ATOM}entry"), feed)]
+
+
+def test_each_version_is_an_entry_of_its_own_and_tells_its_change(site: Site) -> None:
+    mod = published_mod(site, description="<p>What it is</p>", version="1")
+    own = site.as_account(OWNER)
+    first, feed = entries(site)
+    assert first["id"].startswith("urn:uuid:")
+    assert first["content"] == mod["description"]
+    assert first["updated"] == feed["updated"] == mod["updatedAt"]
+    # An edit is the same entry, changed.
+    edited = own.put_json(address(mod), {"description": "<p>Said <b>better</b></p>"}).json
+    again, feed = entries(site)
+    assert (again["id"], again["published"]) == (first["id"], first["published"])
+    assert (again["summary"], again["updated"]) == ("Said better", edited["updatedAt"])
+    # Another version is another entry; what changed stands in it once it is written.
+    upload(site, mod, "code", version="2")
+    second, feed = entries(site)
+    assert (second["title"], second["content"]) == ("A mod 2", "<p>Said <b>better</b></p>")
+    assert second["id"] != first["id"]
+    assert second["published"] == notes(site, mod)[0]["createdAt"] > first["published"]
+    note = notes(site, mod)[0]["id"]
+    written = own.put_json(address(mod, "changelog", note), {"title": "Two", "text": "<p>Faster</p>"}).json
+    told, feed = entries(site)
+    assert (told["id"], told["content"], told["summary"]) == (second["id"], "<p>Faster</p>", "Faster")
+    assert told["updated"] == feed["updated"] == written["editedAt"] > second["updated"]
+    # An entry that is gone leaves the version what it was.
+    own.delete(address(mod, "changelog", note))
+    assert entries(site)[0]["id"] == second["id"]
+    # A version of the same name of another mod is something else.
+    published_mod(site, version="2")
+    assert len({entry["id"] for entry in entries(site)[:2]}) == 2
+
+
+def test_what_a_feed_says_stands_on_addresses_of_this_service(site: Site) -> None:
+    published_mod(site, description='<p><img src="/Modhub/file/1" alt="x"></p>')
+    feed = ElementTree.fromstring(site.get("/Modhub/feed").body)
+    assert feed.get("{http://www.w3.org/XML/1998/namespace}base") == f"{BASE}/"
+    with site.counted() as seen:
+        site.get("/Modhub/feed")
+    before = len(seen)
+    for _ in range(4):
+        published_mod(site)
+    with site.counted() as seen:
+        site.get("/Modhub/feed")
+    assert len(seen) == before <= 2
 
 
 def test_a_feed_that_has_not_changed_is_not_sent_again(site: Site) -> None:
@@ -59,8 +109,8 @@ def test_a_mods_feed_tells_its_changes(site: Site) -> None:
     links = [one.find(f"{ATOM}link").get("href") for one in feed.iter(f"{ATOM}entry")]
     assert len(links) == 12
     for link in links:
-        address, _, anchor = link.removeprefix(BASE).partition("#")
-        assert site.get(address).html.find(id=anchor) is not None, link
+        page, _, anchor = link.removeprefix(BASE).partition("#")
+        assert site.get(page).html.find(id=anchor) is not None, link
     # What an entry is called does not depend on the page that it has come to stand on.
     assert [one.findtext(f"{ATOM}id") for one in feed.iter(f"{ATOM}entry")] == [
         link.replace("?changelog=2", "") for link in links
@@ -82,9 +132,9 @@ def test_a_browser_learns_how_to_search(site: Site) -> None:
     assert f"{BASE}/Modhub?q={{searchTerms}}&page={{startPage?}}" in urls
 
 
-def locations(site: Site, address: str) -> list[str]:
+def locations(site: Site, of: str) -> list[str]:
     """The addresses in a sitemap or an index, below the service's own."""
-    answer = site.get(address)
+    answer = site.get(of)
     assert answer.content_type == "application/xml"
     found = [one.text for one in ElementTree.fromstring(answer.body).iter(f"{MAP}loc")]
     assert all(one.startswith(BASE) for one in found)
@@ -107,8 +157,8 @@ def test_the_sitemap_names_what_is_published(site: Site, monkeypatch: pytest.Mon
     parts = [part for part in parts if "of=mods" in part]
     assert [url for part in parts for url in locations(site, part)] == wanted[1:]
     assert locations(site, "/sitemap.xml?of=mods&part=99999") == []
-    for address in ("of=nothing", "of=mods&part=-1", "of=mods&part=x"):
-        site.get(f"/sitemap.xml?{address}", status=404)
+    for asked in ("of=nothing", "of=mods&part=-1", "of=mods&part=x"):
+        site.get(f"/sitemap.xml?{asked}", status=404)
 
 
 def test_a_feature_brings_its_addresses_into_the_sitemap(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from modhub.catalogue.pages.reading import Card, Games
 from modhub.catalogue.pages.shown import Shown
+from modhub.catalogue.pages.updates import Update
 from modhub.folding import fold_game
 from modhub.pages.tools import Tools
 
@@ -42,6 +43,6 @@ def draw_card(ui: Tools, card: Card, games: Games, eager: bool = False) -> Marku
     return ui.piece(CARD, face=face_of(card), eager=eager, **values)
 
 
-def draw_entry(ui: Tools, card: Card) -> Markup:
-    """The mod as an entry of an Atom feed."""
-    return ui.piece(ENTRY, face=face_of(card), base=ui.absolute(""))
+def draw_entry(ui: Tools, card: Card, update: Update) -> Markup:
+    """A version of the mod as an entry of an Atom feed."""
+    return ui.piece(ENTRY, face=face_of(card), update=update, base=ui.absolute(""))

@@ -12,9 +12,9 @@ from modhub.catalogue.pages.browse import address_of, page_reader, query_of
 from modhub.catalogue.pages.cards import draw_entry
 from modhub.catalogue.pages.people import name_authors
 from modhub.catalogue.pages.reading import NOTES
+from modhub.catalogue.pages.updates import updates
 from modhub.catalogue.resources import Mod
 from modhub.catalogue.views import wish
-from modhub.db import iso
 from modhub.errors import not_found
 from modhub.interfaces import IMod, IRoot, ISite
 from modhub.pages import sitemap
@@ -47,16 +47,16 @@ def _feed(tools: Tools, entries: list[Markup], *, changed: Iterable[str], **valu
 
 @page(context=ISite, name="feed", request_method="GET", permission=OPEN)
 def list_feed(_context: Any, request: Request) -> Response:
-    """``GET /Modhub/feed``: the list of exactly this filter and order, its first entries."""
+    """``GET /Modhub/feed``: the list of exactly this filter and order, each mod with what changed last."""
     wanted = wish(request)
-    cards = page_reader(request).listing(wanted).cards
-    name_authors(request, cards)
+    found = updates(page_reader(request), wanted)
+    name_authors(request, [card for card, _ in found])
     tools = Tools(request)
     parts = ["modhub", *(part for part in (wanted.game, wanted.q) if part)]
     return _feed(
         tools,
-        [draw_entry(tools, card) for card in cards],
-        changed=(iso(card.changed) for card in cards if card.changed),
+        [draw_entry(tools, card, update) for card, update in found],
+        changed=(update.updated for _, update in found),
         title=" – ".join(parts),
         path="/Modhub/feed" + query_of(wanted),
         page=address_of(wanted),

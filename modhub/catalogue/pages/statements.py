@@ -52,6 +52,20 @@ _CARD: Final = (
 )
 
 
+def _of_newest(column: Any) -> ColumnElement[Any]:
+    """A column of the changelog entry of the version that is given out now; NULL when its author removed it."""
+    found = select(column).join(Mod, and_(Mod.id == Note.mod_id, Mod.version == Note.version))
+    return found.where(Note.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
+
+
+_CHANGE: Final = (_of_newest(Note.text), _of_newest(Note.created_at), _of_newest(Note.edited_at))
+
+
+def updates_statement(shape: Shape) -> AnySelect:
+    """As :func:`cards_statement`, with (text, time, time of the last edit) of the newest version's changelog entry."""
+    return page_statement(shape, (*_CARD, *_CHANGE))
+
+
 def cards_statement(shape: Shape) -> AnySelect:
     """(document, owner, ups, downs, time of change, images that are no pictures) of one page of a list."""
     return page_statement(shape, _CARD)
