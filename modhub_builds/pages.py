@@ -18,7 +18,7 @@ from modhub.views import OPEN, page
 from modhub_builds.documents import newest_url
 from modhub_builds.finding import Release
 from modhub_builds.interfaces import IAppPage
-from modhub_builds.platforms import LABELS, hinted, label, rank
+from modhub_builds.platforms import LABELS, hinted, hinted_label, label, rank
 from modhub_builds.views import finder
 
 PAGE: Final = "/Modhub/App"
@@ -75,12 +75,15 @@ def show_app(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/App``"""
     shown, ui = finder(request).shown(), Tools(request)
     own = hinted(request.headers)
+    # Nothing is pressed upon somebody who could not run it.
+    without = hinted_label(own) if own and own not in shown.releases else ""
     request.response.headers["Vary"] = _VARY
     return {
         "blocks": [
-            ui.piece(BLOCK, block=block, leads=at == 0, own=block.os == own)
+            ui.piece(BLOCK, block=block, leads=at == 0 and not without, own=block.os == own)
             for at, block in enumerate(blocks(shown.releases, own))
         ],
+        "without": without,
         "sections": shown.sections,
         "page": PAGE,
         "feed": FEED,

@@ -9,7 +9,19 @@ from modhub_builds import limits
 LABELS: Final = {"windows": "Windows", "linux": "Linux", "macos": "macOS"}
 """The friendly names, in the order of lists; other systems are shown as they are and come behind."""
 
+_MOBILE: Final = {"android": "Android", "ios": "iOS"}
+"""Systems of phones and tablets, which a page has no place for until there is a build."""
+
 RESERVED: Final = frozenset({"changelog"})
+_AGENTS: Final = (
+    ("Android", "android"),
+    ("iPhone", "ios"),
+    ("iPad", "ios"),
+    ("iPod", "ios"),
+    ("Windows", "windows"),
+    ("Macintosh", "macos"),
+    ("Linux", "linux"),
+)
 _OS = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
@@ -30,13 +42,15 @@ def rank(os: str) -> tuple[int, str]:
 
 
 def hinted(headers: Mapping[str, str]) -> str | None:
-    """The visitor's own system as far as the browser says it; a hint that only orders a page."""
+    """The visitor's own system as far as the browser says it; a hint that orders a page and says what is not there."""
     said = headers.get("Sec-CH-UA-Platform", "").strip().strip('"').lower()
-    if said in LABELS:
+    if said in LABELS or said in _MOBILE:
         return said
     agent = headers.get("User-Agent", "")
-    if "Windows" in agent:
-        return "windows"
-    if "Macintosh" in agent:
-        return "macos"
-    return "linux" if "Linux" in agent and "Android" not in agent else None
+    # What Android says has "Linux" in it, and what iOS says has "Mac OS X".
+    return next((os for mark, os in _AGENTS if mark in agent), None)
+
+
+def hinted_label(os: str) -> str:
+    """What people call the system of :func:`hinted`."""
+    return _MOBILE.get(os) or label(os)

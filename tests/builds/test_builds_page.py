@@ -18,6 +18,8 @@ from modhub_builds.pages import PlatformBlock, blocks, feed_entry
 from modhub_builds.platforms import hinted, is_platform, label, rank
 
 ATOM = "{http://www.w3.org/2005/Atom}"
+ANDROID = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 Chrome/150.0.0.0 Mobile Safari/537.36"
+IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Mobile Safari/604.1"
 LINUX = "Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101"
 STAMP = datetime(2026, 11, 21, tzinfo=UTC)
 WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64)"
@@ -65,6 +67,26 @@ def test_the_visitors_own_system_comes_first(agent):
     assert headings(page(agent.site, "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15)"))[0] == "haiku"
     assert "This looks like your system." in page(agent.site, LINUX).text
     assert {"User-Agent", "Sec-CH-UA-Platform", "Cookie"} <= set(page(agent.site).headers["Vary"].split(", "))
+
+
+def test_nobody_is_led_to_what_cannot_run(agent):
+    for os in ("windows", "macos"):
+        agent.upload(os)
+    for said, os in ((ANDROID, "Android"), (IPHONE, "iOS"), (LINUX, "Linux")):
+        answer = page(agent.site, said)
+        assert answer.html.select(".leads") == []
+        assert answer.html.select_one("main .note").get_text().startswith(f"There is no build for {os} yet.")
+        assert headings(answer)[:2] == ["macOS", "Windows"]
+    for said in (WINDOWS, ""):
+        assert page(agent.site, said).html.select(".leads")
+        assert page(agent.site, said).html.select("main .note") == []
+    # Once there is a build, it leads as any other.
+    agent.upload("android")
+    agent.upload("windows")
+    answer = page(agent.site, ANDROID)
+    assert answer.html.select_one(".leads h2").get_text() == "android"
+    assert answer.html.select("main .note") == []
+    assert page(agent.site, IPHONE).html.select(".leads") == []
 
 
 def test_older_builds_are_in_details(agent):
@@ -185,11 +207,14 @@ def test_names_and_order_of_systems():
         ({}, None),
         ({"User-Agent": WINDOWS}, "windows"),
         ({"User-Agent": LINUX}, "linux"),
-        ({"User-Agent": "Mozilla/5.0 (Linux; Android 14)"}, None),
-        ({"User-Agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X)"}, None),
+        ({"User-Agent": ANDROID}, "android"),
+        ({"User-Agent": IPHONE}, "ios"),
         ({"User-Agent": "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)"}, "macos"),
         ({"Sec-CH-UA-Platform": '"macOS"', "User-Agent": WINDOWS}, "macos"),
-        ({"Sec-CH-UA-Platform": '"Android"', "User-Agent": "Linux; Android"}, None),
+        ({"Sec-CH-UA-Platform": '"Android"', "User-Agent": LINUX}, "android"),
+        ({"Sec-CH-UA-Platform": '"iOS"'}, "ios"),
+        ({"User-Agent": "Mozilla/5.0 (iPad; CPU OS 16_6 like Mac OS X)"}, "ios"),
+        ({"User-Agent": "Mozilla/5.0 (X11; CrOS x86_64 14541.0.0)"}, None),
         ({"Sec-CH-UA-Platform": '"' * 1000}, None),
     ],
 )
