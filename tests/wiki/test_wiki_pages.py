@@ -90,6 +90,18 @@ def test_old_revisions_stay_readable(wiki: Site, publish: Any) -> None:
         wiki.get(f"/Modhub/Wiki/a?revision={number}", status=404)
 
 
+def test_one_revision_is_compared_with_nothing(wiki: Site, publish: Any) -> None:
+    publish("a", "# A")
+    history = wiki.get("/Modhub/Wiki/a?history")
+    assert history.html.select("article input, form[action$='/a'], input[type=radio]") == []
+    assert "Compare" not in history.html.select_one(".wiki-page").text
+    assert [cell.text for cell in history.html.select("th")] == ["Revision", "Published", "Key", "Title"]
+    publish("a", "# B", status=200)
+    history = wiki.get("/Modhub/Wiki/a?history").html
+    chosen = {radio["name"]: radio["value"] for radio in history.select("input[checked]")}
+    assert chosen == {"old": "1", "new": "2"}
+
+
 def test_history_and_difference(wiki: Site, publish: Any) -> None:
     publish("a", "# Title\n\nsame\nold\n")
     publish("a", "# Title\n\nsame\nnew <b>\n", status=200)
