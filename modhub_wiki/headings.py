@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from modhub import text
 from modhub.limits import TITLE
+from modhub.outline import Outline
 
 _NAMELESS: Final = "section"
-_LOWEST: Final = 6
 _LONGEST: Final = 200
 
 
@@ -70,18 +70,18 @@ def _headings(tokens: Sequence[Token]) -> list[tuple[int, Token]]:
 def one_title(tokens: list[Token], title: str) -> list[Token]:
     """The page with ``title`` as its one ``h1``.
 
-    When the text begins with that very heading it is the title; else the title is put before the text. A further
-    heading of the first level moves all headings of the text one level down.
+    When the text begins with that very heading it is the title; else the title is put before the text. The headings of
+    the text come below it, without gaps.
     """
     begins = bool(tokens) and tokens[0].type == "heading_open" and tokens[0].tag == "h1"
     if begins and text.line(flat(tokens[1]), TITLE) == title:
         top, rest = tokens[:3], tokens[3:]
     else:
         top, rest = _title(title), tokens
-    if any(token.tag == "h1" for _, token in _headings(rest)):
-        for token in rest:
-            if token.type in {"heading_open", "heading_close"}:
-                token.tag = f"h{min(int(token.tag[1:]) + 1, _LOWEST)}"
+    outline = Outline(below=1)
+    for at, token in _headings(rest):
+        # A heading is three tokens: its beginning, its text, its end.
+        token.tag = rest[at + 2].tag = f"h{outline.level(int(token.tag[1:]))}"
     return [*top, *rest]
 
 

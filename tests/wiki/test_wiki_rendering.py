@@ -135,12 +135,12 @@ def test_doubled_ids_are_numbered_and_never_met_again() -> None:
 def test_headings_have_ids_anchors_and_a_table_of_contents() -> None:
     page = render("# Top\n\n## One *x*\n\n### `Two`\n\n## One x\n\n> # Quoted\n", "p")
     assert [(entry.level, entry.id, entry.text) for entry in page.contents] == [
-        (3, "one-x", "One x"),
-        (4, "two", "Two"),
-        (3, "one-x-2", "One x"),
+        (2, "one-x", "One x"),
+        (3, "two", "Two"),
+        (2, "one-x-2", "One x"),
         (2, "quoted", "Quoted"),
     ]
-    assert '<h3 id="one-x">One <em>x</em><a class="anchor" href="#one-x" aria-hidden="true"' in page.html
+    assert '<h2 id="one-x">One <em>x</em><a class="anchor" href="#one-x" aria-hidden="true"' in page.html
     read(page.html)
 
 
@@ -156,7 +156,9 @@ def test_one_title_whatever_the_text_says() -> None:
     assert without.html.startswith("<h1>Begins lower</h1>")
     assert '<h2 id="begins-lower">' in without.html
     deep = render("# A\n\n# B\n\n###### six\n", "p")
-    assert '<h6 id="six">' in deep.html
+    assert '<h3 id="six">' in deep.html
+    begun_low = render("#### Low\n\n## Higher\n\n#### Low again\n", "p", "T")
+    assert [entry.level for entry in begun_low.contents] == [2, 2, 3]
     for page in (same, other, without, deep):
         read(page.html)
 

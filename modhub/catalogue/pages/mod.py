@@ -18,6 +18,7 @@ from modhub.errors import invalid, not_found
 from modhub.folding import fold_game
 from modhub.identity import Credential
 from modhub.interfaces import IMod, IVotes
+from modhub.outline import Outline
 from modhub.pages.answers import Redirect
 from modhub.pages.shapes import parse
 from modhub.pages.tools import Tools
@@ -31,9 +32,17 @@ _VALUES: Final = {"1": 1, "0": 0, "-1": -1}
 _HEADING = re.compile(r"<(/?)h([234])>")
 
 
-def demoted(cleaned: str, by: int = 1) -> Markup:
-    """Owner's HTML, cleaned when it was written, with its headings below those of the page."""
-    return Markup(_HEADING.sub(lambda tag: f"<{tag[1]}h{int(tag[2]) + by}>", cleaned))  # noqa: S704 - cleaned on write
+def demoted(cleaned: str, below: int = 2) -> Markup:
+    """Owner's HTML, cleaned when it was written, with its headings under one of ours of the level ``below``."""
+    outline, opened = Outline(below), list[int]()
+
+    def heading(tag: re.Match[str]) -> str:
+        if not tag[1]:
+            opened.append(outline.level(int(tag[2])))
+            return f"<h{opened[-1]}>"
+        return f"</h{opened.pop()}>"
+
+    return Markup(_HEADING.sub(heading, cleaned))  # noqa: S704 - cleaned on write
 
 
 def asked_notes(request: Request) -> int:

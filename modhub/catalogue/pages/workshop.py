@@ -107,7 +107,7 @@ def bench(request: Request, mod_id: int | None, **more: Any) -> dict[str, Any]:
         "games": games,
         "fold_game": fold_game,
         "limits": limits,
-        "html": lambda cleaned, by: demoted(draft.with_own_images(cleaned), by),
+        "html": lambda cleaned, below: demoted(draft.with_own_images(cleaned), below),
         "labels": LABELS,
         "errors": {},
         "typed": {},
