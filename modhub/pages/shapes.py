@@ -118,6 +118,11 @@ class Shapes:
         """See :meth:`modhub.pages.messages.Messages.number`."""
         return self.messages.number(number)
 
+    def sentence(self, text: str, **values: str) -> Markup:
+        """A translated sentence with what people wrote in it, each piece in its own direction."""
+        shown = {name: f'<span dir="auto">{escape(value)}</span>' for name, value in values.items()}
+        return Markup(str(escape(text)) % shown)  # noqa: S704 - escaped
+
     def tile(self, seed: str) -> Markup:
         """See :func:`tile`."""
         return tile(seed)

@@ -10,17 +10,18 @@
   // Copy a GUID or a hash.
   for (const code of document.querySelectorAll("code[data-copy]")) {
     if (!navigator.clipboard) break;
-    const button = make("button", { type: "button", className: "quiet copier", textContent: words.copy });
-    const term = code.closest("div").querySelector("dt");
-    if (term) button.setAttribute("aria-label", `${words.copy}: ${term.textContent}`);
+    const button = make("button", { type: "button", className: "quiet copier" });
+    const label = make("span", { textContent: words.copy });
+    const term = code.closest("div").querySelector("dt").textContent;
+    button.append(label, make("span", { className: "hidden", textContent: `: ${term}` }));
     button.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(code.textContent);
-        button.textContent = said.textContent = words.copied;
+        label.textContent = said.textContent = words.copied;
       } catch {
         getSelection().selectAllChildren(code);
       }
-      setTimeout(() => { button.textContent = words.copy; }, 2000);
+      setTimeout(() => { label.textContent = words.copy; }, 2000);
     });
     code.after(button);
   }
@@ -65,7 +66,7 @@
       }
     });
     const parts = ["h1", "nav.games", "section.browse"].map((part) => `main ${part}`);
-    parts.push('link[rel="canonical"]', 'link[rel="alternate"]');
+    parts.push('link[rel="canonical"]', 'link[rel="alternate"]', "a.json");
     const follow = () => {
       const query = new URLSearchParams(new FormData(search.form)).toString();
       const wanted = search.form.action + (query && `?${query}`);
@@ -231,7 +232,7 @@
   const links = [...document.querySelectorAll("[data-viewer] a")];
   if (links.length && window.HTMLDialogElement) {
     const dialog = make("dialog", { className: "viewer" });
-    const image = make("img");
+    const image = make("img", { alt: "" });
     const label = make("p", { className: "soft" });
     label.setAttribute("aria-live", "polite");
     const box = make("div", { className: "actions" });

@@ -25,7 +25,7 @@ def test_the_list_follows_what_is_typed_and_the_address_follows_the_list(visit: 
     page.goto(address)
     expect(shown).to_have_count(1)
     search.fill("nothing is called so")
-    expect(page.get_by_text("Nothing matches")).to_be_visible()
+    expect(page.get_by_text("No mods found for")).to_be_visible()
     search.fill("")
     expect(shown.nth(1)).to_be_visible()
 

@@ -115,6 +115,7 @@ def browse(_context: Any, request: Request) -> dict[str, Any]:
         "strip": strip(GAMES, games=games, chosen=chosen, filters=Filters(replace(wanted, page=1, game=""))),
         "wish": wanted,
         "filters": Filters(wanted),
+        "query": query_of(wanted),
         "games": games,
         "chosen": chosen or (Curated(wanted.game, wanted.game, None) if wanted.game else None),
         "numbers": list(page_numbers(min(wanted.page, listing.pages), listing.pages)),

@@ -15,10 +15,13 @@ class Draft(Shown):
 
     def __init__(self, mod: ModRow) -> None:
         ordered = in_order(mod.assets)
-        odd = (asset.id for asset in mod.assets if asset.kind == Kind.IMAGE and not is_picture(asset.content_type))
+        odd = {asset.id for asset in mod.assets if asset.kind == Kind.IMAGE and not is_picture(asset.content_type)}
         super().__init__(mod_document(mod), ",".join(map(str, odd)))
         self.assets = {asset.id: asset_document(asset) for asset in ordered}
-        self.pictures = [(asset.id, self.assets[asset.id]) for asset in ordered if asset.kind == Kind.IMAGE]
+        self.uploaded = [(asset.id, self.assets[asset.id]) for asset in ordered if asset.kind == Kind.IMAGE]
+        """The number and the document of all that was uploaded as an image."""
+        self.pictures = [one for one in self.uploaded if one[0] not in odd]
+        self.others = [one for one in self.uploaded if one[0] in odd]
         self.sha256 = next((asset.sha256 for asset in mod.assets if asset.kind == Kind.CODE), None)
         self.votes = (mod.ups, mod.downs)
         self.hidden = mod.hidden_at is not None
@@ -35,11 +38,11 @@ class Draft(Shown):
     @property
     def image_bytes(self) -> int:
         """Bytes of all its images."""
-        return sum(picture.bytes for _, picture in self.pictures)
+        return sum(picture.bytes for _, picture in self.uploaded)
 
     def with_own_images(self, cleaned: str) -> str:
         """Cleaned HTML with the mod's images where their owner can see them: elsewhere a draft's are not to be had."""
-        own = {str(asset_id) for asset_id, _ in self.pictures}
+        own = {str(asset_id) for asset_id, _ in self.uploaded}
         return _OWN_FILE.sub(
             lambda found: f"{self.address}/images/{found[1]}" if found[1] in own else found[0], cleaned
         )
@@ -47,7 +50,7 @@ class Draft(Shown):
     def as_shown(self) -> ModDocument:
         """The document as the preview shows it: images and own address where only the owner can see them."""
         document = self.mod
-        for asset_id, picture in self.pictures:
+        for asset_id, picture in self.uploaded:
             picture.url = f"{self.address}/images/{asset_id}"
         document.assets = list(self.assets.values())
         document.description = self.with_own_images(document.description)

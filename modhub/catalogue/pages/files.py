@@ -8,6 +8,7 @@ from pyramid.response import Response
 from modhub import text
 from modhub.blobs import stage
 from modhub.catalogue import uploads
+from modhub.catalogue.documents import is_picture
 from modhub.catalogue.models import Kind
 from modhub.catalogue.owners import caller, owned
 from modhub.catalogue.pages.faults import field_of, told
@@ -67,7 +68,14 @@ def _upload(context: Mod, request: Request, kind: Kind) -> Any:
             return told_to_script(request, refusal, message=sentence, field=field)
         return bench(request, context.id, errors={field: sentence}, typed={"version": typed.get("version", "")})
     lost = ["version"] if version and line_lost(typed["version"], version) else []
-    return done(context.id or 0, kind.value if len(given) == 1 else "images", lost, "#files")
+    return done(context.id or 0, _stored(kind, given), lost, "#files")
+
+
+def _stored(kind: Kind, given: list[Upload]) -> str:
+    """What the page then says: not of everything that is sent as an image is it true that it is one."""
+    if kind is Kind.IMAGE and not all(is_picture(one.content_type) for one in given):
+        return "file" if len(given) == 1 else "files"
+    return kind.value if len(given) == 1 else "images"
 
 
 def _staged(request: Request, kind: Kind, sent: Form, version: str) -> list[Upload]:

@@ -39,7 +39,7 @@ def tasks(draft: Draft, reader: PageReader, games: dict[str, Any]) -> list[Task]
             bool(strange),
             Task("Games that are not on the curated list are shown without an icon:", strange, is_note=True),
         ),
-        (not draft.pictures, Task("Add an image: lists show the first one.", anchor="files")),
+        (not draft.images, Task("Add an image: lists show the first one.", anchor="files")),
         (bool(conflicts), Task("It must not be installed beside:", conflicts, is_note=True)),
         (draft.code is not None and not mod.published, Task("Look at the preview, then publish.", anchor="publish")),
     ]

@@ -1,0 +1,159 @@
+"""What pages say is true where they say it: empty lists, links that follow a filter, names of links, headings."""
+
+import re
+from itertools import pairwise
+
+import pytest
+
+from modhub.catalogue.pages.mod import demoted
+from modhub.outline import Outline
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, new_mod, notes, published_mod, upload
+from modhub.testing.mods import address as api
+from modhub.testing.pages import make, send_file, visitor
+
+GERMAN = {"Accept-Language": "de"}
+PARTS = "parts of words are fine"
+WHOLE = "must be given in full"
+
+
+@pytest.mark.parametrize(
+    ("query", "said", "said_in_german", "hints"),
+    [
+        ("q=x%26y", "No mods found for “x&y”.", "Keine Mods für „x&y“ gefunden.", {PARTS}),
+        ("game=por", "No mods found for the game por.", "Keine Mods für das Spiel por gefunden.", {WHOLE}),
+        (
+            "q=x&game=Portal",
+            "No mods found for “x” among those for the game Portal.",
+            "Keine Mods für „x“ unter denen für das Spiel Portal gefunden.",
+            {PARTS, WHOLE},
+        ),
+        (
+            "game=%25(q)s%3Cb%3E",
+            "No mods found for the game %(q)s<b>.",
+            "Keine Mods für das Spiel %(q)s<b> gefunden.",
+            {WHOLE},
+        ),
+    ],
+)
+def test_an_empty_list_says_what_was_looked_for_and_how(
+    site: Site, query: str, said: str, said_in_german: str, hints: set[str]
+) -> None:
+    published_mod(site, title="Tower", games=["Portal"])
+    page = site.get(f"/Modhub?{query}").html.select_one(".empty")
+    assert page.select_one(".lead").text == said
+    assert {hint for hint in (PARTS, WHOLE) if hint in page.text} == hints
+    german = site.get(f"/Modhub?{query}", headers=GERMAN).html.select_one(".empty .lead")
+    assert german.text == said_in_german
+    assert all(part["dir"] == "auto" for part in german.select("span"))
+
+
+@pytest.mark.parametrize("query", ["", "?game=portal", "?q=tow&game=portal&sort=top", "?page=2&size=1"])
+def test_the_same_as_json_is_the_same(site: Site, query: str) -> None:
+    for title in ("Tower", "Bridge", "Towel"):
+        published_mod(site, title=title, games=["Portal"] if title != "Bridge" else [])
+    page = site.get(f"/Modhub{query}")
+    link = page.html.find("a", string="The same as JSON")
+    shown = [card["href"] for card in page.html.select(".card h3 a")]
+    assert [mod["url"] for mod in site.get(link["href"]).json["mods"]] == shown
+    assert shown
+
+
+def test_only_what_is_the_same_is_called_so(site: Site) -> None:
+    mod = published_mod(site)
+    link = site.get(mod["url"]).html.find("a", string="The same as JSON")
+    assert site.get(link["href"]).json["url"] == mod["url"]
+    author = visitor(site, OWNER)
+    draft = new_mod(site)
+    for page in (
+        site.get("/Modhub/doc"),
+        author.get(f"/Modhub/mine/{draft['id']}/preview"),
+        site.get("/Modhub/0", status=404),
+    ):
+        assert page.html.find("a", string="The same as JSON") is None
+        assert page.html.find("a", string="Mods as JSON")["href"] == "/api/modhub"
+    assert site.get("/Modhub").html.find("a", string="Feed of new and updated mods")["href"] == "/Modhub/feed"
+
+
+def test_a_page_behind_the_last_leads_back_to_one_that_is_there(site: Site) -> None:
+    published_mod(site)
+    assert site.get("/Modhub?page=9").html.find("link", rel="prev")["href"] == "/Modhub"
+
+
+def test_what_is_read_of_a_link_is_in_its_name(site: Site) -> None:
+    base = published_mod(site, title="Base")
+    mod = published_mod(site, title="Tower", requires=[base["guid"]])
+    page = site.get(mod["url"])
+    link = page.html.select_one(".chain a[href$='/download']")
+    assert re.fullmatch(r"Download Base, \d+ bytes", link.text.replace("\u00a0", " "))
+    assert not [one for one in page.html.select("a[aria-label], button[aria-label]") if one.text.strip()]
+
+
+@pytest.mark.parametrize(
+    ("given", "below", "shown"),
+    [
+        ([3, 4], 2, [3, 4]),
+        ([2, 3, 4], 2, [3, 4, 5]),
+        ([4, 2, 4], 2, [3, 3, 4]),
+        ([2, 4, 3], 2, [3, 4, 4]),
+        ([2, 3, 4], 3, [4, 5, 6]),
+        ([4], 3, [4]),
+        ([1, 2, 3, 4, 5, 6], 1, [2, 3, 4, 5, 6, 6]),
+    ],
+)
+def test_no_heading_skips_a_level(given: list[int], below: int, shown: list[int]) -> None:
+    outline = Outline(below)
+    assert [outline.level(level) for level in given] == shown
+
+
+def test_headings_of_owners_stand_below_ours_without_gaps(site: Site) -> None:
+    mod = published_mod(site, description="<h3>A</h3><h4>B</h4><h2>C</h2><h4>D</h4>")
+    note = notes(site, mod)[0]["id"]
+    site.as_account(OWNER).put_json(api(mod, "changelog", note), {"text": "<h4>E</h4>"})
+    for page in (site.get(mod["url"]), visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")):
+        levels = [int(heading.name[1]) for heading in page.html.main.find_all(re.compile("^h[1-6]$"))]
+        assert levels[0] == 1
+        assert all(after - before <= 1 for before, after in pairwise(levels)), levels
+    prose = site.get(mod["url"]).html.select(".prose :is(h3, h4, h5)")
+    assert [heading.name for heading in prose] == ["h3", "h4", "h3", "h4", "h4"]
+    assert demoted("<h2>a<b></b></h2>x<h4><i>b</i></h4>") == "<h3>a<b></b></h3>x<h4><i>b</i></h4>"
+
+
+def test_what_is_no_image_is_not_shown_as_one_in_the_workshop(site: Site) -> None:
+    author = visitor(site, OWNER)
+    draft = new_mod(site)
+    number = upload(site, draft, "images", b"words", content_type="text/plain", name="notes.txt")["assets"][0]["url"]
+    own = f"/Modhub/mine/{draft['id']}/images/{number.rpartition('/')[2]}"
+    page = author.get(f"/Modhub/mine/{draft['id']}")
+    assert not page.html.select("main img")
+    assert page.html.select_one(f"a[href='{own}']").text == "notes.txt"
+    assert page.html.select_one(f"form[action='{own}/remove']") is not None
+    # It is none for lists either, so there is still one to add.
+    assert "Add an image" in page.html.find(id="tasks").find_parent("section").text
+    assert author.get(own).headers["Content-Disposition"].startswith("attachment")
+    upload(site, draft, "images", b"x", content_type="image/png", name="a.png")
+    page = author.get(f"/Modhub/mine/{draft['id']}")
+    assert [image["alt"] for image in page.html.select("main img")] == ["Image 1 of 1: a.png"]
+    assert "Add an image" not in page.text
+
+
+def test_an_upload_is_confirmed_as_what_it_is(site: Site) -> None:
+    page = make(visitor(site, OWNER))
+
+    def said(*files: tuple[str, str]) -> str:
+        (form,) = (form for form in page.forms.values() if form.action.endswith("/images"))
+        form["file"] = [(name, b"words", content_type) for name, content_type in files]
+        return str(form.submit(status=303).follow().html.select_one(".note.good").text)
+
+    image, other = ("a.png", "image/png"), ("b.txt", "text/plain")
+    assert said(image) == "The image is stored."
+    assert said(other).startswith("The file is stored, but it is not an image")
+    assert said(image, image) == "The images are stored."
+    assert said(image, other).startswith("The files are stored, but not all of them are images")
+
+
+def test_a_first_file_replaces_none(site: Site) -> None:
+    page = make(visitor(site, OWNER))
+    assert "It replaces the one before." not in page.text
+    page = send_file(page, "code", "mod.zip", b"code", version="1").follow()
+    assert "It replaces the one before." in page.text
