@@ -1,5 +1,6 @@
 """Colours of fenced code: pygments tells what each piece is, we say it with eight classes and no inline style."""
 
+import re
 from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import groupby
@@ -18,6 +19,8 @@ _LISTED: Final = (
 )
 LANGUAGES: Final = frozenset(_LISTED.split())
 """What may stand behind a fence: others are shown without colours. A short list, so that each can be tried."""
+
+_SLOW: Final = re.compile(rf"[^\n]{{{limits.CODE_LINE + 1}}}|\s{{{limits.CODE_SPACES + 1}}}")
 
 _CLASSES: Final = (
     (Token.Comment, "c"),
@@ -43,6 +46,7 @@ class Highlighter:
     """Colours the code of one page, up to so many characters, for so many seconds of the processor.
 
     The seconds are for odd code: some lexers take minutes for a long run of one character, a little for each piece.
+    What takes them minutes for a single piece has no colours at all: long lines, and long white space.
     """
 
     def __init__(self) -> None:
@@ -51,7 +55,8 @@ class Highlighter:
 
     def __call__(self, code: str, language: str) -> str:
         """``code`` as HTML; its text is ``code``, whatever the language makes of it."""
-        if language.lower() not in LANGUAGES or len(code) > self._characters or self._seconds <= 0:
+        spent = len(code) > self._characters or self._seconds <= 0
+        if spent or language.lower() not in LANGUAGES or _SLOW.search(code):
             return escape(code, quote=False)
         self._characters -= len(code)
         lexer = get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)

@@ -13,21 +13,39 @@ PATH: Final = 200
 LINES: Final = 100_000
 """Lines of a page that is shown as Markdown; one with more is shown as plain text."""
 
-PIECES: Final = 250_000
-"""Blocks, marks and escaped characters of a page that is shown as Markdown; one with more is shown as plain text.
+WORK: Final = 2_200_000
+"""Units of :mod:`modhub_wiki.effort` that a page may take which is shown as Markdown; others are shown as plain text.
 
-Measured: more than ordinary text of 1 MB has (170,000 with a mark in every third word), and at the worst some seven
-seconds of one processor.
+Measured: 1 MB of ordinary text with a mark in every third word takes 1,700,000, and a unit about a microsecond.
 """
 
-BEGINNING: Final = 64 * 1024
+BLOCK_WORK: Final = 1_000_000
+"""Of these, what finding the blocks may take; 1 MB of list items of forty characters takes 950,000."""
+
+EMPHASIS_WORK: Final = 800_000
+MARK_WORK: Final = 480_000
+"""Of these, what stars may take, and what each other kind of mark: nobody writes a text of brackets alone."""
+
+HEADINGS: Final = 10_000
+"""Headings of a page that is shown as Markdown."""
+
+BEGINNING: Final = 16 * 1024
 """Characters of a page that is shown as plain text in which its first heading is looked for."""
 
-CODE: Final = 256 * 1024
+TITLES: Final = 100
+"""Headings of such a page that are looked at."""
+
+CODE: Final = 64 * 1024
 """Characters of code of a page that are highlighted; what comes after them is shown without colours.
 
-Measured: less than four seconds for ordinary code.
+Measured: less than half a second for ordinary code.
 """
 
-CODE_SECONDS: Final = 5.0
+CODE_LINE: Final = 400
+"""Characters of a line of code that is highlighted: to some lexers the square of that is a single step."""
+
+CODE_SPACES: Final = 120
+"""White space in a row in code that is highlighted: to some lexers the third power of that is a single step."""
+
+CODE_SECONDS: Final = 0.5
 """Seconds of the processor that highlighting the code of a page may take; what comes after them has no colours."""

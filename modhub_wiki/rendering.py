@@ -1,18 +1,18 @@
 """From Markdown to what is shown: HTML with one ``h1``, named headings, a table of contents, and the words for search.
 
 CommonMark with tables and fenced code (decisions 5.1), done once, when a page is published. Raw HTML is text, and what
-the renderer makes passes the cleaner of the core all the same. The time is bounded: a page with more pieces than
-:mod:`modhub_wiki.limits` allows is shown as plain text, as it was sent.
+the renderer makes passes the cleaner of the core all the same. The time is bounded: a page that would take more
+work than :mod:`modhub_wiki.limits` allows is shown as plain text, as it was sent.
 """
 
 import re
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from itertools import pairwise
 from typing import Any, Final
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from modhub import limits as core_limits
@@ -20,17 +20,15 @@ from modhub import text
 from modhub.markup import clean
 from modhub_wiki import limits
 from modhub_wiki.allowed import WIKI
+from modhub_wiki.effort import EFFORT, Effort, TooMuchWork, measured
 from modhub_wiki.headings import Entry, first_heading, flat, name_headings, one_title
 from modhub_wiki.highlighting import Highlighter
 from modhub_wiki.links import allowed_picture, resolve
 
-_MARK: Final = re.compile(r"[^\w\s]|\n")
-_ESCAPED: Final = re.compile(r"[&<>\"]")
+AS_TEXT: Final = "This page is too complex to be laid out, so it is shown as plain text."
 _LANGUAGE: Final = re.compile(r"\s*([^\s,{]+)")
 _LONGEST_HTML: Final = 16 * core_limits.MB
 _COLOURS: Final = "colours"
-# What becomes more than a tag or two counts for more than itself.
-_WEIGHT: Final = {"heading_open": 8, "fence": 8, "blockquote_open": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +41,14 @@ class Rendered:
     contents: list[Entry] = field(default_factory=list)
 
 
-class TooManyPieces(Exception):
-    """The page is shown as plain text."""
-
-
 def render(source: str, path: str, title: str | None = None) -> Rendered:
     """The page ``path`` with the Markdown ``source``; ``title`` wins over its first heading and that over its path."""
     given = text.line(title or "", core_limits.TITLE)
     try:
         if source.count("\n") > limits.LINES:
-            raise TooManyPieces
-        tokens = _parser().parse(source)
-    except TooManyPieces:
+            raise TooMuchWork
+        tokens = _parser().parse(source, {EFFORT: Effort()})
+    except TooMuchWork:
         return _as_text(source, path, given)
     plain = "\n".join(_words(tokens))
     given = given or first_heading(tokens) or _last_segment(path)
@@ -72,31 +66,31 @@ def _last_segment(path: str) -> str:
 
 
 def _as_text(source: str, path: str, title: str) -> Rendered:
-    if not title:
-        parser = MarkdownIt("commonmark", {"html": False})
-        title = first_heading(parser.parse(source[: limits.BEGINNING])) or _last_segment(path)
+    title = title or _heading_of(source[: limits.BEGINNING]) or _last_segment(path)
     shown = f'<pre class="code" tabindex="0"><code>{escape(source)}</code></pre>'
-    return Rendered(title, f"<h1>{escape(title)}</h1>\n{shown}", source)
+    return Rendered(title, f"<h1>{escape(title)}</h1>\n<p>{AS_TEXT}</p>\n{shown}", source)
+
+
+def _heading_of(beginning: str) -> str:
+    """The first heading of a text that is not rendered; what stands in other lines costs nothing."""
+    parser = MarkdownIt("commonmark", {"html": False})
+    blocks = parser.disable("inline").parse(beginning)
+    parser.enable("inline")
+    headings = [inline.content for token, inline in pairwise(blocks) if token.type == "heading_open"]
+    for heading in filter(None, headings[: limits.TITLES]):
+        shown = text.line(flat(parser.parseInline(heading[: 4 * core_limits.TITLE])[0]), core_limits.TITLE)
+        if shown:
+            return shown
+    return ""
 
 
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    parser.core.ruler.after("block", "count pieces", _count)
+    parser = measured(MarkdownIt("commonmark", {"html": False}).enable("table"))
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("code_block", _fence)
     parser.add_render_rule("table_open", lambda *_: '<div class="scroll" tabindex="0"><table>\n')
     parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
     return parser
-
-
-def _count(state: StateCore) -> None:
-    """Between the blocks, which are quickly found, and what costs more: the marks in them, and the cleaning."""
-    pieces = 0
-    for token in state.tokens:
-        expression = _MARK if token.type == "inline" else _ESCAPED
-        pieces += 1 + _WEIGHT.get(token.type, 0) + len(expression.findall(token.content))
-        if pieces > limits.PIECES:
-            raise TooManyPieces
 
 
 def _words(tokens: Sequence[Token]) -> Iterator[str]:
