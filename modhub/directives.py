@@ -124,7 +124,8 @@ def add_migrations(config: Configurator, package: str, folder: str, table_prefix
 def add_panel(
     config: Configurator, place: str, name: str, render: Callable[[Any, Any], Any], *, order: int = 100
 ) -> None:
-    """Show ``render(context, request)`` at ``place``: ``navigation``, ``mod`` (a mod's page), ``footer``.
+    """Show ``render(context, request)`` at ``place``: ``navigation``, ``notice`` (above every page), ``mod`` (a mod's
+    page), ``footer``.
 
     At ``documentation`` it is a section of ``/Modhub/doc`` (:mod:`modhub.pages.documentation`).
     """

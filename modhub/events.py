@@ -21,3 +21,17 @@ class AccountDeleted:
     account_id: int
     session: Any
     registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class AccountChanged:
+    """Something has changed who may act for an account, in the request's own transaction: its owner is to be told.
+
+    For features that give accounts keys and the like. ``subject`` and ``sentence`` are English texts of the feature's
+    own translations; ``%(site)s`` in them is filled in. Whoever keeps accounts subscribes.
+    """
+
+    account_id: int
+    subject: str
+    sentence: str
+    request: Any

@@ -26,6 +26,10 @@ class Found:
     blocked: bool
     session_id: int | None = None
     """The page session, where it is one; a program has none."""
+    proved_at: datetime | None = None
+    """When a platform last said in this page session who is there."""
+    signed_in_at: datetime | None = None
+    """When the page session began."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -87,7 +91,7 @@ class Finder:
         of_kind = (Login.account_id == bindparam("account"), Login.kind == Account.kind)
         self._made_with = reader.prepare(made_with.where(*of_kind).order_by(Login.id).limit(1))
         held = (PageSession.secret_hash == bindparam("held"), PageSession.created_at > bindparam("oldest"))
-        session = (PageSession.id, PageSession.used_at)
+        session = (PageSession.id, PageSession.proved_at, PageSession.created_at, PageSession.used_at)
         self._session = reader.prepare(
             joined.add_columns(*session)
             .join(PageSession, PageSession.login_id == Login.id)
@@ -120,8 +124,12 @@ class Finder:
             [Way._make((*row[:4], bool(row[4]))) for row in rows(self._ways, account=account)],
             _places(rows(self._clients, account=account, now=to_micros(time))),
             _places(rows(self._pages, account=account, **since)),
-            bool(rows(self._factor, account=account)),
+            self.has_factor(account),
         )
+
+    def has_factor(self, account: int) -> bool:
+        """Whether the account has an authenticator."""
+        return bool(self.reader.rows(self._factor, account=account))
 
     def login(self, login_id: int) -> Found | None:
         """The login with this id; None when it has been deleted."""
@@ -141,8 +149,10 @@ class Finder:
         rows = self.reader.rows(self._session, held=held, oldest=to_micros(oldest), idle=to_micros(idle))
         if not rows:
             return None
-        *login, session_id, used_at = rows[0]
-        return replace(_found(login), session_id=session_id), from_micros(used_at)
+        *login, session_id, proved_at, began, used_at = rows[0]
+        proved = None if proved_at is None else from_micros(proved_at)
+        found = replace(_found(login), session_id=session_id, proved_at=proved, signed_in_at=from_micros(began))
+        return found, from_micros(used_at)
 
     def by_address(self, address: str | None) -> Secretive | None:
         """The login by password with this address; None asks all the same, so that nothing takes another time."""

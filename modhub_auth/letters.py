@@ -1,8 +1,9 @@
 """The letters and their outbox: a letter is a row of the transaction that causes it (decisions 3.7)."""
 
+import re
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from email.message import EmailMessage
 from email.utils import format_datetime
@@ -17,83 +18,20 @@ from sqlalchemy.orm import Session
 from modhub.db import now
 from modhub_auth.models import Letter
 from modhub_auth.sealing import Seal
+from modhub_auth.texts import TEXTS, Text
 
 PURPOSE: Final = "letter"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """What a letter says, before it is translated: ``%(name)s`` in a sentence is filled in."""
-
-    subject: str
-    before: Sequence[str]
-    link: str = ""
-    after: Sequence[str] = ()
+_HOLE: Final = re.compile(r"%\((\w+)\)s")
+_NAME: Final = 40
+"""Code points of a display name in an email."""
 
 
-_LEAVE_ALONE: Final = "If it was not you, leave this letter alone: nothing happens then."
-CONFIRM: Final = Text(
-    "Confirm your address",
-    [
-        "Somebody, most likely you, made an account with this address at %(site)s.",
-        "Follow this link to confirm that the address is yours:",
-    ],
-    "/Modhub/account/confirm",
-    ["The link works once, for seven days.", _LEAVE_ALONE],
-)
-RESET: Final = Text(
-    "Choose a new password",
-    [
-        "Somebody, most likely you, asked for a new password for the account with this address at %(site)s.",
-        "Follow this link to choose one:",
-    ],
-    "/Modhub/account/reset",
-    ["The link works once, for an hour.", "If it was not you, leave this letter alone: nothing has changed."],
-)
-ADD: Final = Text(
-    "Confirm your address",
-    [
-        "Somebody, most likely you, wants to sign in with this address at %(site)s.",
-        "Follow this link to confirm that the address is yours:",
-    ],
-    "/Modhub/account/confirm",
-    ["The link works once, for seven days.", _LEAVE_ALONE],
-)
-TAKEN: Final = Text(
-    "You have an account already",
-    [
-        "Somebody, most likely you, wanted to use this address for another account at %(site)s.",
-        "It has an account already; nothing has changed.",
-    ],
-)
-_NOT_YOU: Final = "If it was not you, choose a new password at once: %(forgot)s"
-PASSWORD_CHANGED: Final = Text(
-    "Your password was changed", ["The password of your account at %(site)s has just been changed.", _NOT_YOU]
-)
-FACTOR_ADDED: Final = Text(
-    "An authenticator was added", ["An authenticator has just been added to your account at %(site)s.", _NOT_YOU]
-)
-FACTOR_REMOVED: Final = Text(
-    "Your authenticator was removed",
-    ["The authenticator has just been removed from your account at %(site)s.", _NOT_YOU],
-)
-LOGIN_LINKED: Final = Text(
-    "A login was linked", ["Another way to sign in has just been linked to your account at %(site)s.", _NOT_YOU]
-)
-LOGIN_UNLINKED: Final = Text(
-    "A login was unlinked", ["A way to sign in has just been taken away from your account at %(site)s.", _NOT_YOU]
-)
-TEXTS: Final = {
-    "confirm": CONFIRM,
-    "reset": RESET,
-    "add": ADD,
-    "taken": TAKEN,
-    "password changed": PASSWORD_CHANGED,
-    "factor added": FACTOR_ADDED,
-    "factor removed": FACTOR_REMOVED,
-    "login linked": LOGIN_LINKED,
-    "login unlinked": LOGIN_UNLINKED,
-}
+def harmless(name: str) -> str:
+    """A display name in which no mail program finds a link: letters, digits and what joins words."""
+    kept = (one if unicodedata.category(one)[0] in "LMN" or one in "-_'’" else " " for one in name)
+    return " ".join("".join(kept).split())[:_NAME].strip()
 
 
 class Written(msgspec.Struct):
@@ -119,16 +57,28 @@ class Writer:
             lstrip_blocks=True,
         )
 
-    def write(self, kind: str, messages: Any, secret: str = "") -> Written:
-        """The letter of ``kind`` in the language of ``messages``; ``secret`` goes into its link, if it has one."""
-        text = TEXTS[kind]
-        # Without its scheme the name of the site is no link: a letter has the one that it is about.
-        values = {"site": urlsplit(self._base_url).netloc, "forgot": f"{self._base_url}/Modhub/account/forgot"}
+    def write(self, kind: str, messages: Any, secret: str = "", **values: str) -> Written:
+        """The letter of ``kind`` in the language of ``messages``; ``secret`` goes into its link, if it has one.
+
+        ``values``: the display ``name`` of who asked, the ``client`` by which something was done.
+        """
+        return self.write_text(TEXTS[kind], messages, secret, **values)
+
+    def write_text(self, text: Text, messages: Any, secret: str = "", **values: str) -> Written:
+        """As :meth:`write`, for a text that is none of :data:`TEXTS`."""
+        given = {
+            # Without its scheme the name of the site is no link: a letter has the one that it is about.
+            "site": urlsplit(self._base_url).netloc,
+            "forgot": f"{self._base_url}/Modhub/account/forgot",
+            "when": f"{now():%Y-%m-%d %H:%M} UTC",
+            "name": harmless(values.get("name", "")),
+            "client": values.get("client", ""),
+        }
         filled = {
             "lang": messages.language,
             "subject": messages.gettext(text.subject),
-            "before": [_fill(messages, line, values) for line in text.before],
-            "after": [_fill(messages, line, values) for line in text.after],
+            "before": list(_filled(messages, text.before, given)),
+            "after": list(_filled(messages, text.after, given)),
             "link": f"{self._base_url}{text.link}?token={secret}" if text.link else "",
         }
         plain, html = (self._templates.get_template(f"letter.{form}").render(filled) for form in ("txt", "html"))
@@ -168,9 +118,12 @@ class Writer:
         return message
 
 
-def _fill(messages: Any, line: str, values: dict[str, str]) -> str:
-    filled: str = messages.gettext(line, **values) if "%(" in line else messages.gettext(line)
-    return filled
+def _filled(messages: Any, lines: Iterable[str], values: Mapping[str, str]) -> Iterator[str]:
+    """The lines in their language; one that has nothing to say is left out."""
+    for line in lines:
+        holes = _HOLE.findall(line)
+        if all(values[hole] for hole in holes):
+            yield messages.gettext(line, **values) if holes else messages.gettext(line)
 
 
 def to_header(recipient: str) -> str:

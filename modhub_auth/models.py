@@ -167,6 +167,8 @@ class PageSession(Base):
     label: Mapped[str] = mapped_column(String(CLIENT))
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     used_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+    proved_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    """The last sign-in at a platform in this session, with the code where the account asks for one."""
 
 
 class Nonce(Base):

@@ -10,11 +10,10 @@ from sqlalchemy.orm import Session
 
 from modhub import bulk
 from modhub.db import now
-from modhub.errors import conflict
-from modhub_auth import factor, links, recovery, services
+from modhub.errors import Refusal, conflict
+from modhub_auth import factor, links, recovery, services, sessions
 from modhub_auth.joining import Prepared
 from modhub_auth.journal import note
-from modhub_auth.letters import Writer
 from modhub_auth.limits import counter
 from modhub_auth.models import Account, Kind, Login, Nonce
 from modhub_auth.openid import NONCE_LIFE, Assertion, refused
@@ -82,7 +81,9 @@ def arrive(session: Session, identity: Identity, *, registration: bool) -> Arriv
     known = by_identity(session, identity)
     if known is not None:
         account = services.lock_account(session, known.account_id)
-        if account is None:
+        # A reset may have taken the login away before the lock was had.
+        known = by_identity(session, identity)
+        if account is None or known is None or known.account_id != account.id:
             raise refused()
         return Arrived(account, known, factor.is_active(session, account.id))
     if not registration:
@@ -97,30 +98,41 @@ def arrive(session: Session, identity: Identity, *, registration: bool) -> Arriv
     return Arrived(account, login, factor=False)
 
 
-def link(session: Session, writer: Writer, account_id: int, identity: Identity, messages: Any) -> None:
-    """Link the identity to a signed-in account. 409 when it is another's."""
-    account = services.lock_account(session, account_id)
+def link(session: Session, account: Account, identity: Identity) -> bool:
+    """Link the identity to an account that is locked; False when it is linked already, 409 when it is another's."""
     known = by_identity(session, identity)
-    if account is None or (known is not None and known.account_id != account_id):
+    if known is not None and known.account_id != account.id:
         raise login_taken()
     if known is None:
         login = _add(session, account, identity, now())
-        recovery.notify(session, writer, account_id, "login linked", messages)
-        note("login linked", account=account_id, login=login.id)
+        note("login linked", account=account.id, login=login.id)
+    return known is None
 
 
-def unlink(session: Session, writer: Writer, account_id: int, login_id: int | None, messages: Any) -> None:
+def prove(session: Session, account: Account, session_id: int, identity: Identity) -> None:
+    """Take the platform's word that whoever is signed in to a locked account is still there.
+
+    403 for a login of somebody else, and where an authenticator is there: a platform's word does not replace its code.
+    """
+    known = by_identity(session, identity)
+    if known is None or known.account_id != account.id or factor.is_active(session, account.id):
+        raise Refusal(403, "login_not_yours", "This login does not prove that the account is yours.")
+    sessions.prove(session, session_id)
+
+
+def unlink(session: Session, account_id: int, login_id: int | None) -> bool:
     """Take a platform's login away from a locked account, with the sessions that it began; never the last login.
 
-    A login by password stays: what the account was made with is its ``subject`` (decisions 3.3).
+    A login by password stays: what the account was made with is its ``subject`` (decisions 3.3). False for no login.
     """
     mine = Login.account_id == account_id
     if (session.scalar(select(func.count()).select_from(Login).where(mine)) or 0) < 2:
         raise conflict("last_login", "This is the only way to sign in to your account, so it stays.")
     gone = (Login.id == login_id, mine, Login.kind == Kind.PLATFORM.value)
-    if bulk.run(session, delete(Login).where(*gone)) == 1:
-        recovery.notify(session, writer, account_id, "login unlinked", messages)
+    removed = bulk.run(session, delete(Login).where(*gone)) == 1
+    if removed:
         note("login unlinked", account=account_id, login=login_id)
+    return removed
 
 
 def _without_password(session: Session, account_id: int) -> None:
@@ -130,27 +142,29 @@ def _without_password(session: Session, account_id: int) -> None:
         raise conflict("password_present", "This account has a password already, so this one is not added.")
 
 
-def ask_password(session: Session, own: Parts, account_id: int, prepared: Prepared, messages: Any) -> None:
+def ask_password(session: Session, own: Parts, account: Account, prepared: Prepared, messages: Any) -> None:
     """Queue the letter by which a locked account without a password gets one; who has the address already is told by
     it. 409 where the account has got a password meanwhile.
     """
-    _without_password(session, account_id)
+    _without_password(session, account.id)
     address = prepared.address
     if not own.limits.allows(session, [counter("letter", address, recovery.LETTERS)]):
         return
     kind = "add" if recovery.by_address(session, address) is None else "taken"
     # For a taken address too, where nobody learns it: the time must not tell whose address has an account.
-    secret = links.make(session, links.ADD, account_id, address=address, password_hash=prepared.password_hash)
-    own.writer.queue(session, kind, address, own.writer.write(kind, messages, secret))
+    secret = links.make(session, links.ADD, account.id, address=address, password_hash=prepared.password_hash)
+    own.writer.queue(session, kind, address, own.writer.write(kind, messages, secret, name=account.display_name))
 
 
-def add_password(session: Session, secret: str) -> None:
-    """Add the password by the link in its letter, which proves the address. 410 for a dead one, 409 for an address that
-    is taken and for a second password: forms in two tabs must not make two.
+def add_password(session: Session, secret: str, account: Account) -> None:
+    """Add the password to the locked account that asked, by the link in its letter, which proves the address.
+
+    410 for a dead link and for one of another account, 409 for an address that is taken and for a second password:
+    forms in two tabs must not make two.
     """
     found = links.find(session, secret, links.ADD)
-    account = None if found is None else services.lock_account(session, found.account_id)
-    if found is None or account is None or found.address is None or not links.consume(session, found):
+    mine = found is not None and found.account_id == account.id
+    if found is None or not mine or found.address is None or not links.consume(session, found):
         raise recovery.dead_link()
     _without_password(session, account.id)
     login = Login(

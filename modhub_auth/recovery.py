@@ -1,24 +1,45 @@
 """Reset and confirmation by letter (decisions 3.7). What ends sessions locks the account's row first."""
 
-from typing import Any, Final
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from modhub import bulk
 from modhub.db import Databases, now
-from modhub.errors import Refusal
-from modhub_auth import factor, links
+from modhub.errors import Refusal, conflict
+from modhub_auth import factor, links, sessions
 from modhub_auth.journal import note
 from modhub_auth.letters import Writer
 from modhub_auth.limits import Limits, counter
-from modhub_auth.models import Client, Kind, Link, Login, PageSession, ResetRequest
+from modhub_auth.models import Account, Client, Kind, Link, Login, PageSession, ResetRequest
 from modhub_auth.services import lock_account
+from modhub_auth.texts import TEXTS, Text
 
 LETTERS: Final = 3
 """How many letters ``forgot`` sends to one address in the window."""
 AT_ONCE: Final = 100
-"""How many resets are looked into before letters leave again."""
+"""How many resets are looked into before emails leave again."""
+AUTHENTICATOR: Final = "authenticator"
+"""The key of the authenticator among what a reset may remove; that of a login is its id."""
+
+
+class Held(NamedTuple):
+    """A way into an account besides its password. ``platform`` and ``subject`` are a login's."""
+
+    key: str
+    platform: str = ""
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the page of a reset has shown, and which of that is to stay, by their keys."""
+
+    shown: frozenset[str]
+    kept: frozenset[str]
 
 
 def dead_link() -> Refusal:
@@ -36,7 +57,9 @@ def by_address(session: Session, address: str) -> Login | None:
 def welcome(session: Session, writer: Writer, login: Login, messages: Any) -> None:
     """Queue the letter by which a new account confirms its address."""
     secret = links.make(session, links.CONFIRM, login.account_id, login_id=login.id)
-    writer.queue(session, "confirm", login.subject, writer.write("confirm", messages, secret))
+    account = session.get_one(Account, login.account_id)
+    written = writer.write("confirm", messages, secret, name=account.display_name)
+    writer.queue(session, "confirm", login.subject, written)
 
 
 def ask_reset(session: Session, limits: Limits, address: str, language: str) -> None:
@@ -69,11 +92,20 @@ def _queue_reset(session: Session, writer: Writer, address: str, messages: Any) 
         writer.queue(session, "reset", login.subject, writer.write("reset", messages, secret))
 
 
-def notify(session: Session, writer: Writer, account_id: int, kind: str, messages: Any) -> None:
-    """Queue a notice to every confirmed address of the account."""
+def notify(
+    session: Session,
+    writer: Writer,
+    account_id: int,
+    kind: str,
+    messages: Any,
+    *,
+    client: str = "",
+    text: Text | None = None,
+) -> None:
+    """Queue a notice to every confirmed address of the account: that of ``kind``, or ``text``."""
     wanted = (Login.account_id == account_id, Login.kind == Kind.PASSWORD.value, Login.verified)
     for address in session.scalars(select(Login.subject).where(*wanted)):
-        writer.queue(session, kind, address, writer.write(kind, messages))
+        writer.queue(session, kind, address, writer.write_text(text or TEXTS[kind], messages, client=client))
 
 
 def end_sessions(session: Session, account_id: int, keep: int | None = None) -> None:
@@ -101,38 +133,83 @@ def _locked(session: Session, link: Link) -> Login:
 
 def _first_proof(session: Session, login: Login) -> None:
     """The first proof that the address is its owner's: whoever registered a stranger's address keeps nothing."""
-    if login.verified:
-        return
     factor.remove(session, login.account_id)
     session.execute(delete(Login).where(Login.account_id == login.account_id, Login.id != login.id))
-    end_sessions(session, login.account_id)
     login.verified = True
     session.flush()
 
 
-def confirm(session: Session, secret: str) -> None:
-    """Confirm an address by the link in its letter."""
+def confirm(session: Session, secret: str, *, session_id: int | None = None, password_hash: str | None = None) -> None:
+    """Confirm an address by the link in its letter, for somebody who has the account as well: its page session, or the
+    password whose hash was found right a moment ago. Nothing else changes. 401 when neither holds any more.
+    """
     link = links.find(session, secret, links.CONFIRM)
     if link is None:
         raise dead_link()
     login = _locked(session, link)
-    _first_proof(session, login)
+    if session_id is not None:
+        sessions.hold(session, login.account_id, session_id)
+    elif password_hash is None or login.password_hash != password_hash:
+        raise sessions.ended()
+    login.verified = True
+    session.flush()
     note("address confirmed", account=login.account_id, login=login.id)
 
 
-def reset(session: Session, writer: Writer, secret: str, password_hash: str, messages: Any) -> int:
+def held(session: Session, login: Login) -> list[Held]:
+    """What signs in to the account besides ``login``, or stands before it."""
+    others = select(Login).where(Login.account_id == login.account_id, Login.id != login.id).order_by(Login.id)
+    found = [Held(str(one.id), one.platform, one.subject) for one in session.scalars(others)]
+    return [*found, Held(AUTHENTICATOR)] if factor.is_active(session, login.account_id) else found
+
+
+def _remove(session: Session, login: Login, choice: Choice) -> Iterable[str]:
+    """Remove what was shown and is not to stay; the kinds of the notices about it. 409 when more is there by now."""
+    there = {one.key for one in held(session, login)}
+    if there - choice.shown:
+        message = "Something was added to the account while this page was open. Look at the list once more."
+        raise conflict("account_changed", message)
+    for key in sorted(there - choice.kept):
+        if key == AUTHENTICATOR:
+            factor.remove(session, login.account_id)
+            yield "factor removed"
+        else:
+            session.execute(delete(Login).where(Login.id == int(key), Login.account_id == login.account_id))
+            note("login unlinked", account=login.account_id, login=int(key))
+            yield "login unlinked"
+
+
+def reset(
+    session: Session,
+    writer: Writer,
+    secret: str,
+    password_hash: str,
+    messages: Any,
+    *,
+    purpose: str = links.RESET,
+    choice: Choice | None = None,
+    client: str = "",
+) -> int:
     """Set a new password by the link in a letter; it proves the address too. Every session of the account ends.
 
-    The second factor stays, and nobody is signed in by it. Answers the account.
+    The first proof of an address takes away all that was there; later what ``choice`` leaves out. Nobody is signed in
+    by it. Until the address is confirmed, the link that confirms it (``purpose``) is as good. Answers the account.
     """
-    link = links.find(session, secret, links.RESET)
+    link = links.find(session, secret, purpose)
     if link is None:
         raise dead_link()
     login = _locked(session, link)
-    _first_proof(session, login)
+    kinds = ["password changed"]
+    if not login.verified:
+        _first_proof(session, login)
+    elif purpose != links.RESET:
+        raise dead_link()
+    elif choice is not None:
+        kinds += _remove(session, login, choice)
     set_password(session, login, password_hash)
     end_sessions(session, login.account_id)
-    session.execute(delete(Link).where(Link.login_id == login.id))
-    notify(session, writer, login.account_id, "password changed", messages)
+    session.execute(delete(Link).where(Link.account_id == login.account_id))
+    for kind in kinds:
+        notify(session, writer, login.account_id, kind, messages, client=client)
     note("password reset", account=login.account_id, login=login.id)
     return login.account_id

@@ -2,16 +2,21 @@
 
 from pyramid.config import Configurator
 
+from modhub.events import AccountChanged
 from modhub.identity import NOBODY, Credential
 from modhub.interfaces import ISite
 from modhub.pages.tools import link
 from modhub.request import Request
 from modhub_auth.cookies import LOGIN, Cookie
 from modhub_auth.interfaces import IAccount
+from modhub_auth.pages.notices import tell_of_change, unconfirmed
 from modhub_auth.payloads import BODY
 from modhub_auth.resources import AccountPages, Platforms
 
-HASHING = ("register", "login", "reset", "password", "authenticator", "delete")
+HASHING = (
+    *("register", "login", "reset", "confirm", "password", "authenticator", "recovery-codes", "unlink", "delete"),
+    *("platform/{provider}", "platform/{provider}/link"),
+)
 """Forms whose answer may wait its turn to hash."""
 
 
@@ -31,7 +36,9 @@ def includeme(config: Configurator) -> None:
     config.add_messages("modhub_auth:messages")
     config.add_panel("navigation", "account", navigation, order=900)
     config.add_body_limit("POST", "/Modhub/account/{rest...}", BODY)
-    config.add_body_limit("POST", "/Modhub/account/platform/{provider}", BODY, waits=True)
     for name in HASHING:
         config.add_body_limit("POST", f"/Modhub/account/{name}", BODY, waits=True)
+    config.add_panel("notice", "unconfirmed", unconfirmed)
+    config.include("modhub_auth.pages.proof")
+    config.add_subscriber(tell_of_change, AccountChanged)
     config.scan("modhub_auth.pages")

@@ -1,11 +1,11 @@
-"""The account's own page: its name, its logins, where it is signed in (decisions 3.10); what such pages share."""
+"""The account's own page: its name, its logins, where it is signed in (decisions 3.10)."""
 
 from typing import Any, Final
 
 from sqlalchemy import delete, select
 
 from modhub import text
-from modhub.identity import Credential
+from modhub.errors import not_found
 from modhub.limits import DISPLAY_NAME
 from modhub.pages.answers import Redirect
 from modhub.pages.tools import messages_of
@@ -13,35 +13,29 @@ from modhub.payload import query
 from modhub.request import Request
 from modhub.tree import parse_id
 from modhub.views import page
-from modhub_auth import platforms, recovery, services, sessions
-from modhub_auth.cookies import keep
-from modhub_auth.finding import Found, Secretive
+from modhub_auth import platforms, recovery, sessions
 from modhub_auth.interfaces import IAccount
-from modhub_auth.limits import caller_of, counter
-from modhub_auth.models import Account, Client, Login
+from modhub_auth.limits import counter
+from modhub_auth.models import Client, Kind, Login
 from modhub_auth.pages.agents import spoken
-from modhub_auth.pages.sheets import Field, private, sent, unstored
+from modhub_auth.pages.proof import locked, proved, tell, visitor
+from modhub_auth.pages.sheets import SHEET, Sheet, private, sent, unstored
 from modhub_auth.pages.signing import HOME
+from modhub_auth.pages.words import title_of
 from modhub_auth.parts import parts
 from modhub_auth.resources import AccountPermission
-from modhub_auth.signing import prove
 
 OVERVIEW: Final = "modhub_auth:templates/account/overview.jinja2"
 DONE: Final = {
     "name": "Your name is changed.",
     "password": "Your password is changed.",
     "removed": "The authenticator is removed.",
+    "linked": "The login is linked.",
     "unlinked": "The login is unlinked.",
     "ended": "Signed out there.",
-    "letter": "If you have not had too many letters already, another one is on its way.",
+    "letter": "If you have not had too many emails already, another one is on its way.",
 }
 """What the page says that has just been done, by the query's ``done``."""
-
-
-def visitor(request: Request) -> Found:
-    """Who is signed in; only behind a permission that asks for an account."""
-    found: Found = request.identify(Credential.ACCOUNT).details
-    return found
 
 
 @page(context=IAccount, request_method="GET", permission=AccountPermission.READ, renderer=OVERVIEW)
@@ -56,7 +50,7 @@ def show(_context: Any, request: Request) -> dict[str, Any]:
         "own": own,
         "pages": [(one, spoken(one.label, messages)) for one in own.pages],
         "done": DONE.get(query(request, "done") or ""),
-        "unconfirmed": any(not login.verified for login in own.logins),
+        "unconfirmed": [login.subject for login in own.logins if not login.verified],
         "limit": DISPLAY_NAME,
         "titles": {one.name: one.title for one in parts(request).platforms.values()},
     }
@@ -109,43 +103,35 @@ def sign_out(_context: Any, request: Request) -> Any:
     return done("ended")
 
 
-@page(context=IAccount, name="unlink", request_method="POST", permission=AccountPermission.CHANGE)
+def unlink_sheet(_context: Any, request: Request) -> Sheet:
+    """The login that goes, ``loginId``; 404 for one that is none of the visitor's at a platform."""
+    login_id, own = parse_id(sent(request, "loginId") or query(request, "loginId") or ""), parts(request)
+    logins = own.finder.overview(visitor(request).account_id).logins
+    found = next((one for one in logins if one.id == login_id and one.kind == Kind.PLATFORM), None)
+    if found is None:
+        raise not_found()
+    return Sheet(
+        "Unlink a login",
+        "Unlink",
+        [],
+        lead=[f"{found.subject} ({title_of(request, found.platform)})", "It will no longer sign in to your account."],
+        hidden={"loginId": str(found.id)},
+        links=[(HOME, "Your account")],
+        danger=True,
+    )
+
+
+@page(
+    context=IAccount,
+    name="unlink",
+    request_method=("GET", "POST"),
+    permission=AccountPermission.CHANGE,
+    renderer=SHEET,
+    fresh_proof=unlink_sheet,
+)
 def unlink(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/unlink``: ``loginId`` is a platform's login, never the last one."""
-    account, login_id = locked(request), parse_id(sent(request, "loginId"))
-    platforms.unlink(request.dbsession, parts(request).writer, account.id, login_id, messages_of(request))
+    account, _ = proved(request)
+    if platforms.unlink(request.dbsession, account.id, parse_id(sent(request, "loginId"))):
+        tell(request, "login unlinked")
     return done("unlinked")
-
-
-def locked(request: Request) -> Account:
-    """The visitor's account, its row locked until the end of the request."""
-    account = services.lock_account(request.dbsession, visitor(request).account_id)
-    if account is None:
-        raise services.invalid_credentials()
-    return account
-
-
-def proved(request: Request) -> tuple[Account, Login | None]:
-    """The account, locked, and its login by password, of which the visitor has just proved to know the password."""
-    account_id, password = visitor(request).account_id, sent(request, "currentPassword")
-    known = prove(parts(request), request.registry.settings, account_id, password, caller_of(request))
-    return (locked(request), None) if known is None else services.still_right(request.dbsession, known)
-
-
-def own_password(request: Request) -> Secretive | None:
-    """The visitor's login by password; None where the account has none."""
-    return parts(request).finder.password_of(visitor(request).account_id)
-
-
-def current_password(request: Request) -> list[Field]:
-    """The field that asks for it, where the account has a password."""
-    if own_password(request) is None:
-        return []
-    return [Field("currentPassword", "Current password", "password", "current-password")]
-
-
-def rotated(request: Request, response: Any) -> Any:
-    """What has changed who may do what gives the session another secret (threats C12)."""
-    session_id = visitor(request).session_id
-    assert session_id is not None
-    return keep(request, response, sessions.rotate(request.dbsession, session_id))

@@ -4,6 +4,8 @@ import re
 from typing import Final
 
 from modhub.pages.messages import Messages
+from modhub.pages.tools import messages_of
+from modhub.request import Request
 
 BROWSERS: Final = (
     ("Edg", "Edge"),
@@ -31,6 +33,18 @@ def label_of(agent: str) -> str:
     browser = next((name for mark, name in BROWSERS if mark in agent), "")
     system = next((name for mark, name in SYSTEMS if mark in agent), "")
     return f"{browser} on {system}" if browser and system else agent
+
+
+def agent_of(request: Request) -> str:
+    """The label of the browser that asks."""
+    sent_as: str = request.environ.get("HTTP_USER_AGENT", "")
+    return label_of(sent_as.encode("latin-1", "replace").decode("utf-8", "replace"))
+
+
+def browser_of(request: Request) -> str:
+    """The kind of browser that asks, in the reader's language; never what it calls itself."""
+    messages, label = messages_of(request), agent_of(request)
+    return spoken(label if _LABEL.match(label) else "", messages)
 
 
 def spoken(label: str, messages: Messages) -> str:

@@ -1,5 +1,6 @@
 """A sheet: one form with its words, as the template ``sheet.jinja2`` shows it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -7,7 +8,7 @@ from modhub.errors import Refusal
 from modhub.pages import forms
 from modhub.pages.tools import messages_of
 from modhub.request import Request
-from modhub_auth.pages.words import told
+from modhub_auth.pages.words import faults, told
 
 SHEET: Final = "modhub_auth:templates/account/sheet.jinja2"
 SAID: Final = "modhub_auth:templates/account/said.jinja2"
@@ -33,6 +34,8 @@ class Field:
     required: bool = True
     keys: str = ""
     error: str = ""
+    check: Callable[[str], object] | None = None
+    """Refuses what is no such thing."""
 
     @property
     def is_secret(self) -> bool:
@@ -45,10 +48,19 @@ class Field:
         return " ".join(f"{self.name}-{part}" for part in ("error", "hint") if getattr(self, part))
 
 
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A box that is ticked to begin with."""
+
+    name: str
+    value: str
+    label: str
+
+
 @dataclass(slots=True)
 class Sheet:
     """One page with one form. ``doors`` are other ways to the same end; ``username`` tells password managers whose
-    password is changed.
+    password is changed; ``ticks`` stand under ``legend``; ``more`` is for the page's own template.
     """
 
     title: str
@@ -60,8 +72,15 @@ class Sheet:
     hidden: dict[str, str] = field(default_factory=dict)
     username: str = ""
     danger: bool = False
+    legend: str = ""
+    ticks: list[Tick] = field(default_factory=list)
+    more: dict[str, Any] = field(default_factory=dict)
 
-    def show(self, request: Request, *refusals: Refusal, **more: Any) -> dict[str, Any]:
+    def faults(self, request: Request) -> list[Refusal]:
+        """What is wrong with what was typed, of all fields at once."""
+        return faults(*((one.check, sent(request, one.name)) for one in self.fields if one.check is not None))
+
+    def show(self, request: Request, *refusals: Refusal) -> dict[str, Any]:
         """What the template gets. Signed in or not, such a page is nobody else's: it is never stored."""
         private(request)
         fields = {one.name: one for one in self.fields}
@@ -76,15 +95,16 @@ class Sheet:
             self.hidden[MARK] = mark
         for refusal in refusals:
             self.hidden |= refusal.extra.get("hidden", {})
-        return {"sheet": self, "errors": errors, **more}
+        unticked = {one for one in self.ticks if refusals and one.value not in request.POST.getall(one.name)}
+        return {"sheet": self, "errors": errors, "unticked": unticked, **self.more}
 
-    def refused(self, request: Request, refusal: Refusal, *others: Refusal, **more: Any) -> dict[str, Any]:
+    def refused(self, request: Request, refusal: Refusal, *others: Refusal) -> dict[str, Any]:
         """The sheet again, with what is wrong; what was typed stays, except secrets.
 
         A refusal may bring ``hidden`` fields for the next try.
         """
         forms.refused(request, refusal)
-        return self.show(request, refusal, *others, **more)
+        return self.show(request, refusal, *others)
 
 
 def sent(request: Request, name: str) -> str:

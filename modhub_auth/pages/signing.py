@@ -17,32 +17,30 @@ from modhub_auth.finding import Found
 from modhub_auth.interfaces import IAccount
 from modhub_auth.limits import caller_of
 from modhub_auth.models import Account, Login
-from modhub_auth.pages.agents import label_of
+from modhub_auth.pages.agents import agent_of
 from modhub_auth.pages.choosing import chosen
 from modhub_auth.pages.sheets import SHEET, Field, Sheet, sent, unstored
 from modhub_auth.pages.words import faults
 from modhub_auth.parts import parts
+from modhub_auth.passwords import accepted
 from modhub_auth.payloads import Registration
 from modhub_auth.signing import Credentials, check
 
 HOME: Final = "/Modhub/account"
 
 
-def agent_of(request: Request) -> str:
-    """The label of a browser's session."""
-    sent_as: str = request.environ.get("HTTP_USER_AGENT", "")
-    return label_of(sent_as.encode("latin-1", "replace").decode("utf-8", "replace"))
-
-
 def new_password(label: str) -> Field:
     """The field for a password that is chosen."""
-    return Field("password", label, "password", "new-password", hint="At least 10 characters; longer is better.")
+    hint = "At least 10 characters; longer is better."
+    return Field("password", label, "password", "new-password", hint=hint, check=accepted)
 
 
-def enter(request: Request, account: Account, login: Login, wanted: str | None = None) -> Any:
+def enter(
+    request: Request, account: Account, login: Login, wanted: str | None = None, *, by_platform: bool = False
+) -> Any:
     """Sign the visitor in with a session of its own, and go where they wanted to."""
     _end_current(request)
-    secret = sessions.begin(request.dbsession, account, login, agent_of(request))
+    secret = sessions.begin(request.dbsession, account, login, agent_of(request), proved=by_platform)
     return unstored(keep(request, Redirect(safe_next(wanted) or _wanted(request) or HOME), secret))
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from modhub.errors import Refusal
 from modhub.pages.tools import messages_of
 from modhub.request import Request
+from modhub_auth.parts import parts
 
 INPUT: Final = {
     "email": "This is not an e-mail address.",
@@ -27,6 +28,7 @@ SENTENCES: Final = {
     ),
     "wrong_password": ("currentPassword", "This is not the password of your account."),
     "code_missing": ("code", "Your account has an authenticator: give its code as well, and the password once more."),
+    "code_alone": ("code", "Give a code of your authenticator."),
     "code_refused": ("code", "This code is wrong, or has been used already. Each code works once."),
     "authenticator_present": ("", "Your account has an authenticator already."),
     "email_not_confirmed": (
@@ -56,13 +58,23 @@ def told(request: Request, refusal: Refusal, fields: Sequence[str]) -> tuple[str
     if known is None:
         return "", refusal.told(messages.gettext)
     field, sentence = known
+    if field == "currentPassword" and field not in fields:
+        field = "password"
     return field if field in fields else "", messages.gettext(sentence)
 
 
 def _code(request: Request, refusal: Refusal) -> str:
     if refusal.code != "second_factor_required":
         return refusal.code
-    return "code_refused" if request.POST.get("code") else "code_missing"
+    if request.POST.get("code"):
+        return "code_refused"
+    return "code_missing" if "password" in request.POST else "code_alone"
+
+
+def title_of(request: Request, platform: str) -> str:
+    """What a platform is called; its name where it is switched off by now."""
+    known = parts(request).platforms.get(platform)
+    return platform if known is None else known.title
 
 
 def faults(*checks: tuple[Callable[[str], Any], str]) -> list[Refusal]:

@@ -8,12 +8,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from modhub import db
 from modhub.testing import SECRET, Site, Start
 from modhub_auth.passwords import Gate, Passwords
 
@@ -84,6 +86,24 @@ def contend(app: Site, processes: list[list[Call]], **settings: str) -> tuple[li
 @pytest.fixture(name="contend")
 def _contend() -> Callable[..., tuple[list[Any], int]]:
     return contend
+
+
+@pytest.fixture
+def race(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Callable[[], Any]]], list[Any]]:
+    """``race(calls)``: every call in a thread of its own, all let go at the same moment; what each answered."""
+    monkeypatch.setattr(db, "BUSY_SECONDS", 60)
+
+    def run(calls: list[Callable[[], Any]]) -> list[Any]:
+        barrier = threading.Barrier(len(calls))
+
+        def one(call: Callable[[], Any]) -> Any:
+            barrier.wait(120)
+            return call()
+
+        with ThreadPoolExecutor(len(calls)) as pool:
+            return [future.result(120) for future in [pool.submit(one, call) for call in calls]]
+
+    return run
 
 
 class MailServer:

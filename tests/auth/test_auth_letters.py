@@ -13,7 +13,7 @@ from modhub.settings import StartRefused
 from modhub.testing.service import free_port
 from modhub_auth import links, sending
 from modhub_auth.deleting import delete_account
-from modhub_auth.letters import TEXTS
+from modhub_auth.letters import TEXTS, harmless
 from modhub_auth.models import Letter, Link, ResetRequest
 from modhub_auth.post import Unreachable
 from modhub_auth.services import lock_account
@@ -45,7 +45,33 @@ def test_registering_sends_a_letter_to_confirm(app: Any, person: Person, mail: A
     assert len(mail.secret()) == 64
     html = letter.get_body(("html",)).get_content()
     assert f'<a href="http://127.0.0.1:6543{mail.link()}">' in html
-    assert "evil" not in letter.as_string()
+    # The display name says who asked, as words: no mail program finds a link in it.
+    assert "\nThe name of the account that asks is: Visit http evil example org\n" in text_of(letter)
+    assert "evil." not in letter.as_string()
+
+
+def text_of(letter: Any) -> str:
+    return str(letter.get_body(("plain",)).get_content())
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Ada Lovelace-Byron", "Ada Lovelace-Byron"),
+        ("O'Hara", "O'Hara"),
+        ("Ärger 測試 ख़ान", "Ärger 測試 ख़ान"),
+        ("Dr. Evil", "Dr Evil"),
+        ("https://evil.example.org/x?y=z", "https evil example org x y z"),
+        ("mail@evil.example.org", "mail evil example org"),
+        ("evil。example．org", "evil example org"),
+        ("<a href=//evil>", "a href evil"),
+        ("\u202egro.live", "gro live"),
+        ("x" * 80, "x" * 40),
+        ("...", ""),
+    ],
+)
+def test_a_name_in_an_email_is_no_link(name: str, shown: str) -> None:
+    assert harmless(name) == shown
 
 
 def test_a_file_shows_the_link_as_it_is(app: Any, person: Person, mail: Any) -> None:

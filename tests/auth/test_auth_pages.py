@@ -260,7 +260,7 @@ def test_resetting_a_password(app: Any, person: Person, mail: Any) -> None:
 
 def test_a_reset_does_not_skip_the_second_factor(app: Any, person: Person, mail: Any) -> None:
     account_id = app.post_json("/api/auth/register", person).json["accountId"]
-    send(app.get(mail.link()), 200)
+    send(app.get(mail.link()), 200, password=person["password"])
     own = app.registry.accounts
     with own.databases.writing.begin() as session:
         secret = pyotp.random_base32()
@@ -278,7 +278,7 @@ def test_confirming_an_address(auth: Any, person: Person, tmp_path: Any, mail: A
     link = mail.link()
     page = app.get(link)
     app.post_json("/api/auth/login", person, status=403)
-    assert "is confirmed" in send(page, 200).text
+    assert "is confirmed" in send(page, 200, password=person["password"]).text
     app.post_json("/api/auth/login", person, status=200)
     app.get(link, status=410)
     assert send(page, 410).status_int == 410
@@ -297,7 +297,8 @@ def test_whoever_registered_a_strangers_address_keeps_nothing(app: Any, person: 
         app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
         send(app.get(mail.link()), 200, password=person["password"])
     else:
-        send(app.get(register_link), 200)
+        page = app.get(register_link).click("I do not know this password")
+        send(page, 200, password=person["password"])
     app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
     app.post_json("/api/auth/login", person, status=200)
     with app.registry.databases.reading() as session:
@@ -306,7 +307,7 @@ def test_whoever_registered_a_strangers_address_keeps_nothing(app: Any, person: 
 
 def test_a_second_proof_takes_nothing_away(app: Any, person: Person, mail: Any) -> None:
     app.post_json("/api/auth/register", person)
-    send(app.get(mail.link()), 200)
+    send(app.get(mail.link()), 200, password=person["password"])
     made = app.post_json("/api/auth/login", person).json
     login(app, person)
     own = app.registry.accounts
@@ -410,9 +411,10 @@ def test_adding_and_removing_an_authenticator(app: Any, person: Person) -> None:
     page = app.get(f"{HOME}/authenticator")
     secret = page.html.select_one("#authenticator-secret").text
     assert page.html.select_one(".qr svg path") is not None
-    assert send(page, 400, code="000000").html.select_one("#authenticator-secret").text == secret
+    right = {"currentPassword": person["password"]}
+    assert send(page, 400, code="000000", **right).html.select_one("#authenticator-secret").text == secret
     held = app.cookies["modhub"]
-    done = send(page, 200, code=pyotp.TOTP(secret).now())
+    done = send(page, 200, code=pyotp.TOTP(secret).now(), **right)
     codes = [code.text for code in done.html.select("#recovery-codes code")]
     assert len(codes) == 10
     assert app.cookies["modhub"] != held

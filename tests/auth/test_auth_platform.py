@@ -11,10 +11,10 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pyotp
 import pytest
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 
 from modhub.db import now, to_micros
-from modhub_auth import blocking, factor, links, openid
+from modhub_auth import blocking, factor, links, openid, proving, sessions
 from modhub_auth.models import Account, Login, PageSession
 from modhub_auth.pages import password
 from modhub_auth.passwords import Gate
@@ -54,6 +54,15 @@ def come_back(site: Any, fields: dict[str, str], extra: str = "") -> Any:
 
 def sign_in(site: Any, provider: Provider, subject: str = SUBJECT) -> Any:
     return come_back(site, provider.assertion(leave(site), subject))
+
+
+def link_login(site: Any, provider: Provider, subject: str = SUBJECT, **proof: str) -> Any:
+    """Link a login of the platform to the account that is signed in."""
+    form = site.get(f"{STEAM}/link").forms[0]
+    for name, value in proof.items():
+        form[name] = value
+    way = form.submit(status=200).html.select_one(".ways a")["href"]
+    return come_back(site, provider.assertion(way, subject))
 
 
 def logins(site: Any) -> list[Login]:
@@ -218,12 +227,13 @@ def register(site: Any, person: Person) -> None:
 
 def test_linking_and_unlinking(site: Any, provider: Provider, person: Person) -> None:
     register(site, person)
-    assert sign_in(site, provider).headers["Location"] == HOME
+    proof = {"currentPassword": person["password"]}
+    assert link_login(site, provider, **proof).headers["Location"] == f"{HOME}?done=linked"
     assert [login.account_id for login in logins(site)] == [1, 1]
     site.reset()
     sign_in(site, provider)
-    page = site.get(HOME)
-    unlink = next(form for form in page.forms.values() if form.action.endswith("/unlink"))
+    unlink = site.get(HOME).click("Unlink and sign out").forms[0]
+    unlink["currentPassword"] = person["password"]
     unlink.submit(status=303)
     assert [login.kind for login in logins(site)] == ["Password"]
     site.get(HOME, status=303)
@@ -240,7 +250,7 @@ def test_a_login_of_another_account_is_not_linked(site: Any, provider: Provider,
     sign_in(site, provider)
     site.reset()
     register(site, person)
-    assert sign_in(site, provider).status_int == 409
+    assert link_login(site, provider, currentPassword=person["password"]).status_int == 409
     assert len({login.account_id for login in logins(site)}) == 2
 
 
@@ -250,7 +260,7 @@ def test_a_platform_account_adds_a_password(site: Any, provider: Provider, perso
     site.post_json("/api/auth/login", person, status=401)
     form = site.get(f"{HOME}/password").forms[0]
     form["email"], form["password"] = person["email"], person["password"]
-    assert "letter is on its way" in form.submit(status=200).text
+    assert "sent an email to this address" in form.submit(status=200).text
     site.post_json("/api/auth/login", person, status=401)
     site.get(mail.link()).forms[0].submit(status=200)
     made = site.post_json("/api/auth/login", person, status=200).json
@@ -276,9 +286,10 @@ def test_two_tabs_do_not_make_two_passwords(
     site.get(mail.link()).forms[0].submit(status=200)
     # The other tab's request had looked before the letter's link was followed.
     monkeypatch.setattr(password, "own_password", lambda _request: None)
+    monkeypatch.setattr(proving, "wanted", lambda *_: proving.Proof.GIVEN)
     told = "This account has a password already, so this one is not added."
     assert told in tabs[1].submit(status=409).text
-    assert len(mail.read()) == 1
+    assert [letter["Subject"] for letter in mail.read()] == ["Confirm your address", "A password was added"]
     with site.registry.databases.writing.begin() as session:
         late = links.make(session, links.ADD, 1, address="eve@example.org", password_hash="x")
     page = site.get(f"{HOME}/confirm?token={late}").forms[0].submit(status=409)
@@ -360,14 +371,11 @@ def test_linking_and_unlinking_are_told_by_letter(site: Any, provider: Provider,
     mail.app = site
     register(site, person)
     site.get(mail.link()).forms[0].submit(status=200)
-    form = site.get(f"{HOME}/login").forms[0]
-    form["email"], form["password"] = person["email"], person["password"]
-    form.submit(status=303)
-    sign_in(site, provider)
-    page = site.get(HOME)
-    unlink = next(form for form in page.forms.values() if form.action.endswith("/unlink"))
+    link_login(site, provider, currentPassword=person["password"])
+    unlink = site.get(HOME).click("Unlink").forms[0]
+    unlink["currentPassword"] = person["password"]
     unlink.submit(status=303)
-    site.post(unlink.action, unlink.submit_fields(), status=409)
+    site.post(f"{HOME}/unlink", unlink.submit_fields(), status=404)
     letters = mail.read()
     assert [letter["Subject"] for letter in letters[1:]] == ["A login was linked", "A login was unlinked"]
     assert {letter["To"] for letter in letters} == {person["email"]}
@@ -375,7 +383,9 @@ def test_linking_and_unlinking_are_told_by_letter(site: Any, provider: Provider,
 
 def test_whoever_wanted_to_link_makes_no_new_account(site: Any, provider: Provider, person: Person) -> None:
     register(site, person)
-    fields = provider.assertion(leave(site))
+    form = site.get(f"{STEAM}/link").forms[0]
+    form["currentPassword"] = person["password"]
+    fields = provider.assertion(form.submit(status=200).html.select_one(".ways a")["href"])
     with site.registry.databases.writing.begin() as session:
         session.execute(delete(PageSession))
     answer = come_back(site, fields)
@@ -384,13 +394,15 @@ def test_whoever_wanted_to_link_makes_no_new_account(site: Any, provider: Provid
     assert len(logins(site)) == 1
 
 
-def test_another_site_links_nothing_unasked(site: Any, person: Person) -> None:
+def test_another_site_links_and_proves_nothing_unasked(site: Any, person: Person) -> None:
     elsewhere = {"Sec-Fetch-Site": "cross-site"}
     assert site.get(STEAM, headers=elsewhere, status=303).headers["Location"].startswith("http://127.0.0.1")
     register(site, person)
-    page = site.get(STEAM, headers=elsewhere, status=200)
-    assert page.html.select_one(f"main a[href='{STEAM}']").text == "Go on"
-    assert site.get(STEAM, headers={"Sec-Fetch-Site": "same-origin"}, status=303)
+    assert site.get(STEAM, headers=elsewhere, status=303).headers["Location"] == f"{STEAM}/link"
+    prove = f"{STEAM}?prove=1"
+    page = site.get(prove, headers=elsewhere, status=200)
+    assert page.html.select_one(f"main a[href='{prove}']").text == "Go on"
+    assert "openid.mode" in site.get(prove, headers={"Sec-Fetch-Site": "same-origin"}, status=303).headers["Location"]
 
 
 def test_without_a_password_a_code_removes_the_authenticator(site: Any, provider: Provider) -> None:
@@ -404,7 +416,80 @@ def test_without_a_password_a_code_removes_the_authenticator(site: Any, provider
         form = site.get(f"{HOME}/authenticator").forms[0]
         form["code"] = code
         form.submit(status=status)
-    assert site.get(f"{HOME}/authenticator").html.select_one("#authenticator-secret") is not None
+    page = site.get(f"{HOME}/authenticator")
+    assert page.html.h1.text == "Add an authenticator"
+    # A platform's word from before it was there does not count any more, so there is nothing to fill in yet.
+    assert page.html.select_one("main form") is None
+    assert page.html.select_one("#authenticator-secret") is None
+
+
+def test_a_platform_proves_again_who_is_there(site: Any, provider: Provider) -> None:
+    sign_in(site, provider)
+    with site.registry.databases.writing.begin() as session:
+        session.execute(update(PageSession).values(proved_at=now() - timedelta(minutes=11)))
+    page = site.get(f"{HOME}/delete")
+    assert page.html.select_one("main form") is None
+    way = page.html.select_one(".ways a.button")["href"]
+    assert come_back(site, provider.assertion(leave(site, way), "7")).status_int == 403
+    answer = come_back(site, provider.assertion(leave(site, way)))
+    assert answer.headers["Location"] == f"{HOME}/delete"
+    site.get(f"{HOME}/delete").forms[0].submit(status=303)
+    assert logins(site) == []
+
+
+def test_a_platform_does_not_prove_what_an_authenticator_guards(site: Any, provider: Provider) -> None:
+    sign_in(site, provider)
+    own, secret = site.registry.accounts, pyotp.random_base32()
+    with own.databases.writing.begin() as session:
+        factor.add(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
+        session.execute(update(PageSession).values(proved_at=None))
+    assert come_back(site, provider.assertion(leave(site, f"{STEAM}?prove=1"))).status_int == 403
+    assert site.get(f"{HOME}/delete").forms[0].submit(status=401).html.select_one("#code-error") is not None
+
+
+@pytest.mark.parametrize("late", [timedelta(minutes=11), timedelta(minutes=-1)])
+def test_the_way_to_link_is_open_for_ten_minutes(
+    site: Any, provider: Provider, person: Person, monkeypatch: pytest.MonkeyPatch, late: timedelta
+) -> None:
+    register(site, person)
+    form = site.get(f"{STEAM}/link").forms[0]
+    form["currentPassword"] = person["password"]
+    fields = provider.assertion(form.submit(status=200).html.select_one(".ways a")["href"])
+    real = sessions.now
+    monkeypatch.setattr(sessions, "now", lambda: real() + late)
+    assert come_back(site, fields).status_int == 403
+    assert [login.kind for login in logins(site)] == ["Password"]
+
+
+def test_a_way_to_prove_or_to_sign_in_links_nothing(site: Any, provider: Provider, person: Person) -> None:
+    register(site, person)
+    way = leave(site, f"{STEAM}?prove=1")
+    [asked] = parse_qs(urlsplit(way).query)["openid.return_to"]
+    assert "for=prove" in asked
+    for edited in (asked, asked.replace("for=prove", "for=link"), asked.partition("&for")[0]):
+        fields = provider.assertion(f"{provider.endpoint}?{urlencode({'openid.return_to': edited})}")
+        assert come_back(site, fields).status_int == 403
+    assert [login.kind for login in logins(site)] == ["Password"]
+
+
+def test_codes_alone_are_counted_by_account(auth: Any, provider: Provider) -> None:
+    """Wherever a code is the whole proof, guesses from many places are guesses at one account (finding 16)."""
+    site = auth(modhub_auth__steam="true", modhub_auth__steam_provider=provider.endpoint, modhub_auth__failures="3")
+    sign_in(site, provider)
+    page = site.get(f"{HOME}/authenticator")
+    form = page.forms[0]
+    form["code"] = pyotp.TOTP(page.html.select_one("#authenticator-secret").text).now()
+    codes = [one.text for one in form.submit(status=200).html.select("#recovery-codes code")]
+    for number in range(3):
+        form = site.get(f"{HOME}/authenticator").forms[0]
+        form["code"] = "000000"
+        form.submit(status=401, extra_environ={"REMOTE_ADDR": f"192.0.2.{number}"})
+    form["code"] = codes[0]
+    form.submit(status=429, extra_environ={"REMOTE_ADDR": "192.0.2.99"})
+    site.reset()
+    form = sign_in(site, provider).forms[0]
+    form["code"] = codes[0]
+    form.submit(status=429, extra_environ={"REMOTE_ADDR": "192.0.2.100"})
 
 
 @pytest.mark.parametrize("coded", [False, True])

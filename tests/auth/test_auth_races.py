@@ -156,7 +156,7 @@ def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None
                     if purpose == links.RESET:
                         recovery.reset(session, own.writer, secret, "hash", messages)
                     else:
-                        recovery.confirm(session, secret)
+                        recovery.confirm(session, secret, password_hash="hash")
             except Refusal:
                 return False
             return True

@@ -10,7 +10,10 @@ from modhub_auth.models import Authenticator, Letter, Login, PageSession
 
 HOME = "/Modhub/account"
 OPEN = ("login", "register", "forgot", "reset", "confirm", "logout", "platform/steam")
-OWN = ("name", "sign-out", "unlink", "letter", "password", "authenticator", "delete")
+OWN = (
+    *("name", "sign-out", "unlink", "letter", "password", "authenticator", "recovery-codes", "delete"),
+    "platform/steam/link",
+)
 Person = dict[str, str]
 
 
@@ -99,7 +102,7 @@ def test_an_authenticator_that_is_added_twice_is_not_removed(app: Any, person: P
     register(app, person)
     page = app.get(f"{HOME}/authenticator")
     code = pyotp.TOTP(page.html.select_one("#authenticator-secret").text).now()
-    fields = {"code": code}
+    fields = {"code": code, "currentPassword": person["password"]}
     app.post(f"{HOME}/authenticator", {**fields, "csrf_token": token_of(app)}, status=200)
     again = app.post(f"{HOME}/authenticator", {**fields, "csrf_token": token_of(app)}, status=409)
     assert "already" in again.html.select_one("#errors").text
@@ -137,6 +140,7 @@ def test_a_letter_that_was_lost_is_sent_again(app: Any, person: Person, mail: An
         assert count(app, Letter) == sent, "at most three an address and window"
     app.get(lost, status=410)
     app.get(mail.link()).forms[0].submit(status=200)
+    app.get(HOME, status=200)
     with app.registry.databases.reading() as session:
         assert session.scalars(select(Login)).one().verified
 

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "auth_0008"
-down_revision = "auth_0006"
+down_revision = "auth_0007"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,362 @@
+"""Who gets an account whose address somebody else had typed: confirmation, first reset, later reset (threats C16)."""
+
+from datetime import timedelta
+from typing import Any
+
+import pyotp
+import pytest
+from sqlalchemy import func, select, update
+
+from modhub.db import Base, now
+from modhub.errors import Refusal
+from modhub.testing.pages import visitor
+from modhub_auth import factor, links, platforms, recovery, services, sessions
+from modhub_auth.models import Account, Authenticator, Client, Link, Login, PageSession
+from modhub_auth.platforms import Identity
+
+HOME = "/Modhub/account"
+Person = dict[str, str]
+THEIRS = "the password of the victim"
+
+
+def send(page: Any, status: int, **fields: str) -> Any:
+    form = next(form for form in page.forms.values() if form.method.upper() == "POST")
+    for name, value in fields.items():
+        form[name] = value
+    return form.submit(status=status)
+
+
+def register(browser: Any, person: Person) -> None:
+    send(browser.get(f"{HOME}/register"), 303, **person)
+
+
+def all_of(app: Any, model: Any) -> list[Any]:
+    with app.registry.databases.reading() as session:
+        return list(session.scalars(select(model)).all())
+
+
+def rows(app: Any) -> list[str]:
+    """Everything that accounts store."""
+    with app.registry.databases.reading() as session:
+        tables = [table for name, table in sorted(Base.metadata.tables.items()) if name.startswith("auth_")]
+        return [str(row) for table in tables for row in session.execute(table.select()).all()]
+
+
+def furnish(app: Any, account_id: int = 1) -> list[str]:
+    """A linked login and an authenticator; answers recovery codes."""
+    own, secret = app.registry.accounts, pyotp.random_base32()
+    with own.databases.writing.begin() as session:
+        account = services.lock_account(session, account_id)
+        assert account is not None
+        platforms.link(session, account, Identity("steam", "7"))
+        return factor.add(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
+
+
+def is_verified(app: Any) -> bool:
+    return all(one.verified for one in all_of(app, Login))
+
+
+def test_whoever_registers_a_strangers_address_is_locked_out_and_not_its_owner(
+    app: Any, person: Person, mail: Any
+) -> None:
+    """The attack of `prehijack.py` and of `acc1.py`, part 1."""
+    attacker, victim = visitor(app), visitor(app)
+    register(attacker, person)
+    program = app.post_json("/api/auth/login", person).json
+    link = mail.link()
+    page = victim.get(link, status=200)
+    # Following the link and pressing the button confirms nothing: the victim has neither session nor password.
+    assert send(page, 403).html.select_one("#password-error") is not None
+    assert not is_verified(app)
+    codes = furnish(app)
+    page = page.click("I do not know this password")
+    assert "Whatever was added to its account before goes now" in page.text
+    assert send(page, 400, password="short").html.select_one("#password-error") is not None
+    assert "password is set" in send(page, 200, password=THEIRS).text
+    assert is_verified(app)
+    assert attacker.get(HOME, status=303)
+    for code in ("", *codes[:2]):
+        app.post_json("/api/auth/login", {**person, "code": code}, status=401)
+    app.post_json("/api/auth/refresh", {"refreshToken": program["refreshToken"]}, status=401)
+    assert [(one.kind, one.verified) for one in all_of(app, Login)] == [("Password", True)]
+    assert all_of(app, Authenticator) == all_of(app, PageSession) == all_of(app, Client) == all_of(app, Link) == []
+    app.post_json("/api/auth/login", {**person, "password": THEIRS}, status=200)
+    victim.get(link, status=410)
+
+
+def test_a_first_reset_by_forgot_takes_everything_away_too(app: Any, person: Person, mail: Any) -> None:
+    attacker = visitor(app)
+    register(attacker, person)
+    furnish(app)
+    app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
+    page = app.get(mail.link())
+    assert "Whatever was added to its account before goes now" in page.text
+    assert page.html.select_one("input[type=checkbox]") is None
+    send(page, 200, password=THEIRS)
+    attacker.get(HOME, status=303)
+    assert [one.kind for one in all_of(app, Login)] == ["Password"]
+    app.post_json("/api/auth/login", {**person, "password": THEIRS}, status=200)
+    # The next reset is a later one: it keeps what is there.
+    furnish(app)
+    app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
+    send(app.get(mail.link()), 200, password=person["password"])
+    assert len(all_of(app, Login)) == 2
+    assert len(all_of(app, Authenticator)) == 1
+
+
+def test_confirming_in_ones_own_browser_keeps_one_signed_in_everywhere(app: Any, person: Person, mail: Any) -> None:
+    browser, other = visitor(app), visitor(app)
+    register(browser, person)
+    program = app.post_json("/api/auth/login", person).json
+    send(other.get(f"{HOME}/login"), 303, **person)
+    furnish(app)
+    page = browser.get(mail.link())
+    assert page.html.select_one(".field") is None
+    page = send(page, 200)
+    assert "You stay signed in." in page.text
+    assert page.html.select_one(f"main a[href='{HOME}']") is not None
+    assert is_verified(app)
+    browser.get(HOME, status=200)
+    other.get(HOME, status=200)
+    app.post_json("/api/auth/refresh", {"refreshToken": program["refreshToken"]}, status=200)
+    assert len(all_of(app, Login)) == 2
+    assert len(all_of(app, Authenticator)) == 1
+
+
+def test_confirming_by_the_password_keeps_everything_and_signs_nobody_in(app: Any, person: Person, mail: Any) -> None:
+    program = app.post_json("/api/auth/register", person).json
+    page = app.get(mail.link())
+    assert send(page, 403, password="wrong horse battery").html.select_one("#password")["aria-invalid"] == "true"
+    send(page, 200, password=person["password"])
+    assert is_verified(app)
+    app.get(HOME, status=303)
+    app.post_json("/api/auth/refresh", {"refreshToken": program["refreshToken"]}, status=200)
+
+
+def test_guessing_the_password_by_a_link_is_limited(auth: Any, person: Person, mail: Any) -> None:
+    app = auth(modhub_auth__failures="2")
+    mail.app = app
+    app.post_json("/api/auth/register", person)
+    page = app.get(mail.link())
+    for status in (403, 403, 429):
+        send(page, status, password="wrong horse battery")
+    send(page, 429, password=person["password"])
+    assert not is_verified(app)
+
+
+def test_the_session_of_another_account_confirms_nothing(app: Any, person: Person, mail: Any) -> None:
+    app.post_json("/api/auth/register", person)
+    link, browser = mail.link(), visitor(app)
+    register(browser, {**person, "email": "eve@example.org", "password": "the password of eve"})
+    page = browser.get(link)
+    send(page, 403, password="the password of eve")
+    assert [one.verified for one in all_of(app, Login)] == [False, False]
+
+
+def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(
+    app: Any, person: Person, mail: Any
+) -> None:
+    app.post_json("/api/auth/register", person)
+    link = mail.link()
+    page = app.get(f"{link}&new=1", status=200)
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(Login).values(verified=True))
+    app.get(f"{link}&new=1", status=410)
+    send(page, 410, password=THEIRS)
+    app.post_json("/api/auth/login", person, status=200)
+
+
+def ask_for_a_password(app: Any, mail: Any) -> tuple[Any, str]:
+    """A platform's account that wants to sign in by an address: its browser, and the link in the letter."""
+    own = app.registry.accounts
+    with own.databases.writing.begin() as session:
+        arrived = platforms.arrive(session, Identity("steam", "7"), registration=True)
+        cookie = sessions.begin(session, arrived.account, arrived.login, "", proved=True)
+    browser = visitor(app)
+    browser.set_cookie("modhub", cookie)
+    send(browser.get(f"{HOME}/password"), 200, email="ada@example.org", password="attackers password")
+    return browser, mail.link()
+
+
+def test_a_password_is_added_in_a_session_of_its_account_alone(app: Any, person: Person, mail: Any) -> None:
+    """The attack of `acc1.py`, part 2: the link sent to the victim gives the attacker nothing."""
+    attacker, link = ask_for_a_password(app, mail)
+    stranger, other = visitor(app), visitor(app)
+    register(other, {**person, "email": "eve@example.org"})
+    for browser in (stranger, other):
+        page = browser.get(link, status=403)
+        assert "Modder 1" in page.text
+        way = page.html.select_one("main .ways a")["href"]
+        assert way.startswith(f"{HOME}/login?next={HOME}/confirm")
+        token = browser.get(f"{HOME}/forgot").html.select_one("input[name=csrf_token]")["value"]
+        browser.post(link, {"csrf_token": token}, status=403)
+    app.post_json("/api/auth/forgot", {"email": "ada@example.org"}, status=204)
+    assert [one.kind for one in all_of(app, Login)] == ["Platform", "Password"]
+    assert "is confirmed" in send(attacker.get(link), 200).text
+    app.post_json("/api/auth/login", {"email": "ada@example.org", "password": "attackers password"}, status=200)
+    attacker.get(HOME, status=200)
+
+
+def test_opening_a_link_changes_nothing(app: Any, person: Person, mail: Any) -> None:
+    """As the scanner of a mail server does, and a browser that looks ahead."""
+    owner, add = ask_for_a_password(app, mail)
+    browser = visitor(app)
+    register(browser, {**person, "email": "eve@example.org"})
+    confirm = mail.link()
+    app.post_json("/api/auth/forgot", {"email": "eve@example.org"}, status=204)
+    reset = mail.link()
+    before = rows(app)
+    for link in (add, confirm, f"{confirm}&new=1", reset):
+        for one in (visitor(app), browser, owner):
+            for ask in (one.get, one.head):
+                assert ask(link, expect_errors=True).status_int in {200, 403}
+    assert rows(app) == before
+
+
+@pytest.fixture
+def reset_page(app: Any, person: Person, mail: Any) -> Any:
+    """The page of a later reset, of an account with a linked login (2) and an authenticator."""
+    app.post_json("/api/auth/register", person)
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(Login).values(verified=True))
+    furnish(app)
+    app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
+    return app.get(mail.link())
+
+
+@pytest.mark.parametrize("kept", [(), ("2",), ("authenticator",), ("2", "authenticator")])
+def test_a_later_reset_removes_what_is_unticked(app: Any, mail: Any, reset_page: Any, kept: tuple[str, ...]) -> None:
+    boxes = {box["value"]: box for box in reset_page.html.select("input[type=checkbox]")}
+    assert {key: box.has_attr("checked") for key, box in boxes.items()} == {"2": True, "authenticator": True}
+    assert "7 (steam)" in reset_page.html.select_one("fieldset").text
+    form = reset_page.forms[0]
+    for at, key in enumerate(boxes):
+        form.set("keep", key in kept, index=at)
+    # What is wrong with the password changes no tick.
+    form["password"] = "short"
+    again = form.submit(status=400)
+    ticked = {box["value"] for box in again.html.select("input[type=checkbox]") if box.has_attr("checked")}
+    assert ticked == set(kept)
+    send(again, 200, password=THEIRS)
+    assert len(all_of(app, Login)) == 1 + ("2" in kept)
+    assert len(all_of(app, Authenticator)) == ("authenticator" in kept)
+    subjects = {str(letter["Subject"]) for letter in mail.read()}
+    assert ("A login was unlinked" in subjects) == ("2" not in kept)
+    assert ("Your authenticator was removed" in subjects) == ("authenticator" not in kept)
+    assert "Your password was changed" in subjects
+
+
+def test_a_form_that_has_shown_nothing_removes_nothing(app: Any, reset_page: Any) -> None:
+    form = reset_page.forms[0]
+    fields = {"csrf_token": form["csrf_token"].value, "password": THEIRS}
+    app.post(reset_page.request.path_qs, fields, status=200)
+    assert len(all_of(app, Login)) == 2
+    assert len(all_of(app, Authenticator)) == 1
+
+
+def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app: Any, reset_page: Any, person: Person) -> None:
+    """Otherwise whoever has the account now links a login in the last moment, and comes back by it."""
+    with app.registry.databases.writing.begin() as session:
+        account = services.lock_account(session, 1)
+        assert account is not None
+        platforms.link(session, account, Identity("steam", "666"))
+    page = send(reset_page, 409, password=THEIRS)
+    assert "Look at the list once more" in page.html.select_one("#errors").text
+    assert "666 (steam)" in page.html.select_one("fieldset").text
+    app.post_json("/api/auth/login", {**person, "password": THEIRS}, status=401)
+    form = page.forms[0]
+    [late] = [at for at, box in enumerate(page.html.select("input[type=checkbox]")) if box["value"] == "3"]
+    form.set("keep", True, index=0)
+    form.set("keep", False, index=late)
+    form["password"] = THEIRS
+    form.submit(status=200)
+    assert "666" not in {one.subject for one in all_of(app, Login)}
+
+
+def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: Person, race: Any) -> None:
+    """Whichever comes first: the account's row is locked, and the session is looked for behind the lock."""
+    own, messages = app.registry.accounts, app.registry.languages.known["en"]
+    done = {True: 0, False: 0}
+    for number in range(12):
+        with own.databases.writing.begin() as session:
+            account, login = services.register(session, f"ada{number}@example.org", "hash", "")
+            sessions.begin(session, account, login, "")
+            session_id = session.scalars(select(func.max(PageSession.id))).one()
+            secret = links.make(session, links.RESET, account.id, login_id=login.id)
+            account_id, identity = account.id, Identity("steam", str(number))
+
+        def reset(secret: str = secret) -> None:
+            with own.databases.writing.begin() as session:
+                recovery.reset(session, own.writer, secret, "another hash", messages)
+
+        def link(account_id: int = account_id, session_id: int = session_id, identity: Identity = identity) -> bool:
+            try:
+                with own.databases.writing.begin() as session:
+                    platforms.link(session, sessions.hold(session, account_id, session_id), identity)
+            except Refusal:
+                return False
+            return True
+
+        _, linked = race([reset, link])
+        done[linked] += 1
+        with own.databases.reading() as session:
+            ways = session.scalars(select(Login.kind).where(Login.account_id == account_id)).all()
+        assert ways == ["Password"], f"linked first: {linked}"
+    assert sum(done.values()) == 12
+
+
+def test_a_platform_signs_nobody_in_by_a_login_that_a_reset_takes_away(app: Any, race: Any) -> None:
+    own, messages = app.registry.accounts, app.registry.languages.known["en"]
+    for number in range(8):
+        identity = Identity("steam", str(number))
+        with own.databases.writing.begin() as session:
+            account, login = services.register(session, f"ada{number}@example.org", "hash", "")
+            platforms.link(session, account, identity)
+            secret = links.make(session, links.RESET, account.id, login_id=login.id)
+            account_id = account.id
+
+        def reset(secret: str = secret) -> None:
+            with own.databases.writing.begin() as session:
+                recovery.reset(session, own.writer, secret, "another hash", messages)
+
+        def arrive(identity: Identity = identity) -> None:
+            try:
+                with own.databases.writing.begin() as session:
+                    arrived = platforms.arrive(session, identity, registration=False)
+                    sessions.begin(session, arrived.account, arrived.login, "")
+            except Refusal:
+                return
+
+        race([reset, arrive])
+        with own.databases.reading() as session:
+            mine = select(func.count()).select_from(PageSession).where(PageSession.account_id == account_id)
+            assert session.scalar(mine) == 0
+
+
+def test_after_registering_every_page_says_that_an_email_was_sent(app: Any, person: Person, mail: Any) -> None:
+    answer = send(app.get(f"{HOME}/register?next=/Modhub"), 303, **person)
+    assert answer.headers["Location"] == "/Modhub"
+    sentence = "We have sent an email to ada@example.org"
+    for path in ("/Modhub", HOME, "/Modhub/mine"):
+        assert app.get(path).text.count(sentence) == 1, path
+    german = app.get("/Modhub", headers={"Accept-Language": "de"}).text
+    assert "Wir haben eine E-Mail an ada@example.org geschickt" in german
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(PageSession).values(created_at=now() - timedelta(minutes=61)))
+    assert sentence not in app.get("/Modhub").text
+    assert sentence in app.get(HOME).text
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(PageSession).values(created_at=now()))
+    assert sentence in app.get("/Modhub").text
+    send(app.get(mail.link()), 200)
+    for path in ("/Modhub", HOME):
+        assert sentence not in app.get(path).text
+
+
+def test_an_account_that_is_gone_is_no_ones(app: Any, person: Person, mail: Any) -> None:
+    app.post_json("/api/auth/register", person)
+    link = mail.link()
+    with app.registry.databases.writing.begin() as session:
+        session.delete(session.scalars(select(Account)).one())
+    for path in (link, f"{link}&new=1"):
+        app.get(path, status=410)

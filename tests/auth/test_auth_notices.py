@@ -1,0 +1,121 @@
+"""Emails about what has been done to an account: what, when, by which kind of client, and what to do about it."""
+
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import pyotp
+import pytest
+from sqlalchemy import select, update
+
+from modhub.events import AccountChanged
+from modhub_auth import factor, platforms, services
+from modhub_auth.models import Letter, Login
+from modhub_auth.platforms import Identity
+
+HOME = "/Modhub/account"
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+PASSWORD = "correct horse battery"
+ACTIONS = {
+    "password": "Your password was changed",
+    "authenticator": "An authenticator was added",
+    "authenticator, removed": "Your authenticator was removed",
+    "recovery-codes": "Your recovery codes were renewed",
+    "unlink": "A login was unlinked",
+    "delete": "Your account was deleted",
+}
+
+
+@pytest.fixture
+def owner(app: Any) -> Any:
+    """Somebody who is signed in, with a confirmed address and a linked login."""
+    form = app.get(f"{HOME}/register").forms[0]
+    form["email"], form["password"] = "ada@example.org", PASSWORD
+    form.submit(status=303)
+    with app.registry.databases.writing.begin() as session:
+        session.execute(update(Login).values(verified=True))
+        account = services.lock_account(session, 1)
+        assert account is not None
+        platforms.link(session, account, Identity("steam", "7"))
+    return app
+
+
+def text_of(letter: Any) -> str:
+    return str(letter.get_body(("plain",)).get_content())
+
+
+def do(app: Any, action: str, agent: str, **given: str) -> Any:
+    name = action.partition(",")[0]
+    fields = {"currentPassword": PASSWORD, **given}
+    if action == "password":
+        fields.setdefault("password", "another password")
+    elif action == "unlink":
+        fields["loginId"] = "2"
+    elif action == "authenticator":
+        secret = app.registry.accounts.proposals.secret(app.cookies["modhub"])
+        fields["code"] = pyotp.TOTP(secret).now()
+    elif action in {"authenticator, removed", "recovery-codes"}:
+        own, secret = app.registry.accounts, pyotp.random_base32()
+        with own.databases.writing.begin() as session:
+            if not factor.is_active(session, 1):
+                factor.add(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
+    fields["csrf_token"] = str(app.get(f"{HOME}/logout").html.select_one("input[name=csrf_token]")["value"])
+    return app.post(f"{HOME}/{name}", fields, headers={"User-Agent": agent}, expect_errors=True)
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_what_is_done_to_an_account_is_told_by_email(owner: Any, mail: Any, action: str) -> None:
+    before = len(mail.read())
+    assert do(owner, action, FIREFOX, currentPassword="wrong horse battery").status_int == 403
+    assert len(mail.read()) == before, "what was refused is told to nobody"
+    assert do(owner, action, FIREFOX).status_int in {200, 303}
+    [*_, letter] = mail.read()
+    assert len(mail.read()) == before + 1
+    assert (letter["To"], letter["Subject"]) == ("ada@example.org", ACTIONS[action])
+    text = text_of(letter)
+    assert "at 127.0.0.1:6543" in text
+    assert re.search(r"^When: 20\d\d-\d\d-\d\d \d\d:\d\d UTC$", text, re.MULTILINE)
+    assert "\nBrowser or program: Firefox on Linux\n" in text
+    assert "If it was not you, " in text
+    assert ("/Modhub/account/forgot" in text) == (action != "delete")
+
+
+def test_a_browser_does_not_write_the_email(owner: Any, mail: Any) -> None:
+    """What a browser calls itself is whatever its owner likes; here that may be a thief."""
+    do(owner, "password", "Your account is blocked, go to https://evil.example.org")
+    text = text_of(mail.read()[-1])
+    assert "evil" not in text
+    assert "\nBrowser or program: A browser\n" in text
+
+
+def test_an_address_that_is_not_confirmed_is_told_nothing(owner: Any, mail: Any) -> None:
+    with owner.registry.databases.writing.begin() as session:
+        session.execute(update(Login).where(Login.platform == "").values(verified=False))
+    before = len(mail.read())
+    do(owner, "password", FIREFOX)
+    assert len(mail.read()) == before
+
+
+def test_other_features_have_their_changes_told(owner: Any, mail: Any) -> None:
+    databases, registry = owner.registry.databases, owner.registry
+    environ = {"HTTP_USER_AGENT": FIREFOX}
+    sentence = "A key has just been made for your account at %(site)s."
+
+    def change(*, fails: bool) -> None:
+        with databases.writing.begin() as session:
+            request = SimpleNamespace(dbsession=session, registry=registry, environ=dict(environ))
+            registry.notify(AccountChanged(1, "A key was made", sentence, request))
+            if fails:
+                raise ValueError
+
+    before = len(mail.read())
+    with pytest.raises(ValueError, match=r"\A\Z"):
+        change(fails=True)
+    assert len(mail.read()) == before, "the email is of the transaction of the change"
+    change(fails=False)
+    letter = mail.read()[-1]
+    assert letter["Subject"] == "A key was made"
+    assert "A key has just been made for your account at 127.0.0.1:6543.\n" in text_of(letter)
+    assert "Browser or program: Firefox on Linux" in text_of(letter)
+    with databases.reading() as session:
+        assert [one.kind for one in session.scalars(select(Letter))][-1] == "account changed"

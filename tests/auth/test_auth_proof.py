@@ -1,0 +1,189 @@
+"""Fresh proof before it is changed who may enter an account (threats C17): one table walks every action."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pyotp
+import pytest
+from sqlalchemy import select, update
+
+from modhub.db import now
+from modhub_auth import factor, links, recovery, services, sessions
+from modhub_auth.models import Account, Authenticator, Letter, Link, Login, PageSession, RecoveryCode
+from modhub_auth.pages import proof
+from modhub_auth.resources import AccountPermission
+
+HOME = "/Modhub/account"
+PASSWORD = "correct horse battery"
+FREE = {"name", "letter", "sign-out"}
+"""What changes nothing about who may enter: the name shown, a letter, the end of sessions."""
+KINDS = ("password", "password and authenticator", "platform", "platform and authenticator")
+ACTIONS = ("password", "authenticator", "recovery-codes", "unlink", "delete", "platform/steam/link")
+
+
+@dataclass
+class Owner:
+    """Somebody who is signed in on pages to an account of one kind, with a second login that can be unlinked."""
+
+    app: Any
+    kind: str
+    login: int
+    extra: int
+    codes: list[str]
+
+    def state(self) -> list[str]:
+        """All that says who may enter the account, and the letters."""
+        with self.app.registry.databases.reading() as session:
+            models = (Account, Login, Authenticator, RecoveryCode, Link, Letter)
+            return [str(row) for model in models for row in session.execute(select(model.__table__)).all()]
+
+    def fields(self, action: str) -> dict[str, str]:
+        """What the action wants besides the proof."""
+        token = self.app.get(f"{HOME}/logout").html.select_one("input[name=csrf_token]")["value"]
+        wanted = {"csrf_token": str(token)}
+        if action == "password":
+            wanted |= {"password": "another password"}
+            wanted |= {} if "password" in self.kind else {"email": "new@example.org"}
+        if action == "unlink":
+            wanted |= {"loginId": str(self.extra)}
+        if action == "authenticator" and "authenticator" not in self.kind:
+            shown = self.app.registry.accounts.proposals.secret(self.app.cookies["modhub"].strip('"'))
+            wanted |= {"code": pyotp.TOTP(shown).now()}
+        return wanted
+
+    def post(self, action: str, **more: str) -> Any:
+        return self.app.post(f"{HOME}/{action}", {**self.fields(action), **more}, expect_errors=True)
+
+    def prove(self, ago: timedelta | None) -> None:
+        """A platform's sign-in so long ago."""
+        with self.app.registry.databases.writing.begin() as session:
+            session.execute(update(PageSession).values(proved_at=None if ago is None else now() - ago))
+
+
+@pytest.fixture(params=KINDS)
+def owner(auth: Any, request: pytest.FixtureRequest) -> Owner:
+    kind, app = str(request.param), auth(modhub_auth__steam="true")
+    own, time, codes = app.registry.accounts, now(), []
+    hashed = own.passwords.hash(PASSWORD)
+    with own.databases.writing.begin() as session:
+        account, login = services.register(session, "ada@example.org", hashed, "Ada")
+        login.verified = True
+        extra = Login(account_id=account.id, kind="Platform", platform="steam", subject="7", created_at=time)
+        session.add(extra)
+        if "platform" in kind:
+            login.kind, login.platform, login.subject, login.password_hash = "Platform", "steam", "8", None
+        if "authenticator" in kind:
+            secret = pyotp.random_base32()
+            codes = factor.add(session, own.seal, account.id, secret, pyotp.TOTP(secret).now())
+        cookie = sessions.begin(session, account, login, "")
+        found = login.id, extra.id
+    app.set_cookie("modhub", cookie)
+    return Owner(app, kind, *found, codes)
+
+
+def applies(owner: Owner, action: str) -> bool:
+    return action != "recovery-codes" or "authenticator" in owner.kind
+
+
+def wrong_proofs(owner: Owner) -> list[tuple[dict[str, str], timedelta | None, int]]:
+    """Fields of the proof, how long ago the platform was asked, the status."""
+    if "password" in owner.kind:
+        # The platform's word is no way around a password.
+        just_now = timedelta()
+        return [({}, None, 403), ({"currentPassword": "wrong horse battery"}, None, 403), ({}, just_now, 403)]
+    if "authenticator" in owner.kind:
+        return [({"code": ""}, None, 401), ({"code": "000000"}, timedelta(minutes=11), 401)]
+    return [({}, None, 403), ({}, timedelta(minutes=10, seconds=1), 403), ({}, timedelta(seconds=-60), 403)]
+
+
+def right_proof(owner: Owner) -> dict[str, str]:
+    if "password" in owner.kind:
+        return {"currentPassword": PASSWORD}
+    if "authenticator" in owner.kind:
+        return {"code": owner.codes[0]}
+    owner.prove(timedelta(minutes=9))
+    return {}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_without_fresh_proof_nothing_changes(owner: Owner, action: str) -> None:
+    if not applies(owner, action):
+        return
+    before = owner.state()
+    for given, ago, status in wrong_proofs(owner):
+        owner.prove(ago)
+        answer = owner.post(action, **given)
+        assert answer.status_int == status, (given, ago)
+        assert answer.html.select_one("#errors li").text.strip()
+        assert "another password" not in answer.text
+        if "email" in owner.fields(action):
+            assert answer.html.select_one("#email")["value"] == "new@example.org"
+        field = answer.html.select_one("#currentPassword, #code[aria-invalid]")
+        assert (field is None) == (owner.kind == "platform")
+        assert field is None or field["aria-invalid"] == "true"
+    assert owner.state() == before
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_with_fresh_proof_it_is_done(owner: Owner, action: str) -> None:
+    if not applies(owner, action):
+        return
+    given, before = right_proof(owner), owner.state()
+    answer = owner.post(action, **given)
+    assert answer.status_int in {200, 303}, answer
+    if action == "platform/steam/link":
+        assert "openid.return_to" in answer.html.select_one(".ways a")["href"]
+    else:
+        assert owner.state() != before
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_the_form_asks_for_what_the_account_has(owner: Owner, action: str) -> None:
+    if action == "unlink":
+        action = f"unlink?loginId={owner.extra}"
+    for language in ("en", "de"):
+        page = owner.app.get(f"{HOME}/{action}", headers={"Accept-Language": language}, status=200)
+        names = [field["name"] for field in page.html.select("main form .field input")]
+        assert page.headers["Cache-Control"] == "no-store"
+        if owner.kind == "platform":
+            assert names == []
+            assert "prove=1&next=" in page.html.select_one("main .ways a.button")["href"]
+        else:
+            assert names[0] == ("currentPassword" if "password" in owner.kind else "code")
+    if owner.kind == "platform":
+        owner.prove(timedelta())
+        assert owner.app.get(f"{HOME}/{action}").html.select_one("main form button") is not None
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_what_a_reset_overtakes_is_not_done(owner: Owner, action: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The visitor has been recognised and has proved themselves; then the account is reset, and they are signed out."""
+    if not applies(owner, action):
+        return
+    given, judge, seen = right_proof(owner), proof._prove, []
+    own, messages = owner.app.registry.accounts, owner.app.registry.languages.known["en"]
+
+    def reset_meanwhile(*asked: Any) -> Any:
+        judged = judge(*asked)
+        with own.databases.writing.begin() as session:
+            secret = links.make(session, links.RESET, 1, login_id=owner.login)
+            recovery.reset(session, own.writer, secret, "another hash", messages)
+        seen.append(owner.state())
+        return judged
+
+    monkeypatch.setattr(proof, "_prove", reset_meanwhile)
+    assert owner.post(action, **given).status_int == 401
+    assert [owner.state()] == seen
+
+
+def test_every_action_of_an_account_says_whether_it_asks(app: Any) -> None:
+    """A view that changes an account and stands in neither list was forgotten."""
+    asking, free = set(), set()
+    for found in app.config.introspector.get_category("views"):
+        view = found["introspectable"]
+        related = [one.discriminator for one in found["related"] if one.category_name == "permissions"]
+        if AccountPermission.CHANGE in related and "POST" in view["request_methods"]:
+            (free if view.get("fresh_proof") is None else asking).add(view["name"])
+    assert asking == {action.rpartition("/")[2] for action in ACTIONS}
+    assert free == FREE
