@@ -12,6 +12,7 @@ from pyramid.exceptions import PredicateMismatch, URLDecodeError
 from pyramid.httpexceptions import HTTPException, HTTPForbidden, HTTPNotFound
 from pyramid.renderers import render
 from pyramid.response import Response
+from webob.request import DisconnectionError
 
 from modhub.db import is_passing
 from modhub.errors import BodyAwaited, NotYours, Refusal, account_blocked, busy, invalid, not_found
@@ -118,7 +119,9 @@ def http_exception(error: HTTPException, request: Request) -> Any:
 
 
 def unforeseen(error: Exception, request: Request) -> Response:
-    """503 where the database cannot be had just now; else 500 with nothing in it: the log has the rest."""
+    """400 where the sender hung up, 503 where the database cannot be had; else 500 with nothing in it: see the log."""
+    if isinstance(error, DisconnectionError):
+        return render_refusal(invalid("The body ended before its Content-Length."), request)
     if is_passing(error):
         log.warning("the database is not available: %s", type(error).__name__)
         return render_refusal(busy(), request)

@@ -86,7 +86,20 @@ class Answer(NamedTuple):
     body: bytes
 
 
-def read(site: Site, address: str, name: str = "", value: str = "", method: str = "GET") -> Answer:
+OF_CALLS = {
+    "Origin": ["http://[", "null", "http://a:99999", "\xff", LONG, "http://localhost:x"],
+    "Referer": ["http://[", "\xff", LONG],
+    "Content-Type": ["", "x", "multipart/form-data", "multipart/form-data; boundary=\xff", "a/b; charset=\xff", LONG],
+    "Content-Length": ["-1", "x", LONG, "1"],
+    "Content-Encoding": ["gzip", "\xff", ","],
+    "Expect": ["100-continue", "x"],
+    "X-Http-Method-Override": ["GET", "\xff"],
+    "X-Requested-With": ["\xff"],
+    "X-Csrf-Token": ["\xff", LONG],
+}
+
+
+def read(site: Site, address: str, sent: dict[str, str] | None = None, method: str = "GET") -> Answer:
     """As a server calls the application: WebTest would read some of these headers itself."""
     path, _, query = address.partition("?")
     environ = {
@@ -103,9 +116,9 @@ def read(site: Site, address: str, name: str = "", value: str = "", method: str 
         "wsgi.input": BytesIO(),
         "wsgi.version": (1, 0),
     }
-    if name:
+    for name, value in (sent or {}).items():
         key = name.upper().replace("-", "_")
-        environ[key if key.startswith("CONTENT") else f"HTTP_{key}"] = value
+        environ[key if key in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{key}"] = value
     begun: list[tuple[str, list[tuple[str, str]]]] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], _told: Any = None) -> None:
@@ -145,14 +158,14 @@ def probe(site: Site, where: list[str], caplog: pytest.LogCaptureFixture) -> Non
         bare = read(site, address)
         for name, values in UNREADABLE.items():
             for value in values:
-                answer = read(site, address, name, value)
+                answer = read(site, address, {name: value})
                 assert answer.status == bare.status, (address, name, value[:60])
                 if not bare.headers.get("Content-Type", "").startswith("text/html"):
                     assert answer.body == bare.body, (address, name, value[:60])
         for name, values in OTHERS.items():
             for value in values:
                 caplog.clear()
-                answer = read(site, address, name, value)
+                answer = read(site, address, {name: value})
                 assert answer.status < 500, (address, name, value[:60])
                 assert answer.status != 416 or "text/plain" not in answer.headers["Content-Type"], address
                 assert json.loads(caplog.messages[-1])["status"] == answer.status
@@ -170,6 +183,22 @@ def test_no_header_breaks_an_address_of_accounts(start: Start, caplog: pytest.Lo
     site = start("modhub_auth")
     where = sorted({path.replace("{}", "steam") for method, path in calls(site) if method == "GET"})
     probe(site, [path for path in where if "/account" in path or "/auth" in path], caplog)
+
+
+@pytest.mark.parametrize("includes", [f"{ACCOUNTS} modhub_builds modhub_wiki", "modhub_auth"])
+def test_no_header_breaks_a_call(start: Start, includes: str, caplog: pytest.LogCaptureFixture) -> None:
+    site = start(includes, ApiPrivateKeys="agent Modhub:app Modhub:wiki")
+    mod = published_mod(site)["id"] if ACCOUNTS in includes else 1
+    known = {"Authorization": f"Bearer account-{OWNER}", "X-Api-Key": "agent"}
+    caplog.set_level(logging.INFO, "modhub.requests")
+    # What takes things away comes last.
+    for method, path in sorted(calls(site) - {("GET", "/")}, key=lambda call: (call[0] == "DELETE", call)):
+        for name, values in {**OTHERS, **OF_CALLS}.items():
+            for value in values if method != "GET" else ():
+                caplog.clear()
+                answer = read(site, path.replace("{}", str(mod)), {**known, name: value}, method)
+                assert answer.status < 500 or answer.status == 503, (method, path, name, value[:60])
+                assert json.loads(caplog.messages[-1])["status"] == answer.status
 
 
 class Failing(Response):
