@@ -41,12 +41,18 @@ def policy(retrying: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
             answered = [500]
 
             def begin(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+                for _, value in headers:
+                    # A server would find out when it writes them, too late for us to answer.
+                    value.encode("latin-1")
                 given = start_response(status, headers, *([exc_info] if exc_info else []))
                 answered[0] = int(status[:3])
                 return given
 
             try:
                 return _sent(response, environ, router, begin)
+            except BaseException:
+                answered[0] = 500
+                raise
             finally:
                 if log.isEnabledFor(logging.INFO):
                     log.info("%s", _line(environ, answered[0], time.perf_counter() - started))

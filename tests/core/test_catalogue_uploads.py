@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from modhub import limits
 from modhub.blobs import upkeep
@@ -282,6 +283,21 @@ def test_a_file_that_replaces_another_has_a_later_date(site: Site) -> None:
         date = {"If-Modified-Since": site.get(url).headers["Last-Modified"]}
         upload(site, mod, "code", f"bytes of {version}".encode(), version=version)
         assert site.get(url, headers=date, status=200).body == f"bytes of {version}".encode()
+
+
+def test_a_date_is_never_another_files_however_fast_it_is_replaced(site: Site) -> None:
+    mod = published_mod(site)
+    url = mod["assets"][0]["url"]
+    dates = []
+    for version in range(2, 12):
+        dates.append(site.get(url).headers["Last-Modified"])
+        upload(site, mod, "code", str(version).encode(), version=str(version))
+        for date in dates:
+            assert site.get(url, headers={"If-Modified-Since": date}, status=200).body == str(version).encode()
+    with site.registry.databases.writer.begin() as connection:
+        # As if it were long ago: each file has a second of its own, and those of the last ones were still to come.
+        connection.execute(text("UPDATE core_asset SET stored_at = stored_at - 60000000"))
+    site.get(url, headers={"If-Modified-Since": site.get(url).headers["Last-Modified"]}, status=304)
 
 
 LINK = re.compile(r'<(/Modhub/file/[0-9]+)>; rel="enclosure"; kind="(code|css)"; sha256="([0-9a-f]{64})"')

@@ -228,6 +228,10 @@ def malformed(_context: Any, _request: Any) -> Response:
     return Malformed()
 
 
+def unsendable(_context: Any, _request: Any) -> Response:
+    return Response(headerlist=[("X-A", "\u20ac")])
+
+
 def too_late(_context: Any, request: Any) -> Response:
     request.add_finished_callback(_fail)
     return Response("well")
@@ -248,7 +252,12 @@ def failing_feature(monkeypatch: pytest.MonkeyPatch) -> str:
 
     def includeme(config: Configurator) -> None:
         config.include("modhub")
-        for name, view in (("failing", failing), ("malformed", malformed), ("too-late", too_late)):
+        for name, view in (
+            ("failing", failing),
+            ("malformed", malformed),
+            ("unsendable", unsendable),
+            ("too-late", too_late),
+        ):
             config.add_view(view, name=name, context=IRoot, face=ISite, request_method="GET", permission=OPEN)
         config.add_subscriber(_fail_at, NewResponse)
 
@@ -257,7 +266,7 @@ def failing_feature(monkeypatch: pytest.MonkeyPatch) -> str:
     return feature.__name__
 
 
-@pytest.mark.parametrize("path", ["/failing", "/malformed", "/too-late", "/api"])
+@pytest.mark.parametrize("path", ["/failing", "/malformed", "/unsendable", "/too-late", "/api"])
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_what_fails_behind_the_tweens_is_answered_and_logged_as_a_failure(
     start: Start, failing_feature: str, caplog: pytest.LogCaptureFixture, path: str, method: str
