@@ -54,7 +54,7 @@ def door_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[
 
     def door(request: Request) -> Any:
         environ = request.environ
-        # Pyramid's traverser obeys this header; nobody outside may choose the root of the tree.
+        # Pyramid obeys it where it makes addresses of resources; nobody outside may choose the root of the tree.
         environ.pop("HTTP_X_VHM_ROOT", None)
         query = environ.get("QUERY_STRING", "")
         if query and not _is_text(query):
