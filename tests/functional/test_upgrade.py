@@ -1,0 +1,199 @@
+"""An upgrade from each recorded state: a populated database and file store of then, brought to the schema of now."""
+
+import json
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic import command
+from sqlalchemy import JSON, Boolean, MetaData, Table, inspect, select, text
+
+import modhub
+from modhub import migrate
+from modhub.testing.caller import patiently
+from modhub.testing.service import PASSWORD, SECRET, Installation
+
+STATES = sorted((Path(__file__).parent / "upgrades").glob("*.json"))
+FEATURES = "modhub_auth modhub_builds modhub_wiki"
+KEY = "machine-key-of-the-upgrade-fixture-0001"
+SETTINGS = {
+    "ApiPrivateKeys": f"{KEY} Modhub:app Modhub:wiki",
+    "modhub.storage_address_key": "address-key-of-the-upgrade-fixture-0001",
+    "mail.host": "127.0.0.1",
+    "mail.port": "1",
+}
+Rows = dict[str, list[dict[str, Any]]]
+
+
+@contextmanager
+def configured(service: Installation) -> Iterator[Any]:
+    settings = {"sqlalchemy.url": service.url, "modhub.secret": SECRET, "pyramid.includes": FEATURES}
+    registry: Any = modhub.configure(settings).registry
+    yield registry
+    registry.databases.dispose()
+
+
+def value_of(column: Any, value: Any) -> Any:
+    if isinstance(value, dict):
+        return b64decode(value["base64"])
+    if value is None:
+        return None
+    if isinstance(column.type, Boolean):
+        return bool(value)
+    return json.loads(value) if isinstance(column.type, JSON) else value
+
+
+def reflected(connection: Any, names: Any) -> list[Table]:
+    """These tables as the database has them, those first that others refer to."""
+    metadata = MetaData()
+    metadata.reflect(connection, only=list(names))
+    return [table for table in metadata.sorted_tables if table.name in names]
+
+
+def rows_of(connection: Any, tables: Rows) -> Rows:
+    """What the database has of these tables and columns, in the order of their keys."""
+    found: Rows = {}
+    for table in reflected(connection, tables):
+        columns = [table.c[name] for name in tables[table.name][0]]
+        rows = connection.execute(select(*columns).order_by(*table.primary_key.columns)).mappings()
+        found[table.name] = [dict(row) for row in rows]
+    return found
+
+
+def restore(service: Installation, state: dict[str, Any]) -> Rows:
+    """The database and the files as they were; answers the rows as this database has them."""
+    with configured(service) as registry:
+        for package in registry.migrations:
+            with registry.databases.writer.begin() as connection:
+                config = migrate._config(package, connection)
+                command.upgrade(config, state["revisions"][package.version_table])
+        with registry.databases.writer.begin() as connection:
+            tables = reflected(connection, state["tables"])
+            # What a migration itself has put there.
+            for table in reversed(tables):
+                connection.execute(table.delete())
+            for table in tables:
+                rows = [{k: value_of(table.c[k], v) for k, v in row.items()} for row in state["tables"][table.name]]
+                connection.execute(table.insert(), rows)
+                if registry.databases.dialect == "postgresql" and "id" in table.c:
+                    # As pg_restore does: numbers that were given out are not given out again.
+                    sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
+                    connection.execute(text(f"SELECT setval({sequence}, max(id)) FROM {table.name}"))
+            before = rows_of(connection, state["tables"])
+    for key, content in state["files"].items():
+        file = service.files / key[:2] / key[2:]
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file.write_bytes(b64decode(content["base64"]))
+    return before
+
+
+@pytest.fixture(scope="module", params=STATES, ids=lambda path: path.stem)
+def state(request: pytest.FixtureRequest) -> Any:
+    return json.loads(request.param.read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def upgraded(services, kind, state) -> Any:
+    """The service on the newest schema, its rows before and afterwards."""
+    service = services(kind, 0, includes=FEATURES, settings=SETTINGS)
+    before = restore(service, state)
+    told = service.admin("migrate")
+    assert told.returncode == 0, told
+    with configured(service) as registry, registry.databases.reader.connect() as connection:
+        return service, before, rows_of(connection, state["tables"])
+
+
+def test_the_recorded_state_has_rows_in_every_table_of_then(services, kind, state):
+    service = services(kind, 0, includes=FEATURES)
+    restore(service, state)
+    with configured(service) as registry:
+        names = inspect(registry.databases.reader).get_table_names()
+    tables = {name for name in names if not name.startswith(("fts_", "sqlite_")) and not name.endswith("_version")}
+    assert tables == set(state["tables"])
+    assert [name for name, rows in state["tables"].items() if not rows] == []
+    assert len(state["files"]) > 5
+
+
+def test_migrating_loses_no_row_and_no_value(upgraded, state):
+    service, before, after = upgraded
+    assert sum(map(len, before.values())) == sum(map(len, state["tables"].values()))
+    with configured(service) as registry:
+        assert migrate.behind(registry.databases, registry.migrations) == []
+        for package in registry.migrations:
+            assert migrate.differences(registry.databases, package) == []
+    assert list(after) == list(before)
+    for name, rows in before.items():
+        assert after[name] == rows, name
+
+
+def test_the_service_goes_on_from_there(upgraded):
+    service = upgraded[0]
+    verified = service.admin("verify")
+    assert (verified.returncode, verified.stdout) == (0, "Everything is as it should be.\n")
+    service.start()
+    try:
+        reads(service)
+        writes(service)
+    finally:
+        assert service.stop() == [0]
+    assert service.admin("sweep", "--older-than", "0").returncode == 0
+    assert service.admin("verify").returncode == 0
+
+
+def reads(service: Installation) -> None:
+    """What anybody reads."""
+    caller = service.caller()
+    assert caller.need(200, "GET", "/readyz") == {"status": "ok", "database": "ok", "storage": "ok"}
+    listed = caller.need(200, "GET", "/api/modhub?q=cafe")
+    assert [mod["title"] for mod in listed["mods"]] == ["Needed Café"]
+    (mod,) = caller.need(200, "GET", "/api/modhub?game=half-life")["mods"]
+    one = caller.need(200, "GET", f"/api/modhub/{mod['id']}")
+    assert (one["title"], one["version"], one["description"]) == ("Upgraded", "1.1", "<p>A <b>mod</b></p>")
+    assert [part["title"] for part in one["install"]] == ["Needed Café", "Upgraded"]
+    assert len(one["missing"]) == 1
+    assert caller.ask("GET", f"/api/modhub/{mod['id']}/download").body == b"code 1.1"
+    assert [len(caller.ask("GET", asset["url"]).body) for asset in one["assets"]] == [8, 19, 28]
+    entries = caller.need(200, "GET", f"/api/modhub/{mod['id']}/changelog")["notes"]
+    assert [(entry["title"], entry["text"]) for entry in entries] == [("1.1", ""), ("First", "<b>new</b>")]
+    assert caller.need(200, "GET", f"/api/modhub/{mod['id']}/vote") == {"ups": 1, "downs": 0}
+    games = caller.need(200, "GET", "/api/modhub/games")["games"]
+    assert [game["displayName"] for game in games] == ["Half-Life (1998)", "Portal"]
+    assert caller.ask("GET", games[1]["iconUrl"]).status == 200
+    app = caller.need(200, "GET", "/api/modhub/app")
+    assert [(build["os"], build["version"], len(build["versions"])) for build in app["builds"]] == [
+        ("windows", "2", 2),
+        ("linux", "2", 1),
+    ]
+    assert app["changelog"] == "2\n- Second\n\n1\n- First"
+    assert caller.ask("GET", "/Modhub/app/windows").body == b"windows 2"
+    assert caller.ask("GET", "/Modhub/api/wiki/a/b").body == b"# Two\n\n## Part"
+    assert caller.ask("GET", "/Modhub/api/wiki/gone").status == 404
+    for page in ("/Modhub", one["url"], "/Modhub/App", "/Modhub/Wiki", "/Modhub/Wiki/a/b", "/Modhub/feed"):
+        assert caller.ask("GET", page).status == 200, page
+
+
+def writes(service: Installation) -> None:
+    """What those do who had an account or a key."""
+    caller = service.caller()
+    given = {"email": "owner@example.org", "password": PASSWORD}
+    owner = service.caller(caller.need(200, "POST", "/api/auth/login", given)["accessToken"])
+    mine = owner.need(200, "GET", "/api/modhub/mine")["mods"]
+    assert sorted((mod["title"], mod["published"]) for mod in mine) == [
+        ("A draft", False),
+        ("Needed Café", True),
+        ("Upgraded", True),
+    ]
+    number = next(mod["id"] for mod in mine if mod["title"] == "Upgraded")
+    used = patiently(lambda: owner.send_file(number, "code", b"again", version="1.0"))
+    assert (used.status, used.json["version"]) == (409, "1.0")
+    sent = patiently(lambda: owner.send_file(number, "code", b"code 2", version="2"))
+    assert sent.status == 201, sent
+    assert owner.new_mod("Another")["id"] > max(mod["id"] for mod in mine)
+    factor = patiently(lambda: caller.ask("POST", "/api/auth/login", given | {"email": "reader@example.org"}))
+    assert (factor.status, factor.json["twoFactorRequired"]) == (401, True)
+    sent = patiently(lambda: caller.ask("POST", "/api/modhub/app/linux?version=3", b"linux 3", {"X-Api-Key": KEY}))
+    assert sent.status == 201, sent
+    assert service.register("newcomer").need(200, "GET", "/api/auth/me")["accountId"] > 2

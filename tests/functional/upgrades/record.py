@@ -1,0 +1,151 @@
+"""Writes what an upgrade starts from: ``python tests/functional/upgrades/record.py > NAME.json`` in this folder.
+
+The service of the checked-out code is driven until every table holds rows; rows, files and revisions are written as
+JSON. Run it at a release, never over a file that is there: `test_upgrade.py` brings each of them to the newest schema.
+"""
+
+import json
+import sqlite3
+import sys
+import tempfile
+from base64 import b64encode
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyotp
+import transaction
+
+import modhub
+from modhub import db
+from modhub.testing.caller import Caller
+from modhub.testing.service import SECRET, Installation
+from modhub_auth import factor
+from modhub_auth.models import Login, Nonce, PageSession
+
+FEATURES = "modhub_auth modhub_builds modhub_wiki"
+KEY = "machine-key-of-the-upgrade-fixture-0001"
+ADDRESS_KEY = "address-key-of-the-upgrade-fixture-0001"
+SETTINGS = {
+    "ApiPrivateKeys": f"{KEY} Modhub:app Modhub:wiki",
+    "modhub.storage_address_key": ADDRESS_KEY,
+    # Nobody listens there: the emails stay where they wait.
+    "mail.host": "127.0.0.1",
+    "mail.port": "1",
+}
+PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
+ABSENT = "ABCDEF01-2345-6789-ABCD-EF0123456789"
+TOTP = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+
+
+def catalogue(owner: Caller, reader: Caller) -> None:
+    """Two published mods and a draft: a replaced file, a requirement, a conflict, votes, edited changelogs."""
+    needed = owner.published("Needed Café", b"needed", games=["Portal 2"])
+    mod = owner.new_mod(
+        "Upgraded",
+        description="<p>A <b>mod</b></p>",
+        games=["Portal", "Half-Life"],
+        requires=[needed["guid"].upper(), ABSENT],
+        conflictsWith=["11111111-2222-3333-4444-555555555555"],
+    )
+    number = mod["id"]
+    for version in ("1.0", "1.1"):
+        sent = owner.send_file(number, "code", f"code {version}".encode(), version=version, name="café.zip")
+        assert sent.status == 201, sent
+    owner.send_file(number, "css", b"body { color: red }", "text/css", name="look.css")
+    owner.send_file(number, "images", PNG, "image/png", name="shot.png")
+    owner.need(200, "POST", f"/api/modhub/{number}/publish")
+    entry = owner.need(200, "GET", f"/api/modhub/{number}/changelog")["notes"][1]["id"]
+    owner.need(200, "PUT", f"/api/modhub/{number}/changelog/{entry}", {"title": "First", "text": "<b>new</b>"})
+    reader.need(200, "PUT", f"/api/modhub/{number}/vote", {"value": 1})
+    owner.new_mod("A draft", description="not yet")
+
+
+def machines(caller: Caller) -> None:
+    """Builds, changelog sections, wiki pages (one changed, one deleted) and the storage machine's address."""
+    key = {"X-Api-Key": KEY}
+    for os_name, version in (("windows", "1"), ("windows", "2"), ("linux", "2")):
+        address = f"/api/modhub/app/{os_name}?version={version}"
+        assert caller.ask("POST", address, f"{os_name} {version}".encode(), key).status == 201
+    for section in ("1\n- First", "2\n- Second"):
+        assert caller.ask("POST", "/api/modhub/app/changelog", section.encode(), key).status == 201
+    for path, text in (("index", "# Home"), ("a/b", "# One"), ("a/b", "# Two\n\n## Part"), ("gone", "# Gone")):
+        assert caller.ask("PUT", f"/Modhub/api/wiki/{path}", text.encode(), key).status in (200, 201)
+    assert caller.ask("DELETE", "/Modhub/api/wiki/gone", None, key).status == 204
+    report = {"baseUrl": "https://files.example.org"}
+    assert caller.ask("POST", "/api/modhub/storage/address", report, {"X-Api-Key": ADDRESS_KEY}).status == 200
+
+
+def rest(url: str) -> None:
+    """What only a browser or a platform brings: an authenticator, a Steam login, a page session, a used nonce."""
+    settings = {"sqlalchemy.url": url, "modhub.secret": SECRET, "pyramid.includes": FEATURES, **SETTINGS}
+    registry: Any = modhub.configure(settings).registry
+    manager = transaction.TransactionManager(explicit=True)
+    with manager:
+        session = registry.databases.joined_session(manager)
+        factor.add(session, registry.accounts.seal, 2, TOTP, pyotp.TOTP(TOTP).now())
+        login = Login(account_id=1, kind="Platform", platform="steam", subject="76561198000000001", verified=True)
+        login.created_at = db.now()
+        session.add(login)
+        session.flush()
+        session.add(Nonce(hash="0" * 64, at=login.created_at))
+        page = PageSession(account_id=1, login_id=login.id, secret_hash="1" * 64, label="Firefox")
+        page.created_at = page.used_at = login.created_at
+        session.add(page)
+    registry.databases.dispose()
+
+
+def as_json(value: Any) -> Any:
+    """Bytes as base64."""
+    return {"base64": b64encode(value).decode()} if isinstance(value, bytes) else value
+
+
+def dump(service: Installation) -> dict[str, Any]:
+    """Rows, files and revisions."""
+    with closing(sqlite3.connect(service.url.removeprefix("sqlite:///"))) as connection:
+        connection.row_factory = sqlite3.Row
+        names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1")]
+        tables = {
+            name: [
+                {key: as_json(value) for key, value in dict(row).items()}
+                for row in connection.execute(f"SELECT * FROM {name}")
+            ]
+            for name in names
+            if not name.startswith(("sqlite_", "fts_"))
+        }
+    revisions = {name: rows[0]["version_num"] for name, rows in tables.items() if name.endswith("_alembic_version")}
+    files = {
+        path.parent.name + path.name: as_json(path.read_bytes()) for path in service.files.rglob("*") if path.is_file()
+    }
+    kept = {name: rows for name, rows in tables.items() if name not in revisions}
+    return {"revisions": revisions, "tables": kept, "files": files}
+
+
+def main() -> None:
+    """Drive the service and print what it keeps."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        service = Installation(folder, f"sqlite:///{folder}/modhub.sqlite", FEATURES, settings=SETTINGS)
+        assert service.admin("migrate").returncode == 0
+        service.start()
+        try:
+            owner, reader = service.register("owner"), service.register("reader")
+            service.caller().ask("POST", "/api/auth/login", {"email": "owner@example.org", "password": "wrong " * 3})
+            service.caller().ask("POST", "/api/auth/forgot", {"email": "owner@example.org"})
+            catalogue(owner, reader)
+            machines(service.caller())
+            icon = folder / "icon.png"
+            icon.write_bytes(PNG)
+            assert service.admin("game", "add", "Portal", "--icon", str(icon)).returncode == 0
+            assert service.admin("game", "add", "Half-Life", "--display-name", "Half-Life (1998)").returncode == 0
+        finally:
+            service.stop()
+        rest(service.url)
+        found = dump(service)
+    empty = [name for name, rows in found["tables"].items() if not rows]
+    assert empty == [], empty
+    sys.stdout.write(json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()
