@@ -1,6 +1,7 @@
 """What ``pserve`` refuses to start with, the core alone, and settings from the environment (decisions 7)."""
 
 import subprocess
+from contextlib import closing
 
 import pytest
 
@@ -59,7 +60,11 @@ WRONG = {
     "no such feature": ({"pyramid.includes": "modhub_nothing"}, ["modhub_nothing", "not installed"]),
     "no such driver": ({"sqlalchemy.url": "nonsense://x"}, ["sqlalchemy.url"]),
     "no database": ({"sqlalchemy.url": "sqlite:////nonexistent/x/y.sqlite"}, ["database"]),
-    "no server": ({"sqlalchemy.url": "postgresql+psycopg://x@127.0.0.1:1/x?connect_timeout=2"}, ["database"]),
+    "no server": (
+        {"sqlalchemy.url": "postgresql+psycopg://x@127.0.0.1:1/x?connect_timeout=2"},
+        ["database", "127.0.0.1", "port 1", "refused"],
+    ),
+    "a feature twice": ({"pyramid.includes": "modhub_auth modhub_auth"}, ["modhub_auth twice"]),
 }
 
 
@@ -71,6 +76,32 @@ def test_a_wrong_setting_stops_the_start_with_one_line(migrated, name):
     line = refused(migrated, *words)
     assert DEVELOPMENT not in line
     assert "xxxxxxxx" not in line
+
+
+def test_a_database_that_is_newer_is_called_so(services, kind):
+    service = services(kind, 0, includes="")
+    assert service.admin("migrate").returncode == 0
+    with closing(service.connect()) as connection:
+        connection.execute("UPDATE modhub_alembic_version SET version_num = 'core_9999'")
+    refused(service, "newer than this code (modhub)", "install the newer version")
+    for words in (["migrate"], ["game", "list"]):
+        told = service.admin(*words)
+        assert (told.returncode, "newer" in told.stderr, told.stderr.count("\n")) == (1, True, 1)
+
+
+@pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)
+def test_a_proxy_that_nobody_trusts_is_told_once(services, kind):
+    """Else ten wrong passwords of anybody lock out all who come through it, without a word in the log."""
+    service = services(kind)
+    caller = service.caller()
+    assert caller.ask("GET", "/api/modhub").status == 200
+    assert "trusted_proxy" not in service.log()
+    for _ in range(3):
+        assert caller.ask("GET", "/api/modhub", None, {"X-Forwarded-For": "192.0.2.1"}).status == 200
+    (line,) = [line for line in service.log().splitlines() if "trusted_proxy" in line]
+    assert " WARNING " in line
+    assert "trusted_proxy = 127.0.0.1" in line
+    service.stop()
 
 
 def test_a_database_that_is_behind_is_named_with_the_command(services, kind):
