@@ -43,7 +43,7 @@ def readyz(_context: Any, request: Request) -> Response:
 
 class Readiness:
     """What was last found of each part. Asking writes a file and takes a connection, and anybody may ask: so what was
-    found counts for a moment, and one request at a time asks anew.
+    found counts for a moment, and one request at a time asks again.
 
     While it asks, the others get what was found before; a part that has not answered for `PATIENCE_SECONDS` is taken
     for unreachable, and nobody waits for it.
