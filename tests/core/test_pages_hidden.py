@@ -38,6 +38,8 @@ def test_a_hidden_mod_is_named_on_its_owners_pages_with_the_reason(site: Site, a
     assert "has hidden this mod" in said
     assert REASON in said
     assert page.html.find(id="hidden").b is None
+    # An upload by script shows these parts of the page anew.
+    assert page.html.find(id="hidden").parent["data-fresh"] == "hidden"
     # Neither leads to what is a 404 now.
     for shown in (row, page.html):
         assert not [link for link in shown.find_all("a") if link["href"] == mod["url"]]
