@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, Self
 from urllib.parse import urlencode
 
 from pyramid.csrf import get_csrf_token
+from sqlalchemy.orm import Session
 
 from modhub.db import from_micros, now, to_micros
 from modhub.errors import Refusal, not_found
@@ -21,6 +22,7 @@ from modhub.tree import parse_id
 from modhub.views import OPEN, page
 from modhub_auth import platforms, recovery, services, sessions
 from modhub_auth.cookies import keep, safe_next
+from modhub_auth.finding import Found
 from modhub_auth.interfaces import IPlatform
 from modhub_auth.limits import caller_of
 from modhub_auth.models import Login
@@ -147,11 +149,17 @@ def _come_back(request: Request, platform: Steam) -> Any:
         account = sessions.hold(session, found.account_id, found.session_id)
         if journey.purpose == PROVE:
             platforms.prove(session, account, found.session_id, identity)
-            return unstored(Redirect(wanted or HOME))
+            return _rotated(request, session, found, wanted or HOME)
         if platforms.link(session, account, identity):
             own, messages = parts(request), messages_of(request)
             recovery.notify(session, own.writer, account.id, "login linked", messages, client=browser_of(request))
-    return unstored(Redirect(f"{HOME}?done=linked"))
+        return _rotated(request, session, found, f"{HOME}?done=linked")
+
+
+def _rotated(request: Request, session: Session, found: Found, path: str) -> Any:
+    """What has proved or changed who may do what gives the session another secret (threats C12)."""
+    assert found.session_id is not None
+    return unstored(keep(request, Redirect(path), sessions.rotate(session, found.session_id)))
 
 
 def link_sheet(context: PlatformPage, request: Request) -> Sheet:

@@ -97,7 +97,7 @@ def test_of_eight_who_follow_one_link_one_sets_the_password(service, person, fol
 
 
 def test_of_eight_who_follow_one_link_one_confirms_the_address(service, session, follow):
-    follow("confirm", [{}] * CONTENDERS)
+    follow("confirm", [{"password": PASSWORD}] * CONTENDERS)
     assert service.caller(session["accessToken"]).need(200, "GET", "/api/auth/me")["verified"] is True
 
 
