@@ -168,7 +168,7 @@ def _remove(session: Session, login: Login, choice: Choice) -> Iterable[str]:
     there = {one.key for one in held(session, login)}
     if there - choice.shown:
         message = "Something was added to the account while this page was open. Look at the list once more."
-        raise conflict("account_changed", message)
+        raise conflict("changed_meanwhile", message)
     for key in sorted(there - choice.kept):
         if key == AUTHENTICATOR:
             factor.remove(session, login.account_id)

@@ -26,7 +26,7 @@ SKEW: Final = timedelta(seconds=5)
 
 def ended() -> Refusal:
     """401 for somebody whose session ended while the request was on its way."""
-    return Refusal(401, "session_ended", "You are not signed in any more. Sign in again.")
+    return Refusal(401, "signed_out", "You are not signed in any more. Sign in again.")
 
 
 def is_fresh(proved_at: datetime | None) -> bool:

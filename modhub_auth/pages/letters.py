@@ -163,7 +163,7 @@ def set_password(request: Request, sheet: Sheet, purpose: str) -> dict[str, Any]
     except Refusal as refusal:
         if refusal.status == GONE:
             return dead(request, refusal)
-        if refusal.code == "account_changed":
+        if refusal.code == "changed_meanwhile":
             sheet = reset_sheet(request, living(request, purpose))
         return sheet.refused(request, refusal)
     request.override_renderer = SAID
