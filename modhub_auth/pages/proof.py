@@ -27,6 +27,8 @@ from modhub_auth.proving import Proof
 from modhub_auth.signing import prove
 
 View = Callable[[Any, Request], Any]
+AGAIN: Final = "First show that it is still you: sign in once more. You come back to this page."
+SWITCHED_OFF: Final = "The platform of your account is switched off just now, so nothing can show that it is still you."
 _PROVED: Final = "modhub_auth.proved"
 
 
@@ -78,7 +80,7 @@ def _ask(request: Request, sheet: Sheet, wanted: Proof) -> None:
             sheet.doors.append((way, messages.gettext("Sign in with %(name)s", name=one.title)))
         if request.is_safe:
             sheet.fields, sheet.button = [], ""
-            sheet.lead.append("First show that it is still you: sign in once more. You come back to this page.")
+            sheet.lead.append(AGAIN if sheet.doors else SWITCHED_OFF)
 
 
 def _prove(request: Request, wanted: Proof) -> Any:

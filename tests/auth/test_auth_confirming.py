@@ -163,6 +163,10 @@ def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(
         session.execute(update(Login).values(verified=True))
     app.get(f"{link}&new=1", status=410)
     send(page, 410, password=THEIRS)
+    own, secret, messages = app.registry.accounts, link.partition("token=")[2], app.registry.languages.known["en"]
+    # Also where the address is confirmed between the look and the lock.
+    with own.databases.writing() as session, pytest.raises(Refusal, match="This link has been used"):
+        recovery.reset(session, own.writer, secret, "another hash", messages, purpose=links.CONFIRM)
     app.post_json("/api/auth/login", person, status=200)
 
 

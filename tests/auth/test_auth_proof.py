@@ -152,6 +152,11 @@ def test_the_form_asks_for_what_the_account_has(owner: Owner, action: str) -> No
         else:
             assert names[0] == ("currentPassword" if "password" in owner.kind else "code")
     if owner.kind == "platform":
+        platforms = dict(owner.app.registry.accounts.platforms)
+        owner.app.registry.accounts.platforms.clear()
+        if "steam" not in action:
+            assert "switched off just now" in owner.app.get(f"{HOME}/{action}").text
+        owner.app.registry.accounts.platforms.update(platforms)
         owner.prove(timedelta())
         assert owner.app.get(f"{HOME}/{action}").html.select_one("main form button") is not None
 
