@@ -50,11 +50,15 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A box that is ticked to begin with."""
+    """A box that is ticked to begin with; the form's field ``shown`` says which boxes it had."""
 
     name: str
     value: str
     label: str
+
+    def was_unticked(self, request: Request) -> bool:
+        """Whether the form that was sent had this box, and it was empty."""
+        return self.value in sent(request, "shown").split() and self.value not in request.POST.getall(self.name)
 
 
 @dataclass(slots=True)
@@ -95,7 +99,7 @@ class Sheet:
             self.hidden[MARK] = mark
         for refusal in refusals:
             self.hidden |= refusal.extra.get("hidden", {})
-        unticked = {one for one in self.ticks if refusals and one.value not in request.POST.getall(one.name)}
+        unticked = {one for one in self.ticks if refusals and one.was_unticked(request)}
         return {"sheet": self, "errors": errors, "unticked": unticked, **self.more}
 
     def refused(self, request: Request, refusal: Refusal, *others: Refusal) -> dict[str, Any]:

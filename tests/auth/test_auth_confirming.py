@@ -269,7 +269,9 @@ def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app: Any, reset_
     assert "666 (steam)" in page.html.select_one("fieldset").text
     app.post_json("/api/auth/login", {**person, "password": THEIRS}, status=401)
     form = page.forms[0]
-    [late] = [at for at, box in enumerate(page.html.select("input[type=checkbox]")) if box["value"] == "3"]
+    boxes = page.html.select("input[type=checkbox]")
+    assert all(box.has_attr("checked") for box in boxes)
+    [late] = [at for at, box in enumerate(boxes) if box["value"] == "3"]
     form.set("keep", True, index=0)
     form.set("keep", False, index=late)
     form["password"] = THEIRS
