@@ -61,7 +61,7 @@ def password_sheet(request: Request, link: Link) -> Sheet:
         "Confirm",
         [Field("password", "Password of this account", "password", "current-password")],
         lead=[_named(request, link), "You are not signed in to it in this browser, so give its password."],
-        links=[(anew, "I do not know this password, or have not made this account")],
+        links=[(anew, "I did not make this account, or do not know its password")],
     )
 
 

@@ -111,7 +111,7 @@ def reset_sheet(request: Request, link: Link) -> Sheet:
     if first:
         sheet.lead.append(FIRST)
     elif held:
-        sheet.legend = "This can enter your account too. Untick what is not yours."
+        sheet.legend = "This belongs to your account too. Untick what is not yours."
         sheet.hidden["shown"] = " ".join(one.key for one in held)
         sheet.ticks = [Tick("keep", one.key, _held_label(request, one)) for one in held]
     else:

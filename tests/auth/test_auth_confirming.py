@@ -69,7 +69,7 @@ def test_whoever_registers_a_strangers_address_is_locked_out_and_not_its_owner(
     assert send(page, 403).html.select_one("#password-error") is not None
     assert not is_verified(app)
     codes = furnish(app)
-    page = page.click("I do not know this password")
+    page = page.click("I did not make this account")
     assert "Whatever was added to its account before goes now" in page.text
     assert send(page, 400, password="short").html.select_one("#password-error") is not None
     assert "password is set" in send(page, 200, password=THEIRS).text

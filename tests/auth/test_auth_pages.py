@@ -297,7 +297,7 @@ def test_whoever_registered_a_strangers_address_keeps_nothing(app: Any, person: 
         app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
         send(app.get(mail.link()), 200, password=person["password"])
     else:
-        page = app.get(register_link).click("I do not know this password")
+        page = app.get(register_link).click("I did not make this account")
         send(page, 200, password=person["password"])
     app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
     app.post_json("/api/auth/login", person, status=200)
