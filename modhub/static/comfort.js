@@ -13,7 +13,7 @@
     const button = make("button", { type: "button", className: "quiet copier" });
     const label = make("span", { textContent: words.copy });
     const term = code.closest("div").querySelector("dt").textContent;
-    button.append(label, make("span", { className: "hidden", textContent: `: ${term}` }));
+    button.append(label, " ", make("span", { className: "hidden", textContent: term }));
     button.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(code.textContent);

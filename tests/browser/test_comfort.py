@@ -55,3 +55,29 @@ def test_a_list_that_cannot_be_had_just_now_stays_as_it_is(visit: Visit) -> None
     with page.expect_response("**/Modhub?q=*"):
         page.get_by_label("Search in titles and games").fill("foundry")
     expect(page.locator("section.browse .card")).to_have_count(before)
+
+
+def test_what_the_script_adds_moves_nothing_and_is_called_what_it_says(visit: Visit) -> None:
+    page = visit()
+    shifted = """() => new Promise((done) => {
+        let sum = 0;
+        const add = (list) => { for (const entry of list.getEntries()) sum += entry.value; };
+        new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+        setTimeout(() => done(sum), 500);
+    })"""
+    page.goto("/Modhub/2")
+    copy = page.locator("button.copier").first
+    expect(copy).to_be_visible()
+    assert page.evaluate(shifted) == 0
+    expect(copy).to_have_accessible_name("Copy GUID")
+    assert page.locator("img:not([alt])").count() == 0
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    copy.click()
+    expect(copy).to_have_accessible_name("Copied GUID")
+
+
+def test_the_same_as_json_follows_what_is_typed(visit: Visit) -> None:
+    page = visit()
+    page.goto("/Modhub")
+    page.get_by_label("Search in titles and games").fill("foundry")
+    expect(page.get_by_role("link", name="The same as JSON")).to_have_attribute("href", "/api/modhub?q=foundry")
