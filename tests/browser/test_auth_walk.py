@@ -181,7 +181,7 @@ def test_a_platform_and_a_program_without_javascript(plain: Page, service: Any) 
     expect(page.locator("#signed-in")).not_to_contain_text("Laptop in the attic")
     assert post(service, "/api/auth/refresh", refreshToken=program["refreshToken"])[0] == 401
     # Unlink it: the session that it began ends with it.
-    page.get_by_role("link", name="Unlink 76561198000000001").click()
+    page.get_by_role("link", name="Unlink and sign out 76561198000000001").click()
     fill(page, "Unlink", currentPassword=PASSWORD)
     expect(page.locator("h1")).to_have_text("Sign in")
     letter(service, address, "A login was unlinked")
