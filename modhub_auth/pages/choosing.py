@@ -5,6 +5,7 @@ one is taken. The mark tells nothing of the password, and is worth nothing on an
 """
 
 import hmac
+from collections.abc import Callable
 
 from pyramid.csrf import get_csrf_token
 
@@ -15,20 +16,25 @@ from modhub_auth.passwords import accepted
 from modhub_auth.tokens import derive
 
 
-def chosen(request: Request, *told: str) -> str:
-    """The form's ``password``, ready to be hashed; 400 where it breaks a rule, or is common and this the first time.
+def judge_of(request: Request, *told: str) -> Callable[[str], None]:
+    """The check of a form's field: 400 for what breaks a rule, and for a common password the first time.
 
-    ``told``: the address and the name of the account, which make poor passwords.
+    ``told``, and what the form says of address and name, make poor passwords.
     """
     settings = request.registry.settings
-    password = accepted(sent(request, "password"))
-    if is_common(password, words_of(settings["modhub.base_url"], *told)):
+    words = words_of(settings["modhub.base_url"], *told, sent(request, "email"), sent(request, "displayName"))
+
+    def judge(value: str) -> None:
+        password = accepted(value)
+        if not is_common(password, words):
+            return
         if settings["modhub_auth.refuse_common_passwords"]:
             raise common_password()
         mark = _mark(request, password)
         if not hmac.compare_digest(mark.encode(), sent(request, MARK).encode("utf-8", "replace")):
             raise password_warning({MARK: mark})
-    return password
+
+    return judge
 
 
 def _mark(request: Request, password: str) -> str:

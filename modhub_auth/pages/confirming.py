@@ -70,7 +70,7 @@ def first_sheet(request: Request, link: Link) -> Sheet:
     if _is_confirmed(request, link):
         raise recovery.dead_link()
     lead = [_named(request, link), FIRST]
-    return Sheet("Choose a new password", "Set the password", [new_password("New password")], lead=lead)
+    return Sheet("Choose a new password", "Set the password", [new_password(request, "New password")], lead=lead)
 
 
 @page(context=IAccount, name="confirm", request_method=("GET", "POST"), permission=OPEN, renderer=SHEET)

@@ -12,11 +12,11 @@ from modhub_auth.interfaces import IAccount
 from modhub_auth.limits import caller_of, counter
 from modhub_auth.models import Link, Login
 from modhub_auth.pages.agents import browser_of
-from modhub_auth.pages.choosing import chosen
 from modhub_auth.pages.sheets import SAID, SHEET, Field, Sheet, Tick, refusal_said, said, sent
 from modhub_auth.pages.signing import new_password
 from modhub_auth.pages.words import faults, title_of
 from modhub_auth.parts import parts
+from modhub_auth.passwords import accepted
 from modhub_auth.recovery import Choice, Held
 
 SIGN_IN: Final = ("/Modhub/account/login", "Sign in")
@@ -105,7 +105,7 @@ def reset_sheet(request: Request, link: Link) -> Sheet:
     sheet = Sheet(
         "Choose a new password",
         "Set the password",
-        [new_password("New password")],
+        [new_password(request, "New password")],
         lead=["Whoever is signed in to the account now, in any browser or program, is signed out by this."],
     )
     if first:
@@ -149,7 +149,7 @@ def set_password(request: Request, sheet: Sheet, purpose: str) -> dict[str, Any]
         return sheet.refused(request, *wrong)
     own, messages = parts(request), messages_of(request)
     try:
-        password_hash = own.passwords.hash(chosen(request))
+        password_hash = own.passwords.hash(accepted(sent(request, "password")))
         recovery.reset(
             request.dbsession,
             own.writer,

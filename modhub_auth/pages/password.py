@@ -12,11 +12,11 @@ from modhub_auth.joining import Prepared
 from modhub_auth.journal import note
 from modhub_auth.limits import caller_of, counter
 from modhub_auth.pages.account import done
-from modhub_auth.pages.choosing import chosen
 from modhub_auth.pages.proof import proved, rotated, tell, visitor
 from modhub_auth.pages.sheets import SAID, SHEET, Field, Sheet, said, sent
 from modhub_auth.pages.signing import HOME, new_password
 from modhub_auth.parts import parts
+from modhub_auth.passwords import accepted
 from modhub_auth.resources import AccountPermission
 
 
@@ -32,14 +32,17 @@ def password_sheet(_context: Any, request: Request) -> Sheet:
         return Sheet(
             "Add a password",
             "Send a letter",
-            [Field("email", "E-mail address", "email", "username", check=addresses.require), new_password("Password")],
+            [
+                Field("email", "E-mail address", "email", "username", check=addresses.require),
+                new_password(request, "Password", visitor(request).display_name),
+            ],
             lead=["The password works once you have followed the link in the letter that we send to this address."],
             links=[(HOME, "Your account")],
         )
     return Sheet(
         "Change your password",
         "Change it",
-        [new_password("New password")],
+        [new_password(request, "New password", visitor(request).display_name, known.subject)],
         username=known.subject,
         lead=["You stay signed in, here and elsewhere."],
         links=[(HOME, "Your account"), (f"{HOME}/forgot", "Forgot your password?")],
@@ -56,14 +59,13 @@ def password_sheet(_context: Any, request: Request) -> Sheet:
 )
 def change_password(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/password``: the session gets another secret; who is signed in elsewhere stays."""
-    known = own_password(request)
-    if known is None:
+    if own_password(request) is None:
         return _ask_password(request)
     own, found = parts(request), visitor(request)
-    password_hash = own.passwords.hash(chosen(request, found.display_name, known.subject))
+    chosen = own.passwords.hash(accepted(sent(request, "password")))
     _, login = proved(request)
     assert login is not None, "who has a password proves by it"
-    recovery.set_password(request.dbsession, login, password_hash)
+    recovery.set_password(request.dbsession, login, chosen)
     tell(request, "password changed")
     note("password changed", account=found.account_id, login=login.id)
     return rotated(request, done("password"))
@@ -73,7 +75,7 @@ def _ask_password(request: Request) -> dict[str, Any]:
     """The same page whether the address is taken or not: that is told by letter (decisions 3.10)."""
     own, address = parts(request), addresses.require(sent(request, "email"))
     own.limits.count([counter("forgot", caller_of(request), request.registry.settings["modhub_auth.forgot_limit"])])
-    prepared = Prepared(address, own.passwords.hash(chosen(request, visitor(request).display_name, address)))
+    prepared = Prepared(address, own.passwords.hash(accepted(sent(request, "password"))))
     account, _ = proved(request)
     platforms.ask_password(request.dbsession, own, account, prepared, messages_of(request))
     request.override_renderer = SAID

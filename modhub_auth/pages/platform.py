@@ -68,6 +68,8 @@ class Journey(NamedTuple):
         """The one that somebody comes back from, as the return address says; the state vouches for it."""
         at = query(request, "at") or ""
         known = parse_id(at) if query(request, "for") in (PROVE, LINK) else None
+        # Not every number is a date.
+        known = None if known is None or known > to_micros(now()) + _SKEW else known
         return cls() if known is None else cls(query(request, "for") or "", known)
 
     @property

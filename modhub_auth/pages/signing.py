@@ -1,6 +1,5 @@
 """Pages for those who are not signed in yet: register, sign in; and the way out."""
 
-from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -18,21 +17,19 @@ from modhub_auth.interfaces import IAccount
 from modhub_auth.limits import caller_of
 from modhub_auth.models import Account, Login
 from modhub_auth.pages.agents import agent_of
-from modhub_auth.pages.choosing import chosen
+from modhub_auth.pages.choosing import judge_of
 from modhub_auth.pages.sheets import SHEET, Field, Sheet, sent, unstored
-from modhub_auth.pages.words import faults
 from modhub_auth.parts import parts
-from modhub_auth.passwords import accepted
 from modhub_auth.payloads import Registration
 from modhub_auth.signing import Credentials, check
 
 HOME: Final = "/Modhub/account"
 
 
-def new_password(label: str) -> Field:
-    """The field for a password that is chosen."""
+def new_password(request: Request, label: str, *told: str) -> Field:
+    """The field for a password that is chosen; ``told``: the account's name and address, which make poor ones."""
     hint = "At least 10 characters; longer is better."
-    return Field("password", label, "password", "new-password", hint=hint, check=accepted)
+    return Field("password", label, "password", "new-password", hint=hint, check=judge_of(request, *told))
 
 
 def enter(
@@ -122,8 +119,8 @@ def register_sheet(request: Request) -> Sheet:
         "Make an account",
         "Make the account",
         [
-            Field("email", "E-mail address", "email", "username"),
-            new_password("Password"),
+            Field("email", "E-mail address", "email", "username", check=addresses.require),
+            new_password(request, "Password"),
             Field(
                 "displayName",
                 "Name",
@@ -155,10 +152,10 @@ def register(_context: Any, request: Request) -> Any:
     )
     try:
         joining.admit(own, request.registry.settings, caller_of(request))
-        judge = partial(chosen, request, sent(request, "displayName"))
-        wrong = faults((addresses.require, given.email), (judge, given.email))
+        sheet = register_sheet(request)
+        wrong = sheet.faults(request)
         if wrong:
-            return register_sheet(request).refused(request, *wrong)
+            return sheet.refused(request, *wrong)
         name, messages = given.clean_display_name(), messages_of(request)
         prepared = joining.prepare(own, request.registry.settings, given.email, given.password, name)
         return enter(request, *joining.join(request.dbsession, own.writer, prepared, name, messages))

@@ -213,6 +213,7 @@ def test_a_clock_that_was_set_back_holds_no_letter_up(app: Any, person: Person, 
         session.execute(update(Letter).values(next_at=now() + ahead, created_at=now() + ahead))
     assert len(mail.read()) == 1
     app.post_json("/api/auth/forgot", {"email": person["email"]})
+    app.registry.accounts.sender.write_waiting()
     with app.registry.databases.writing.begin() as session:
         waits = update(Letter).where(Letter.finished_at.is_(None))
         session.execute(waits.values(next_at=now() + ahead, attempts=3))
