@@ -1,21 +1,29 @@
-"""The callers that a trusted proxy names, spelled so that waitress reads each as it was meant (decisions 3.5).
+"""What a trusted proxy says of a request: who the caller is, spelled so that waitress reads it as it was meant.
 
 waitress takes ``::ffff:192.0.2.1`` for a host with a port, which makes one caller of all who reach a proxy that listens
-on both families, and fails with 500 at a name without a host. Which proxy is trusted is waitress's business.
+on both families, and fails with 500 at a name without a host. Its own refusal of a malformed header is bare text
+without our headers, so that the refusal is made here.
 """
 
 import logging
 import math
 import re
+from collections.abc import Mapping
 from ipaddress import IPv6Address, ip_address
 from threading import Lock
 from time import monotonic
 from typing import Any
 
+from waitress.adjustments import Adjustments
+from waitress.proxy_headers import PROXY_HEADERS, MalformedProxyHeader, clear_untrusted_headers, parse_proxy_headers
+
+from modhub.server.faults import malformed
+
 AGAIN_SECONDS = 3600
 UNIX_PEER = "localhost"
 """What waitress calls whoever comes by a unix socket."""
 logger = logging.getLogger("modhub.server")
+
 _FOR = re.compile(r'(?i)(?<![^;,\s])for=("[^"]*"|[^;,]*)')
 _WITH_PORT = re.compile(r"(?:\[([^\]]*)\]|([^:]*))(?::[^:]*)?")
 UNKNOWN = "unknown"
@@ -56,13 +64,56 @@ def is_near(peer: str) -> bool:
     return (getattr(address, "ipv4_mapped", None) or address).is_private
 
 
+def forwarded_headers(app: Any, adj: Any) -> Any:
+    """waitress's middleware of this purpose: the environ says what the proxy says; nobody else's words stay in it."""
+
+    def translate(environ: dict[str, Any], start_response: Any) -> Any:
+        untrusted = PROXY_HEADERS
+        name_callers(environ, adj)
+        if _trusts(adj, environ["REMOTE_ADDR"]):
+            try:
+                untrusted = parse_proxy_headers(
+                    environ, adj.trusted_proxy_count, adj.trusted_proxy_headers, logger=logger
+                )
+            except MalformedProxyHeader as problem:
+                name = problem.header.split()[0]  # "Forwarded Proto=" is one of waitress's
+                logger.warning("a trusted proxy sent a malformed %s header", name)
+                return _refuse(f"The {name} header is malformed.", adj, start_response)
+        if adj.clear_untrusted_proxy_headers:
+            clear_untrusted_headers(environ, untrusted, adj.log_untrusted_proxy_headers, logger)
+        return app(environ, start_response)
+
+    return translate
+
+
+def _refuse(message: str, adj: Any, start_response: Any) -> list[bytes]:
+    status, headers, body = malformed(message).answer()
+    start_response(status, [*headers, *adj.fault_headers, ("Content-Length", str(len(body)))])
+    return [body]
+
+
+def _trusts(adj: Adjustments, peer: str) -> bool:
+    return adj.trusted_proxy in {"*", peer}
+
+
+def named_caller(fields: Mapping[str, str], adj: Adjustments) -> str | None:
+    """Whom a trusted proxy names in the head of a request, as the application will see it; None: nobody."""
+    trusted, most = adj.trusted_proxy_headers, adj.trusted_proxy_count
+    if "forwarded" in trusted:
+        found = _FOR.search(",".join(_last(fields.get("FORWARDED", ""), most)))
+        return caller(found[1]) if found else None
+    if "x-forwarded-for" in trusted and "X_FORWARDED_FOR" in fields:
+        return caller(_last(fields["X_FORWARDED_FOR"], most)[0])
+    return None
+
+
 def name_callers(environ: dict[str, Any], adj: Any) -> None:
     """Rewrite the addresses in ``X-Forwarded-For`` and ``Forwarded``: what the trusted proxies have added, no more.
 
     Nobody else's header is looked at, nor what a client sent to the proxy: those may be as long as a head may be.
     """
     listed, elements = environ.get("HTTP_X_FORWARDED_FOR"), environ.get("HTTP_FORWARDED")
-    if adj.trusted_proxy not in {"*", environ["REMOTE_ADDR"]}:
+    if not _trusts(adj, environ["REMOTE_ADDR"]):
         if listed is not None or elements is not None or "HTTP_X_FORWARDED_PROTO" in environ:
             adj.forgotten.notice(environ["REMOTE_ADDR"], "trusted_proxy", environ["REMOTE_ADDR"])
         return

@@ -13,6 +13,7 @@ from waitress import wasyncore
 from waitress.server import TcpWSGIServer, UnixWSGIServer
 
 from modhub.server.channel import LINGER_SECONDS, Channel
+from modhub.server.forwarded import forwarded_headers
 from modhub.server.lanes import Lanes
 from modhub.server.poller import Poller
 from modhub.server.settings import Settings, body_rules, raise_file_limit
@@ -34,6 +35,10 @@ class _Listener:
     draining = False
     paused_until = 0.0
     next_channel_cleanup = math.inf  # the service checks the deadlines, not waitress's maintenance
+
+    def __init__(self, app: Any, **settings: Any) -> None:
+        super().__init__(app, **settings)  # type: ignore[call-arg]
+        self.application = forwarded_headers(app, self.adj)  # instead of waitress's own
 
     def handle_accept(self) -> None:
         """Take several connections at a time: one per turn of the loop is slow when many come at once."""
@@ -108,7 +113,7 @@ class Service:
             os.set_blocking(listener.trigger.trigger, False)
 
     def _listen(self, app: Any) -> Any:
-        common = {"map": self.map, "dispatcher": self.lanes, "adj": self.adj}
+        common: dict[str, Any] = {"map": self.map, "dispatcher": self.lanes, "adj": self.adj}
         if self.adj.unix_socket:
             info = (socket.AF_UNIX, socket.SOCK_STREAM, None, None)
             yield UnixListener(app, sockinfo=info, **common)

@@ -6,7 +6,6 @@ from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import build_http_date
 
 from modhub.server.faults import Fault, failed
-from modhub.server.forwarded import name_callers
 
 JOINED_BYTES = 65536
 
@@ -83,7 +82,6 @@ class AppTask(_Head, WSGITask):
         environ["SERVER_SOFTWARE"] = self.channel.adj.ident or "modhub"
         environ["webob.is_body_seekable"] = environ["wsgi.input"].seekable()
         environ.update(self.request.notes)
-        name_callers(environ, self.channel.adj)
         return environ
 
     def write(self, data: bytes) -> None:

@@ -1,5 +1,6 @@
 """Callers that a proxy names (decisions 3.5)."""
 
+import json
 import logging
 from types import SimpleNamespace
 from typing import Any
@@ -8,7 +9,10 @@ import pytest
 from waitress.proxy_headers import proxy_headers_middleware
 
 from modhub.server import forwarded
-from modhub.server.forwarded import Forgotten, caller, name_callers
+from modhub.server.faults import HEADERS as FAULT_HEADERS
+from modhub.server.forwarded import Forgotten, caller, name_callers, named_caller
+from modhub.server.rules import BodyRules
+from modhub.server.testing import Client, running
 
 
 def adj(header: str, count: int = 1, proxy: str | None = "127.0.0.1") -> Any:
@@ -54,6 +58,7 @@ def test_waitress_reads_it_so(header: str, sent: str, seen: str) -> None:
         trusted_proxy="127.0.0.1",
         trusted_proxy_headers={header.lower().replace("_", "-")},
     )
+    assert named_caller({header: sent}, adj(header.lower().replace("_", "-"))) in {seen, f"[{seen}]"}
     environ = {"REMOTE_ADDR": "127.0.0.1", "wsgi.url_scheme": "http", f"HTTP_{header}": sent}
     name_callers(environ, adj(header.lower().replace("_", "-")))
     app(environ, None)
@@ -118,3 +123,87 @@ def test_what_strangers_send_fills_no_log(caplog: pytest.LogCaptureFixture, peer
     name_callers({"REMOTE_ADDR": "127.0.0.1"}, adj("x-forwarded-for", proxy=None))
     name_callers({"REMOTE_ADDR": "127.0.0.1", HEADERS[0]: "x"}, adj("x-forwarded-for"))
     assert caplog.text == ""
+
+
+def test_nobody_is_named_where_the_trusted_header_is_absent() -> None:
+    for header in ("x-forwarded-for", "forwarded", "x-forwarded-proto"):
+        assert named_caller({"X_REAL_IP": "192.0.2.1"}, adj(header)) is None
+    assert named_caller({"FORWARDED": "proto=http"}, adj("forwarded")) is None
+
+
+TRANSPORT = (("Strict-Transport-Security", "max-age=31536000; includeSubDomains"),)
+X_HEADERS = "x-forwarded-for x-forwarded-host x-forwarded-proto x-forwarded-port"
+
+
+def echo(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    """Answers with the host that it was called by, and ``X-Application``."""
+    start_response("200 OK", [("X-Application", "yes")])
+    return [environ["HTTP_HOST"].encode("latin-1")]
+
+
+def registry(kind: object) -> BodyRules:
+    rules = BodyRules()
+    rules.fault_headers = TRANSPORT
+    return rules
+
+
+echo.registry = SimpleNamespace(queryUtility=registry)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+@pytest.mark.parametrize(
+    ("trusted", "name", "line"),
+    [
+        (X_HEADERS, "X-Forwarded-Proto", "X-Forwarded-Proto: gopher"),
+        (X_HEADERS, "X-Forwarded-Proto", "X-Forwarded-Proto: http, https"),
+        (X_HEADERS, "X-Forwarded-Proto", 'X-Forwarded-Proto: "http'),
+        (X_HEADERS, "X-Forwarded-Host", 'X-Forwarded-Host: "a'),
+        (X_HEADERS, "X-Forwarded-Port", "X-Forwarded-Port: 80, 81"),
+        ("forwarded", "Forwarded", "Forwarded: for"),
+        ("forwarded", "Forwarded", "Forwarded: for=192.0.2.1; proto=http"),
+        ("forwarded", "Forwarded", "Forwarded: proto=gopher"),
+        ("forwarded", "Forwarded", 'Forwarded: host="a'),
+    ],
+)
+def test_a_malformed_header_of_a_trusted_proxy_is_refused_as_the_server_refuses(
+    method: str, trusted: str, name: str, line: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    request = f"{method} /Modhub HTTP/1.1\r\nHost: a\r\n{line}\r\n\r\n".encode("latin-1")
+    settings = {"trusted_proxy": "127.0.0.1", "trusted_proxy_headers": trusted}
+    with running(echo, **settings) as service, Client(service) as client:
+        answer = client.ask(request, method)
+        assert answer.status == 400
+        for field, value in (*FAULT_HEADERS, *TRANSPORT):
+            assert answer.fields[field.lower()] == value
+        assert len(answer.fields["x-request-id"]) == 32
+        if method != "HEAD":
+            assert json.loads(answer.body) == {
+                "error": "bad_request",
+                "message": f"The {name} header is malformed.",
+            }
+        assert client.ask(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").fields["x-application"] == "yes"
+    told = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert told == [f"a trusted proxy sent a malformed {name} header"]
+
+
+@pytest.mark.parametrize(
+    "junk", ["", " ", '"', '""', ":", ":80", "[", "]", "[]", "a b", "é", "a:b:c", "a,b,,", "=;", "," * 99]
+)
+def test_no_junk_in_a_forwarded_header_is_a_500_or_an_answer_of_waitress(junk: str) -> None:
+    for trusted in (X_HEADERS, "forwarded"):
+        settings = {"trusted_proxy": "127.0.0.1", "trusted_proxy_headers": trusted}
+        with running(echo, **settings) as service:
+            for name in trusted.split():
+                for value in (junk, f"for={junk}", f"host={junk}", f"proto={junk}", f'for="{junk}"'):
+                    line = f"{name}: {value}".encode("latin-1")
+                    with Client(service) as client:
+                        answer = client.ask(b"GET / HTTP/1.1\r\nHost: a\r\n" + line + b"\r\n\r\n")
+                    assert answer.status in (200, 400), line
+                    assert ("x-application" in answer.fields) is (answer.status == 200)
+                    assert ("x-request-id" in answer.fields) is (answer.status == 400)
+
+
+def test_what_nobody_trusted_has_sent_does_not_reach_the_application() -> None:
+    with running(echo) as service, Client(service) as client:
+        answer = client.ask(b"GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-Host: b\r\nX-Forwarded-Proto: x\r\n\r\n")
+        assert (answer.status, answer.body) == (200, b"a")
