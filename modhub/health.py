@@ -13,6 +13,7 @@ from sqlalchemy import text
 from modhub.interfaces import IRoot
 from modhub.payload import encode
 from modhub.request import Request
+from modhub.server.rules import IBodyRules
 from modhub.views import OPEN, page
 
 log = logging.getLogger(__name__)
@@ -102,7 +103,8 @@ def check_storage(registry: Any) -> str | None:
 
 
 def includeme(config: Configurator) -> None:
-    """The two checks of the core."""
+    """The two checks of the core; ``/healthz`` is answered whatever else waits."""
     config.registry.readiness = Readiness(config.registry)
+    config.registry.getUtility(IBodyRules).prompt = frozenset({"/healthz"})
     config.add_health_check("database", check_database)
     config.add_health_check("storage", check_storage)

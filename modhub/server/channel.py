@@ -5,28 +5,28 @@ import socket
 from time import monotonic
 from typing import Any
 
-from waitress.buffers import ReadOnlyFileBasedBuffer
-from waitress.channel import HTTPChannel
+from waitress.channel import ClientDisconnected, HTTPChannel
 
 from modhub.server.deadlines import Deadlines
-from modhub.server.files import send_file
+from modhub.server.faults import busy
+from modhub.server.forwarded import named_caller
 from modhub.server.parser import Parser
+from modhub.server.peers import network
+from modhub.server.sending import SEND_BYTES, Sending
 from modhub.server.tasks import AppTask, FaultTask
 
-SEND_BYTES = 262144
-"""Read from a file and given to the socket at a time."""
-TURN_BYTES = 16 * SEND_BYTES
-"""Written to one connection before the loop looks at the others."""
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 READ_AHEAD = 65536
 """Read of a head at a time, and beyond the end of a body: what is no part of this request waits in memory."""
 WASTE = bytearray(262144)
 """Where what is thrown away goes, of all connections: taking new memory for it each time costs more than reading it."""
+PLACE_SECONDS = 2.0
+"""How long a request waits for one of its peer's places."""
 LINGER_SECONDS = 2.0
 """How long an ordinary closing connection waits for the client to close too."""
 
 
-class Channel(Deadlines, HTTPChannel):
+class Channel(Deadlines, Sending, HTTPChannel):
     """waitress's channel, with at most one request in the hands of a worker.
 
     What a client sends beyond it waits unparsed in ``pending`` until the answer is written: in waitress a pipelined
@@ -47,12 +47,15 @@ class Channel(Deadlines, HTTPChannel):
         self.sent_at = monotonic()
         super().__init__(server, sock, addr, adj, map=map)
         self.sendbuf_len = SEND_BYTES
+        self.peer = server.peers.name(*addr[:2])
+        self.by_proxy = self.peer is None
+        server.peers.add(self)
 
     # Reading
 
     def readable(self) -> bool:
         """Whether the loop shall read: never ahead of an answer, except to discard."""
-        if self.will_close:
+        if self.will_close or self.held:
             return False
         if self.discarding:
             return not self.deaf
@@ -91,30 +94,58 @@ class Channel(Deadlines, HTTPChannel):
                 return True
             if self.first_byte_at is None:
                 self.first_byte_at = monotonic()
-            while data and not self.requests:
-                data = self._parse(data)
-            self.pending = data
+            self._parse_all(data)
         return True
+
+    def _parse_all(self, data: bytes) -> None:
+        while data and not self.requests and not self.held:
+            data = self._parse(data)
+        self.pending = data
 
     def _parse(self, data: bytes) -> bytes:
         """Feed the request that is being received; what is left of ``data``."""
         request = self.request = self.request or self.parser_class(self.adj)
         rest = data[request.received(data) :]
+        if request.headers_finished and self.body_since is None:
+            self._begin(request)
+        if not self.held:
+            self._advance(request, rest)
+        return rest
+
+    def _advance(self, request: Any, rest: bytes) -> None:
+        """Go on with a request that has come so far; ``rest`` has been received and is not parsed yet."""
         if request.completed:
             self.request = None
             if not request.empty:
                 self.dispatch(request)
-            return rest
-        if request.headers_finished and self.body_since is None:
-            self.body_since = monotonic()
-        if request.asks:
+        elif request.asks:
             # A chunked body that is here already is looked at first: it may end, and nothing is to be asked.
             if not (rest and request.chunked):
                 self.requests.append(request.question())
                 self.server.add_task(self)
         elif request.expect_continue and request.headers_finished and not self.sent_continue:
             self.send_continue()
-        return rest
+
+    def _begin(self, request: Any) -> None:
+        """The head is here: find out whose the request is, and take a place for it or wait for one."""
+        now = self.body_since = monotonic()
+        if self.by_proxy:
+            named = named_caller(request.headers, self.adj)
+            self.server.peers.move(self, named and network(named))
+        free = request.error is not None or self.adj.is_prompt(request)
+        self.held = not free and not self.server.peers.claim(self, now)
+
+    def check_place(self, now: float) -> None:
+        """Go on as soon as there is a place; refuse the request when there is none for too long."""
+        late = self.body_since is None or now - self.body_since > PLACE_SECONDS
+        if not self.server.peers.claim(self, now) and not late:
+            return
+        with self.requests_lock:
+            self.held, self.body_since = False, now
+            if not self.claimed:
+                self.request.fail(busy())
+            self._advance(self.request, self.pending)
+            self._parse_all(self.pending)
 
     def await_body(self) -> None:
         """The application wants the body that it was asked about (`question`): the time for it begins now."""
@@ -134,14 +165,24 @@ class Channel(Deadlines, HTTPChannel):
             self.sent_continue = True
 
     def dispatch(self, request: Any) -> None:
-        """Give a complete request to a worker (`requests_lock` is held)."""
+        """Give a complete request to a worker; answer a refused one at once (`requests_lock` is held)."""
         self.served = True
         self.sent_continue = False
         self.first_byte_at = self.body_since = None
         if request.final:
             self.start_discarding(self.adj.discard_seconds)
-        self.requests.append(request)
-        self.server.add_task(self)
+        if request.error is not None:
+            self._refuse(request)
+        else:
+            self.requests.append(request)
+            self.server.add_task(self)
+
+    def _refuse(self, request: Any) -> None:
+        """Write an answer of the server's own: it takes no worker, so that busy workers delay no refusal."""
+        with contextlib.suppress(ClientDisconnected):
+            self.error_task_class(self, request).service()
+        request.close()
+        self.close_when_flushed = True
 
     def start_discarding(self, seconds: float) -> None:
         """From now on nothing that arrives is a request; for so long it is still read, then no more."""
@@ -155,7 +196,7 @@ class Channel(Deadlines, HTTPChannel):
 
     def writable(self) -> bool:
         """Whether the loop shall write, close or go on with what waits."""
-        return bool(super().writable() or (self.pending and not self.requests))
+        return bool(super().writable() or (self.pending and not self.requests and not self.held))
 
     def handle_write(self) -> None:
         """Write what there is; once all is written, end the connection or take the next request."""
@@ -171,7 +212,7 @@ class Channel(Deadlines, HTTPChannel):
             self.handle_close()
         elif self.close_when_flushed and not self.total_outbufs_len:
             self._finish()
-        elif self.pending and not self.requests and not self.total_outbufs_len:
+        elif self.pending and not self.requests and not self.total_outbufs_len and not self.held:
             data, self.pending = self.pending, b""
             self.received(data)
 
@@ -195,50 +236,6 @@ class Channel(Deadlines, HTTPChannel):
         """Close, when nothing more will be read and everything is written."""
         if self.deaf and not (self.requests or self.total_outbufs_len or self.close_when_flushed):
             self.handle_close()
-
-    def _flush_some(self, do_close: bool = True) -> bool:
-        """Write until the socket is full, or for one turn; whether anything was written."""
-        left = TURN_BYTES
-        while left > 0:
-            outbuf = self.outbufs[0]
-            size = outbuf.__len__()
-            if size > 0:
-                sent = self._send_some(outbuf, min(size, SEND_BYTES), do_close)
-                if not sent:
-                    break
-                outbuf.skip(sent, True)
-                self.total_outbufs_len -= sent
-                left -= sent
-            elif len(self.outbufs) > 1:
-                self.outbufs.pop(0).close()
-            else:
-                break
-        if left == TURN_BYTES:
-            return False
-        self.sent_at = monotonic()
-        return True
-
-    def _send_some(self, outbuf: Any, size: int, do_close: bool) -> int:
-        try:
-            sent = send_file(self.socket, outbuf, size) if isinstance(outbuf, ReadOnlyFileBasedBuffer) else None
-        except ConnectionError:
-            if do_close:
-                self.handle_close()
-            return 0
-        if sent is not None:
-            return sent
-        chunk = outbuf.get(size)
-        if not chunk:
-            raise OSError("a file that was being sent has become shorter")
-        return int(self.send(chunk, do_close=do_close))
-
-    def _flush_exception(self, flush: Any, do_close: bool = True) -> tuple[bool, bool]:
-        try:
-            return flush(do_close=do_close), False
-        except Exception as error:  # noqa: BLE001
-            self.logger.error("connection closed, its answer could not be sent: %r", error)
-            self.will_close = True
-            return False, True
 
     @property
     def in_flight(self) -> bool:
@@ -283,5 +280,6 @@ class Channel(Deadlines, HTTPChannel):
     def handle_close(self) -> None:
         """Close now, and let go of a body that was being received."""
         super().handle_close()
+        self.server.peers.remove(self)
         if self.request is not None:
             self.request.close()

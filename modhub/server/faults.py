@@ -11,9 +11,12 @@ CODES = {
     431: "headers_too_large",
     500: "internal_error",
     501: "not_implemented",
+    503: "busy",
     505: "http_version_not_supported",
 }
 """The ``error`` of each status that the server answers by itself (decisions 1.1)."""
+
+RETRY_SECONDS = "5"
 
 HEADERS = (
     ("Content-Type", "application/json; charset=utf-8"),
@@ -39,6 +42,8 @@ class Fault(Exception):
         headers = [*HEADERS, ("X-Request-Id", secrets.token_hex(16))]
         if self.status == 405:
             headers.append(("Allow", "DELETE, GET, HEAD, OPTIONS, POST, PUT"))
+        if self.status == 503:
+            headers.append(("Retry-After", RETRY_SECONDS))
         body = json.dumps({"error": CODES[self.status], "message": self.message})
         return f"{self.status} {HTTPStatus(self.status).phrase}", headers, body.encode()
 
@@ -51,6 +56,11 @@ def malformed(message: str) -> Fault:
 def late(message: str) -> Fault:
     """408: the request came too slowly."""
     return Fault(408, message)
+
+
+def busy() -> Fault:
+    """503: one address has as many connections as it may have, or all have."""
+    return Fault(503, "There are too many connections just now. Try again shortly.")
 
 
 def failed() -> Fault:

@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import logging
-import math
 import os
 import socket
 from time import monotonic
@@ -15,6 +14,7 @@ from waitress.server import TcpWSGIServer, UnixWSGIServer
 from modhub.server.channel import LINGER_SECONDS, Channel
 from modhub.server.forwarded import forwarded_headers
 from modhub.server.lanes import Lanes
+from modhub.server.peers import Peers
 from modhub.server.poller import Poller
 from modhub.server.settings import Settings, body_rules, raise_file_limit
 
@@ -30,22 +30,32 @@ class _Listener:
     """What our TCP and unix listeners share."""
 
     adj: Settings
+    accepting: bool
     socket: socket.socket
     channel_class = Channel
     draining = False
     paused_until = 0.0
-    next_channel_cleanup = math.inf  # the service checks the deadlines, not waitress's maintenance
 
-    def __init__(self, app: Any, **settings: Any) -> None:
+    def __init__(self, app: Any, *, peers: Peers, **settings: Any) -> None:
+        self.peers = peers
         super().__init__(app, **settings)  # type: ignore[call-arg]
         self.application = forwarded_headers(app, self.adj)  # instead of waitress's own
 
     def handle_accept(self) -> None:
         """Take several connections at a time: one per turn of the loop is slow when many come at once."""
         for _ in range(ACCEPT_AT_ONCE):
-            known = len(self._map)  # type: ignore[attr-defined]
-            super().handle_accept()  # type: ignore[misc]
-            if not known < len(self._map) < self.adj.connection_limit:  # type: ignore[attr-defined]
+            try:
+                taken = self.accept()
+                if taken is None:
+                    return
+                sock, address = taken[0], self.fix_addr(taken[1])  # type: ignore[attr-defined]
+                if self.peers.admit(self.peers.name(*address[:2]), monotonic()):
+                    self.set_socket_options(sock)  # type: ignore[attr-defined]
+                    self.channel_class(self, sock, address, self.adj, map=self._map)  # type: ignore[attr-defined]
+                else:
+                    self.peers.close_later(sock)
+            except OSError as error:
+                logger.info("a connection could not be taken: %s", error)  # its client has gone already
                 return
 
     def accept(self) -> Any:
@@ -60,8 +70,8 @@ class _Listener:
             return None
 
     def readable(self) -> bool:
-        """Whether connections are taken just now."""
-        return monotonic() >= self.paused_until and bool(super().readable())  # type: ignore[misc]
+        """Whether connections are taken just now; how many there may be is said by `Peers`."""
+        return bool(self.accepting) and monotonic() >= self.paused_until
 
     def pull_trigger(self) -> None:
         """Wake the loop, if there is one still: a late worker must not write into a descriptor given out anew.
@@ -101,6 +111,7 @@ class Service:
         self.adj.connection_limit = raise_file_limit(self.adj.connection_limit)
         self.map = Poller()
         self.lanes = Lanes(self.adj)
+        self.peers = Peers(self.adj)
         self.stopping: float | None = None
         self._hurried = self._ended = False
         self._next_check = 0.0
@@ -113,7 +124,7 @@ class Service:
             os.set_blocking(listener.trigger.trigger, False)
 
     def _listen(self, app: Any) -> Any:
-        common: dict[str, Any] = {"map": self.map, "dispatcher": self.lanes, "adj": self.adj}
+        common: dict[str, Any] = {"map": self.map, "dispatcher": self.lanes, "adj": self.adj, "peers": self.peers}
         if self.adj.unix_socket:
             info = (socket.AF_UNIX, socket.SOCK_STREAM, None, None)
             yield UnixListener(app, sockinfo=info, **common)
@@ -149,6 +160,7 @@ class Service:
             self._drain(self.stopping)
         finally:
             self._ended = True
+            self.peers.close()
             for channel in self._channels():
                 channel.handle_close()
             self.lanes.shutdown(timeout=0 if self._hurried else 1)
@@ -165,25 +177,18 @@ class Service:
         return [entry for entry in self.map.values() if isinstance(entry, Channel)]
 
     def _check(self, now: float) -> None:
-        """Enforce every connection's deadlines; at the limit of connections, make room."""
+        """Enforce every connection's deadlines, then the limits of connections."""
         for channel in self._channels():
             try:
                 channel.check(now)
             except Exception:  # noqa: BLE001
                 channel.handle_error()
+        self.peers.check(now)
         self.map.touch_all()
-        if len(self.map) >= self.adj.connection_limit and self.stopping is None:
-            self._make_room(now)
-
-    def _make_room(self, now: float) -> None:
-        """Close the tenth of the connections that wait longest for a client, so that a flood shuts nobody out."""
-        waiting = [channel for channel in self._channels() if channel.waiting_since < now - 1]
-        waiting.sort(key=lambda channel: channel.waiting_since)
-        for channel in waiting[: max(1, self.adj.connection_limit // 10)]:
-            channel.handle_close()
 
     def _drain(self, since: float) -> None:
         """Take no more connections, let what runs end, close the rest (threat F-9)."""
+        self.peers.close()
         logger.info("stopping: running requests have %g seconds", self.adj.drain_seconds)
         for channel in self._channels():
             channel.discard_until = min(channel.discard_until, since + LINGER_SECONDS)

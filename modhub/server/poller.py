@@ -30,6 +30,11 @@ class Poller(dict[int, Any]):
         if self._flags.pop(fd, 0) and self._epoll is not None:
             self._epoll.unregister(fd)
 
+    def touch(self, entry: Any) -> None:
+        """Ask a connection anew in the next turn."""
+        if entry._fileno in self:
+            self._touched.add(entry._fileno)
+
     def touch_all(self) -> None:
         """Ask every connection anew in the next turn."""
         self._touched.update(self)
@@ -41,9 +46,9 @@ class Poller(dict[int, Any]):
             return
         for fd in list(self._touched):
             self._ask(fd, self[fd])
-        for fd, flags in self._epoll.poll(timeout):
-            entry = self.get(fd)
-            if entry is not None:
+        events = [(fd, self.get(fd), flags) for fd, flags in self._epoll.poll(timeout)]
+        for fd, entry, flags in events:
+            if entry is not None and self.get(fd) is entry:  # a descriptor may be closed here, and given out again
                 wasyncore.readwrite(entry, flags)
                 if fd in self:
                     self._touched.add(fd)

@@ -32,6 +32,7 @@ class IBodyRules(Interface):
     """The utility that the server looks up in the application's registry."""
 
     fault_headers = Attribute("(name, value) pairs that the server's own answers carry besides the fixed ones.")
+    prompt = Attribute("Paths whose reading is answered in a thread of its own, whatever else waits.")
 
     def find(method: str, path: str) -> BodyRule | None:  # noqa: N805
         """The rule for a request; ``path`` is percent-decoded; None: the default limit, no credential."""
@@ -60,6 +61,7 @@ class BodyRules:
     """The table itself; read-only once the server runs, so that it needs no lock."""
 
     fault_headers: tuple[tuple[str, str], ...] = ()
+    prompt: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self._entries: list[_Entry] = []

@@ -4,7 +4,7 @@ import logging
 import re
 import resource
 import sys
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from waitress.adjustments import Adjustments, asbool
 
@@ -14,6 +14,7 @@ from modhub.server.spool import Spool
 
 MAX_FILES = 65536
 MAX_PORT = 65535
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 logger = logging.getLogger("modhub.server")
 
 
@@ -36,6 +37,8 @@ class Settings(Adjustments):
         ("discard_seconds", float),
         ("drain_seconds", float),
         ("spool_bytes", int),
+        ("connections_per_peer", int),
+        ("unread_bytes_per_peer", int),
         ("reuse_port", asbool),
         ("write_threads", int),
         ("wait_threads", int),
@@ -46,6 +49,7 @@ class Settings(Adjustments):
     recv_bytes = 262144
     channel_timeout = 60
     connection_limit = 2000
+    backlog = 4096
     asyncore_use_poll = True
     asyncore_loop_timeout = 1.0
     cleanup_interval = 1.0
@@ -57,7 +61,7 @@ class Settings(Adjustments):
     header_seconds = 15.0
     """From the connection, or from the first byte of a later request, to the end of its head."""
     body_min_rate = 1024.0
-    """Bytes a second that a body must bring in the mean, once ``body_grace_seconds`` are over."""
+    """Bytes a second that a body must bring, counted over the last ``body_grace_seconds``."""
     body_grace_seconds = 30.0
     spool_bytes = 4 * 1024 * 1024 * 1024
     """What the bodies of all requests may hold together, in memory and in temporary files; for each process."""
@@ -68,6 +72,10 @@ class Settings(Adjustments):
     discard_seconds = 30.0
     drain_seconds = 30.0
     """How long SIGTERM waits for running requests and downloads (threat F-9)."""
+    connections_per_peer = 512
+    """Of one IPv4 address or one IPv6 /64; a trusted proxy has no limit, the callers whom it names have this one."""
+    unread_bytes_per_peer = 64 * 1024 * 1024
+    """Of answers that wait in memory; above it the peer's readers that take nothing are closed."""
     reuse_port = False
     """SO_REUSEPORT: several processes listen at one address, and the kernel deals out the connections."""
 
@@ -87,6 +95,8 @@ class Settings(Adjustments):
         for port in (str(settings.get("port", "")), *re.findall(r":([0-9]+)(?!\S)", str(settings.get("listen", "")))):
             if port.isdecimal() and int(port) > MAX_PORT:
                 raise ValueError(f"{port} is not a port")
+        if min(self.connection_limit, self.connections_per_peer, self.unread_bytes_per_peer) < 1:
+            raise ValueError("connection_limit, connections_per_peer and unread_bytes_per_peer must be above zero")
         self.default_rule = BodyRule(self.max_request_body_size)
         self.spool = Spool(self.spool_bytes)
         self.rules: Any = None
@@ -97,6 +107,11 @@ class Settings(Adjustments):
         """What the application's deployment adds to the server's own answers."""
         found: tuple[tuple[str, str], ...] = () if self.rules is None else self.rules.fault_headers
         return found
+
+    def is_prompt(self, request: Any) -> bool:
+        """Whether ``request`` is answered at once, whatever waits (`IBodyRules`)."""
+        prompt: frozenset[str] = frozenset() if self.rules is None else getattr(self.rules, "prompt", frozenset())
+        return request.command in SAFE and request.path.removeprefix(self.url_prefix) in prompt
 
     def find_rule(self, method: str, path: str) -> BodyRule:
         """The application's rule for this request, else the default one."""
@@ -117,7 +132,7 @@ def body_rules(app: Any) -> Any:
 def raise_file_limit(connections: int) -> int:
     """Raise the soft limit of open files (to `MAX_FILES` at most); the number of connections that it bears.
 
-    A connection takes up to three files (itself, a spooled body, the file that it downloads).
+    A connection takes up to four files (itself, a spooled body, the file that it downloads, one that is closed later).
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = sys.maxsize if hard == resource.RLIM_INFINITY else hard
@@ -125,7 +140,7 @@ def raise_file_limit(connections: int) -> int:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         soft = wanted
-    bearable = connections if soft == resource.RLIM_INFINITY else max(32, (soft - 128) // 3)
+    bearable = connections if soft == resource.RLIM_INFINITY else max(32, (soft - 256) // 4)
     if bearable < connections:
         logger.warning("connection_limit lowered to %d: this process may open %d files only", bearable, soft)
     return min(connections, bearable)

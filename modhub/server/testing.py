@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from modhub.server import channel, loop
+from modhub.server import channel, loop, sending
 from modhub.server.loop import Service
 
 
@@ -44,7 +44,7 @@ class Clock:
 
     def __init__(self, monkeypatch: Any) -> None:
         self._ahead = 0.0
-        for module in (loop, channel):
+        for module in (loop, channel, sending):
             monkeypatch.setattr(module, "monotonic", self)
 
     def __call__(self) -> float:

@@ -143,7 +143,7 @@ def drain(client):
 
 
 def test_half_open_and_idle_connections_by_the_hundred_leave_others_undisturbed():
-    with running(app, threads=4, header_seconds=250, channel_timeout=250) as service:
+    with running(app, threads=4, header_seconds=250, channel_timeout=250, connections_per_peer=1500) as service:
         half = [Client(service) for _ in range(300)]
         for client in half:
             client.send(b"GET / HTTP/1.1\r\nHost:")

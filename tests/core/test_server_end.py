@@ -214,7 +214,7 @@ def test_the_limit_of_open_files_is_raised_and_bounds_the_connections(monkeypatc
     monkeypatch.setattr(resource, "setrlimit", lambda kind, pair: limits.update(now=pair))
     assert raise_file_limit(100) == 100
     assert limits["now"] == (4096, 4096)
-    assert raise_file_limit(2000) == (4096 - 128) // 3
+    assert raise_file_limit(2000) == (4096 - 256) // 4
     assert "connection_limit" in caplog.text
     limits["now"] = (1024, resource.RLIM_INFINITY)
     assert raise_file_limit(2000) == 2000

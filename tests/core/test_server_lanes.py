@@ -2,9 +2,13 @@
 
 import contextlib
 import threading
+from types import SimpleNamespace
 
+import pytest
+
+from modhub.server.lanes import FairQueue
 from modhub.server.rules import BodyRules, IBodyRules
-from modhub.server.testing import Client, running
+from modhub.server.testing import Client, looked, running
 
 
 class Registry:
@@ -57,3 +61,68 @@ def test_reads_go_on_while_every_writing_and_waiting_thread_is_held():
             assert [client.answer().status for client in clients[:6]] == [200] * 6
         finally:
             app.go.set()
+
+
+def test_peers_take_turns_in_a_lane():
+    queue = FairQueue()
+    for peer, number in (("a", 1), ("a", 2), ("a", 3), (None, 4), ("b", 5), (None, 6), ("b", 7)):
+        queue.append(SimpleNamespace(peer=peer, number=number))
+    assert len(queue) == 7
+    assert [queue.popleft().number for _ in range(4)] == [1, 4, 5, 2]
+    queue.append(SimpleNamespace(peer="c", number=8))
+    assert [queue.popleft().number for _ in range(4)] == [6, 7, 3, 8]
+    assert not queue
+    with pytest.raises(KeyError):
+        queue.popleft()
+
+
+class Counting(Application):
+    """Notes whose request was answered; each waits for a token."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.registry.rules.prompt = frozenset({"/healthz"})
+        self.tokens = threading.Semaphore(0)
+        self.order: list[str] = []
+
+    def __call__(self, environ, start_response):
+        if environ["PATH_INFO"] != "/healthz":
+            self.held.release()
+            self.tokens.acquire(timeout=30)
+            self.order.append(environ["REMOTE_ADDR"])
+        start_response("200 OK", [("Content-Length", "2")])
+        return [b"ok"]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_peer_with_many_requests_delays_its_own_and_no_health_check(method):
+    app = Counting()
+    settings = {"threads": 1, "write_threads": 1, "trusted_proxy": "127.0.0.1"}
+
+    def asked(caller: str, path: str = "/", method: str = method) -> bytes:
+        return f"{method} {path} HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: {caller}\r\nContent-Length: 0\r\n\r\n".encode()
+
+    with running(app, trusted_proxy_headers="x-forwarded-for", **settings) as service, contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(Client(service)) for _ in range(22)]
+        try:
+            clients[0].send(asked("192.0.2.1"))
+            assert app.held.acquire(timeout=20)
+            for client in clients[1:20]:
+                client.send(asked("192.0.2.1"))
+            lane = service.lanes.reading if method == "GET" else service.lanes.writing
+            while len(lane.queue) < 19:
+                looked(service)
+            clients[20].send(asked("192.0.2.2"))
+            clients[21].send(asked("192.0.2.3"))
+            while len(lane.queue) < 21:
+                looked(service)
+            for path, caller in (("/healthz", "192.0.2.1"), ("/healthz", "192.0.2.9")):
+                with Client(service) as probe:
+                    assert probe.ask(asked(caller, path, "GET")).status == 200
+            assert app.order == []
+            app.tokens.release(22)
+            assert [client.answer().status for client in clients] == [200] * 22
+            assert app.order.index("192.0.2.2") == 2, "after the one that ran and the one whose turn it was"
+            assert app.order.index("192.0.2.3") == 3
+        finally:
+            app.tokens.release(30)

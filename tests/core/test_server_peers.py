@@ -1,0 +1,282 @@
+"""The limit of connections of one peer, and who gives way (threat D13)."""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from modhub.server.loop import Service
+from modhub.server.peers import network
+from modhub.server.rules import BodyRules
+from modhub.server.testing import Client, Clock, looked, running
+
+GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6000000\r\n\r\n"
+LONG = b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n"
+PROXY = {"trusted_proxy": "127.0.0.1", "trusted_proxy_headers": "x-forwarded-for"}
+PATIENT = {"header_seconds": 10_000, "channel_timeout": 10_000, "body_grace_seconds": 10_000, "write_seconds": 10_000}
+OFTEN = {"cleanup_interval": 0.02, "asyncore_loop_timeout": 0.02}
+
+
+class App:
+    """``/long`` is 5 MB, ``/wait`` lasts until it is let go, all else is short; ``/healthz`` is prompt."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.running = threading.Semaphore(0)
+        rules = BodyRules()
+        rules.prompt = frozenset({"/healthz"})
+        self.registry = SimpleNamespace(queryUtility=lambda kind: rules)
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        if environ["PATH_INFO"] == "/wait":
+            self.running.release()
+            self.go.wait(30)
+        body = b"x" * (5_000_000 if environ["PATH_INFO"] == "/long" else 2)
+        start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))])
+        return [body]
+
+
+@pytest.fixture
+def app() -> Iterator[App]:
+    app = App()
+    yield app
+    app.go.set()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+class From(Client):
+    """A client with another loopback address than 127.0.0.1."""
+
+    def __init__(self, service: Service, address: str) -> None:
+        self.socket = socket.create_connection(service.addresses[0], timeout=20, source_address=(address, 0))
+        self.stream = self.socket.makefile("rb")
+
+
+def kept(service: Service, *clients: Client) -> list[bool]:
+    """Which of these connections the server still serves."""
+    served = {channel.addr for channel in service._channels()}
+    return [client.socket.getsockname() in served for client in clients]
+
+
+def forwarded(request: bytes, address: str) -> bytes:
+    return request.replace(b"Host: a\r\n", f"Host: a\r\nX-Forwarded-For: {address}\r\n".encode())
+
+
+def settle(service: Service, clock: Clock, seconds: float = 20) -> None:
+    """Let some time pass, at the beginning and the end of which every connection is looked at."""
+    looked(service)
+    clock.forward(seconds)
+    looked(service)
+
+
+def silent(_client: Client) -> None:
+    """Nothing is sent."""
+
+
+def half_head(client: Client) -> None:
+    client.send(b"GET / HTTP/1.1\r\nX: ")
+
+
+def no_body(client: Client) -> None:
+    client.send(POST)
+
+
+def lump_and_silence(client: Client) -> None:
+    client.send(POST + b"x" * 500_000)
+
+
+def idle(client: Client) -> None:
+    assert client.ask(GET).status == 200
+
+
+def unread(client: Client) -> None:
+    client.send(LONG)
+
+
+STALLED = [silent, half_head, no_body, lump_and_silence, idle, unread]
+
+
+@pytest.mark.parametrize("stall", STALLED)
+def test_at_the_limit_the_longest_without_progress_gives_way(
+    app: App, clock: Clock, stall: Callable[[Client], None]
+) -> None:
+    with running(app, connections_per_peer=3, **PATIENT, **OFTEN) as service, contextlib.ExitStack() as stack:
+        crowd = []
+        for _ in range(3):
+            crowd.append(stack.enter_context(Client(service, buffer=4096)))
+            stall(crowd[-1])
+            settle(service, clock)
+        with Client(service) as client:
+            assert client.ask(GET).status == 200
+            assert kept(service, *crowd) == [False, True, True]
+        clock.forward(20)
+        looked(service)
+        crowd[0].stream.read()
+
+
+def test_a_body_below_the_rate_of_the_last_seconds_gives_way_and_one_above_it_does_not(app: App, clock: Clock) -> None:
+    settings = {"connections_per_peer": 2, "body_min_rate": 100, **PATIENT, **OFTEN}
+    with running(app, **settings) as service, Client(service) as steady, Client(service) as trickle:
+        for client in (steady, trickle):
+            client.send(POST)
+            client.send(b"x" * 100_000)
+        for _ in range(6):
+            settle(service, clock, 4)
+            steady.send(b"x" * 4000)
+            trickle.send(b"x" * 40)
+        looked(service)
+        with Client(service) as third:
+            assert third.ask(GET).status == 200
+            assert kept(service, trickle) == [False]
+            steady.send(b"x" * (6_000_000 - 124_000))
+            assert steady.answer().status == 200
+
+
+def test_where_all_make_progress_one_more_is_refused_and_the_health_check_is_not(app: App) -> None:
+    with running(app, connections_per_peer=3, threads=3, **OFTEN) as service, contextlib.ExitStack() as stack:
+        crowd = [stack.enter_context(Client(service)) for _ in range(3)]
+        for client in crowd:
+            client.send(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert app.running.acquire(timeout=20)
+        for _ in range(4):
+            with Client(service) as more:
+                answer = more.ask(GET)
+                assert (answer.status, answer.fields["retry-after"]) == (503, "5")
+                assert b'"busy"' in answer.body
+                assert answer.fields["x-content-type-options"] == "nosniff"
+            with Client(service) as probe:
+                assert probe.ask(HEALTH).status == 200
+        with From(service, "127.0.0.9") as other:
+            other.send(GET)
+            app.go.set()
+            assert other.answer().status == 200, "another peer has places of its own"
+        assert [client.answer().status for client in crowd] == [200] * 3
+
+
+def test_a_flood_of_silent_connections_stays_within_twice_the_limit_and_then_within_it(app: App, clock: Clock) -> None:
+    with running(app, connections_per_peer=4, **PATIENT, **OFTEN) as service, contextlib.ExitStack() as stack:
+        crowd = [stack.enter_context(Client(service)) for _ in range(40)]
+        with Client(service) as client:
+            assert client.ask(HEALTH).status == 200
+        assert len(service._channels()) <= 8
+        settle(service, clock)
+        assert len(service._channels()) <= 4
+        assert kept(service, *crowd)[:36] == [False] * 36
+
+
+def test_a_new_request_on_a_kept_connection_needs_no_second_place(app: App) -> None:
+    with running(app, connections_per_peer=1) as service, Client(service) as client:
+        for _ in range(3):
+            assert client.ask(GET).status == 200
+
+
+def test_a_trusted_proxy_has_no_limit_and_its_callers_have(app: App, clock: Clock) -> None:
+    settings = {"connections_per_peer": 2, "threads": 6, **PROXY, **PATIENT, **OFTEN}
+    with running(app, **settings) as service, contextlib.ExitStack() as stack:
+        proxy = [stack.enter_context(Client(service)) for _ in range(9)]
+        for client in proxy:
+            assert client.ask(forwarded(GET, "192.0.2.1")).status == 200
+        settle(service, clock)
+        assert len(service._channels()) <= 9
+        slow = [stack.enter_context(Client(service)) for _ in range(2)]
+        for client in slow:
+            client.send(forwarded(POST, "192.0.2.2"))
+            settle(service, clock)
+        with Client(service) as client:
+            assert client.ask(forwarded(GET, "192.0.2.3")).status == 200
+            assert client.ask(forwarded(GET, "192.0.2.2")).status == 200
+        answer = slow[0].answer()
+        assert (answer.status, answer.fields["connection"]) == (503, "close"), "a proxy is answered, not hung up on"
+        assert kept(service, slow[1]) == [True]
+
+
+def test_callers_behind_a_proxy_are_refused_and_their_health_check_is_not(app: App) -> None:
+    with running(app, connections_per_peer=1, threads=3, **PROXY) as service, Client(service) as first:
+        first.send(forwarded(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n", "2001:db8::1"))
+        assert app.running.acquire(timeout=20)
+        for address, status in (("2001:db8::ffff", 503), ("2001:db8:0:1::1", 200)):
+            with Client(service) as client:
+                assert client.ask(forwarded(GET, address)).status == status
+        with Client(service) as client:
+            assert client.ask(forwarded(HEALTH, "2001:db8::2")).status == 200
+        app.go.set()
+        assert first.answer().status == 200
+
+
+def test_a_unix_socket_has_no_limit(app: App, tmp_path: Any) -> None:
+    path = str(tmp_path / "socket")
+    settings = {"unix_socket": path, "listen": None, "connections_per_peer": 1, **PATIENT, **OFTEN}
+    with running(app, **settings) as service, contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(5)]
+        for client in clients:
+            client.settimeout(20)
+            client.connect(path)
+            client.sendall(GET)
+            assert client.recv(1000).startswith(b"HTTP/1.1 200")
+        looked(service)
+        for client in clients:
+            client.sendall(GET)
+            assert client.recv(1000).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("stall", STALLED)
+def test_at_the_limit_of_all_connections_the_peer_with_most_gives_way(
+    app: App, clock: Clock, stall: Callable[[Client], None]
+) -> None:
+    with running(app, connection_limit=6, **PATIENT, **OFTEN) as service, contextlib.ExitStack() as stack:
+        small = stack.enter_context(From(service, "127.0.0.9"))
+        stall(small)
+        settle(service, clock)
+        crowd = [stack.enter_context(Client(service, buffer=4096)) for _ in range(5)]
+        for client in crowd:
+            stall(client)
+        settle(service, clock)
+        with From(service, "127.0.0.10") as other:
+            assert other.ask(GET).status == 200
+        assert sum(kept(service, *crowd)) == 4
+        assert kept(service, small) == [True], "it waits longer, but its peer has one connection"
+
+
+def test_unread_answers_of_one_peer_are_bounded_in_memory(app: App, clock: Clock) -> None:
+    def unread(service: Service) -> list[int]:
+        return [channel.unread_bytes for channel in service._channels() if channel.peer == "127.0.0.1"]
+
+    settings = {"unread_bytes_per_peer": 3_000_000, "threads": 1, **PATIENT, **OFTEN}
+    with running(app, **settings) as service, contextlib.ExitStack() as stack:
+        other = stack.enter_context(From(service, "127.0.0.9"))
+        other.send(LONG)
+        crowd = [stack.enter_context(Client(service, buffer=4096)) for _ in range(6)]
+        for client in crowd:
+            client.send(LONG)
+        while min(unread(service), default=0) == 0 or len(unread(service)) < 6:
+            looked(service)
+        assert sum(unread(service)) > 3_000_000
+        settle(service, clock)
+        settle(service, clock)
+        assert 0 < sum(unread(service)) <= 3_000_000
+        assert len(other.answer().body) == 5_000_000
+
+
+@pytest.mark.parametrize(
+    ("address", "peer"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8::1", "2001:db8::/64"),
+        ("[2001:db8:0:0:ffff::1]", "2001:db8::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("unknown", "unknown"),
+    ],
+)
+def test_a_peer_is_an_address_or_a_network_of_ipv6(address: str, peer: str) -> None:
+    assert network(address) == peer
