@@ -113,6 +113,21 @@ def test_a_body_must_come_at_the_least_rate_once_the_grace_is_over(clock):
         assert slow.ended()
 
 
+@pytest.mark.parametrize("later", [0, 100])
+def test_a_lump_at_the_beginning_buys_no_silence_and_no_trickle(clock, later):
+    settings = {"body_grace_seconds": 30, "body_min_rate": 1000, "header_seconds": 2000, **OFTEN}
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n"
+    with running(app, **settings) as service, Client(service) as client:
+        client.send(head + b"x" * 5_000_000)
+        looked(service)
+        for _ in range(4):
+            clock.forward(10)
+            client.send(b"x" * later)
+            looked(service)
+        assert client.answer().status == 408
+        assert client.ended()
+
+
 def test_a_connection_that_takes_nothing_is_closed_and_a_slow_one_is_not(clock):
     with running(app, write_seconds=600, threads=2, **OFTEN) as service:
         request = b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -73,8 +73,10 @@ def forwarded(request: bytes, address: str) -> bytes:
 
 
 def settle(service: Service, clock: Clock, seconds: float = 20) -> None:
-    """Let some time pass, at the beginning and the end of which every connection is looked at."""
+    """Let some time pass, once all is answered; before and after it every connection is looked at."""
     looked(service)
+    while any(channel.requests for channel in service._channels()):
+        looked(service)
     clock.forward(seconds)
     looked(service)
 
@@ -198,6 +200,47 @@ def test_a_trusted_proxy_has_no_limit_and_its_callers_have(app: App, clock: Cloc
         answer = slow[0].answer()
         assert (answer.status, answer.fields["connection"]) == (503, "close"), "a proxy is answered, not hung up on"
         assert kept(service, slow[1]) == [True]
+
+
+def test_a_proxys_connection_counts_for_the_caller_of_its_latest_request(app: App) -> None:
+    settings = {"connections_per_peer": 1, "threads": 3, **PROXY, **OFTEN}
+    with running(app, **settings) as service, Client(service) as first, Client(service) as second:
+        assert second.ask(forwarded(GET, "192.0.2.2")).status == 200
+        first.send(forwarded(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n", "192.0.2.1"))
+        assert app.running.acquire(timeout=20)
+        with Client(service) as third:
+            assert third.ask(forwarded(GET, "192.0.2.3")).status == 200
+        assert second.ask(forwarded(GET, "192.0.2.3")).status == 200
+        assert second.ask(forwarded(GET, "192.0.2.1")).status == 503
+        app.go.set()
+        assert first.answer().status == 200
+
+
+def test_a_request_waits_for_a_place_and_its_body_with_it(app: App) -> None:
+    settings = {"connections_per_peer": 1, **PATIENT, **OFTEN}
+    with running(app, **settings) as service, Client(service) as first, Client(service) as second:
+        first.send(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert app.running.acquire(timeout=20)
+        second.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n" + b"x" * 100)
+        while not any(channel.held for channel in service._channels()):
+            looked(service)
+        app.go.set()
+        assert first.answer().status == 200
+        second.send(b"x" * 299_900 + GET)
+        assert [second.answer().status for _ in range(2)] == [200, 200]
+
+
+def test_a_refusal_takes_no_worker(app: App) -> None:
+    with running(app, threads=1, header_seconds=0.5) as service, Client(service) as first, Client(service) as second:
+        first.send(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert app.running.acquire(timeout=20)
+        with Client(service) as third:
+            assert third.ask(b"GET / HTTP/1.1\r\n\r\n").status == 400
+            assert third.ended()
+        second.send(b"GET / HTTP/1.1\r\n")
+        assert second.answer().status == 408
+        app.go.set()
+        assert first.answer().status == 200
 
 
 def test_callers_behind_a_proxy_are_refused_and_their_health_check_is_not(app: App) -> None:
