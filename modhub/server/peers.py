@@ -21,8 +21,8 @@ from modhub.server.settings import Settings
 
 SETTLED_SECONDS = 1.0
 """A connection that has waited no longer than this gives way last: its request may be on the way."""
-MOST_HEADS = 128
-"""Connections beyond the limit that may wait for a head: two rounds of accepting, so that each is read in between."""
+MOST_HEADS = 256
+"""Connections beyond the limit that may wait for a head: four rounds of accepting, so that each is read in between."""
 SEARCH_SECONDS = 0.05
 """How long it is believed that no connection can give way."""
 TELL_SECONDS = 60.0
