@@ -366,3 +366,32 @@ def test_an_account_that_is_gone_is_no_ones(app: Any, person: Person, mail: Any)
         session.delete(session.scalars(select(Account)).one())
     for path in (link, f"{link}&new=1"):
         app.get(path, status=410)
+
+
+def test_a_confirmation_beside_a_reset_keeps_no_session(app: Any, race: Any) -> None:
+    own, messages = app.registry.accounts, app.registry.languages.known["en"]
+    for number in range(8):
+        with own.databases.writing.begin() as session:
+            account, login = services.register(session, f"ada{number}@example.org", "hash", "")
+            sessions.begin(session, account, login, "")
+            session_id = session.scalars(select(func.max(PageSession.id))).one()
+            secrets = [links.make(session, one, account.id, login_id=login.id) for one in (links.RESET, links.CONFIRM)]
+            login_id = login.id
+
+        def reset(secret: str = secrets[0]) -> None:
+            with own.databases.writing.begin() as session:
+                recovery.reset(session, own.writer, secret, "another hash", messages)
+
+        def confirm(secret: str = secrets[1], session_id: int = session_id) -> bool:
+            try:
+                with own.databases.writing.begin() as session:
+                    recovery.confirm(session, secret, session_id=session_id)
+            except Refusal:
+                return False
+            return True
+
+        race([reset, confirm])
+        with own.databases.reading() as session:
+            login = session.get_one(Login, login_id)
+            assert (login.verified, login.password_hash) == (True, "another hash")
+        assert all_of(app, PageSession) == all_of(app, Link) == []
