@@ -148,7 +148,7 @@ def test_a_mod_that_many_require_names_some(site: Site, author: Site, monkeypatc
     said = author.get(bench(mod)).html.find(id="required-by")
     assert f"{reading.USERS + 2} published mods" in said.text
     assert len(said.find_all("a")) == reading.USERS
-    assert said.find_all("li")[-1].text == "and 2 more"
+    assert said.find_all("li")[-1].text == "and 2 more mods"
     monkeypatch.setattr(reading, "CANDIDATES", reading.USERS)
     monkeypatch.setattr("modhub.catalogue.pages.workshop.CANDIDATES", reading.USERS)
     said = author.get(bench(mod)).html.find(id="required-by")

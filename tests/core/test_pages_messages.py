@@ -62,7 +62,7 @@ def test_german_is_complete() -> None:
     assert wanted - set(german()) - TO_PROGRAMS == set()
 
 
-TO_PROGRAMS = {"This form must be sent as multipart/form-data.", "The field value must be 1, 0 or -1."}
+TO_PROGRAMS = {"This form must be sent as multipart/form-data.", "The field %(field)s must be 1, 0 or -1."}
 
 
 def test_nothing_in_german_is_stale() -> None:

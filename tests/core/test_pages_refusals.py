@@ -29,7 +29,7 @@ TO_PROGRAMS = {
     "The body ended before its Content-Length.",
     "The body is empty; the file is sent as the body itself.",
     "The address is not valid UTF-8.",
-    "The field value must be 1, 0 or -1.",
+    "The field %(field)s must be 1, 0 or -1.",
     "This form must be sent as multipart/form-data.",
     "This method is not used here.",
 }

@@ -115,6 +115,6 @@ def vote(context: Votes, request: Request) -> Response:
     """``POST /Modhub/{id}/vote``: ``value`` is 1, -1 or, to withdraw, 0 (decisions 2.16)."""
     value = _VALUES.get(request.POST.get("value", ""))
     if value is None:
-        raise invalid("The field value must be 1, 0 or -1.")
+        raise invalid("The field %(field)s must be 1, 0 or -1.", field="value")
     voting.vote(request.dbsession, context.mod.id, staying_caller(request), value)
     return Redirect(f"/Modhub/{context.mod.id}#votes")
