@@ -460,7 +460,7 @@ def test_clients_are_listed_and_signed_out(app: Any, person: Person) -> None:
 
     def end(label: str) -> None:
         page = app.get(HOME)
-        button = page.html.find("button", attrs={"aria-label": lambda text: text is not None and text.endswith(label)})
+        [button] = [one for one in page.html.select("#signed-in button") if one.text.endswith(label)]
         fields = {field["name"]: field["value"] for field in button.find_parent("form").select("input")}
         app.post(f"{HOME}/sign-out", fields, status=303)
 

@@ -24,7 +24,10 @@ OFTEN = {"cleanup_interval": 0.02, "asyncore_loop_timeout": 0.02}
 
 
 class App:
-    """``/long`` is 5 MB, ``/wait`` lasts until it is let go, all else is short; ``/healthz`` is prompt."""
+    """``/long`` is 5 MB, ``/wait`` lasts until it is let go, all else is short; ``/healthz`` is prompt.
+
+    It wants every body that it is asked about.
+    """
 
     def __init__(self) -> None:
         self.go = threading.Event()
@@ -37,6 +40,9 @@ class App:
         if environ["PATH_INFO"] == "/wait":
             self.running.release()
             self.go.wait(30)
+        if environ.get("modhub.body") == "expected":
+            start_response("100 Continue", [])
+            return []
         body = b"x" * (5_000_000 if environ["PATH_INFO"] == "/long" else 2)
         start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))])
         return [body]

@@ -26,6 +26,7 @@ SIGNED = "op_endpoint,return_to,response_nonce,assoc_handle,claimed_id,identity"
 _LETTER = re.compile(r"^\S+/Modhub/account/(confirm|reset)\?token=([0-9a-f]{64})$", re.MULTILINE)
 _RECOVERY = re.compile(rb"\b[0-9a-f]{5}(?:-[0-9a-f]{5}){3}\b")
 _AUTHENTICATOR = re.compile(rb'id="authenticator-secret"[^>]*>([A-Z2-7]{32})<')
+_WAY = re.compile(rb'href="([^"]*openid\.return_to[^"]*)"')
 
 
 class Provider(BaseHTTPRequestHandler):
@@ -141,7 +142,7 @@ class Journey:
         fresh = self.call(200, "/api/auth/refresh", {"refreshToken": made["refreshToken"]})
         self.call(401, "/api/auth/refresh", {"refreshToken": made["refreshToken"]})
         self.call(204, "/api/auth/logout", {"refreshToken": fresh["refreshToken"]})
-        self.submit(200, f"confirm?token={self.letter('confirm')}")
+        self.submit(200, f"confirm?token={self.letter('confirm')}", password=self.password)
 
     def sign_in(self) -> None:
         self.login(401, password=self.hide("wrong password", secrets.token_hex(12)))
@@ -154,8 +155,9 @@ class Journey:
         found = _AUTHENTICATOR.search(self.browser.get(f"{HOME}/authenticator").body)
         secret = self.hide("authenticator", found[1].decode())
         generator, now = pyotp.TOTP(secret), int(time.time())
-        self.submit(400, "authenticator", code="000000")
-        codes = self.submit(200, "authenticator", code=self.hide("code", generator.at(now)))
+        self.submit(400, "authenticator", currentPassword=self.password, code="000000")
+        code = self.hide("code", generator.at(now))
+        codes = self.submit(200, "authenticator", currentPassword=self.password, code=code)
         self.codes = [self.hide("recovery code", code.decode()) for code in _RECOVERY.findall(codes.body)]
         self.hidden |= {f"{code} joined": code.replace("-", "") for code in self.codes}
         assert len(self.codes) == 10
@@ -177,16 +179,18 @@ class Journey:
 
     def platform(self) -> None:
         """Link a platform's login, and sign in by it in the same browser, with a code."""
-        assert self.come_back().headers["Location"] == HOME
+        way = _WAY.search(self.submit(200, "platform/steam/link", currentPassword=self.password).body)
+        assert self.come_back(html.unescape(way[1].decode())).headers["Location"] == f"{HOME}?done=linked"
         self.submit(303, "logout")
-        pending = re.search(rb'name="pending" value="([^"]+)"', self.come_back().body)
+        way = self.browser.get(f"{HOME}/platform/steam").headers["Location"]
+        pending = re.search(rb'name="pending" value="([^"]+)"', self.come_back(way).body)
         sealed, token = self.hide("pending", pending[1].decode()), self.browser.form(f"{HOME}/login")
         code = {"pending": sealed, "code": self.codes.pop()}
         assert self.browser.post(f"{HOME}/platform/steam", code, token).status == 303
         self.keep_cookie()
 
-    def come_back(self) -> Answer:
-        asked = parse_qs(urlsplit(self.browser.get(f"{HOME}/platform/steam").headers["Location"]).query)
+    def come_back(self, way: str) -> Answer:
+        asked = parse_qs(urlsplit(way).query)
         target = urlsplit(asked["openid.return_to"][0])
         self.hide("state", parse_qs(target.query)["state"][0])
         claimed = "https://steamcommunity.com/openid/id/76561198000000001"
