@@ -20,7 +20,7 @@ import modhub as application
 from bench import pages, servers
 from bench.client import Client, seconds_each
 from bench.seed import seed
-from modhub import migrate
+from modhub.ops import migrate
 
 SIZE = 64 * 1024 * 1024
 TOKEN = ("Authorization: Bearer account-1",)

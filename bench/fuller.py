@@ -30,7 +30,7 @@ def fill(databases: Any, mods: int) -> None:
     """Requirements, entries, images and curated games; ``mods`` is how many the seed has made."""
     if mods < 2 * PLAIN:
         raise SystemExit(f"the pages need at least {2 * PLAIN} mods")
-    with databases.writing.begin() as session:
+    with databases.write_session.begin() as session:
         session.add_all(Game(name=name, folded=fold_game(name)) for name in ("Portal", "Portal 2", "Café Racer"))
         session.add_all(Game(name=f"Game {at}", folded=f"game {at}") for at in range(30))
         session.execute(
@@ -54,16 +54,16 @@ def fill(databases: Any, mods: int) -> None:
             for blob in [*pictures] * 6
         )
     for first in range(PLAIN, mods, 1000):
-        with databases.writing.begin() as session:
+        with databases.write_session.begin() as session:
             for mod in session.scalars(select(Mod).where(Mod.id > first, Mod.id <= first + 1000, Mod.id % 3 == 0)):
                 mod.requires = [str(uuid.UUID(int=MUCH_USED))]
-    with databases.writing.begin() as session:
+    with databases.write_session.begin() as session:
         session.get_one(Mod, NEEDY).requires = [str(uuid.UUID(int=PLAIN + 1 + at)) for at in range(50)]
 
 
 def own(databases: Any, account: int) -> None:
     """Give ``account`` many of the mods."""
-    with databases.writing.begin() as session:
+    with databases.write_session.begin() as session:
         for mod in session.scalars(select(Mod).where(Mod.id > PLAIN, Mod.id <= PLAIN + OWN)):
             mod.owner = account
 

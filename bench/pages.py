@@ -13,7 +13,7 @@ import modhub as application
 from bench import fuller, servers
 from bench.client import Client, seconds_each
 from bench.seed import seed
-from modhub import migrate
+from modhub.ops import migrate
 from modhub.testing.postgres import postgres_server
 
 LIST = "/api/modhub"

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import insert, update
 
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue.models import Asset, Counter, Mod
-from modhub.catalogue.public import copies_of
+from modhub.catalogue.models import Asset, Mod, PublicCounter
+from modhub.catalogue.public_copies import copies_of
 from modhub.db import now
 
 WORDS = [
@@ -72,11 +72,11 @@ def seed(databases: Any, mods: int) -> None:
             for row in (mod.assets[0].blob, mod, mod.assets[0], *copies_of(mod)):
                 columns = {c.key: getattr(row, c.key) for c in type(row).__table__.columns}
                 rows.setdefault(type(row), []).append(columns)
-        with databases.writer.begin() as connection:
+        with databases.write_engine.begin() as connection:
             for model, values in rows.items():
                 connection.execute(insert(model.__table__), values)
-    with databases.writer.begin() as connection:
-        connection.execute(update(Counter).values(value=mods))
+    with databases.write_engine.begin() as connection:
+        connection.execute(update(PublicCounter).values(value=mods))
         if databases.dialect == "postgresql":
             # Rows that bring their numbers along leave the sequences behind.
             for table in ("core_blob", "core_mod", "core_asset"):

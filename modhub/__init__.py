@@ -17,17 +17,17 @@ from pyramid.tweens import EXCVIEW
 from pyramid_retry import BeforeRetry
 
 from modhub.blobs import BlobStore, storage_from_url
-from modhub.credentials import address_credential, machine_credential
 from modhub.db import Databases
-from modhub.events import Served
-from modhub.identity import CorePermission, Credential
+from modhub.events import ApplicationStarted
 from modhub.interfaces import IApi, IRoot, ISite
-from modhub.migrate import refuse_when_behind
+from modhub.ops.migrate import refuse_when_behind
+from modhub.ops.start_checks import start_warnings
 from modhub.request import Request
-from modhub.security import Policy
+from modhub.security.api_keys import address_credential, machine_credential
+from modhub.security.identity import CorePermission, CredentialKind
+from modhub.security.policy import SecurityPolicy
 from modhub.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
-from modhub.start_checks import start_warnings
-from modhub.tree import Api, Site, root_factory
+from modhub.traversal import ApiResource, SiteResource, root_factory
 
 __all__ = ["configure", "includeme", "main"]
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ def main(global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any
     for sentence in start_warnings(config.registry, settings):
         log.warning("%s.", sentence)
     app = config.make_wsgi_app()
-    config.registry.notify(Served(config.registry))
+    config.registry.notify(ApplicationStarted(config.registry))
     return app
 
 
@@ -122,14 +122,14 @@ def _parts(config: Configurator) -> None:
     settings = registry.settings
     registry.databases = Databases(settings["sqlalchemy.url"])
     registry.blob_store = open_store(settings["modhub.storage"], make=getattr(registry, "makes_store", True))
-    registry.security = Policy(registry.credentials)
+    registry.security = SecurityPolicy(registry.credentials)
     config.set_security_policy(registry.security)
     config.set_default_permission(CorePermission.CLOSED)
-    for face in (IApi, ISite):
-        config.add_credential(Credential.MACHINE, face, machine_credential(settings["ApiPrivateKeys"]))
-        config.add_credential(Credential.ADDRESS, face, address_credential(settings["modhub.storage_address_key"]))
-    config.add_child(IRoot, "api", Api)
-    config.add_child(IRoot, "Modhub", Site)
+    for side in (IApi, ISite):
+        config.add_credential(CredentialKind.MACHINE, side, machine_credential(settings["ApiPrivateKeys"]))
+        config.add_credential(CredentialKind.ADDRESS, side, address_credential(settings["modhub.storage_address_key"]))
+    config.add_child(IRoot, "api", ApiResource)
+    config.add_child(IRoot, "Modhub", SiteResource)
     config.add_migrations("modhub", "modhub:migrations", "core_")
 
 
@@ -139,17 +139,17 @@ def includeme(config: Configurator) -> None:
     _settings(config)
     # Not by its includeme: the request has its own property ``tm``, since a reified one costs a class for each request.
     config.add_tween("pyramid_tm.tm_tween_factory", over=EXCVIEW)
-    config.include("modhub.execution")
+    config.include("modhub.http.execution")
     config.add_subscriber(_rewind, BeforeRetry)
     config.include("pyramid_jinja2")
     _parts(config)
-    config.include("modhub.tree")
+    config.include("modhub.traversal")
     config.include("modhub.views")
-    config.include("modhub.refusals")
-    config.include("modhub.pages")
-    config.include("modhub.door")
-    config.include("modhub.health")
+    config.include("modhub.http.error_views")
+    config.include("modhub.ui")
+    config.include("modhub.http.tweens")
+    config.include("modhub.ops.health")
     config.include("modhub.catalogue")
     config.include("modhub.storage_address")
-    config.include("modhub.admin")
-    config.scan("modhub.health")
+    config.include("modhub.ops.admin")
+    config.scan("modhub.ops.health")

@@ -1,4 +1,4 @@
-"""Statements that go round the session's objects, and many rows at once: a batch at a time."""
+"""Bulk UPDATE and DELETE that bypass the ORM's identity map, in batches."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 BATCH: Final = 500
 """Rows at a time. One statement takes 65,535 parameters on PostgreSQL and 32,766 on SQLite, and no more."""
 
-PAUSE_SECONDS: Final = 0.05
-"""How long whoever writes batch after batch waits between two of them: longer than `modhub.db.TURN_MS`, so that on
-SQLite each writer that waits for the lock has asked for it meanwhile."""
+BATCH_PAUSE_SECONDS: Final = 0.05
+"""Pause between two batches: longer than `modhub.db.LOCK_RETRY_MS`, so that on SQLite each writer that waits for the
+lock has asked for it meanwhile."""
 
 _Item = TypeVar("_Item")
 
@@ -24,10 +24,10 @@ def batches(values: Iterable[_Item], size: int = BATCH) -> Iterator[list[_Item]]
         yield batch
 
 
-def run(session: Session, statement: Update | Delete) -> int:
-    """Run a statement of the ORM without telling the session's objects: whoever needs one of them reads it anew.
+def execute_bulk(session: Session, statement: Update | Delete) -> int:
+    """Execute with ``synchronize_session=False`` (loaded objects become stale) and return the row count.
 
-    Answers how many rows it changed: of many who change a row at once only where it is still as before, one gets 1.
+    With a guarded WHERE, a result of 1 means that this caller won the race.
     """
     found = session.execute(statement, execution_options={"synchronize_session": False})
     assert isinstance(found, CursorResult)

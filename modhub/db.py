@@ -17,14 +17,14 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
-from modhub import dbtrouble
-from modhub.reader import Reader
+from modhub.ops import database_errors
+from modhub.raw_queries import RawQueryExecutor
 from modhub.settings import StartRefused
 
 BUSY_SECONDS = 5
-TURN_MS = 20
-"""How long SQLite itself waits for the write lock before `_begun` asks anew. Its own waiting ends up asking every 100
-ms, and loses the lock to newcomers: of eight busy writers one waited for 2.7 s; with this, for 0.2 s."""
+LOCK_RETRY_MS = 20
+"""SQLite's ``busy_timeout`` for one attempt; `_try_begin` retries until `BUSY_SECONDS`. SQLite's own back-off reaches
+100 ms and starves waiters: with eight writers one waited 2.7 s; with this, 0.2 s."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SQLITE_PASSING = {
     sqlite3.SQLITE_BUSY,
@@ -97,22 +97,22 @@ class Databases:
 
     def __init__(self, url: str, pool_size: int = 10) -> None:
         try:
-            self.writer = _engine(url, pool_size)
-            self.reader = _engine(url, pool_size, isolation_level="AUTOCOMMIT")
-            self.noter = _engine(url, 1, waits=False)
+            self.write_engine = _engine(url, pool_size)
+            self.readonly_engine = _engine(url, pool_size, isolation_level="AUTOCOMMIT")
+            self.best_effort_engine = _engine(url, 1, waits=False)
         except Exception as problem:  # noqa: BLE001 - whatever the address makes the driver say, the operator reads a sentence
-            raise StartRefused(f"the setting sqlalchemy.url {dbtrouble.unusable(problem)}") from None
-        self.dialect = self.writer.dialect.name
-        if dbtrouble.DRIVERS.get(self.dialect) != self.writer.driver:
-            raise StartRefused(f"the setting sqlalchemy.url must be {dbtrouble.ACCEPTED}")
-        _prepare(self.writer, begin="BEGIN IMMEDIATE")
-        _prepare(self.reader, begin=None)
-        _prepare(self.noter, begin="BEGIN IMMEDIATE", waits=False)
-        self.writing = sessionmaker(self.writer, autoflush=False)
-        self.reading = sessionmaker(self.reader, autoflush=False)
-        self.noting = sessionmaker(self.noter, autoflush=False)
+            raise StartRefused(f"the setting sqlalchemy.url {database_errors.unusable_url(problem)}") from None
+        self.dialect = self.write_engine.dialect.name
+        if database_errors.DRIVERS.get(self.dialect) != self.write_engine.driver:
+            raise StartRefused(f"the setting sqlalchemy.url must be {database_errors.ACCEPTED}")
+        _prepare(self.write_engine, begin="BEGIN IMMEDIATE")
+        _prepare(self.readonly_engine, begin=None)
+        _prepare(self.best_effort_engine, begin="BEGIN IMMEDIATE", waits=False)
+        self.write_session = sessionmaker(self.write_engine, autoflush=False)
+        self.readonly_session = sessionmaker(self.readonly_engine, autoflush=False)
+        self.best_effort_session = sessionmaker(self.best_effort_engine, autoflush=False)
         """Sessions for what may be left out: where a lock, or their one connection, is not free they fail at once."""
-        self.reads = Reader(self.reader)
+        self.raw_queries = RawQueryExecutor(self.readonly_engine)
 
     def joined_session(self, manager: Any) -> Session:
         """A writing session that commits and ends with the transaction ``manager``.
@@ -120,16 +120,16 @@ class Databases:
         It joins as changed from the start: otherwise what is written without the ORM's unit of work would be rolled
         back without an error (architecture 5).
         """
-        session = self.writing()
+        session = self.write_session()
         zope.sqlalchemy.register(session, initial_state="changed", transaction_manager=manager)
         return session
 
     def dispose(self) -> None:
         """Close every kept connection."""
-        self.reads.dispose()
-        self.writer.dispose()
-        self.reader.dispose()
-        self.noter.dispose()
+        self.raw_queries.dispose()
+        self.write_engine.dispose()
+        self.readonly_engine.dispose()
+        self.best_effort_engine.dispose()
 
 
 def _engine(url: str, pool_size: int, *, waits: bool = True, **options: Any) -> Engine:
@@ -161,7 +161,7 @@ def _prepare(engine: Engine, begin: str | None, *, waits: bool = True) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
             # FULL: what was acknowledged survives a power cut (threats F-3).
             connection.execute("PRAGMA synchronous = FULL")
-            connection.execute(f"PRAGMA busy_timeout = {TURN_MS if waits else 0}")
+            connection.execute(f"PRAGMA busy_timeout = {LOCK_RETRY_MS if waits else 0}")
 
     if begin is not None:
 
@@ -173,11 +173,11 @@ def _prepare(engine: Engine, begin: str | None, *, waits: bool = True) -> None:
         @event.listens_for(engine, "begin")
         def _begin(connection: Any) -> None:
             deadline = monotonic() + (BUSY_SECONDS if waits else 0)
-            while not _begun(connection, begin, last=monotonic() >= deadline):
+            while not _try_begin(connection, begin, last=monotonic() >= deadline):
                 pass
 
 
-def _begun(connection: Any, begin: str, *, last: bool) -> bool:
+def _try_begin(connection: Any, begin: str, *, last: bool) -> bool:
     """Whether the transaction has begun; False when another one writes just now. The ``last`` time that is an error."""
     try:
         connection.exec_driver_sql(begin)
@@ -189,7 +189,7 @@ def _begun(connection: Any, begin: str, *, last: bool) -> bool:
     return True
 
 
-def is_passing(error: BaseException) -> bool:
+def is_transient(error: BaseException) -> bool:
     """Whether a database error is about the moment (locked, full, gone), not about our statement: 503, not 500."""
     if isinstance(error, PoolTimeout):
         return True

@@ -13,7 +13,7 @@ from typing import Any
 from pyramid.config import Configurator
 from pyramid.path import AssetResolver
 
-from modhub.identity import Credential
+from modhub.security.identity import CredentialKind
 from modhub.server.rules import BodyRules, IBodyRules
 from modhub.settings import Setting, StartRefused, read_settings
 
@@ -51,7 +51,7 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class AdminCommand:
     """A command of ``modhub-admin``: ``run(admin, arguments)`` answers the exit code.
 
     ``needs_schema``: it is run only when the database has the schema of this code.
@@ -89,13 +89,13 @@ def add_child(config: Configurator, parent: Any, name: str, factory: Callable[[A
     config.action(("modhub child", parent, name), register)
 
 
-def add_credential(config: Configurator, kind: Credential, face: Any, credential: Any) -> None:
-    """Recognise callers of ``kind`` on ``face`` (``IApi`` or ``ISite``) by an :class:`ICredential`."""
+def add_credential(config: Configurator, kind: CredentialKind, side: Any, credential: Any) -> None:
+    """Recognise callers of ``kind`` on ``side`` (``IApi`` or ``ISite``) by an :class:`ICredential`."""
 
     def register() -> None:
-        config.registry.credentials[kind, face] = credential
+        config.registry.credentials[kind, side] = credential
 
-    config.action(("modhub credential", kind, face), register)
+    config.action(("modhub credential", kind, side), register)
 
 
 def add_scope(config: Configurator, name: str, help: str) -> None:  # noqa: A002 - the word of argparse and of settings
@@ -127,7 +127,7 @@ def add_panel(
     """Show ``render(context, request)`` at ``place``: ``navigation``, ``notice`` (above every page), ``mod`` (a mod's
     page), ``footer``.
 
-    At ``documentation`` it is a section of ``/Modhub/doc`` (:mod:`modhub.pages.documentation`).
+    At ``documentation`` it is a section of ``/Modhub/doc`` (:mod:`modhub.ui.documentation`).
     """
 
     def register() -> None:
@@ -157,7 +157,7 @@ def add_maintenance(config: Configurator, name: str, verify: Callable[[Any], Ite
     config.action(("modhub maintenance", name), register)
 
 
-def add_command(config: Configurator, command: Command) -> None:
+def add_command(config: Configurator, command: AdminCommand) -> None:
     """Give ``modhub-admin`` a command."""
 
     def register() -> None:

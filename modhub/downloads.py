@@ -18,10 +18,10 @@ from urllib.parse import quote
 from pyramid.request import Request
 from pyramid.response import Response
 
-from modhub.blobs.store import CHUNK, BlobStore
-from modhub.conditions import Outcome, Validators, evaluate
-from modhub.errors import Refusal
-from modhub.headers import EXPOSED
+from modhub.blobs.store import COPY_BYTES, BlobStore
+from modhub.errors import ApiError
+from modhub.http.conditions import Outcome, Validators, evaluate
+from modhub.http.headers import EXPOSED
 
 _EXECUTING = frozenset(
     ["script", "style", "worker", "sharedworker", "serviceworker", "audioworklet", "paintworklet", "xslt"]
@@ -89,7 +89,7 @@ class _Slice:
         self._left = size
 
     def __iter__(self) -> Iterator[bytes]:
-        while chunk := self._file.read(min(CHUNK, self._left)):
+        while chunk := self._file.read(min(COPY_BYTES, self._left)):
             self._left -= len(chunk)
             yield chunk
 
@@ -109,10 +109,10 @@ def file_response(request: Request, store: BlobStore, file: StoredFile) -> Respo
     known = Validators(f'"{file.sha256}"', file.modified, file.moving)
     outcome = evaluate(request.method, request.headers, known, file.size)
     if outcome.status is HTTPStatus.PRECONDITION_FAILED:
-        raise Refusal(412, "precondition_failed", "The file is not the one you named.", headers=open_to)
+        raise ApiError(412, "precondition_failed", "The file is not the one you named.", headers=open_to)
     if outcome.status is HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
         headers = {**open_to, "Accept-Ranges": "bytes", "Content-Range": f"bytes */{file.size}"}
-        raise Refusal(416, "range_not_satisfiable", f"The file has {file.size} bytes; none of those.", headers=headers)
+        raise ApiError(416, "range_not_satisfiable", f"The file has {file.size} bytes; none of those.", headers=headers)
     # A Last-Modified in the future is forbidden (RFC 9110, 8.8.2.1); clocks do jump.
     headers = _headers(file, outcome, min(file.modified, datetime.now(UTC)))
     body = () if outcome.status is HTTPStatus.NOT_MODIFIED else _body(request, store, file, outcome)
@@ -155,7 +155,7 @@ def _refuse_embedding(request: Request, open_to: dict[str, str]) -> None:
     executing = headers.get("Sec-Fetch-Dest", "").strip().lower() in _EXECUTING
     if (ours and executing) or headers.get("Service-Worker", "").strip().lower() == "script":
         message = "Uploaded files are not for use as script, style or worker on this site."
-        raise Refusal(403, "not_for_embedding", message, headers=open_to)
+        raise ApiError(403, "not_for_embedding", message, headers=open_to)
 
 
 def _headers(file: StoredFile, outcome: Outcome, modified: datetime) -> dict[str, str]:
@@ -199,7 +199,7 @@ def _body(request: Request, store: BlobStore, file: StoredFile, outcome: Outcome
         opened.seek(outcome.start)
         wrapper = request.environ.get("wsgi.file_wrapper")
         # A server's wrapper sends from the position to the end of Content-Length (PEP 3333).
-        return _Slice(opened, outcome.stop - outcome.start) if wrapper is None else wrapper(opened, CHUNK)
+        return _Slice(opened, outcome.stop - outcome.start) if wrapper is None else wrapper(opened, COPY_BYTES)
     except BaseException:
         opened.close()
         raise

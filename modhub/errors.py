@@ -1,6 +1,6 @@
-"""Refusals: every foreseen "no" of the service is one exception that carries its whole answer.
+"""Expected errors. Each exception carries the HTTP status, error code, message and headers of its response.
 
-Raise a refusal and the transaction is undone; the renderer in :mod:`modhub.refusals` turns it into JSON or a page.
+Raising one rolls the transaction back; :mod:`modhub.http.error_views` renders it as JSON or as a page.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ _FIELDS: Final = ("field", "other")
 """The values that are names of fields: JSON's to programs, a form's labels to people."""
 
 
-class Refusal(Exception):
+class ApiError(Exception):
     """A foreseen refusal: status, snake-case code, one sentence for a person (decisions 1.1).
 
     A sentence that names something has holes, ``"A mod cannot name its own GUID in %(field)s."``, and ``values`` fills
@@ -41,65 +41,65 @@ class Refusal(Exception):
         """The JSON body: code, sentence, then the named fields."""
         return {"error": self.code, "message": self.message, **self.extra}
 
-    def told(self, translate: Callable[..., str], labels: Mapping[str, str] | None = None) -> str:
+    def localized(self, translate: Callable[..., str], labels: Mapping[str, str] | None = None) -> str:
         """The sentence in a reader's language; ``labels``: what the reader sees beside the fields, by their names."""
         shown = labels or {}
         values = {name: shown.get(str(one), one) if name in _FIELDS else one for name, one in self.values.items()}
         return translate(self.sentence, **values)
 
 
-def invalid(message: str, **values: object) -> Refusal:
+def invalid(message: str, **values: object) -> ApiError:
     """400: the input breaks a rule; ``message`` names the field and the rule, ``values`` fills its holes."""
-    return Refusal(400, "invalid_input", message, values=values)
+    return ApiError(400, "invalid_input", message, values=values)
 
 
-def account_blocked() -> Refusal:
+def account_blocked() -> ApiError:
     """403: the operator has blocked the account; the same whatever it asked for."""
-    return Refusal(403, "account_blocked", "The operator of this service has blocked this account.")
+    return ApiError(403, "account_blocked", "The operator of this service has blocked this account.")
 
 
-def not_found() -> Refusal:
+def not_found() -> ApiError:
     """404, the same for what is absent and for what the caller may not see."""
-    return Refusal(404, "not_found", "There is nothing here.")
+    return ApiError(404, "not_found", "There is nothing here.")
 
 
-def conflict(code: str, message: str, **extra: Any) -> Refusal:
+def conflict(code: str, message: str, **extra: Any) -> ApiError:
     """409: the state of the thing does not allow it."""
-    return Refusal(409, code, message, **extra)
+    return ApiError(409, code, message, **extra)
 
 
-def too_large(limit: int) -> Refusal:
+def too_large(limit: int) -> ApiError:
     """413: ``limit`` is the limit in bytes that was passed (decisions 2.13)."""
     message = "The upload is larger than %(limit)s bytes; nothing was kept."
-    return Refusal(413, "too_large", message, values={"limit": limit}, limitBytes=limit)
+    return ApiError(413, "too_large", message, values={"limit": limit}, limitBytes=limit)
 
 
-def busy(seconds: int = 2) -> Refusal:
+def busy(seconds: int = 2) -> ApiError:
     """503 with ``Retry-After``: the database, or room for a body, cannot be had just now (decisions 1.4)."""
     headers = {"Retry-After": str(seconds)}
-    return Refusal(503, "busy", "The service is busy; try again in a moment.", headers=headers)
+    return ApiError(503, "busy", "The service is busy; try again in a moment.", headers=headers)
 
 
-def storage_not_configured() -> Refusal:
+def storage_not_configured() -> ApiError:
     """503 without ``Retry-After``: the deployer has set no file store; retrying will not help."""
-    return Refusal(503, "storage_not_configured", "File storage is not set up on this service.")
+    return ApiError(503, "storage_not_configured", "File storage is not set up on this service.")
 
 
-def storage_unreachable(seconds: int = 5) -> Refusal:
+def storage_unreachable(seconds: int = 5) -> ApiError:
     """503: a stored file cannot be read just now."""
     headers = {"Retry-After": str(seconds)}
     message = "The stored file cannot be read just now; try again in a moment."
-    return Refusal(503, "storage_unreachable", message, headers=headers)
+    return ApiError(503, "storage_unreachable", message, headers=headers)
 
 
-def storage_refused() -> Refusal:
+def storage_refused() -> ApiError:
     """502: the store refused the write; nothing was kept; worth one retry (interface, Errors)."""
-    return Refusal(502, "storage_refused", "The file store refused the upload; nothing was kept. Try once more.")
+    return ApiError(502, "storage_refused", "The file store refused the upload; nothing was kept. Try once more.")
 
 
-class NotYours(Exception):
+class OwnershipLost(Exception):
     """The thing vanished, or was never the caller's: answered as the credential's own challenge (decisions 1.7)."""
 
 
-class BodyAwaited(Exception):
+class ContinueExpected(Exception):
     """A view wants the body, which the server has not taken yet: 100. The view runs once more, with the body."""

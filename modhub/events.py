@@ -5,7 +5,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ApplicationStarted:
     """An application is about to be served; commands and tests that only configure one do not say so.
 
     Whoever runs something beside the requests starts it here.

@@ -24,12 +24,12 @@ __all__ = [
     "IRoot",
     "ISite",
     "IStorageAddress",
-    "Person",
+    "Profile",
 ]
 
 
 class IResource(Interface):
-    """A place in the tree. ``exists`` tells whether there is a thing behind it (see :mod:`modhub.tree`)."""
+    """A place in the tree. ``exists`` tells whether there is a thing behind it (see :mod:`modhub.traversal`)."""
 
     exists = Attribute("False when the address names nothing; the owner's views answer 404 then, after the ACL.")
 
@@ -39,11 +39,11 @@ class IRoot(IResource):
 
 
 class IApi(IResource):
-    """The face for programs: ``/api`` and ``/Modhub/api``. JSON answers, no cookies."""
+    """The API: ``/api`` and ``/Modhub/api``. JSON answers, no cookies."""
 
 
 class ISite(IResource):
-    """The face for people: ``/Modhub``. Rendered pages, no bearer tokens."""
+    """The site: ``/Modhub``. Rendered pages, no bearer tokens."""
 
 
 class ICatalogue(IResource):
@@ -101,10 +101,10 @@ class IGameIcon(IResource):
 
 
 class ICredential(Interface):
-    """How a kind of caller is recognised on one face; given with ``config.add_credential``."""
+    """How a kind of caller is recognised on the API or on the site; given with ``config.add_credential``."""
 
     def identify(request: Any) -> "Any | None":  # noqa: N805 - zope interfaces have no self
-        """The :class:`modhub.identity.Identity` of the caller, None when nothing valid was presented."""
+        """The :class:`modhub.security.identity.Identity` of the caller, None when nothing valid was presented."""
 
     def challenge(request: Any) -> Any:  # noqa: N805
         """The refusal or response for a caller who may not do this."""
@@ -117,7 +117,7 @@ class IStorageAddress(Interface):
         """``https://host[:port]``, at most 5 seconds old; None before the first report."""
 
 
-class Person(NamedTuple):
+class Profile(NamedTuple):
     """Whom readers see behind an account number: a name, and when the account was made."""
 
     name: str
@@ -127,14 +127,14 @@ class Person(NamedTuple):
 class IProfiles(Interface):
     """The registry's utility for the people behind account numbers; absent where no feature gives accounts."""
 
-    def people(account_ids: "set[int]") -> "dict[int, Person]":  # noqa: N805
+    def get_profiles(account_ids: "set[int]") -> "dict[int, Profile]":  # noqa: N805
         """Each of at most 100 accounts that is there, in one statement whatever their number."""
 
 
 class IAccounts(Interface):
     """The registry's utility that knows which accounts are there; absent where no feature gives accounts."""
 
-    def hold(session: Any, account_id: int) -> bool:  # noqa: N805
+    def lock(session: Any, account_id: int) -> bool:  # noqa: N805
         """Keep the account from being deleted until the transaction ends; False when it has been deleted."""
 
 

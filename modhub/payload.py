@@ -1,7 +1,7 @@
 """What a request carries: its body as bytes, text or declared JSON, its query parameters; and JSON on the way out.
 
 One gate settles for the whole service what a bad body answers (decisions 1.3, 1.4, 2.10; threats D4): a
-:class:`modhub.errors.Refusal` of 400 that names the field, or 413 with ``limitBytes``; never a 500.
+:class:`modhub.errors.ApiError` of 400 that names the field, or 413 with ``limitBytes``; never a 500.
 """
 
 import re
@@ -17,8 +17,8 @@ import msgspec
 from webob.request import DisconnectionError
 
 from modhub import errors, limits
-from modhub.formdata import kind_of
-from modhub.jsonshape import check_shape
+from modhub.http.forms import media_type_of
+from modhub.http.json_shape import check_shape
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -78,8 +78,8 @@ def body_stream(request: Message, limit: int) -> BinaryIO:
     Refuses at once what is known by now: 413 when the server stopped at a limit or the length named is over ``limit``,
     502 when the server could not keep the body, 503 when it keeps too much already, 400 for a body that was left unread
     and for a content coding. A large body, and one that the client holds back (``Expect: 100-continue``), is taken only
-    once a view comes here: see :class:`modhub.errors.BodyAwaited`. Who reads the stream counts for himself; it raises
-    :class:`OSError` when the client hangs up in the middle.
+    once a view comes here: see `modhub.errors.ContinueExpected`. Who reads the stream counts for himself; it raises
+    `OSError` when the client hangs up in the middle.
     """
     environ = request.environ
     passed = environ.get(LIMIT_EXCEEDED)
@@ -100,7 +100,7 @@ def body_stream(request: Message, limit: int) -> BinaryIO:
     if length is not None and length > limit:
         raise errors.too_large(limit)
     if environ.get(STATE) == EXPECTED:
-        raise errors.BodyAwaited
+        raise errors.ContinueExpected
     stream: BinaryIO = request.body_file
     return stream
 
@@ -110,7 +110,7 @@ def raw_stream(request: Message, limit: int) -> BinaryIO:
 
     What a form wraps around the file would be stored and given out with it, and looks like success to who sent it.
     """
-    if kind_of(request.environ.get("CONTENT_TYPE", "")).startswith("multipart/"):
+    if media_type_of(request.environ.get("CONTENT_TYPE", "")).startswith("multipart/"):
         raise errors.invalid(_A_FORM)
     return body_stream(request, limit)
 

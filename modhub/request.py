@@ -9,14 +9,14 @@ import transaction
 from sqlalchemy.orm import Session
 from webob.multidict import MultiDict
 
-from modhub import cookies
 from modhub.blobs import IBlobStore
 from modhub.db import Databases
 from modhub.errors import storage_not_configured
-from modhub.formdata import MULTIPART, URLENCODED, fields_of, kind_of
-from modhub.identity import Credential, Identity
+from modhub.http import cookies
+from modhub.http.forms import MULTIPART, URLENCODED, media_type_of, parse_fields
 from modhub.limits import JSON_BODY
 from modhub.payload import read_body
+from modhub.security.identity import CredentialKind, Identity
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 API_PREFIXES = ("/api/", "/Modhub/api/")
@@ -29,7 +29,7 @@ def as_walked(path: str) -> str:
 
 
 def is_api_path(path: str) -> bool:
-    """Whether ``path`` belongs to the face for programs, so that its errors are JSON (decisions 1.2)."""
+    """Whether ``path`` belongs to the API, so that its errors are JSON (decisions 1.2)."""
     path = as_walked(path)
     return path.startswith(API_PREFIXES) or path in {"/api", "/Modhub/api"}
 
@@ -53,18 +53,18 @@ class Request(pyramid.request.Request):
 
     @cached_property
     def cookies(self) -> dict[str, str]:
-        """The visitor's cookies by name, their values as they came (see :func:`modhub.cookies.read`)."""
-        return cookies.read(self.environ.get("HTTP_COOKIE", ""))
+        """The visitor's cookies by name, their values as they came (see :func:`modhub.http.cookies.parse_cookies`)."""
+        return cookies.parse_cookies(self.environ.get("HTTP_COOKIE", ""))
 
     @cached_property
     def POST(self) -> MultiDict:  # noqa: N802 - WebOb's name
-        """The form's fields, text all of them (files are streamed: :mod:`modhub.pages.multipart`).
+        """The form's fields, text all of them (files are streamed: :mod:`modhub.ui.multipart`).
 
         400 for a body that is no such form, 413 for one that is too large.
         """
         kind = self.environ.get("CONTENT_TYPE", "")
-        is_form = kind_of(kind) in {URLENCODED, MULTIPART}
-        return MultiDict(fields_of(kind, read_body(self, JSON_BODY)) if is_form else ())
+        is_form = media_type_of(kind) in {URLENCODED, MULTIPART}
+        return MultiDict(parse_fields(kind, read_body(self, JSON_BODY)) if is_form else ())
 
     @property
     def databases(self) -> Databases:
@@ -82,7 +82,7 @@ class Request(pyramid.request.Request):
         """The request's one session: joined to the transaction where the method may write, else reading only."""
         if not self.is_safe:
             return self.databases.joined_session(self.tm)
-        session = self.databases.reading()
+        session = self.databases.readonly_session()
         self.add_finished_callback(lambda _request: session.close())
         return session
 
@@ -98,7 +98,7 @@ class Request(pyramid.request.Request):
     def _identities(self) -> dict[str, Identity]:
         return {}
 
-    def identify(self, credential: Credential) -> Identity:
+    def identify(self, credential: CredentialKind) -> Identity:
         """Who the caller is by this kind of credential alone; a wrong key never falls through to another kind."""
         if credential not in self._identities:
             self._identities[credential] = self.registry.security.identify(self, credential)

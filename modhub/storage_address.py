@@ -17,16 +17,16 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 from zope.interface import Interface, implementer
 
 from modhub import bulk, limits
-from modhub.credentials import ADDRESS
 from modhub.db import Base, Timestamp, now
 from modhub.errors import invalid
-from modhub.identity import Credential, Permission
 from modhub.interfaces import ICatalogue, IStorageAddress
 from modhub.origins import parse_origin
 from modhub.payload import read_json
-from modhub.reader import Reader
+from modhub.raw_queries import RawQueryExecutor
 from modhub.request import Request
-from modhub.tree import Resource
+from modhub.security.api_keys import ADDRESS_KEY_REALM
+from modhub.security.identity import CredentialKind, Permission
+from modhub.traversal import Resource
 from modhub.views import api
 
 STALE_SECONDS: Final = 2.0
@@ -45,18 +45,18 @@ class StoredAddress(Base):
     reported_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
-def report(session: Session, base_url: str) -> bool:
+def store_reported_address(session: Session, base_url: str) -> bool:
     """Store the address; whether it differs from the stored one. Of equal reports at once one alone answers True."""
     other = or_(StoredAddress.base_url.is_(None), StoredAddress.base_url != base_url)
     change = update(StoredAddress).where(StoredAddress.id == _ROW, other).values(base_url=base_url, reported_at=now())
-    return bulk.run(session, change) == 1
+    return bulk.execute_bulk(session, change) == 1
 
 
 @implementer(IStorageAddress)
 class CurrentAddress:
     """The address as the database has it, asked at most every :data:`STALE_SECONDS`; one for an application."""
 
-    def __init__(self, reader: Reader, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, reader: RawQueryExecutor, clock: Callable[[], float] = time.monotonic) -> None:
         self._reader = reader
         self._clock = clock
         self._statement = reader.prepare(select(StoredAddress.base_url).where(StoredAddress.id == _ROW))
@@ -84,19 +84,19 @@ class IAddress(Interface):
 class StoragePermission(Permission):
     """What the file-storage machine may do."""
 
-    REPORT = "storage:report", Credential.ADDRESS
+    REPORT = "storage:report", CredentialKind.ADDRESS
 
 
 @implementer(IStorage)
-class Storage(Resource):
+class StorageResource(Resource):
     """``/api/modhub/storage``"""
 
 
 @implementer(IAddress)
-class Address(Resource):
+class StorageAddressResource(Resource):
     """``/api/modhub/storage/address``"""
 
-    __acl__ = [(Allow, ADDRESS, StoragePermission.REPORT)]
+    __acl__ = [(Allow, ADDRESS_KEY_REALM, StoragePermission.REPORT)]
 
 
 class AddressReport(Struct, rename="camel"):
@@ -113,7 +113,7 @@ class AddressDocument(Struct, rename="camel"):
 
 
 @api(context=IAddress, request_method="POST", permission=StoragePermission.REPORT)
-def report_address(_context: Any, request: Request) -> AddressDocument:
+def report_address_view(_context: Any, request: Request) -> AddressDocument:
     """``POST /api/modhub/storage/address``"""
     given = read_json(request, AddressReport)
     try:
@@ -121,13 +121,13 @@ def report_address(_context: Any, request: Request) -> AddressDocument:
     except ValueError:
         message = "The field baseUrl must be a plain https origin such as https://files.example.org:8443."
         raise invalid(message) from None
-    return AddressDocument(base_url, report(request.dbsession, base_url))
+    return AddressDocument(base_url, store_reported_address(request.dbsession, base_url))
 
 
 def includeme(config: Configurator) -> None:
     """The address's place in the tree, its utility, and its rule for the server."""
-    config.registry.registerUtility(CurrentAddress(config.registry.databases.reads), IStorageAddress)
-    config.add_child(ICatalogue, "storage", Storage)
-    config.add_child(IStorage, "address", Address)
+    config.registry.registerUtility(CurrentAddress(config.registry.databases.raw_queries), IStorageAddress)
+    config.add_child(ICatalogue, "storage", StorageResource)
+    config.add_child(IStorage, "address", StorageAddressResource)
     config.add_body_limit("POST", "/api/modhub/storage/address", limits.JSON_BODY, credential="X-Api-Key")
     config.scan("modhub.storage_address")

@@ -12,7 +12,7 @@ from typing import Literal
 
 from modhub import limits
 
-Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
+NormalForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 OCTET_STREAM = "application/octet-stream"
 
@@ -117,7 +117,7 @@ def sniff_image(head: bytes) -> str | None:
     return next((name for signature, name in _SIGNATURES if signature.match(head)), None)
 
 
-def normal(form: Form, value: str) -> str:
+def normal(form: NormalForm, value: str) -> str:
     """``unicodedata.normalize`` in a time that grows with the length alone.
 
     The library sorts a run of combining marks by insertion: 32,000 of them take two seconds (threats D6). Long runs
@@ -126,7 +126,7 @@ def normal(form: Form, value: str) -> str:
     if value.isascii() or unicodedata.is_normalized(form, value):
         return value
     if len(value) > _HARMLESS:
-        full: Form = "NFKD" if "K" in form else "NFD"
+        full: NormalForm = "NFKD" if "K" in form else "NFD"
         value = "".join(_ordered(full, marks, list(run)) for marks, run in groupby(value, _mark_test(full)))
     return unicodedata.normalize(form, value)
 
@@ -156,12 +156,12 @@ def _drawn(char: str) -> bool:
     return unicodedata.category(char) not in {"Cf", "Zs", "Zl", "Zp"} and not _BLANK.match(char)
 
 
-def _mark_test(full: Form) -> Callable[[str], bool]:
+def _mark_test(full: NormalForm) -> Callable[[str], bool]:
     # A few characters are starters themselves and decompose to marks: U+0F73, and with compatibility U+FF9E.
     return lambda char: char > "\u02ff" and unicodedata.combining(unicodedata.normalize(full, char)[0]) != 0
 
 
-def _ordered(full: Form, marks: bool, run: list[str]) -> str:
+def _ordered(full: NormalForm, marks: bool, run: list[str]) -> str:
     if not marks or len(run) <= _RUN:
         return "".join(run)
     parts = "".join(unicodedata.normalize(full, char) for char in run)

@@ -1,7 +1,7 @@
-"""How views are declared: on which face, and what stands around each of them.
+"""How views are declared: for the API or for the site, and what wraps each of them.
 
-``api`` and ``page`` are ``view_config`` with the face filled in. Two derivers stand around every view: one refuses what
-lies below an address that ends there, one tells a permitted caller that nothing is at the address.
+``api`` and ``page`` are ``view_config`` with ``is_api`` filled in. Two derivers wrap every view: one refuses what lies
+below an address that ends there, one tells a permitted caller that nothing is at the address.
 """
 
 from collections.abc import Callable
@@ -13,46 +13,45 @@ from pyramid.view import view_config
 from pyramid.viewderivers import INGRESS
 
 from modhub.errors import not_found
-from modhub.interfaces import IApi, ISite
 from modhub.payload import encode
 from modhub.request import Request
 
 OPEN = NO_PERMISSION_REQUIRED
-View = Callable[[Any, Request], Any]
+ViewCallable = Callable[[Any, Request], Any]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def api(**options: Any) -> Callable[[F], F]:
-    """Declare a view of the face for programs; what it returns is written as JSON. Options as of ``view_config``."""
-    declared: Callable[[F], F] = view_config(face=IApi, renderer="json", **options)
+    """Declare an API view; what it returns is written as JSON. Options as of ``view_config``."""
+    declared: Callable[[F], F] = view_config(is_api=True, renderer="json", **options)
     return declared
 
 
 def page(**options: Any) -> Callable[[F], F]:
-    """Declare a view of the face for people. Options as of ``view_config``."""
-    declared: Callable[[F], F] = view_config(face=ISite, **options)
+    """Declare a page. Options as of ``view_config``."""
+    declared: Callable[[F], F] = view_config(is_api=False, **options)
     return declared
 
 
-class FacePredicate:
-    """``face=IApi`` or ``face=ISite``: which of the two faces the address belongs to. It touches no row."""
+class ApiPredicate:
+    """``is_api=True`` or ``False``: whether the address belongs to the API or to the site. It touches no row."""
 
-    def __init__(self, face: Any, _config: Configurator) -> None:
-        self.face = face
+    def __init__(self, wanted: bool, _config: Configurator) -> None:
+        self.wanted = wanted
 
     def text(self) -> str:
         """For introspection and for telling two views apart."""
-        return f"face = {self.face.__name__}"
+        return f"is_api = {self.wanted}"
 
     phash = text
 
     def __call__(self, _context: Any, request: Request) -> bool:
-        """Whether the request came by this face."""
-        return (self.face is IApi) == request.is_api
+        """Whether the request came to this side."""
+        return self.wanted == request.is_api
 
 
-def exact(view: View, info: Any) -> View:
+def reject_subpath_deriver(view: ViewCallable, info: Any) -> ViewCallable:
     """404 for segments after the name of a view: traversal would ignore them. ``subpath=True`` wants them."""
     if info.options.get("subpath"):
         return view
@@ -65,10 +64,10 @@ def exact(view: View, info: Any) -> View:
     return exact_view
 
 
-exact.options = ("subpath",)  # type: ignore[attr-defined]
+reject_subpath_deriver.options = ("subpath",)  # type: ignore[attr-defined]
 
 
-def existing(view: View, info: Any) -> View:
+def require_existing_deriver(view: ViewCallable, info: Any) -> ViewCallable:
     """404 for a permitted caller where nothing is. Open views look themselves: to them absent is unpublished."""
     if info.options.get("permission") == OPEN or info.exception_only:
         return view
@@ -96,7 +95,7 @@ class JsonRenderer:
 
 def includeme(config: Configurator) -> None:
     """The predicate, the derivers and the renderer."""
-    config.add_view_predicate("face", FacePredicate)
-    config.add_view_deriver(exact, "exact", under=INGRESS, over="secured_view")
-    config.add_view_deriver(existing, "existing", under="secured_view", over="rendered_view")
+    config.add_view_predicate("is_api", ApiPredicate)
+    config.add_view_deriver(reject_subpath_deriver, "exact", under=INGRESS, over="secured_view")
+    config.add_view_deriver(require_existing_deriver, "existing", under="secured_view", over="rendered_view")
     config.add_renderer("json", JsonRenderer)

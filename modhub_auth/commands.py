@@ -9,18 +9,19 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.db import iso
-from modhub.directives import Command
+from modhub.directives import AdminCommand
 from modhub.settings import StartRefused
-from modhub.tree import parse_id
-from modhub_auth import addresses, blocking, factor, recovery
-from modhub_auth.deleting import delete_account
-from modhub_auth.finding import Way
-from modhub_auth.models import Account, Kind, Letter, Login
-from modhub_auth.post import Unreachable
+from modhub.traversal import parse_id
+from modhub_auth import account_blocking, email_addresses
+from modhub_auth.account_deletion import delete_account
+from modhub_auth.mail.transports import Unreachable
+from modhub_auth.models import Account, Login, LoginKind, OutgoingEmail
+from modhub_auth.read_service import LoginMethod
 from modhub_auth.services import lock_account
+from modhub_auth.signin import recovery, totp
 
 
-def state_of(letter: Letter) -> str:
+def state_of(letter: OutgoingEmail) -> str:
     """``sent``, ``dead``, or when it is tried next."""
     if letter.finished_at is not None:
         return "dead" if letter.problem else "sent"
@@ -45,7 +46,7 @@ def run_letters(admin: Any, arguments: argparse.Namespace) -> int:
     if arguments.action == "send":
         return send_letters(admin)
     with admin.reading() as session:
-        for letter in session.scalars(select(Letter).order_by(Letter.id)):
+        for letter in session.scalars(select(OutgoingEmail).order_by(OutgoingEmail.id)):
             state = state_of(letter) + (f": {letter.problem}" if letter.problem else "")
             admin.say(f"{letter.id} {iso(letter.created_at)} {letter.kind} {letter.recipient} {state}")
     return 0
@@ -57,14 +58,14 @@ def find_account(session: Session, name: str) -> Account:
         number = parse_id(name)
         found = None if number is None else lock_account(session, number)
     else:
-        login = recovery.by_address(session, addresses.parse(name) or "")
+        login = recovery.by_address(session, email_addresses.parse_address(name) or "")
         found = None if login is None else lock_account(session, login.account_id)
     if found is None:
         raise StartRefused(f"there is no account {name}")
     return found
 
 
-def _said(login: Login | Way | None) -> str:
+def _said(login: Login | LoginMethod | None) -> str:
     if login is None:
         return "no login"
     return f"{login.kind} {login.subject} ({'confirmed' if login.verified else 'not confirmed'})"
@@ -79,7 +80,7 @@ def list_accounts(admin: Any) -> None:
             admin.say(f"{account.id} {account.display_name}: {_said(login)}{blocked}")
 
 
-def show(admin: Any, _session: Session, account: Account) -> None:
+def show_account(admin: Any, _session: Session, account: Account) -> None:
     """All there is to know, and no secret."""
     admin.say(f"{account.id} {account.display_name}, {account.kind}, since {iso(account.created_at)}")
     if account.blocked_at is not None:
@@ -94,7 +95,7 @@ def show(admin: Any, _session: Session, account: Account) -> None:
             admin.say(f"  signed in: {kind} {place.label}, last used {iso(place.used_at)}")
 
 
-def sign_out(admin: Any, session: Session, account: Account) -> None:
+def sign_out_account(admin: Any, session: Session, account: Account) -> None:
     """End every session; access tokens lapse within half an hour."""
     recovery.end_sessions(session, account.id)
     admin.say(f"Account {account.id} is signed out everywhere; access tokens lapse within 30 minutes.")
@@ -102,7 +103,7 @@ def sign_out(admin: Any, session: Session, account: Account) -> None:
 
 def block(admin: Any, session: Session, account: Account, reason: str = "") -> None:
     """Keep its owner out until it is unblocked; a reason replaces the one before."""
-    if blocking.block(session, account, reason):
+    if account_blocking.block_account(session, account, reason):
         admin.say(f"Account {account.id} is blocked and signed out everywhere; its access tokens change nothing now.")
     else:
         admin.say(f"Account {account.id} was blocked already.")
@@ -110,7 +111,7 @@ def block(admin: Any, session: Session, account: Account, reason: str = "") -> N
 
 def unblock(admin: Any, session: Session, account: Account) -> None:
     """Let its owner sign in again."""
-    if blocking.unblock(session, account):
+    if account_blocking.unblock_account(session, account):
         admin.say(f"Account {account.id} is no longer blocked; its owner can sign in again.")
     else:
         admin.say(f"Account {account.id} is not blocked.")
@@ -118,25 +119,25 @@ def unblock(admin: Any, session: Session, account: Account) -> None:
 
 def remove_factor(admin: Any, session: Session, account: Account) -> None:
     """For somebody who has lost the authenticator and the recovery codes; they are told by email."""
-    if not factor.remove(session, account.id):
+    if not totp.remove_authenticator(session, account.id):
         admin.say(f"Account {account.id} has no authenticator.")
         return
     messages = admin.registry.languages.choose(None)
-    recovery.notify(session, admin.registry.accounts.writer, account.id, "factor removed", messages)
+    recovery.queue_security_email(session, admin.registry.accounts.writer, account.id, "factor removed", messages)
     admin.say(f"The authenticator of account {account.id} and its recovery codes are removed.")
 
 
-def confirm(admin: Any, session: Session, account: Account) -> None:
+def confirm_account(admin: Any, session: Session, account: Account) -> None:
     """Take the account's addresses for confirmed."""
     for login in session.scalars(
-        select(Login).where(Login.account_id == account.id, Login.kind == Kind.PASSWORD.value)
+        select(Login).where(Login.account_id == account.id, Login.kind == LoginKind.PASSWORD.value)
     ):
         login.verified = True
     session.flush()
     admin.say(f"The address of account {account.id} is confirmed.")
 
 
-def delete(admin: Any, session: Session, account: Account) -> None:
+def delete_account_command(admin: Any, session: Session, account: Account) -> None:
     """Delete the account with all that it owns."""
     account_id = account.id
     delete_account(session, admin.registry, account)
@@ -144,10 +145,10 @@ def delete(admin: Any, session: Session, account: Account) -> None:
 
 
 ACTIONS: Final[dict[str, tuple[str, Callable[..., None]]]] = {
-    "show": ("show one", show),
-    "sign-out": ("sign one out everywhere", sign_out),
-    "delete": ("delete one with its mods, votes and files", delete),
-    "confirm": ("take its address for confirmed", confirm),
+    "show": ("show one", show_account),
+    "sign-out": ("sign one out everywhere", sign_out_account),
+    "delete": ("delete one with its mods, votes and files", delete_account_command),
+    "confirm": ("take its address for confirmed", confirm_account),
     "block": ("keep its owner out; their published mods stay", block),
     "unblock": ("let its owner sign in again", unblock),
     "remove-factor": ("remove its authenticator and recovery codes", remove_factor),
@@ -183,5 +184,5 @@ def letter_arguments(parser: argparse.ArgumentParser) -> None:
 
 def includeme(config: Configurator) -> None:
     """The commands."""
-    config.add_command(Command("letters", "the letters on their way", letter_arguments, run_letters))
-    config.add_command(Command("account", "the accounts", account_arguments, run_account))
+    config.add_command(AdminCommand("letters", "the letters on their way", letter_arguments, run_letters))
+    config.add_command(AdminCommand("account", "the accounts", account_arguments, run_account))

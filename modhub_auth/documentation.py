@@ -5,26 +5,26 @@ from datetime import timedelta
 from pyramid.config import Configurator
 
 from modhub.limits import DISPLAY_NAME
-from modhub.pages.documentation import PLACE, section
-from modhub_auth import passwords
-from modhub_auth.links import LIVES, RESET
-from modhub_auth.models import CLIENT
-from modhub_auth.payloads import BODY
-from modhub_auth.recovery import LETTERS
-from modhub_auth.tokens import ACCESS_SECONDS, REFRESH_LIFE
+from modhub.ui.documentation import PLACE, documentation_section
+from modhub_auth.mail.link_tokens import LINK_LIFETIMES, RESET_LINK
+from modhub_auth.models import MAX_CLIENT_LABEL
+from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
+from modhub_auth.signin import passwords
+from modhub_auth.signin.access_tokens import ACCESS_SECONDS, REFRESH_LIFE
+from modhub_auth.signin.recovery import RESET_EMAILS_PER_WINDOW
 
 
 def includeme(config: Configurator) -> None:
     """The section."""
-    described = section(
+    described = documentation_section(
         "modhub_auth:templates/documentation.jinja2",
         access_seconds=ACCESS_SECONDS,
-        body=BODY,
+        body=MAX_ACCOUNT_BODY,
         refresh_days=REFRESH_LIFE.days,
-        client=CLIENT,
+        client=MAX_CLIENT_LABEL,
         display_name=DISPLAY_NAME,
-        letters=LETTERS,
+        letters=RESET_EMAILS_PER_WINDOW,
         passwords=passwords,
-        reset_minutes=LIVES[RESET] // timedelta(minutes=1),
+        reset_minutes=LINK_LIFETIMES[RESET_LINK] // timedelta(minutes=1),
     )
     config.add_panel(PLACE, "accounts", described, order=30)

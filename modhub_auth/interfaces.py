@@ -7,7 +7,7 @@ class IAccount(IResource):
     """``/Modhub/account``"""
 
 
-class IPlatform(IResource):
+class ILoginPlatform(IResource):
     """``/Modhub/account/platform/{provider}``"""
 
 

@@ -9,15 +9,15 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from modhub.db import Base, Id, Timestamp
 from modhub.limits import DISPLAY_NAME
-from modhub_auth.addresses import LENGTH
+from modhub_auth.email_addresses import MAX_ADDRESS
 
-CLIENT: Final = 80
+MAX_CLIENT_LABEL: Final = 80
 """Code points of a client's label."""
 REASON: Final = 200
 """Code points of the reason for a block."""
 
 
-class Kind(StrEnum):
+class LoginKind(StrEnum):
     """How an account was made, and what a login is."""
 
     PASSWORD = "Password"  # noqa: S105 - a word of the contract
@@ -51,13 +51,13 @@ class Login(Base):
     kind: Mapped[str] = mapped_column(String(8))
     platform: Mapped[str] = mapped_column(String(20), default="")
     """The platform's name, empty for a login by password: a subject is one of its kind alone."""
-    subject: Mapped[str] = mapped_column(String(LENGTH))
+    subject: Mapped[str] = mapped_column(String(MAX_ADDRESS))
     verified: Mapped[bool] = mapped_column(default=False)
     password_hash: Mapped[str | None] = mapped_column(String(255))
     created_at: Mapped[datetime] = mapped_column(Timestamp)
 
 
-class Client(Base):
+class ClientSession(Base):
     """A program that is signed in. It holds the hash of its one living refresh token; using that puts the next here."""
 
     __tablename__ = "auth_client"
@@ -66,7 +66,7 @@ class Client(Base):
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     account_id: Mapped[int] = mapped_column(ForeignKey("auth_account.id", ondelete="CASCADE"), index=True)
     login_id: Mapped[int] = mapped_column(ForeignKey("auth_login.id", ondelete="CASCADE"), index=True)
-    label: Mapped[str] = mapped_column(String(CLIENT))
+    label: Mapped[str] = mapped_column(String(MAX_CLIENT_LABEL))
     refresh_hash: Mapped[str] = mapped_column(String(64), unique=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     used_at: Mapped[datetime] = mapped_column(Timestamp)
@@ -74,7 +74,7 @@ class Client(Base):
 
 
 class Attempt(Base):
-    """One try in one counter of :mod:`modhub_auth.limits`; those of one try bear the same ``place``."""
+    """One try in one counter of :mod:`modhub_auth.rate_limits`; those of one try bear the same ``place``."""
 
     __tablename__ = "auth_attempt"
     __table_args__ = (Index("ix_auth_attempt_counter_at", "counter", "at"),)
@@ -109,7 +109,7 @@ class RecoveryCode(Base):
     code_hash: Mapped[str] = mapped_column(String(64))
 
 
-class Letter(Base):
+class OutgoingEmail(Base):
     """A letter on its way. What it says is sealed, because links are secrets, and forgotten once it has been sent."""
 
     __tablename__ = "auth_letter"
@@ -117,7 +117,7 @@ class Letter(Base):
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     kind: Mapped[str] = mapped_column(String(20))
-    recipient: Mapped[str] = mapped_column(String(LENGTH))
+    recipient: Mapped[str] = mapped_column(String(MAX_ADDRESS))
     sealed: Mapped[str | None] = mapped_column(Text)
     message_id: Mapped[str] = mapped_column(String(64))
     created_at: Mapped[datetime] = mapped_column(Timestamp)
@@ -138,7 +138,7 @@ class Link(Base):
     account_id: Mapped[int] = mapped_column(ForeignKey("auth_account.id", ondelete="CASCADE"), index=True)
     login_id: Mapped[int | None] = mapped_column(ForeignKey("auth_login.id", ondelete="CASCADE"), index=True)
     secret_hash: Mapped[str] = mapped_column(String(64), unique=True)
-    address: Mapped[str | None] = mapped_column(String(LENGTH))
+    address: Mapped[str | None] = mapped_column(String(MAX_ADDRESS))
     password_hash: Mapped[str | None] = mapped_column(String(255))
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
 
@@ -149,7 +149,7 @@ class ResetRequest(Base):
     __tablename__ = "auth_reset_request"
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
-    address: Mapped[str] = mapped_column(String(LENGTH))
+    address: Mapped[str] = mapped_column(String(MAX_ADDRESS))
     language: Mapped[str] = mapped_column(String(20))
     asked_at: Mapped[datetime] = mapped_column(Timestamp)
 
@@ -164,7 +164,7 @@ class PageSession(Base):
     account_id: Mapped[int] = mapped_column(ForeignKey("auth_account.id", ondelete="CASCADE"), index=True)
     login_id: Mapped[int] = mapped_column(ForeignKey("auth_login.id", ondelete="CASCADE"), index=True)
     secret_hash: Mapped[str] = mapped_column(String(64), unique=True)
-    label: Mapped[str] = mapped_column(String(CLIENT))
+    label: Mapped[str] = mapped_column(String(MAX_CLIENT_LABEL))
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     used_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     proved_at: Mapped[datetime | None] = mapped_column(Timestamp)

@@ -3,16 +3,16 @@
 from pyramid.authorization import Allow, Authenticated
 from zope.interface import implementer
 
-from modhub.identity import Credential, Permission
-from modhub.tree import Resource
-from modhub_auth.interfaces import IAccount, IAuth, IPlatform
+from modhub.security.identity import CredentialKind, Permission
+from modhub.traversal import Resource
+from modhub_auth.interfaces import IAccount, IAuth, ILoginPlatform
 
 
 class AccountPermission(Permission):
     """What an account may do with itself."""
 
-    READ = "account:read", Credential.ACCOUNT, True
-    CHANGE = "account:change", Credential.ACCOUNT
+    READ = "account:read", CredentialKind.ACCOUNT, True
+    CHANGE = "account:change", CredentialKind.ACCOUNT
 
 
 @implementer(IAccount)
@@ -25,12 +25,12 @@ class AccountPages(Resource):
 class Platforms(Resource):
     """``/Modhub/account/platform``"""
 
-    def member(self, name: str) -> "PlatformPage":
+    def get_member(self, name: str) -> "PlatformPage":
         """The platform of this name, whether it is switched on or not."""
         return PlatformPage(self, name)
 
 
-@implementer(IPlatform)
+@implementer(ILoginPlatform)
 class PlatformPage(Resource):
     """``/Modhub/account/platform/{provider}``"""
 

@@ -11,11 +11,11 @@ from sqlalchemy.orm import Session
 
 from modhub import bulk
 from modhub.db import now
-from modhub.errors import Refusal, account_blocked, conflict
-from modhub_auth.factor import is_active
-from modhub_auth.journal import note
-from modhub_auth.models import Account, Client, Kind, Login
-from modhub_auth.tokens import REFRESH_LIFE, digest, new_refresh_token
+from modhub.errors import ApiError, account_blocked, conflict
+from modhub.security_log import log_event
+from modhub_auth.models import Account, ClientSession, Login, LoginKind
+from modhub_auth.signin.access_tokens import REFRESH_LIFE, new_refresh_token, token_digest
+from modhub_auth.signin.totp import has_authenticator
 
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="modhub"'}
 
@@ -41,39 +41,39 @@ class SignedIn:
     refresh_token: str
 
 
-def invalid_credentials() -> Refusal:
+def invalid_credentials() -> ApiError:
     """401, one and the same for an unknown address and a wrong password."""
-    return Refusal(401, "invalid_credentials", "The address or the password is wrong.", headers=CHALLENGE)
+    return ApiError(401, "invalid_credentials", "The address or the password is wrong.", headers=CHALLENGE)
 
 
-def second_factor_required() -> Refusal:
+def second_factor_required() -> ApiError:
     """401 after the right password, when the code is missing or wrong (interface, "Sign-in rules" 2)."""
     message = "Send the code of the authenticator too; each code works once."
-    return Refusal(401, "second_factor_required", message, headers=CHALLENGE, twoFactorRequired=True)
+    return ApiError(401, "second_factor_required", message, headers=CHALLENGE, twoFactorRequired=True)
 
 
-def invalid_refresh_token() -> Refusal:
+def invalid_refresh_token() -> ApiError:
     """401 for a refresh token that is unknown, lapsed, used or signed out."""
-    return Refusal(401, "invalid_refresh_token", "Sign in again: this refresh token has ended.", headers=CHALLENGE)
+    return ApiError(401, "invalid_refresh_token", "Sign in again: this refresh token has ended.", headers=CHALLENGE)
 
 
-def registration_closed() -> Refusal:
+def registration_closed() -> ApiError:
     """403 while the operator has registration switched off."""
-    return Refusal(403, "registration_closed", "No new accounts are made on this service just now.")
+    return ApiError(403, "registration_closed", "No new accounts are made on this service just now.")
 
 
-def email_not_confirmed() -> Refusal:
+def email_not_confirmed() -> ApiError:
     """403 after the right password, where sign-in needs a confirmed address."""
-    return Refusal(403, "email_not_confirmed", "Confirm your address first: follow the link in the letter.")
+    return ApiError(403, "email_not_confirmed", "Confirm your address first: follow the link in the letter.")
 
 
-def refused_blocked(account_id: int) -> Refusal:
+def refused_blocked(account_id: int) -> ApiError:
     """403 for a blocked account that would have been signed in."""
-    note("sign-in refused: blocked", account=account_id)
+    log_event("sign-in refused: blocked", account=account_id)
     return account_blocked()
 
 
-def address_taken() -> Refusal:
+def address_taken() -> ApiError:
     """409: the address has an account."""
     return conflict("address_taken", "There is an account with this address already.")
 
@@ -84,17 +84,17 @@ def lock_account(session: Session, account_id: int) -> Account | None:
     return session.scalars(statement.execution_options(populate_existing=True)).one_or_none()
 
 
-def register(session: Session, address: str, password_hash: str, display_name: str) -> tuple[Account, Login]:
+def register_account(session: Session, address: str, password_hash: str, display_name: str) -> tuple[Account, Login]:
     """A new account and its login. 409 when the address has one, also when two come at the same moment."""
     time = now()
-    account = Account(kind=Kind.PASSWORD.value, display_name=display_name, created_at=time)
+    account = Account(kind=LoginKind.PASSWORD.value, display_name=display_name, created_at=time)
     session.add(account)
     session.flush()
     if not display_name:
         account.display_name = f"Modder {account.id}"
     login = Login(
         account_id=account.id,
-        kind=Kind.PASSWORD.value,
+        kind=LoginKind.PASSWORD.value,
         subject=address,
         password_hash=password_hash,
         created_at=time,
@@ -104,14 +104,14 @@ def register(session: Session, address: str, password_hash: str, display_name: s
         session.flush()
     except IntegrityError:
         raise address_taken() from None
-    note("registered", account=account.id, login=login.id)
+    log_event("registered", account=account.id, login=login.id)
     return account, login
 
 
 def sign_in(session: Session, checked: Checked, client: str) -> SignedIn:
     """Sign a program in, by a login that has just been checked outside the transaction."""
     account, login = still_right(session, checked)
-    return begin(session, account, login, client)
+    return issue_tokens(session, account, login, client)
 
 
 def still_right(session: Session, checked: Checked) -> tuple[Account, Login]:
@@ -120,52 +120,62 @@ def still_right(session: Session, checked: Checked) -> tuple[Account, Login]:
     login = session.get(Login, checked.login_id, populate_existing=True)
     if account is None or login is None or login.password_hash != checked.password_hash:
         raise invalid_credentials()
-    if is_active(session, account.id) and not checked.factor:
+    if has_authenticator(session, account.id) and not checked.factor:
         raise second_factor_required()
     return account, login
 
 
-def begin(session: Session, account: Account, login: Login, label: str) -> SignedIn:
+def issue_tokens(session: Session, account: Account, login: Login, label: str) -> SignedIn:
     """A client of the account, with its first refresh token; the account's row is new or locked. 403 when blocked."""
     if account.blocked_at is not None:
         raise refused_blocked(account.id)
     time = now()
     token = new_refresh_token()
     session.add(
-        Client(
+        ClientSession(
             account_id=account.id,
             login_id=login.id,
             label=label,
-            refresh_hash=digest(token),
+            refresh_hash=token_digest(token),
             created_at=time,
             used_at=time,
             expires_at=time + REFRESH_LIFE,
         )
     )
-    session.execute(delete(Client).where(Client.account_id == account.id, Client.expires_at <= time))
+    session.execute(
+        delete(ClientSession).where(ClientSession.account_id == account.id, ClientSession.expires_at <= time)
+    )
     session.flush()
-    note("signed in", account=account.id, login=login.id, face="program")
+    log_event("signed in", account=account.id, login=login.id, face="program")
     return SignedIn(login.id, account.id, account.display_name, token)
 
 
-def refresh(session: Session, token: str, label: str) -> SignedIn:
+def refresh_session(session: Session, token: str, label: str) -> SignedIn:
     """Exchange a refresh token for the next one: of many that present it at once, one succeeds (decisions 3.3)."""
-    held = digest(token)
-    owner = session.execute(select(Client.account_id, Client.login_id).where(Client.refresh_hash == held)).one_or_none()
+    held = token_digest(token)
+    owner = session.execute(
+        select(ClientSession.account_id, ClientSession.login_id).where(ClientSession.refresh_hash == held)
+    ).one_or_none()
     account = None if owner is None else lock_account(session, owner.account_id)
     if owner is None or account is None or account.blocked_at is not None:
         raise invalid_refresh_token()
     time = now()
     fresh = new_refresh_token()
-    values: dict[str, object] = {"refresh_hash": digest(fresh), "used_at": time, "expires_at": time + REFRESH_LIFE}
+    values: dict[str, object] = {
+        "refresh_hash": token_digest(fresh),
+        "used_at": time,
+        "expires_at": time + REFRESH_LIFE,
+    }
     if label:
         values["label"] = label
-    living = update(Client).where(Client.refresh_hash == held, Client.expires_at > time).values(values)
-    if bulk.run(session, living) != 1:
+    living = (
+        update(ClientSession).where(ClientSession.refresh_hash == held, ClientSession.expires_at > time).values(values)
+    )
+    if bulk.execute_bulk(session, living) != 1:
         raise invalid_refresh_token()
     return SignedIn(owner.login_id, account.id, account.display_name, fresh)
 
 
-def sign_out(session: Session, token: str) -> None:
+def revoke_session(session: Session, token: str) -> None:
     """End the client that holds this refresh token; an unknown one changes nothing."""
-    session.execute(delete(Client).where(Client.refresh_hash == digest(token)))
+    session.execute(delete(ClientSession).where(ClientSession.refresh_hash == token_digest(token)))

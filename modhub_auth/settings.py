@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from modhub.settings import Setting, boolean, port, positive, secret, text
 
 
-def address(value: str) -> str:
+def setting_address(value: str) -> str:
     """``http(s)://host[:port]/path``"""
     parts = urlsplit(value)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.fragment:
@@ -25,7 +25,7 @@ def mailbox(value: str) -> str:
     return value
 
 
-ACCOUNTS: Final = (
+ACCOUNT_SETTINGS: Final = (
     Setting("modhub_auth.registration", boolean, "true", "whether new accounts may be made"),
     Setting("modhub_auth.require_verified", boolean, "false", "whether sign-in needs a confirmed address"),
     Setting(
@@ -39,10 +39,15 @@ ACCOUNTS: Final = (
     Setting("modhub_auth.register_limit", positive, "30", "register calls per caller in the window"),
     Setting("modhub_auth.forgot_limit", positive, "10", "forgot calls per caller in the window"),
     Setting("modhub_auth.steam", boolean, "false", "whether Steam accounts may sign in"),
-    Setting("modhub_auth.steam_provider", address, "https://steamcommunity.com/openid/login", "Steam's OpenID address"),
+    Setting(
+        "modhub_auth.steam_provider",
+        setting_address,
+        "https://steamcommunity.com/openid/login",
+        "Steam's OpenID address",
+    ),
 )
 
-MAIL: Final = (
+MAIL_SETTINGS: Final = (
     Setting("mail.host", text, "", "SMTP server; empty: letters go to modhub.mail_dir, or to the log"),
     Setting("mail.port", port, "25", "port of the SMTP server"),
     Setting("mail.username", text, "", "name at the SMTP server; empty: no sign-in there"),

@@ -5,83 +5,86 @@ from typing import Any
 from pyramid.response import Response
 
 from modhub.db import now
-from modhub.errors import Refusal
-from modhub.identity import Credential
-from modhub.pages.tools import messages_of
+from modhub.errors import ApiError
 from modhub.request import Request
+from modhub.security.identity import CredentialKind
+from modhub.ui.template_helpers import translations_for
 from modhub.views import OPEN, api
-from modhub_auth import addresses, joining, recovery, services
-from modhub_auth.documents import AccountDocument, SessionDocument, account_document, session_document
-from modhub_auth.finding import Found
+from modhub_auth import email_addresses, services
+from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAuth
-from modhub_auth.limits import caller_of, counter
-from modhub_auth.parts import parts
-from modhub_auth.payloads import Forgot, Refresh, Registration, SignIn, SignOut, read
+from modhub_auth.rate_limits import caller_of, rate_counter
+from modhub_auth.read_service import LoginRecord
+from modhub_auth.request_schemas import Forgot, Refresh, Registration, SignIn, SignOut, read_account_body
 from modhub_auth.resources import AccountPermission
+from modhub_auth.response_schemas import AccountDocument, SessionDocument, account_document, session_document
 from modhub_auth.services import SignedIn
-from modhub_auth.signing import Credentials, check
+from modhub_auth.signin import recovery, registration
+from modhub_auth.signin.authentication import Credentials, authenticate
 
 
 def _session(request: Request, signed_in: SignedIn) -> SessionDocument:
-    return session_document(signed_in, parts(request).tokens, now())
+    return session_document(signed_in, auth_services(request).tokens, now())
 
 
 @api(context=IAuth, name="register", request_method="POST", permission=OPEN)
-def register(_context: Any, request: Request) -> SessionDocument:
+def register_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/register``"""
-    own = parts(request)
-    joining.admit(own, request.registry.settings, caller_of(request))
-    given = read(request, Registration)
+    own = auth_services(request)
+    registration.check_open(own, request.registry.settings, caller_of(request))
+    given = read_account_body(request, Registration)
     name = given.clean_display_name()
-    prepared = joining.prepare(own, request.registry.settings, given.email, given.password, name)
-    account, login = joining.join(request.dbsession, own.writer, prepared, name, messages_of(request))
+    prepared = registration.validate_registration(own, request.registry.settings, given.email, given.password, name)
+    account, login = registration.create_account(
+        request.dbsession, own.writer, prepared, name, translations_for(request)
+    )
     request.response.status_int = 201
-    return _session(request, services.begin(request.dbsession, account, login, given.clean_client()))
+    return _session(request, services.issue_tokens(request.dbsession, account, login, given.clean_client()))
 
 
 @api(context=IAuth, name="login", request_method="POST", permission=OPEN)
-def login(_context: Any, request: Request) -> SessionDocument:
+def login_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/login``"""
-    given = read(request, SignIn)
+    given = read_account_body(request, SignIn)
     credentials = Credentials(given.email, given.password, given.clean_code(), caller_of(request))
-    checked = check(parts(request), request.registry.settings, credentials)
+    checked = authenticate(auth_services(request), request.registry.settings, credentials)
     return _session(request, services.sign_in(request.dbsession, checked, given.clean_client()))
 
 
 @api(context=IAuth, name="me", request_method="GET", permission=AccountPermission.READ)
-def me(_context: Any, request: Request) -> AccountDocument:
+def me_view(_context: Any, request: Request) -> AccountDocument:
     """``GET /api/auth/me``"""
-    found: Found = request.identify(Credential.ACCOUNT).details
-    return account_document(found, parts(request).finder)
+    found: LoginRecord = request.identify(CredentialKind.ACCOUNT).details
+    return account_document(found, auth_services(request).finder)
 
 
 @api(context=IAuth, name="refresh", request_method="POST", permission=OPEN)
-def refresh(_context: Any, request: Request) -> SessionDocument:
+def refresh_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/refresh``"""
-    given = read(request, Refresh)
-    return _session(request, services.refresh(request.dbsession, given.refresh_token, given.clean_client()))
+    given = read_account_body(request, Refresh)
+    return _session(request, services.refresh_session(request.dbsession, given.refresh_token, given.clean_client()))
 
 
 @api(context=IAuth, name="logout", request_method="POST", permission=OPEN)
-def logout(_context: Any, request: Request) -> Response:
+def logout_view(_context: Any, request: Request) -> Response:
     """``POST /api/auth/logout``: 204 always, also without a usable body (decisions 3.7)."""
     try:
-        token = read(request, SignOut).refresh_token
-    except Refusal:
+        token = read_account_body(request, SignOut).refresh_token
+    except ApiError:
         return Response(status=204)
-    services.sign_out(request.dbsession, token)
+    services.revoke_session(request.dbsession, token)
     return Response(status=204)
 
 
 @api(context=IAuth, name="forgot", request_method="POST", permission=OPEN)
-def forgot(_context: Any, request: Request) -> Response:
+def forgot_view(_context: Any, request: Request) -> Response:
     """``POST /api/auth/forgot``: 204 always, whoever has an account and whatever was sent (decisions 3.7)."""
-    own, most = parts(request), request.registry.settings["modhub_auth.forgot_limit"]
-    own.limits.count([counter("forgot", caller_of(request), most)])
+    own, most = auth_services(request), request.registry.settings["modhub_auth.forgot_limit"]
+    own.limits.count([rate_counter("forgot", caller_of(request), most)])
     try:
-        address = addresses.parse(read(request, Forgot).email)
-    except Refusal:
+        address = email_addresses.parse_address(read_account_body(request, Forgot).email)
+    except ApiError:
         address = None
     if address is not None:
-        recovery.ask_reset(request.dbsession, own.limits, address, messages_of(request).language)
+        recovery.ask_reset(request.dbsession, own.limits, address, translations_for(request).language)
     return Response(status=204)

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.blobs import stage
-from modhub.directives import Command
+from modhub.directives import AdminCommand
 from modhub_builds import limits, services
 from modhub_builds.models import Build
 
@@ -45,7 +45,7 @@ def build_arguments(parser: argparse.ArgumentParser) -> None:
     remove.add_argument("id", metavar="ID", type=int)
 
 
-def fill(admin: Any) -> None:
+def fill_demo_builds(admin: Any) -> None:
     """Sample builds for three systems and two changelog sections; nothing where builds are already."""
     with admin.writing() as (session, manager):
         if session.scalar(select(Build.id).limit(1)) is not None:
@@ -62,10 +62,10 @@ def _sample(session: Session, manager: Any, store: Any, os: str, version: str) -
         archive.writestr("README.txt", f"A sample build for {os}, version {version}. It does nothing.\n")
     packed.seek(0)
     blob = stage(manager, store, packed, limits.BUILD)
-    services.add_build(session, services.Upload(os, version, f"modhub-{os}.zip", "application/zip", blob))
+    services.add_build(session, services.BuildUpload(os, version, f"modhub-{os}.zip", "application/zip", blob))
 
 
 def includeme(config: Configurator) -> None:
     """The command and the samples."""
-    config.add_command(Command("build", "the stored app builds", build_arguments, run_build))
-    config.add_demo("app builds", fill, order=50)
+    config.add_command(AdminCommand("build", "the stored app builds", build_arguments, run_build))
+    config.add_demo("app builds", fill_demo_builds, order=50)

@@ -7,7 +7,7 @@ class IBuilds(IResource):
     """``/api/modhub/app`` and ``/Modhub/app``: all builds."""
 
 
-class IPlatform(IResource):
+class IBuildPlatform(IResource):
     """``/api/modhub/app/{os}`` and ``/Modhub/app/{os}``: the builds of one operating system."""
 
 

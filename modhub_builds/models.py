@@ -28,7 +28,7 @@ class Build(Base):
     blob: Mapped[StoredBlob] = relationship(lazy="raise")
 
 
-class Section(Base):
+class ChangelogSection(Base):
     """A section of the app changelog; one that was taken back is hidden and stays (interface, "States")."""
 
     __tablename__ = "builds_section"

@@ -10,20 +10,20 @@ from pyramid.config import Configurator
 from pyramid.response import Response
 
 from modhub.db import iso
-from modhub.pages.atom import Entry, File, atom_feed
-from modhub.pages.sitemap import Places
-from modhub.pages.tools import Tools, link
 from modhub.request import Request
+from modhub.ui.atom import AtomEntry, AtomFile, atom_feed
+from modhub.ui.sitemap import SitemapEntries
+from modhub.ui.template_helpers import PageHelpers, nav_link
 from modhub.views import OPEN, page
-from modhub_builds.documents import newest_url
-from modhub_builds.finding import Release
 from modhub_builds.interfaces import IAppPage
-from modhub_builds.platforms import LABELS, hinted, hinted_label, label, rank
-from modhub_builds.views import finder
+from modhub_builds.platforms import PLATFORM_LABELS, hinted, hinted_label, label, rank
+from modhub_builds.public_views import build_reader
+from modhub_builds.read_service import Release
+from modhub_builds.response_schemas import newest_url
 
-PAGE: Final = "/Modhub/App"
-FEED: Final = f"{PAGE}/feed"
-BLOCK: Final = "modhub_builds:templates/block.jinja2"
+APP_TEMPLATE: Final = "/Modhub/App"
+APP_FEED_TEMPLATE: Final = f"{APP_TEMPLATE}/feed"
+PLATFORM_BLOCK_TEMPLATE: Final = "modhub_builds:templates/block.jinja2"
 FEED_ENTRIES: Final = 50
 _VARY: Final = "Cookie, Accept-Language, User-Agent, Sec-CH-UA-Platform"
 _POWERSHELL_QUOTES = re.compile("['\u2018\u2019\u201a\u201b]")
@@ -66,67 +66,67 @@ def blocks(releases: dict[str, tuple[Release, ...]], own: str | None) -> list[Pl
     if not releases:
         return []
     leads = own if own in releases else max(releases, key=lambda os: releases[os][0].id)
-    names = sorted({*releases, *LABELS}, key=lambda os: (os != leads, os not in releases, rank(os)))
+    names = sorted({*releases, *PLATFORM_LABELS}, key=lambda os: (os != leads, os not in releases, rank(os)))
     return [PlatformBlock(os, releases.get(os, ())) for os in names]
 
 
 @page(context=IAppPage, request_method="GET", permission=OPEN, renderer="modhub_builds:templates/app.jinja2")
-def show_app(_context: Any, request: Request) -> dict[str, Any]:
+def app_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/App``"""
-    shown, ui = finder(request).shown(), Tools(request)
+    shown, ui = build_reader(request).shown(), PageHelpers(request)
     own = hinted(request.headers)
     # Nothing is pressed upon somebody who could not run it.
     without = hinted_label(own) if own and own not in shown.releases else ""
     request.response.headers["Vary"] = _VARY
     return {
         "blocks": [
-            ui.piece(BLOCK, block=block, leads=at == 0 and not without, own=block.os == own)
+            ui.cached_fragment(PLATFORM_BLOCK_TEMPLATE, block=block, leads=at == 0 and not without, own=block.os == own)
             for at, block in enumerate(blocks(shown.releases, own))
         ],
         "without": without,
         "sections": shown.sections,
-        "page": PAGE,
-        "feed": FEED,
+        "page": APP_TEMPLATE,
+        "feed": APP_FEED_TEMPLATE,
     }
 
 
 @page(context=IAppPage, name="feed", request_method="GET", permission=OPEN)
-def feed(_context: Any, request: Request) -> Response:
+def app_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/App/feed``: the newest builds as Atom (RFC 4287)."""
-    releases = [one for found in finder(request).shown().releases.values() for one in found]
+    releases = [one for found in build_reader(request).shown().releases.values() for one in found]
     newest = sorted(releases, key=lambda one: one.id, reverse=True)[:FEED_ENTRIES]
-    return atom_feed(request, FEED, PAGE, "App builds", map(feed_entry, newest))
+    return atom_feed(request, APP_FEED_TEMPLATE, APP_TEMPLATE, "App builds", map(app_feed_entry, newest))
 
 
-def feed_entry(release: Release) -> Entry:
+def app_feed_entry(release: Release) -> AtomEntry:
     """A build in the feed."""
-    return Entry(
+    return AtomEntry(
         path=release.url,
-        page=PAGE,
+        page=APP_TEMPLATE,
         title=f"{release.label} {release.version or release.name}",
         updated=release.uploaded_at,
         text=f"{release.name}, {release.size} bytes, SHA-256 {release.sha256}",
-        file=File(release.content_type, release.size),
+        file=AtomFile(release.content_type, release.size),
     )
 
 
-def in_sitemap(registry: Any, part: int) -> Places:
+def app_in_sitemap(registry: Any, part: int) -> SitemapEntries:
     """The one page; its last change is that of the newest build."""
     releases = [found[0] for found in registry.builds.shown().releases.values()]
     newest = max(releases, key=lambda one: one.id, default=None)
-    return [(PAGE, iso(newest.uploaded_at) if newest else None)] if part == 0 else []
+    return [(APP_TEMPLATE, iso(newest.uploaded_at) if newest else None)] if part == 0 else []
 
 
-def navigation(_context: Any, request: Request) -> Markup:
+def app_navigation(_context: Any, request: Request) -> Markup:
     """The entry of the site's navigation."""
-    return link(request, PAGE, "App")
+    return nav_link(request, APP_TEMPLATE, "App")
 
 
 def includeme(config: Configurator) -> None:
     """The page, its feed and its entry."""
     config.add_static("modhub_builds:static")
     config.add_messages("modhub_builds:messages")
-    config.add_panel("navigation", "app", navigation, order=40)
-    config.add_sitemap("app", in_sitemap)
-    config.add_cross_origin(FEED)
+    config.add_panel("navigation", "app", app_navigation, order=40)
+    config.add_sitemap("app", app_in_sitemap)
+    config.add_cross_origin(APP_FEED_TEMPLATE)
     config.scan(__name__)

@@ -6,7 +6,7 @@ from typing import Final
 
 from modhub_builds import limits
 
-LABELS: Final = {"windows": "Windows", "linux": "Linux", "macos": "macOS"}
+PLATFORM_LABELS: Final = {"windows": "Windows", "linux": "Linux", "macos": "macOS"}
 """The friendly names, in the order of lists; other systems are shown as they are and come behind."""
 
 _MOBILE: Final = {"android": "Android", "ios": "iOS"}
@@ -32,19 +32,19 @@ def is_platform(name: str) -> bool:
 
 def label(os: str) -> str:
     """What people read."""
-    return LABELS.get(os, os)
+    return PLATFORM_LABELS.get(os, os)
 
 
 def rank(os: str) -> tuple[int, str]:
     """Sorts the known systems first, in their own order, then the others by name."""
-    known = list(LABELS)
-    return (known.index(os) if os in LABELS else len(known), os)
+    known = list(PLATFORM_LABELS)
+    return (known.index(os) if os in PLATFORM_LABELS else len(known), os)
 
 
 def hinted(headers: Mapping[str, str]) -> str | None:
     """The visitor's own system as far as the browser says it; a hint that orders a page and says what is not there."""
     said = headers.get("Sec-CH-UA-Platform", "").strip().strip('"').lower()
-    if said in LABELS or said in _MOBILE:
+    if said in PLATFORM_LABELS or said in _MOBILE:
         return said
     agent = headers.get("User-Agent", "")
     # What Android says has "Linux" in it, and what iOS says has "Mac OS X".

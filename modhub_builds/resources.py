@@ -3,39 +3,39 @@
 from pyramid.authorization import Allow
 from zope.interface import implementer
 
-from modhub.identity import Credential, Permission
-from modhub.tree import Resource, parse_id
-from modhub_builds.interfaces import IAppPage, IBuild, IBuilds, IPlatform, ISections
+from modhub.security.identity import CredentialKind, Permission
+from modhub.traversal import Resource, parse_id
+from modhub_builds.interfaces import IAppPage, IBuild, IBuildPlatform, IBuilds, ISections
 
 
 class BuildPermission(Permission):
     """What a build agent may do."""
 
-    PUBLISH = "build:publish", Credential.MACHINE
+    PUBLISH = "build:publish", CredentialKind.MACHINE
 
 
 @implementer(IBuilds)
-class Builds(Resource):
+class BuildsResource(Resource):
     """``/api/modhub/app`` and ``/Modhub/app``"""
 
     __acl__ = [(Allow, "scope:Modhub:app", BuildPermission.PUBLISH)]
 
-    def member(self, name: str) -> "Platform":
+    def get_member(self, name: str) -> "PlatformResource":
         """The operating system of this name, plausible or not: that is for the views to say."""
-        return Platform(self, name)
+        return PlatformResource(self, name)
 
 
-@implementer(IPlatform)
-class Platform(Resource):
+@implementer(IBuildPlatform)
+class PlatformResource(Resource):
     """``.../app/{os}``"""
 
-    def member(self, name: str) -> "Build":
+    def get_member(self, name: str) -> "BuildResource":
         """The build with this id."""
-        return Build(self, name)
+        return BuildResource(self, name)
 
 
 @implementer(IBuild)
-class Build(Resource):
+class BuildResource(Resource):
     """``/Modhub/app/{os}/{id}``"""
 
     @property
@@ -51,10 +51,10 @@ class Build(Resource):
 
 
 @implementer(ISections)
-class Sections(Resource):
+class SectionsResource(Resource):
     """``/api/modhub/app/changelog``"""
 
 
 @implementer(IAppPage)
-class AppPage(Resource):
+class AppPageResource(Resource):
     """``/Modhub/App``"""

@@ -12,18 +12,18 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session, joinedload
 
 from modhub.blobs import Blob
-from modhub.blobs.models import keep, trash
+from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.db import now
-from modhub.errors import Refusal, invalid
+from modhub.errors import ApiError, invalid
 from modhub.text import normal, scrub
-from modhub_builds.models import Build, Section
+from modhub_builds.models import Build, ChangelogSection
 
 BREAK = "\n\n"
 """Between two sections: one blank line (decisions 4.3)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class BuildUpload:
     """A staged file and what was said about it."""
 
     os: str
@@ -39,7 +39,7 @@ def _take_turn(session: Session, table: str) -> None:
         session.execute(text(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
 
 
-def add_build(session: Session, given: Upload) -> Build:
+def add_build(session: Session, given: BuildUpload) -> Build:
     """Keep a build; it is the newest of its operating system from now on."""
     _take_turn(session, Build.__tablename__)
     newest = session.scalar(select(func.max(Build.uploaded_at)).where(Build.os == given.os))
@@ -51,7 +51,7 @@ def add_build(session: Session, given: Upload) -> Build:
         version=given.version,
         name=given.name,
         content_type=given.content_type,
-        blob=keep(session, given.blob),
+        blob=create_blob_row(session, given.blob),
         uploaded_at=time,
     )
     session.add(build)
@@ -64,7 +64,7 @@ def remove_build(session: Session, os: str, build_id: int) -> Build | None:
     wanted = select(Build).where(Build.os == os, Build.id == build_id).options(joinedload(Build.blob))
     build = session.scalars(wanted).one_or_none()
     if build is not None:
-        trash(session, [build.blob_id])
+        trash_blob(session, [build.blob_id])
         session.delete(build)
         session.flush()
     return build
@@ -83,23 +83,25 @@ def clean_section(value: str) -> str:
 
 
 def _shown(session: Session) -> Any:
-    return session.scalars(select(Section).where(Section.hidden_at.is_(None)).order_by(Section.id.desc()))
+    return session.scalars(
+        select(ChangelogSection).where(ChangelogSection.hidden_at.is_(None)).order_by(ChangelogSection.id.desc())
+    )
 
 
 def push_section(session: Session, section: str) -> str:
     """Add a cleaned section on top; answers the whole changelog."""
-    _take_turn(session, Section.__tablename__)
-    session.add(Section(text=section, added_at=now()))
+    _take_turn(session, ChangelogSection.__tablename__)
+    session.add(ChangelogSection(text=section, added_at=now()))
     session.flush()
     return BREAK.join(one.text for one in _shown(session))
 
 
 def pop_section(session: Session) -> str:
     """Hide the newest section; answers what is left of the changelog. 404 when nothing is shown."""
-    _take_turn(session, Section.__tablename__)
+    _take_turn(session, ChangelogSection.__tablename__)
     newest, *others = [*_shown(session)] or [None]
     if newest is None:
-        raise Refusal(404, "not_found", "The app changelog has no section to take back.")
+        raise ApiError(404, "not_found", "The app changelog has no section to take back.")
     newest.hidden_at = now()
     session.flush()
     return BREAK.join(one.text for one in others)

@@ -4,11 +4,18 @@ from pyramid.config import Configurator
 
 from modhub import limits as core_limits
 from modhub.interfaces import ICatalogue, ISite
-from modhub.pages.documentation import section
+from modhub.ui.documentation import documentation_section
 from modhub_wiki import limits
-from modhub_wiki.finding import Finder
 from modhub_wiki.interfaces import ISiteApi
-from modhub_wiki.resources import PATTERN, SCOPE, Documents, SiteApi, Wiki, as_sent
+from modhub_wiki.read_service import WikiReader
+from modhub_wiki.resources import (
+    PATTERN,
+    SCOPE,
+    DocumentsResource,
+    SiteApiResource,
+    WikiResource,
+    raw_path_root_factory,
+)
 
 
 def includeme(config: Configurator) -> None:
@@ -16,20 +23,22 @@ def includeme(config: Configurator) -> None:
     config.include("modhub")
     config.add_feature("modhub_wiki", "Developer wiki")
     config.add_migrations("modhub_wiki", "modhub_wiki:migrations", "wiki_")
-    config.registry.wiki = Finder(config.registry.databases.reads)
+    config.registry.wiki = WikiReader(config.registry.databases.raw_queries)
     config.add_scope(SCOPE, "publish and delete pages of the developer wiki")
-    config.add_child(ISite, "api", SiteApi)
-    config.add_child(ISiteApi, "wiki", Wiki)
-    config.add_child(ICatalogue, "wiki", Wiki)
-    config.add_child(ICatalogue, "doc", Documents)
-    config.add_child(ISite, "Wiki", Wiki)
-    config.add_route("modhub_wiki page", PATTERN, factory=as_sent, use_global_views=True)
+    config.add_child(ISite, "api", SiteApiResource)
+    config.add_child(ISiteApi, "wiki", WikiResource)
+    config.add_child(ICatalogue, "wiki", WikiResource)
+    config.add_child(ICatalogue, "doc", DocumentsResource)
+    config.add_child(ISite, "Wiki", WikiResource)
+    config.add_route("modhub_wiki page", PATTERN, factory=raw_path_root_factory, use_global_views=True)
     for mount in ("/Modhub/api/wiki", "/api/modhub/wiki"):
         config.add_body_limit(("PUT", "POST", "DELETE"), mount + "/{path...}", limits.TEXT, credential="X-Api-Key")
     config.include("modhub_wiki.pages")
-    described = section("modhub_wiki:templates/documentation.jinja2", limits=limits, core_limits=core_limits)
+    described = documentation_section(
+        "modhub_wiki:templates/documentation.jinja2", limits=limits, core_limits=core_limits
+    )
     config.add_panel("documentation", "wiki", described, order=50)
     config.include("modhub_wiki.feed")
     config.include("modhub_wiki.demo")
-    config.scan("modhub_wiki.views")
-    config.scan("modhub_wiki.publishing")
+    config.scan("modhub_wiki.public_views")
+    config.scan("modhub_wiki.agent_views")

@@ -7,30 +7,32 @@ from pyramid.config import Configurator
 from pyramid.response import Response
 
 from modhub.interfaces import ISite
-from modhub.pages.atom import Entry, atom_feed
 from modhub.request import Request
+from modhub.ui.atom import AtomEntry, atom_feed
 from modhub.views import OPEN, page
-from modhub_wiki.finding import Change
 from modhub_wiki.links import ROOT
-from modhub_wiki.views import finder
+from modhub_wiki.public_views import wiki_reader
+from modhub_wiki.read_service import Change
 
 NAME: Final = "wiki.atom"
-ADDRESS: Final = f"/Modhub/{NAME}"
+WIKI_FEED_PATH: Final = f"/Modhub/{NAME}"
 
 
 @page(context=ISite, name=NAME, request_method="GET", permission=OPEN)
-def feed(_context: Any, request: Request) -> Response:
+def wiki_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/wiki.atom``"""
-    return atom_feed(request, ADDRESS, ROOT, "Changes of the wiki", map(feed_entry, finder(request).recent()))
+    return atom_feed(
+        request, WIKI_FEED_PATH, ROOT, "Changes of the wiki", map(wiki_feed_entry, wiki_reader(request).recent())
+    )
 
 
-def feed_entry(change: Change) -> Entry:
+def wiki_feed_entry(change: Change) -> AtomEntry:
     """A revision in the feed."""
     text = f"{change.path}, revision {change.number}"
-    return Entry(change.url, change.url, change.title, change.created_at, text, author=f"key {change.author}")
+    return AtomEntry(change.url, change.url, change.title, change.created_at, text, author=f"key {change.author}")
 
 
 def includeme(config: Configurator) -> None:
     """The feed."""
-    config.add_cross_origin(re.escape(ADDRESS))
+    config.add_cross_origin(re.escape(WIKI_FEED_PATH))
     config.scan(__name__)

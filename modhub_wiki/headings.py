@@ -15,7 +15,7 @@ _NAMELESS: Final = "section"
 _LONGEST: Final = 200
 
 
-class Entry(Struct):
+class TocEntry(Struct):
     """A line of the table of contents."""
 
     level: int
@@ -91,7 +91,7 @@ def _title(title: str) -> list[Token]:
     return [Token("title_open", "h1", 1, block=True), inline, Token("title_close", "h1", -1, block=True)]
 
 
-def name_headings(tokens: Sequence[Token]) -> list[Entry]:
+def name_headings(tokens: Sequence[Token]) -> list[TocEntry]:
     """Give every heading its id and its anchor; the table of contents, in which the title is left out."""
     names = Names()
     contents = []
@@ -105,5 +105,5 @@ def name_headings(tokens: Sequence[Token]) -> list[Entry]:
         assert inline.children is not None
         inline.children.append(Token("html_inline", "", 0, content=anchor))
         if at > 0:
-            contents.append(Entry(int(token.tag[1:]), name, shown or name))
+            contents.append(TocEntry(int(token.tag[1:]), name, shown or name))
     return contents

@@ -50,7 +50,7 @@ class Highlighter:
     """
 
     def __init__(self) -> None:
-        self._characters = limits.CODE
+        self._characters = limits.MAX_CODE_BLOCK
         self._seconds = limits.CODE_SECONDS
 
     def __call__(self, code: str, language: str) -> str:

@@ -10,7 +10,7 @@ TEXT: Final = MB
 PATH: Final = 200
 """Characters of a page's path in all."""
 
-LINES: Final = 100_000
+MAX_WIKI_LINES: Final = 100_000
 """Lines of a page that is shown as Markdown; one with more is shown as plain text."""
 
 WORK: Final = 2_200_000
@@ -35,7 +35,7 @@ BEGINNING: Final = 16 * 1024
 TITLES: Final = 100
 """Headings of such a page that are looked at."""
 
-CODE: Final = 64 * 1024
+MAX_CODE_BLOCK: Final = 64 * 1024
 """Characters of code of a page that are highlighted; what comes after them is shown without colours.
 
 Measured: less than half a second for ordinary code.

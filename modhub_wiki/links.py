@@ -1,6 +1,6 @@
 """Where links and images of a page lead: between pages, to the service's own addresses, elsewhere (decisions 5.1, 5.4).
 
-Whatever an address says, what comes of it here is one that :data:`modhub_wiki.allowed.WIKI` keeps, or None.
+Whatever an address says, what comes of it here is one that :data:`modhub_wiki.allowlist.WIKI` keeps, or None.
 """
 
 import re
@@ -8,8 +8,8 @@ from typing import Final
 from urllib.parse import unquote
 
 from modhub.markup import web_link
-from modhub_wiki.documents import page_url
 from modhub_wiki.resources import parse_path
+from modhub_wiki.response_schemas import page_url
 
 ROOT: Final = "/Modhub/Wiki"
 _REST: Final = r"[A-Za-z0-9._~!$&'()*+,;=:@%/-]"

@@ -10,7 +10,7 @@ from modhub.db import Base, Id, Timestamp
 from modhub.limits import TITLE
 from modhub_wiki.limits import PATH
 
-AUTHOR: Final = 12
+MAX_AUTHOR: Final = 12
 """Characters of the fingerprint of a key."""
 
 
@@ -31,7 +31,7 @@ class Page(Base):
 class Revision(Base):
     """What was published once: the Markdown and, rendered from it then, the HTML and its contents (a JSON list).
 
-    ``author`` is the fingerprint of the machine key that published it (:func:`modhub_wiki.publishing.fingerprint`).
+    ``author`` is the fingerprint of the machine key that published it (:func:`modhub_wiki.agent_views.fingerprint`).
     """
 
     __tablename__ = "wiki_revision"
@@ -41,7 +41,7 @@ class Revision(Base):
     page_id: Mapped[int] = mapped_column(ForeignKey("wiki_page.id"))
     number: Mapped[int] = mapped_column()
     title: Mapped[str] = mapped_column(String(TITLE))
-    author: Mapped[str] = mapped_column(String(AUTHOR))
+    author: Mapped[str] = mapped_column(String(MAX_AUTHOR))
     created_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     # The long ones last: SQLite reads a row from its beginning.
     text: Mapped[str] = mapped_column(Text)
@@ -49,7 +49,7 @@ class Revision(Base):
     contents: Mapped[str] = mapped_column(Text)
 
 
-class Words(Base):
+class PageSearchText(Base):
     """What search looks at: the newest text of a page that is there, without marks; and folded, line by line."""
 
     __tablename__ = "wiki_words"

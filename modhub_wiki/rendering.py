@@ -19,9 +19,9 @@ from modhub import limits as core_limits
 from modhub import text
 from modhub.markup import clean
 from modhub_wiki import limits
-from modhub_wiki.allowed import WIKI
+from modhub_wiki.allowlist import WIKI
 from modhub_wiki.effort import EFFORT, Effort, TooMuchWork, measured
-from modhub_wiki.headings import Entry, first_heading, flat, name_headings, one_title
+from modhub_wiki.headings import TocEntry, first_heading, flat, name_headings, one_title
 from modhub_wiki.highlighting import Highlighter
 from modhub_wiki.links import allowed_picture, resolve
 
@@ -38,14 +38,14 @@ class Rendered:
     title: str
     html: str
     plain: str
-    contents: list[Entry] = field(default_factory=list)
+    contents: list[TocEntry] = field(default_factory=list)
 
 
 def render(source: str, path: str, title: str | None = None) -> Rendered:
     """The page ``path`` with the Markdown ``source``; ``title`` wins over its first heading and that over its path."""
     given = text.line(title or "", core_limits.TITLE)
     try:
-        if source.count("\n") > limits.LINES:
+        if source.count("\n") > limits.MAX_WIKI_LINES:
             raise TooMuchWork
         tokens = _parser().parse(source, {EFFORT: Effort()})
     except TooMuchWork:

@@ -11,9 +11,9 @@ from typing import Any, Final
 from pyramid.authorization import Allow
 from zope.interface import implementer
 
-from modhub.identity import Credential, Permission
 from modhub.request import Request
-from modhub.tree import Resource, root_factory
+from modhub.security.identity import CredentialKind, Permission
+from modhub.traversal import Resource, root_factory
 from modhub_wiki.interfaces import IDocuments, ISiteApi, IWiki, IWikiPage
 from modhub_wiki.limits import PATH
 
@@ -26,7 +26,7 @@ _PATH: Final = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT})*")
 class WikiPermission(Permission):
     """What a machine key may do in the wiki."""
 
-    PUBLISH = "wiki:publish", Credential.MACHINE
+    PUBLISH = "wiki:publish", CredentialKind.MACHINE
 
 
 def parse_path(sent: str) -> str | None:
@@ -35,44 +35,44 @@ def parse_path(sent: str) -> str | None:
 
 
 @implementer(ISiteApi)
-class SiteApi(Resource):
+class SiteApiResource(Resource):
     """``/Modhub/api``"""
 
 
 @implementer(IDocuments)
-class Documents(Resource):
+class DocumentsResource(Resource):
     """``/api/modhub/doc``"""
 
 
 @implementer(IWiki)
-class Wiki(Resource):
+class WikiResource(Resource):
     """The wiki, under any of its addresses. A key without the scope is an unknown key here (decisions 5.2)."""
 
     __acl__ = [(Allow, f"scope:{SCOPE}", WikiPermission.PUBLISH)]
 
-    def page(self, rest: str) -> "Page":
+    def page(self, rest: str) -> "WikiPageResource":
         """The page that ``rest``, all that the address has below the wiki, names; one trailing slash does not count."""
-        found = Page(self, rest)
+        found = WikiPageResource(self, rest)
         found.path = parse_path(rest.removesuffix("/"))
         return found
 
-    def member(self, name: str) -> "Page":
+    def get_member(self, name: str) -> "WikiPageResource":
         """What traversal finds: not as it was sent."""
-        return Page(self, name)
+        return WikiPageResource(self, name)
 
 
 @implementer(IWikiPage)
-class Page(Resource):
+class WikiPageResource(Resource):
     """A page, whether it is there or not."""
 
     path: str | None = None
 
-    def __getitem__(self, name: str) -> "Page":
+    def __getitem__(self, name: str) -> "WikiPageResource":
         """Below a page there is nothing but more of a path."""
         return self
 
 
-def as_sent(request: Request) -> Any:
+def raw_path_root_factory(request: Request) -> Any:
     """The root factory of the route: the page below the wiki that the route's pattern found."""
     found: Any = root_factory(request)
     for name in request.matchdict["mount"].split("/"):

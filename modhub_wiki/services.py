@@ -15,14 +15,14 @@ from sqlalchemy.orm import Session
 from modhub.db import now
 from modhub.errors import not_found
 from modhub.folding import fold_search
-from modhub_wiki.models import Page, Revision, Words
+from modhub_wiki.models import Page, PageSearchText, Revision
 from modhub_wiki.rendering import Rendered, render
 
 _UNIT = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PageDraft:
     """A page ready to be stored; made before the transaction, because rendering takes its time."""
 
     path: str
@@ -31,18 +31,18 @@ class Draft:
     folded: str
 
 
-def draft(path: str, text: str, title: str | None = None) -> Draft:
+def draft_page(path: str, text: str, title: str | None = None) -> PageDraft:
     """Render the Markdown ``text`` of the page ``path`` and fold its words."""
     shown = render(text, path, title)
     lines = f"{shown.title}\n{path}\n{shown.plain}"
-    return Draft(path, text, shown, fold_search(lines))
+    return PageDraft(path, text, shown, fold_search(lines))
 
 
 def _locked(session: Session, path: str) -> Page | None:
     return session.scalars(select(Page).where(Page.path == path).with_for_update()).one_or_none()
 
 
-def publish(session: Session, given: Draft, author: str) -> tuple[Page, bool]:
+def publish_page(session: Session, given: PageDraft, author: str) -> tuple[Page, bool]:
     """Store a revision of the page; (page, whether it was not there before)."""
     page = _locked(session, given.path) or _new(session, given)
     created = page.deleted_at is not None
@@ -62,12 +62,14 @@ def publish(session: Session, given: Draft, author: str) -> tuple[Page, bool]:
             created_at=page.updated_at,
         )
     )
-    session.merge(Words(page_id=page.id, plain=f"{page.title}\n{page.path}\n{given.shown.plain}", folded=given.folded))
+    session.merge(
+        PageSearchText(page_id=page.id, plain=f"{page.title}\n{page.path}\n{given.shown.plain}", folded=given.folded)
+    )
     session.flush()
     return page, created
 
 
-def _new(session: Session, given: Draft) -> Page:
+def _new(session: Session, given: PageDraft) -> Page:
     """The row of a page that never was: as one that is deleted, before its first revision."""
     time = now()
     page = Page(path=given.path, title=given.shown.title, revision=0, updated_at=time, deleted_at=time)
@@ -87,11 +89,11 @@ def _later(before: datetime) -> datetime:
     return max(now(), before + _UNIT)
 
 
-def remove(session: Session, path: str) -> None:
+def remove_page(session: Session, path: str) -> None:
     """Take a page away; its history stays stored (decisions 5.2). 404 when it is not there."""
     page = _locked(session, path)
     if page is None or page.deleted_at is not None:
         raise not_found()
     page.deleted_at = now()
-    session.execute(delete(Words).where(Words.page_id == page.id))
+    session.execute(delete(PageSearchText).where(PageSearchText.page_id == page.id))
     session.flush()

@@ -1,7 +1,7 @@
 """Stored files: the interface of a store, the one on local disk, and their part in the transaction."""
 
-from modhub.blobs.from_url import storage_from_url
-from modhub.blobs.joining import stage
+from modhub.blobs.data_manager import stage
+from modhub.blobs.factory import storage_from_url
 from modhub.blobs.local import LocalStore
 from modhub.blobs.store import Blob, BlobStore, IBlobStore, Readable, is_key
 

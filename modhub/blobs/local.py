@@ -15,9 +15,9 @@ from typing import BinaryIO
 
 from zope.interface import implementer
 
-from modhub.blobs.checked import REMEMBERED, CheckedFiles, stamp_of
-from modhub.blobs.store import CHUNK, Blob, IBlobStore, Readable, is_key, new_key
-from modhub.errors import Refusal, storage_refused, storage_unreachable, too_large
+from modhub.blobs.checksum_cache import MAX_CHECKSUMS, ChecksumCache, stamp_of
+from modhub.blobs.store import COPY_BYTES, Blob, IBlobStore, Readable, is_key, new_key
+from modhub.errors import ApiError, storage_refused, storage_unreachable, too_large
 
 _STAGING = "staging"
 _FOLDERS = (_STAGING, *(f"{number:02x}" for number in range(256)))
@@ -36,10 +36,10 @@ class LocalStore:
     (threats F-10); every other open costs one ``fstat``.
     """
 
-    def __init__(self, root: Path, *, remembered: int = REMEMBERED, make: bool = True) -> None:
+    def __init__(self, root: Path, *, remembered: int = MAX_CHECKSUMS, make: bool = True) -> None:
         self._root = root
         self._staging = root / _STAGING
-        self._checked = CheckedFiles(remembered)
+        self._checked = ChecksumCache(remembered)
         if make:
             self._make()
 
@@ -183,7 +183,7 @@ def _copy(key: str, stream: Readable, descriptor: int, limit: int) -> Blob:
     """Copy, count and hash; only what the disk refuses becomes a 502, not what the sender's stream raises."""
     digest = hashlib.sha256()
     size = 0
-    while chunk := stream.read(CHUNK):
+    while chunk := stream.read(COPY_BYTES):
         size += len(chunk)
         if size > limit:
             raise too_large(limit)
@@ -228,7 +228,7 @@ def _damage_of(error: OSError) -> str:
     return "It is missing." if isinstance(error, FileNotFoundError) else f"It cannot be read: {_cause(error)}."
 
 
-def _alarm(key: str, damage: str) -> Refusal:
+def _alarm(key: str, damage: str) -> ApiError:
     log.error("ALARM: stored file %s cannot be given out. %s", key, damage)
     return storage_unreachable()
 

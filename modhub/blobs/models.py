@@ -29,14 +29,14 @@ class StoredBlob(Base):
     trashed_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
 
 
-def keep(session: Session, blob: Blob) -> StoredBlob:
+def create_blob_row(session: Session, blob: Blob) -> StoredBlob:
     """The row of a freshly staged blob; it commits with the transaction that publishes the file."""
     row = StoredBlob(key=blob.key, size=blob.size, sha256=blob.sha256, created_at=now())
     session.add(row)
     return row
 
 
-def trash(session: Session, blob_ids: Iterable[int] | Select[int]) -> None:
+def trash_blob(session: Session, blob_ids: Iterable[int] | Select[int]) -> None:
     """Nothing refers to these blobs any more; a query may name them, however many they are."""
     wanted = blob_ids if isinstance(blob_ids, Select) else list(blob_ids)
-    bulk.run(session, update(StoredBlob).where(StoredBlob.id.in_(wanted)).values(trashed_at=now()))
+    bulk.execute_bulk(session, update(StoredBlob).where(StoredBlob.id.in_(wanted)).values(trashed_at=now()))

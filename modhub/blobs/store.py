@@ -13,7 +13,7 @@ from typing import BinaryIO, Protocol
 from zope.interface import Interface
 from zope.interface.interface import InterfaceClass, fromFunction
 
-CHUNK = 256 * 1024
+COPY_BYTES = 256 * 1024
 """Bytes that are read or written at once."""
 
 _KEY = re.compile(r"\A[0-9a-f]{32}\Z")
@@ -38,7 +38,7 @@ class Readable(Protocol):
 class BlobStore(Protocol):
     """A store of immutable files; every store passes :class:`modhub.blobs.testing.BlobStoreSuite`.
 
-    A key that :func:`is_key` denies is a ``ValueError``. Refusals are :class:`modhub.errors.Refusal`; neither they nor
+    A key that :func:`is_key` denies is a ``ValueError``. Refusals are :class:`modhub.errors.ApiError`; neither they nor
     the log name a path, a host or a secret of the store.
     """
 

@@ -12,8 +12,8 @@ from abc import ABC, abstractmethod
 import pytest
 from zope.interface.verify import verifyObject
 
-from modhub.blobs.store import CHUNK, Blob, BlobStore, IBlobStore, is_key, new_key
-from modhub.errors import Refusal
+from modhub.blobs.store import COPY_BYTES, Blob, BlobStore, IBlobStore, is_key, new_key
+from modhub.errors import ApiError
 
 CONTENT = b"The quick brown fox jumps over the lazy dog.\n" * 3
 
@@ -58,7 +58,7 @@ class BlobStoreSuite(ABC):
 
     def refused(self, store: BlobStore, blob: Blob) -> None:
         """The blob cannot be read: 503 with ``Retry-After``, not an absence."""
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ApiError) as caught:
             store.open(blob.key, blob.size, blob.sha256)
         assert (caught.value.status, caught.value.code) == (503, "storage_unreachable")
         assert int(caught.value.headers["Retry-After"]) > 0
@@ -67,7 +67,7 @@ class BlobStoreSuite(ABC):
         """The registry looks it up by the interface."""
         assert verifyObject(IBlobStore, store)
 
-    @pytest.mark.parametrize("size", [0, 1, 135, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK])
+    @pytest.mark.parametrize("size", [0, 1, 135, COPY_BYTES - 1, COPY_BYTES, COPY_BYTES + 1, 3 * COPY_BYTES])
     def test_gives_back_what_it_took(self, store: BlobStore, size: int) -> None:
         """Size, hash and bytes are those of the stream, also at the edges of the chunks."""
         content = os.urandom(size)
@@ -111,7 +111,7 @@ class BlobStoreSuite(ABC):
         """Exactly the limit is taken, one byte more is the 413 that names it."""
         assert store.stage(io.BytesIO(CONTENT), len(CONTENT)).size == len(CONTENT)
         before = list(store.keys())
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ApiError) as caught:
             store.stage(Dribble(CONTENT + b"!"), len(CONTENT))
         assert caught.value.status == 413
         assert caught.value.extra == {"limitBytes": len(CONTENT)}
@@ -133,7 +133,7 @@ class BlobStoreSuite(ABC):
 
     def test_publishing_what_is_not_staged_is_refused(self, store: BlobStore) -> None:
         """A vote must not succeed without a file."""
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ApiError) as caught:
             store.publish(new_key())
         assert (caught.value.status, caught.value.code) == (502, "storage_refused")
 
@@ -147,11 +147,11 @@ class BlobStoreSuite(ABC):
 
     def test_a_running_reader_keeps_the_old_bytes(self, store: BlobStore) -> None:
         """Decisions 2.12."""
-        blob = self.published(store, b"x" * (2 * CHUNK))
+        blob = self.published(store, b"x" * (2 * COPY_BYTES))
         with store.open(blob.key, blob.size, blob.sha256) as file:
             assert file.read(10) == b"x" * 10
             store.delete(blob.key)
-            assert file.read() == b"x" * (2 * CHUNK - 10)
+            assert file.read() == b"x" * (2 * COPY_BYTES - 10)
 
     def test_keys_lists_staged_and_published_with_their_age(self, store: BlobStore) -> None:
         """A sweep sees everything that takes space, and how old it is."""

@@ -3,31 +3,40 @@
 from pyramid.config import Configurator
 
 from modhub import limits
-from modhub.catalogue import departed, public
-from modhub.catalogue.finding import Catalogue as Finder
-from modhub.catalogue.owned import Owned
-from modhub.catalogue.resources import Catalogue, Files, GameIcons, Images, Mine, Mod, Notes, Votes
+from modhub.catalogue import public_copies, subscribers
+from modhub.catalogue.owner_queries import OwnerReader
+from modhub.catalogue.read_service import CatalogueReader as Finder
+from modhub.catalogue.resources import (
+    CatalogueResource,
+    FilesResource,
+    GameIconsResource,
+    ImagesResource,
+    MineResource,
+    ModResource,
+    NotesResource,
+    VotesResource,
+)
 from modhub.events import AccountDeleted
 from modhub.interfaces import IApi, IMod, IOwnMod, ISite
-from modhub.tree import ANY
+from modhub.traversal import ANY
 
 
 def includeme(config: Configurator) -> None:
     """Where the catalogue's things are in the tree, how large its uploads may be, and what keeps its copies true."""
     registry = config.registry
-    registry.catalogue = Finder(registry.databases.reads)
-    registry.catalogue_owned = Owned(registry.databases.reads)
-    public.keep_true(registry.databases.writing)
-    config.add_child(IApi, "modhub", Catalogue)
-    config.add_child(IMod, "changelog", Notes)
-    config.add_child(IMod, "images", Images)
-    config.add_child(IMod, "vote", Votes)
-    config.add_child(IOwnMod, "changelog", Notes)
-    config.add_child(IOwnMod, "images", Images)
-    config.add_child(ISite, "file", Files)
-    config.add_child(ISite, "game-icon", GameIcons)
-    config.add_child(ISite, "mine", Mine)
-    config.add_child(ISite, ANY, Mod)
+    registry.catalogue = Finder(registry.databases.raw_queries)
+    registry.catalogue_owned = OwnerReader(registry.databases.raw_queries)
+    public_copies.register_listeners(registry.databases.write_session)
+    config.add_child(IApi, "modhub", CatalogueResource)
+    config.add_child(IMod, "changelog", NotesResource)
+    config.add_child(IMod, "images", ImagesResource)
+    config.add_child(IMod, "vote", VotesResource)
+    config.add_child(IOwnMod, "changelog", NotesResource)
+    config.add_child(IOwnMod, "images", ImagesResource)
+    config.add_child(ISite, "file", FilesResource)
+    config.add_child(ISite, "game-icon", GameIconsResource)
+    config.add_child(ISite, "mine", MineResource)
+    config.add_child(ISite, ANY, ModResource)
     for read in ("file/[^/]+", "game-icon/[^/]+", "feed", "[0-9]+/feed"):
         config.add_cross_origin("/Modhub/" + read)
     account = "Authorization"
@@ -35,12 +44,12 @@ def includeme(config: Configurator) -> None:
     config.add_body_limit("POST", "/api/modhub/{id}/css", limits.CSS, credential=account)
     config.add_body_limit("POST", "/api/modhub/{id}/images", limits.IMAGE, credential=account)
     config.add_body_limit(("POST", "PUT", "DELETE"), "/api/modhub/{rest...}", limits.JSON_BODY, credential=account)
-    config.add_maintenance("catalogue", public.damage)
-    config.add_subscriber(departed.forget_account, AccountDeleted)
+    config.add_maintenance("catalogue", public_copies.public_copy_damage)
+    config.add_subscriber(subscribers.delete_mods_of_account, AccountDeleted)
     # The reads first: of several views of one thing, those declared first are tried first.
-    config.scan("modhub.catalogue.views")
-    config.scan("modhub.catalogue.owners")
+    config.scan("modhub.catalogue.public_views")
+    config.scan("modhub.catalogue.owner_views")
     config.include("modhub.catalogue.pages")
     config.include("modhub.catalogue.commands")
-    config.include("modhub.catalogue.mod_commands")
+    config.include("modhub.catalogue.moderation_commands")
     config.include("modhub.catalogue.demo")

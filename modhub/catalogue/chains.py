@@ -7,7 +7,7 @@ from modhub.catalogue.references import fold_guid
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class InstallChain:
     """The documents of a mod's chain in the order of installing, its own the last; and the GUIDs that are missing.
 
     ``links`` is what the ``Link`` header says of the mod's own files, read at the same moment as its document.

@@ -11,11 +11,11 @@ from sqlalchemy.orm import Session, joinedload
 
 from modhub import limits, text
 from modhub.blobs import stage
-from modhub.blobs.models import keep, trash
-from modhub.catalogue import public
+from modhub.blobs.models import create_blob_row, trash_blob
+from modhub.catalogue import public_copies
 from modhub.catalogue.models import Game, GameIcon
 from modhub.db import now
-from modhub.directives import Command
+from modhub.directives import AdminCommand
 from modhub.folding import fold_game
 from modhub.settings import StartRefused
 
@@ -64,10 +64,10 @@ def _set_icon(admin: Any, session: Session, manager: Any, game: Game, icon: Path
         raise StartRefused("the icon cannot be read") from None
     if game.icon is not None:
         # A new icon gets a new address: the old one may be kept for ever by whoever has it.
-        trash(session, [game.icon.blob_id])
+        trash_blob(session, [game.icon.blob_id])
         game.icon = None
         session.flush()
-    row = keep(session, blob)
+    row = create_blob_row(session, blob)
     game.icon = GameIcon(name=text.file_name(icon.name, "icon"), content_type=shown, blob=row, stored_at=now())
 
 
@@ -78,7 +78,7 @@ def remove_game(admin: Any, name: str) -> bool:
         if game is None:
             return False
         if game.icon is not None:
-            trash(session, [game.icon.blob_id])
+            trash_blob(session, [game.icon.blob_id])
         session.delete(game)
         session.flush()
     return True
@@ -118,7 +118,7 @@ def game_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_rebuild(admin: Any, _arguments: argparse.Namespace) -> int:
     """Make the public copies of all mods anew."""
-    count = public.rebuild(admin.registry.databases.writing.begin)
+    count = public_copies.rebuild_copies(admin.registry.databases.write_session.begin)
     admin.say(f"Public copies made anew: {count}.")
     return 0
 
@@ -129,5 +129,5 @@ def rebuild_arguments(_parser: argparse.ArgumentParser) -> None:
 
 def includeme(config: Configurator) -> None:
     """The commands ``game`` and ``rebuild``."""
-    config.add_command(Command("game", "the curated games", game_arguments, run_game))
-    config.add_command(Command("rebuild", "make every public copy anew", rebuild_arguments, run_rebuild))
+    config.add_command(AdminCommand("game", "the curated games", game_arguments, run_game))
+    config.add_command(AdminCommand("rebuild", "make every public copy anew", rebuild_arguments, run_rebuild))

@@ -16,37 +16,37 @@ from modhub import limits
 from modhub.blobs import stage
 from modhub.catalogue import services, uploads, voting
 from modhub.catalogue.commands import add_game, find_game
-from modhub.catalogue.models import Kind, Mod, Note
-from modhub.catalogue.payloads import ModChange, NewMod, NoteChange
-from modhub.catalogue.samples import ABSENT, AUTHORS, GAMES, MODS, Sample
-from modhub.catalogue.uploads import Upload
+from modhub.catalogue.models import AssetKind, Mod, Note
+from modhub.catalogue.request_schemas import ModChange, NewMod, NoteChange
+from modhub.catalogue.samples import ABSENT, SAMPLE_AUTHORS, SAMPLE_GAMES, SAMPLE_MODS, Sample
+from modhub.catalogue.uploads import AssetUpload
 from modhub.interfaces import IDemoAccounts
 
 FIRST_ACCOUNT = 900_000_001
 """The first of the numbers that stand for the authors where no feature gives accounts."""
 
 
-def fill(admin: Any) -> None:
+def fill_demo(admin: Any) -> None:
     """Fill the catalogue; what is there already stays as it is."""
     _fill_games(admin)
     with admin.writing() as (session, _):
         owners = _owners(admin, session)
     guids = {ABSENT: ABSENT}
-    for sample in MODS:
+    for sample in SAMPLE_MODS:
         guids[sample.title] = _fill_mod(admin, sample, owners, guids)
-    for sample in MODS:
+    for sample in SAMPLE_MODS:
         _fill_relations(admin, sample, owners, guids)
 
 
 def _owners(admin: Any, session: Session) -> dict[str, int]:
     accounts = admin.registry.queryUtility(IDemoAccounts)
     if accounts is None:
-        return {name: FIRST_ACCOUNT + at for at, name in enumerate(AUTHORS)}
-    return {name: accounts.account_for(session, name) for name in AUTHORS}
+        return {name: FIRST_ACCOUNT + at for at, name in enumerate(SAMPLE_AUTHORS)}
+    return {name: accounts.account_for(session, name) for name in SAMPLE_AUTHORS}
 
 
 def _fill_games(admin: Any) -> None:
-    for game in GAMES:
+    for game in SAMPLE_GAMES:
         with admin.reading() as session:
             known = find_game(session, game.name) is not None
         if known:
@@ -65,18 +65,18 @@ def _fill_mod(admin: Any, sample: Sample, owners: dict[str, int], guids: dict[st
         if known is not None:
             return str(known)
         needed = [guids[title] for title in sample.requires if title in guids]
-        mod = services.create(
+        mod = services.create_mod(
             session, owner, NewMod(sample.title, sample.description, list(sample.games), needed).words()
         )
         shelf = Shelf(admin, session, manager, mod)
         for version, note in sample.releases:
             shelf.release(sample, version, note)
         for at, image in enumerate(sample.images, 1):
-            shelf.put(image, Kind.IMAGE, f"picture-{at}.png", "image/png")
+            shelf.put(image, AssetKind.IMAGE, f"picture-{at}.png", "image/png")
         if sample.css:
-            shelf.put(sample.css.encode(), Kind.CSS, "panel.css", "text/css")
+            shelf.put(sample.css.encode(), AssetKind.CSS, "panel.css", "text/css")
         if sample.published:
-            services.publish(session, mod.id, owner)
+            services.publish_mod(session, mod.id, owner)
         return mod.guid
 
 
@@ -89,16 +89,16 @@ class Shelf:
     manager: Any
     mod: Mod
 
-    def put(self, content: bytes, kind: Kind, name: str, content_type: str, *, version: str = "") -> None:
+    def put(self, content: bytes, kind: AssetKind, name: str, content_type: str, *, version: str = "") -> None:
         """One upload."""
         blob = stage(self.manager, self.admin.store, io.BytesIO(content), uploads.LIMITS[kind])
-        given = Upload(kind, name, content_type, blob, version)
-        uploads.upload(self.session, self.mod.id, self.mod.owner, given)
+        given = AssetUpload(kind, name, content_type, blob, version)
+        uploads.store_upload(self.session, self.mod.id, self.mod.owner, given)
 
     def release(self, sample: Sample, version: str, note: str) -> None:
         """One upload of code, and what its author wrote about it."""
         name = f"{sample.title.split()[0].lower()}-{version}.zip"
-        self.put(_archive(sample, version), Kind.CODE, name, "application/zip", version=version)
+        self.put(_archive(sample, version), AssetKind.CODE, name, "application/zip", version=version)
         if note:
             mod = self.mod
             entry = self.session.scalar(select(Note.id).where(Note.mod_id == mod.id, Note.version == version))
@@ -125,11 +125,11 @@ def _fill_relations(admin: Any, sample: Sample, owners: dict[str, int], guids: d
         conflicts = [guids[title] for title in sample.conflicts]
         needed = [guids[title] for title in sample.requires]
         change = ModChange(requires=needed, conflicts_with=conflicts).words()
-        services.edit(session, mod.id, owner, change)
+        services.edit_mod(session, mod.id, owner, change)
         for name in (*sample.fans, *sample.critics) if mod.published else ():
-            voting.vote(session, mod.id, owners[name], -1 if name in sample.critics else 1)
+            voting.cast_vote(session, mod.id, owners[name], -1 if name in sample.critics else 1)
 
 
 def includeme(config: Configurator) -> None:
     """The samples of the catalogue."""
-    config.add_demo("mods and games", fill, order=50)
+    config.add_demo("mods and games", fill_demo, order=50)

@@ -11,7 +11,7 @@ from modhub.db import Base, Id, Timestamp
 from modhub.limits import CONTENT_TYPE, FILE_NAME, GAME, TITLE, VERSION
 
 
-class Kind(StrEnum):
+class AssetKind(StrEnum):
     """The kinds of asset, in the order in which they are shown."""
 
     CODE = "code"
@@ -188,7 +188,7 @@ class PublicRequirement(Base):
     guid: Mapped[str] = mapped_column(String(36), index=True)
 
 
-class Counter(Base):
+class PublicCounter(Base):
     """Counts that are kept, not counted: an exact COUNT over all mods costs milliseconds."""
 
     __tablename__ = "core_counter"

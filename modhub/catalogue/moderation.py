@@ -11,10 +11,10 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from modhub.catalogue.models import Mod
-from modhub.catalogue.services import erase
+from modhub.catalogue.services import erase_mods
 from modhub.db import now
-from modhub.journal import note
-from modhub.tree import parse_id
+from modhub.security_log import log_event
+from modhub.traversal import parse_id
 
 _GUID: Final = re.compile(r"\A[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\Z")
 
@@ -28,7 +28,7 @@ def is_named(name: str) -> ColumnElement[bool] | None:
     return None if mod_id is None else Mod.id == mod_id
 
 
-def find(session: Session, name: str) -> Mod | None:
+def find_mod(session: Session, name: str) -> Mod | None:
     """The mod that a number or a GUID names, its row locked until the end of the transaction."""
     wanted = is_named(name)
     if wanted is None:
@@ -36,7 +36,7 @@ def find(session: Session, name: str) -> Mod | None:
     return session.scalars(select(Mod).where(wanted).with_for_update()).one_or_none()
 
 
-def hide(session: Session, mod: Mod, reason: str | None = None) -> bool:
+def hide_mod(session: Session, mod: Mod, reason: str | None = None) -> bool:
     """Hide a mod whose row is locked; False when it was hidden already. A ``reason`` replaces the one before.
 
     A draft can be hidden too: publishing it shows nothing then. No time of change moves.
@@ -46,22 +46,22 @@ def hide(session: Session, mod: Mod, reason: str | None = None) -> bool:
     is_new = mod.hidden_at is None
     if is_new:
         mod.hidden_at = now()
-        note("mod hidden", mod=mod.id, guid=mod.guid, owner=mod.owner)
+        log_event("mod hidden", mod=mod.id, guid=mod.guid, owner=mod.owner)
     session.flush()
     return is_new
 
 
-def restore(session: Session, mod: Mod) -> bool:
-    """Undo :func:`hide` and nothing else; False when the mod was not hidden. A draft stays a draft."""
+def restore_mod(session: Session, mod: Mod) -> bool:
+    """Undo :func:`hide_mod` and nothing else; False when the mod was not hidden. A draft stays a draft."""
     if mod.hidden_at is None:
         return False
     mod.hidden_at = mod.hidden_reason = None
-    note("mod restored", mod=mod.id, guid=mod.guid, owner=mod.owner)
+    log_event("mod restored", mod=mod.id, guid=mod.guid, owner=mod.owner)
     session.flush()
     return True
 
 
-def remove(session: Session, mod: Mod) -> None:
+def remove_mod(session: Session, mod: Mod) -> None:
     """Delete a mod whose row is locked with its changelog, votes and files, for good."""
-    note("mod deleted by the operator", mod=mod.id, guid=mod.guid, owner=mod.owner)
-    erase(session, [mod.id])
+    log_event("mod deleted by the operator", mod=mod.id, guid=mod.guid, owner=mod.owner)
+    erase_mods(session, [mod.id])

@@ -9,18 +9,18 @@ from sqlalchemy.sql.expression import ColumnElement
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import (
     Asset,
-    Counter,
+    AssetKind,
     Game,
     GameIcon,
-    Kind,
     Mod,
     Note,
+    PublicCounter,
     PublicGame,
     PublicMod,
     PublicRequirement,
     PublicText,
 )
-from modhub.catalogue.public import PUBLISHED
+from modhub.catalogue.public_copies import PUBLISHED
 
 AnySelect = Select[*tuple[Any, ...]]
 TRIGRAM: Final = 3
@@ -31,7 +31,7 @@ _MATCHES: ColumnElement[bool] = literal_column("fts_core_text").op("MATCH")(bind
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ListVariant:
     """What a list statement looks like: values vary, the shape is compiled once."""
 
     top: bool
@@ -42,7 +42,7 @@ class Shape:
     """Whether SQLite's full-text index is asked."""
 
 
-def _hits(shape: Shape) -> AnySelect:
+def _hits(shape: ListVariant) -> AnySelect:
     """(id, updated_at, score) of every hit, in no order; the score only where it is needed."""
     if shape.match or shape.words:
         source: Any = PublicText
@@ -68,7 +68,7 @@ def _hits(shape: Shape) -> AnySelect:
 _DOCUMENT: Final = (PublicMod.document,)
 
 
-def page_statement(shape: Shape, columns: tuple[Any, ...] = _DOCUMENT) -> AnySelect:
+def page_statement(shape: ListVariant, columns: tuple[Any, ...] = _DOCUMENT) -> AnySelect:
     """The documents of one page: ``size`` of them behind ``offset``; documents are touched only for the page itself."""
     if shape.match and not (shape.words or shape.game or shape.top):
         # The index's row number is the time of change: the newest hits are read straight from it.
@@ -87,13 +87,13 @@ def page_statement(shape: Shape, columns: tuple[Any, ...] = _DOCUMENT) -> AnySel
     return select(*columns).join(page, page.c.id == PublicMod.id).order_by(*again)
 
 
-def total_statement(shape: Shape) -> AnySelect:
+def total_statement(shape: ListVariant) -> AnySelect:
     """How many hits there are in all."""
     if shape.match and not (shape.words or shape.game):
         return select(func.count()).select_from(_FTS).where(_MATCHES)
     if not (shape.match or shape.words or shape.game):
-        return select(Counter.value).where(Counter.name == PUBLISHED)
-    hits = _hits(Shape(top=False, game=shape.game, words=shape.words, match=shape.match)).subquery()
+        return select(PublicCounter.value).where(PublicCounter.name == PUBLISHED)
+    hits = _hits(ListVariant(top=False, game=shape.game, words=shape.words, match=shape.match)).subquery()
     return select(func.count()).select_from(hits)
 
 
@@ -117,32 +117,32 @@ def _of(reach: Any, wanted: Any) -> Any:
     return select(wanted).where(PublicMod.guid == reach.c.guid).correlate(reach).scalar_subquery()
 
 
-NOTE: Final = (Note.id, Note.title, Note.text, Note.created_at, Note.edited_at, Note.automatic)
-"""What :func:`modhub.catalogue.finding.note_of` reads."""
+NOTE_COLUMNS: Final = (Note.id, Note.title, Note.text, Note.created_at, Note.edited_at, Note.automatic)
+"""What :func:`modhub.catalogue.read_service.note_of` reads."""
 
 
 def notes_statement() -> AnySelect:
     """The changelog of a published mod, newest first; one row of NULLs when it has no entry."""
-    joined = select(*NOTE).select_from(PublicMod).outerjoin(Note, Note.mod_id == PublicMod.id)
+    joined = select(*NOTE_COLUMNS).select_from(PublicMod).outerjoin(Note, Note.mod_id == PublicMod.id)
     return joined.where(PublicMod.id == bindparam("id")).order_by(Note.id.desc())
 
 
 _STORED = (StoredBlob.key, StoredBlob.size, StoredBlob.sha256)
-FILE: Final = (*_STORED, Asset.name, Asset.content_type, Asset.stored_at, Asset.kind)
-"""What :func:`modhub.catalogue.finding.file_of` reads, and the kind."""
+FILE_COLUMNS: Final = (*_STORED, Asset.name, Asset.content_type, Asset.stored_at, Asset.kind)
+"""What :func:`modhub.catalogue.read_service.file_of` reads, and the kind."""
 
 
 def asset_statement() -> AnySelect:
     """The file with the asset id ``id``, of a published mod."""
-    joined = select(*FILE).select_from(Asset).join(StoredBlob, StoredBlob.id == Asset.blob_id)
+    joined = select(*FILE_COLUMNS).select_from(Asset).join(StoredBlob, StoredBlob.id == Asset.blob_id)
     return joined.join(PublicMod, PublicMod.id == Asset.mod_id).where(Asset.id == bindparam("id"))
 
 
 def code_statement() -> AnySelect:
     """The code file of the published mod ``id``."""
-    joined = select(*FILE).select_from(Asset).join(StoredBlob, StoredBlob.id == Asset.blob_id)
+    joined = select(*FILE_COLUMNS).select_from(Asset).join(StoredBlob, StoredBlob.id == Asset.blob_id)
     joined = joined.join(PublicMod, PublicMod.id == Asset.mod_id)
-    return joined.where(PublicMod.id == bindparam("id"), Asset.kind == Kind.CODE.value)
+    return joined.where(PublicMod.id == bindparam("id"), Asset.kind == AssetKind.CODE.value)
 
 
 def icon_statement() -> AnySelect:
@@ -178,4 +178,4 @@ def note_owner_statement() -> AnySelect:
 def image_owner_statement() -> AnySelect:
     """The account that owns the mod ``id``, if the asset ``member`` is an image in it."""
     joined = select(Mod.owner).join(Asset, Asset.mod_id == Mod.id)
-    return joined.where(Mod.id == bindparam("id"), Asset.id == bindparam("member"), Asset.kind == Kind.IMAGE.value)
+    return joined.where(Mod.id == bindparam("id"), Asset.id == bindparam("member"), Asset.kind == AssetKind.IMAGE.value)

@@ -6,8 +6,6 @@ from functools import cached_property
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
 from zope.interface import implementer, implementer_only
 
-from modhub.credentials import MACHINE
-from modhub.identity import CorePermission, Credential, Permission
 from modhub.interfaces import (
     IAsset,
     ICatalogue,
@@ -22,34 +20,36 @@ from modhub.interfaces import (
     IOwnMod,
     IVotes,
 )
-from modhub.tree import Acl, Resource, parse_id
+from modhub.security.api_keys import MACHINE_KEY_REALM
+from modhub.security.identity import CorePermission, CredentialKind, Permission
+from modhub.traversal import Acl, Resource, parse_id
 
 
 class ModPermission(Permission):
     """What may be done in the catalogue; all of it by an account."""
 
-    CREATE = "mod:create", Credential.ACCOUNT
-    LIST_MINE = "mod:list-mine", Credential.ACCOUNT
-    EDIT = "mod:edit", Credential.ACCOUNT
-    VOTE = "mod:vote", Credential.ACCOUNT
+    CREATE = "mod:create", CredentialKind.ACCOUNT
+    LIST_MINE = "mod:list-mine", CredentialKind.ACCOUNT
+    EDIT = "mod:edit", CredentialKind.ACCOUNT
+    VOTE = "mod:vote", CredentialKind.ACCOUNT
 
 
 @implementer(ICatalogue)
-class Catalogue(Resource):
+class CatalogueResource(Resource):
     """``/api/modhub``"""
 
     __acl__ = [
         (Allow, Authenticated, (ModPermission.CREATE, ModPermission.LIST_MINE)),
-        (Allow, MACHINE, CorePermission.KEY_TEST),
+        (Allow, MACHINE_KEY_REALM, CorePermission.KEY_TEST),
     ]
 
-    def member(self, name: str) -> "Mod":
+    def get_member(self, name: str) -> "ModResource":
         """The mod with this id, whether it is there or not."""
-        return Mod(self, name)
+        return ModResource(self, name)
 
 
 @implementer(IMod)
-class Mod(Resource):
+class ModResource(Resource):
     """A mod, under whatever address. Its owner is looked up when an ACL first asks; public reads never ask."""
 
     @property
@@ -73,14 +73,14 @@ class Mod(Resource):
         return [] if self.owner is None else [(Allow, f"account:{self.owner}", ModPermission.EDIT)]
 
 
-class Part(Resource):
+class ModChild(Resource):
     """A thing of a mod. Whether it is there is for the service to find out, together with the mod's row."""
 
     @property
-    def mod(self) -> Mod:
+    def mod(self) -> ModResource:
         """The mod that it belongs to."""
         found = self.__parent__
-        while not isinstance(found, Mod):
+        while not isinstance(found, ModResource):
             assert found is not None
             found = found.__parent__
         return found
@@ -91,7 +91,7 @@ class Part(Resource):
         return parse_id(self.__name__)
 
 
-class Member(Part, ABC):
+class OwnedChild(ModChild, ABC):
     """A thing of a mod that has a number of its own.
 
     Its ACL asks for mod and thing in one statement, so that an absent one, one of another mod and one of a mod that is
@@ -109,7 +109,7 @@ class Member(Part, ABC):
 
 
 @implementer(IVotes)
-class Votes(Part):
+class VotesResource(ModChild):
     """``/api/modhub/{id}/vote``: of a published mod; a draft has none, as an absent mod has none."""
 
     __acl__ = [(Allow, Authenticated, ModPermission.VOTE), DENY_ALL]
@@ -121,16 +121,16 @@ class Votes(Part):
 
 
 @implementer(INotes)
-class Notes(Part):
+class NotesResource(ModChild):
     """``/api/modhub/{id}/changelog``"""
 
-    def member(self, name: str) -> "Note":
+    def get_member(self, name: str) -> "NoteResource":
         """The entry with this id."""
-        return Note(self, name)
+        return NoteResource(self, name)
 
 
 @implementer(INote)
-class Note(Member):
+class NoteResource(OwnedChild):
     """``/api/modhub/{id}/changelog/{noteId}``"""
 
     def owner_of(self, mod_id: int | None, member_id: int | None) -> int | None:
@@ -140,16 +140,16 @@ class Note(Member):
 
 
 @implementer(IImages)
-class Images(Part):
+class ImagesResource(ModChild):
     """``/api/modhub/{id}/images``"""
 
-    def member(self, name: str) -> "Image":
+    def get_member(self, name: str) -> "ImageResource":
         """The image with this asset id."""
-        return Image(self, name)
+        return ImageResource(self, name)
 
 
 @implementer(IAsset)
-class Image(Member):
+class ImageResource(OwnedChild):
     """``/api/modhub/{id}/images/{assetId}``"""
 
     def owner_of(self, mod_id: int | None, member_id: int | None) -> int | None:
@@ -159,16 +159,16 @@ class Image(Member):
 
 
 @implementer(IFiles)
-class Files(Resource):
+class FilesResource(Resource):
     """``/Modhub/file``"""
 
-    def member(self, name: str) -> "File":
+    def get_member(self, name: str) -> "FileResource":
         """The file with this asset id."""
-        return File(self, name)
+        return FileResource(self, name)
 
 
 @implementer(IAsset)
-class File(Resource):
+class FileResource(Resource):
     """``/Modhub/file/{assetId}``"""
 
     @property
@@ -178,30 +178,30 @@ class File(Resource):
 
 
 @implementer(IGameIcons)
-class GameIcons(Resource):
+class GameIconsResource(Resource):
     """``/Modhub/game-icon``"""
 
-    def member(self, name: str) -> "Icon":
+    def get_member(self, name: str) -> "GameIconResource":
         """The icon with this id."""
-        return Icon(self, name)
+        return GameIconResource(self, name)
 
 
 @implementer(IGameIcon)
-class Icon(File):
+class GameIconResource(FileResource):
     """``/Modhub/game-icon/{iconId}``"""
 
 
 @implementer_only(IOwnMod)
-class OwnMod(Mod):
+class OwnModResource(ModResource):
     """``/Modhub/mine/{id}``: the same mod as its owner's, with views and children of its own alone."""
 
 
 @implementer(IMine)
-class Mine(Resource):
+class MineResource(Resource):
     """``/Modhub/mine``: the same mods as their owner's."""
 
     __acl__ = [(Allow, Authenticated, (ModPermission.CREATE, ModPermission.LIST_MINE))]
 
-    def member(self, name: str) -> OwnMod:
+    def get_member(self, name: str) -> OwnModResource:
         """The mod with this id."""
-        return OwnMod(self, name)
+        return OwnModResource(self, name)

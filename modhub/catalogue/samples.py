@@ -34,12 +34,12 @@ class Sample:
     published: bool = True
 
 
-MIRA, TOVE, ANSELM, JUNO = AUTHORS = ("Mira Holt", "Tove K.", "Anselm", "Juno 64")
+MIRA, TOVE, ANSELM, JUNO = SAMPLE_AUTHORS = ("Mira Holt", "Tove K.", "Anselm", "Juno 64")
 ABSENT: Final = "6f1d2c3b-4a59-4e68-8b7d-9c0e1f2a3b4c"
 """A GUID that no mod has: what is missing is shown too."""
 
 ANCHOR: Final = "M11 3h2v4h4v2h-4v8c3 0 5-2 5-4h2c0 4-4 7-8 7s-8-3-8-7h2c0 2 2 4 5 4V9H7V7h4z"
-GAMES: Final = (
+SAMPLE_GAMES: Final = (
     SampleGame("Starfall Rally", "", icon("#0a3d5c", "#ffd27a", "M12 3l2 6h6l-5 4 2 6-5-4-5 4 2-6-5-4h6z")),
     SampleGame("Lantern Depths", "", icon("#2b1b3d", "#f2a65a", "M9 4h6v3h2l1 10-3 3H9l-3-3L7 7h2z")),
     SampleGame("moss and iron", "Moss & Iron", icon("#29401f", "#d8e2c8", "M4 18h16v2H4zM6 16l3-9 3 5 3-8 3 12z")),
@@ -47,7 +47,7 @@ GAMES: Final = (
     SampleGame("Paper Comet", "", b""),
 )
 
-MODS: Final = (
+SAMPLE_MODS: Final = (
     Sample(
         "Overlay Kit",
         MIRA,

@@ -1,7 +1,7 @@
 """What owners do with their mods. Functions over a session; nothing here knows a request.
 
 Each takes the mod's number and the caller's account, and locks the mod's row first, so that all that happens to one mod
-happens in some order (threats E). :class:`modhub.errors.NotYours` when the mod went away after its ACL was judged.
+happens in some order (threats E). :class:`modhub.errors.OwnershipLost` when the mod went away after its ACL was judged.
 """
 
 import uuid
@@ -14,13 +14,13 @@ from sqlalchemy import Select, delete, func, select
 from sqlalchemy.orm import Session, selectinload
 
 from modhub import bulk
-from modhub.blobs.models import trash
+from modhub.blobs.models import trash_blob
 from modhub.catalogue.models import Asset, Mod, Note, PublicMod, PublicRequirement, Vote
-from modhub.catalogue.payloads import NoteWords, Words
-from modhub.catalogue.public import touched
+from modhub.catalogue.public_copies import mark_stale
 from modhub.catalogue.references import Lists, check_references
+from modhub.catalogue.request_schemas import CleanedMod, CleanedNote
 from modhub.db import now
-from modhub.errors import NotYours, conflict
+from modhub.errors import OwnershipLost, conflict
 
 _UNIT = timedelta(microseconds=1)
 
@@ -34,11 +34,11 @@ def own_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
     statement = _owned(owner).where(Mod.id == mod_id).with_for_update()
     mod = session.scalars(statement).one_or_none()
     if mod is None:
-        raise NotYours
+        raise OwnershipLost
     return mod
 
 
-def moment(session: Session, after: datetime | None = None) -> datetime:
+def next_update_time(session: Session, after: datetime | None = None) -> datetime:
     """A time of change that no other mod has: it numbers the mods in the full-text index and orders their list.
 
     Later than ``after`` even when the clock has been set back.
@@ -49,17 +49,17 @@ def moment(session: Session, after: datetime | None = None) -> datetime:
     return time
 
 
-def touch(session: Session, mod: Mod) -> None:
+def touch_mod(session: Session, mod: Mod) -> None:
     """The mod has changed (decisions 2.7)."""
-    mod.updated_at = moment(session, after=mod.updated_at)
+    mod.updated_at = next_update_time(session, after=mod.updated_at)
 
 
-def create(session: Session, owner: int, given: Words) -> Mod:
+def create_mod(session: Session, owner: int, given: CleanedMod) -> Mod:
     """A new, unpublished mod; its title must be there. The lists are checked before anything is made."""
     assert given.title is not None
     guid = str(uuid.uuid4())
     lists = check_references(given.lists, guid)
-    time = moment(session)
+    time = next_update_time(session)
     mod = Mod(
         guid=guid,
         owner=owner,
@@ -77,7 +77,7 @@ def create(session: Session, owner: int, given: Words) -> Mod:
     return mod
 
 
-def edit(session: Session, mod_id: int | None, owner: int, given: Words) -> Mod:
+def edit_mod(session: Session, mod_id: int | None, owner: int, given: CleanedMod) -> Mod:
     """Change the fields that were sent; an edit that changes nothing moves no time (decisions 2.7)."""
     mod = own_mod(session, mod_id, owner)
     lists = check_references(given.lists, mod.guid, Lists(mod.requires, mod.conflicts))
@@ -92,19 +92,19 @@ def edit(session: Session, mod_id: int | None, owner: int, given: Words) -> Mod:
     for name, value in real.items():
         setattr(mod, name, value)
     if real:
-        touch(session, mod)
+        touch_mod(session, mod)
     session.flush()
     return mod
 
 
-def publish(session: Session, mod_id: int | None, owner: int) -> Mod:
+def publish_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
     """Make the mod public; a second time changes nothing (decisions 2.9). 409 without a code file."""
     mod = own_mod(session, mod_id, owner)
     if not any(asset.kind == "code" for asset in mod.assets):
         raise conflict("no_code", "A mod can be published once a code file has been uploaded.")
     if not mod.published:
         mod.published = True
-        touch(session, mod)
+        touch_mod(session, mod)
     session.flush()
     return mod
 
@@ -119,7 +119,7 @@ class Leaving(NamedTuple):
     """Published mods of others that require it."""
 
 
-def leaving(session: Session, owner: int) -> list[Leaving]:
+def mods_to_delete(session: Session, owner: int) -> list[Leaving]:
     """All the caller's mods, most recently changed first; nothing else of them is read."""
     needs = select(func.count()).select_from(PublicRequirement)
     needs = needs.join(PublicMod, PublicMod.id == PublicRequirement.mod_id)
@@ -128,20 +128,20 @@ def leaving(session: Session, owner: int) -> list[Leaving]:
     return [Leaving(*row) for row in session.execute(shown.order_by(Mod.updated_at.desc(), Mod.id.desc()))]
 
 
-def remove(session: Session, mod_id: int | None, owner: int) -> None:
+def delete_mod(session: Session, mod_id: int | None, owner: int) -> None:
     """Delete the mod with its changelog, votes and files (decisions 2.15)."""
     mod = own_mod(session, mod_id, owner)
-    erase(session, [mod.id])
+    erase_mods(session, [mod.id])
 
 
-def erase(session: Session, mod_ids: Iterable[int]) -> None:
+def erase_mods(session: Session, mod_ids: Iterable[int]) -> None:
     """Delete these mods, whose rows are locked, with all that is theirs: a few statements for a batch of mods."""
     for batch in bulk.batches(mod_ids):
-        trash(session, select(Asset.blob_id).where(Asset.mod_id.in_(batch)))
+        trash_blob(session, select(Asset.blob_id).where(Asset.mod_id.in_(batch)))
         for model in (Asset, Note, Vote):
-            bulk.run(session, delete(model).where(model.mod_id.in_(batch)))
-        bulk.run(session, delete(Mod).where(Mod.id.in_(batch)))
-        touched(session, batch)
+            bulk.execute_bulk(session, delete(model).where(model.mod_id.in_(batch)))
+        bulk.execute_bulk(session, delete(Mod).where(Mod.id.in_(batch)))
+        mark_stale(session, batch)
 
 
 def _own_note(session: Session, mod_id: int | None, note_id: int | None, owner: int) -> Note:
@@ -149,11 +149,11 @@ def _own_note(session: Session, mod_id: int | None, note_id: int | None, owner: 
     statement = select(Note).where(Note.id == note_id, Note.mod_id == mod_id).with_for_update()
     note = session.scalars(statement).one_or_none()
     if note is None:
-        raise NotYours
+        raise OwnershipLost
     return note
 
 
-def edit_note(session: Session, mod_id: int | None, note_id: int | None, owner: int, given: NoteWords) -> Note:
+def edit_note(session: Session, mod_id: int | None, note_id: int | None, owner: int, given: CleanedNote) -> Note:
     """Rewrite an entry; it is its author's from now on (decisions 2.18). The mod's own time stays."""
     note = _own_note(session, mod_id, note_id, owner)
     if given.title is not UNSET:

@@ -11,43 +11,43 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.blobs import Blob
-from modhub.blobs.models import keep, trash
-from modhub.catalogue.models import Asset, Kind, Mod, Note
-from modhub.catalogue.services import own_mod, touch
+from modhub.blobs.models import create_blob_row, trash_blob
+from modhub.catalogue.models import Asset, AssetKind, Mod, Note
+from modhub.catalogue.services import own_mod, touch_mod
 from modhub.db import now
-from modhub.errors import NotYours, conflict, too_large
+from modhub.errors import OwnershipLost, conflict, too_large
 from modhub.limits import CODE, CSS, IMAGE, IMAGES
 
-FALLBACKS = {Kind.CODE: "mod.bin", Kind.CSS: "mod.css", Kind.IMAGE: "image"}
+FALLBACKS = {AssetKind.CODE: "mod.bin", AssetKind.CSS: "mod.css", AssetKind.IMAGE: "image"}
 """What a file is called that comes without a name."""
-LIMITS = {Kind.CODE: CODE, Kind.CSS: CSS, Kind.IMAGE: IMAGE}
+LIMITS = {AssetKind.CODE: CODE, AssetKind.CSS: CSS, AssetKind.IMAGE: IMAGE}
 """Bytes that one upload of each kind may have."""
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class AssetUpload:
     """A staged file and what was said about it."""
 
-    kind: Kind
+    kind: AssetKind
     name: str
     content_type: str
     blob: Blob
     version: str = ""
 
 
-def upload(session: Session, mod_id: int | None, owner: int, given: Upload) -> Mod:
+def store_upload(session: Session, mod_id: int | None, owner: int, given: AssetUpload) -> Mod:
     """Store an upload. 409 for a version that is used (decisions 2.14), 413 when images would pass 10 MB in all."""
     mod = own_mod(session, mod_id, owner)
-    if given.kind is Kind.CODE:
+    if given.kind is AssetKind.CODE:
         _refuse_used(session, mod, given.version)
         _note_upload(session, mod, given)
         mod.version = given.version
-    if given.kind is Kind.IMAGE:
-        used = sum(asset.blob.size for asset in mod.assets if asset.kind == Kind.IMAGE)
+    if given.kind is AssetKind.IMAGE:
+        used = sum(asset.blob.size for asset in mod.assets if asset.kind == AssetKind.IMAGE)
         if used + given.blob.size > IMAGES:
             raise too_large(IMAGES)
     _place(session, mod, given)
-    touch(session, mod)
+    touch_mod(session, mod)
     session.flush()
     return mod
 
@@ -65,7 +65,7 @@ def _refuse_used(session: Session, mod: Mod, version: str) -> None:
         )
 
 
-def _note_upload(session: Session, mod: Mod, given: Upload) -> None:
+def _note_upload(session: Session, mod: Mod, given: AssetUpload) -> None:
     session.add(
         Note(
             mod_id=mod.id,
@@ -78,18 +78,18 @@ def _note_upload(session: Session, mod: Mod, given: Upload) -> None:
     )
 
 
-def _place(session: Session, mod: Mod, given: Upload) -> None:
+def _place(session: Session, mod: Mod, given: AssetUpload) -> None:
     """One code and one css: a second keeps the asset's id and replaces its file (decisions 2.11). Images accumulate."""
-    blob = keep(session, given.blob)
+    blob = create_blob_row(session, given.blob)
     time = now()
     asset = None
-    if given.kind is not Kind.IMAGE:
+    if given.kind is not AssetKind.IMAGE:
         asset = next((asset for asset in mod.assets if asset.kind == given.kind), None)
     if asset is None:
         asset = Asset(kind=given.kind.value)
         mod.assets.append(asset)
     else:
-        trash(session, [asset.blob_id])
+        trash_blob(session, [asset.blob_id])
         # A date of HTTP is a whole second: another file has another one, else who asks by date keeps the one before.
         time = max(time, asset.stored_at.replace(microsecond=0) + timedelta(seconds=1))
     asset.name = given.name
@@ -101,10 +101,10 @@ def _place(session: Session, mod: Mod, given: Upload) -> None:
 def remove_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int) -> None:
     """Remove one image (decisions 2.17)."""
     mod = own_mod(session, mod_id, owner)
-    image = next((asset for asset in mod.assets if asset.id == asset_id and asset.kind == Kind.IMAGE), None)
+    image = next((asset for asset in mod.assets if asset.id == asset_id and asset.kind == AssetKind.IMAGE), None)
     if image is None:
-        raise NotYours
-    trash(session, [image.blob_id])
+        raise OwnershipLost
+    trash_blob(session, [image.blob_id])
     mod.assets.remove(image)
-    touch(session, mod)
+    touch_mod(session, mod)
     session.flush()

@@ -1,9 +1,9 @@
-"""Alembic's environment for every package: the live connection and the package come from :mod:`modhub.migrate`."""
+"""Alembic's environment for every package: the live connection and the package come from :mod:`modhub.ops.migrate`."""
 
 from alembic import context
 
 from modhub.db import Base
-from modhub.migrate import include_object
+from modhub.ops.migrate import include_object
 
 package = context.config.attributes["package"]
 context.configure(

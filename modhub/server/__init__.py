@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from modhub.inifile import refuse_unreadable
-from modhub.server.loop import Service
+from modhub.ops.ini_file import refuse_unreadable
+from modhub.server.loop import Server
 from modhub.server.rules import BodyRule, BodyRules, IBodyRules
 from modhub.server.settings import Settings
 from modhub.settings import StartRefused
@@ -69,7 +69,7 @@ def serve(app: Any, global_conf: Any = None, **settings: Any) -> int:  # noqa: A
     that is unknown or wrong.
     """
     try:
-        service = Service(app, **settings)
+        service = Server(app, **settings)
     except WRONG as problem:
         raise StartRefused(_wrong(problem)) from None
     except OSError as problem:

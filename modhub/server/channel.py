@@ -7,13 +7,13 @@ from typing import Any
 
 from waitress.channel import ClientDisconnected, HTTPChannel
 
-from modhub.server.deadlines import Deadlines
-from modhub.server.faults import busy
+from modhub.server.deadlines import DeadlineMixin
 from modhub.server.forwarded import named_caller
 from modhub.server.parser import Parser
 from modhub.server.peers import network
-from modhub.server.sending import SEND_BYTES, Sending
-from modhub.server.tasks import AppTask, FaultTask
+from modhub.server.protocol_errors import busy_error
+from modhub.server.sending import SEND_BYTES, SendingMixin
+from modhub.server.tasks import AppTask, ProtocolErrorTask
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 READ_AHEAD = 65536
@@ -26,7 +26,7 @@ LINGER_SECONDS = 2.0
 """How long an ordinary closing connection waits for the client to close too."""
 
 
-class Channel(Deadlines, Sending, HTTPChannel):
+class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
     """waitress's channel, with at most one request in the hands of a worker.
 
     What a client sends beyond it waits unparsed in ``pending`` until the answer is written: in waitress a pipelined
@@ -40,7 +40,7 @@ class Channel(Deadlines, Sending, HTTPChannel):
     requests: list[Any]
     parser_class = Parser
     task_class = AppTask
-    error_task_class = FaultTask
+    error_task_class = ProtocolErrorTask
 
     def __init__(self, server: Any, sock: socket.socket, addr: Any, adj: Any, map: Any = None) -> None:  # noqa: A002
         self.discarded = 0
@@ -58,7 +58,7 @@ class Channel(Deadlines, Sending, HTTPChannel):
         if self.will_close or self.held:
             return False
         if self.discarding:
-            return not self.deaf
+            return not self.input_closed
         return not self.pending and bool(super().readable())
 
     def handle_read(self) -> None:
@@ -74,8 +74,8 @@ class Channel(Deadlines, Sending, HTTPChannel):
             self.handle_close()
             return
         self.discarded += size
-        self.deaf = not size or self.discarded > self.adj.discard_bytes
-        if self.deaf:
+        self.input_closed = not size or self.discarded > self.adj.discard_bytes
+        if self.input_closed:
             self.close_if_flushed()
 
     def recv(self, buffer_size: int) -> bytes:
@@ -121,7 +121,7 @@ class Channel(Deadlines, Sending, HTTPChannel):
         elif request.asks:
             # A chunked body that is here already is looked at first: it may end, and nothing is to be asked.
             if not (rest and request.chunked):
-                self.requests.append(request.question())
+                self.requests.append(request.expect_probe())
                 self.server.add_task(self)
         elif request.expect_continue and request.headers_finished and not self.sent_continue:
             self.send_continue()
@@ -143,7 +143,7 @@ class Channel(Deadlines, Sending, HTTPChannel):
         with self.requests_lock:
             self.held, self.body_since = False, now
             if not self.claimed:
-                self.request.fail(busy())
+                self.request.fail(busy_error())
             self._advance(self.request, self.pending)
             self._parse_all(self.pending)
 
@@ -229,12 +229,12 @@ class Channel(Deadlines, Sending, HTTPChannel):
         try:
             self.socket.shutdown(socket.SHUT_WR)
         except OSError:
-            self.deaf = True
+            self.input_closed = True
         self.close_if_flushed()
 
     def close_if_flushed(self) -> None:
         """Close, when nothing more will be read and everything is written."""
-        if self.deaf and not (self.requests or self.total_outbufs_len or self.close_when_flushed):
+        if self.input_closed and not (self.requests or self.total_outbufs_len or self.close_when_flushed):
             self.handle_close()
 
     @property

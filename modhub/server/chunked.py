@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from modhub.server.faults import malformed
+from modhub.server.protocol_errors import malformed_request
 
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _QUOTED = rb'"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t \x21-\x7e\x80-\xff])*"'
@@ -70,29 +70,29 @@ class ChunkedBody:
         line = self._line + data[position:end]
         self._overhead += end - position
         if len(line) > _MAX_LINE or self._overhead > _FREE_OVERHEAD + self._content // 4:
-            raise malformed("The chunked body has more framing than content.")
+            raise malformed_request("The chunked body has more framing than content.")
         if not line.endswith(b"\n"):
             self._line = line
         else:
             self._line = b""
             if not line.endswith(b"\r\n"):
-                raise malformed("A line of the chunked body ends in a bare LF.")
+                raise malformed_request("A line of the chunked body ends in a bare LF.")
             self._end_line(line[:-2])
         return end
 
     def _end_line(self, line: bytes) -> None:
         if self._after_data:
             if line:
-                raise malformed("A chunk is longer than its size says.")
+                raise malformed_request("A chunk is longer than its size says.")
             self._after_data = False
         elif self._in_trailers:
             self._trailers += len(line)
             self.completed = not line
             if line and not (_TRAILER_LINE.fullmatch(line) and self._trailers <= _MAX_TRAILERS):
-                raise malformed("A trailer of the chunked body is malformed or too long.")
+                raise malformed_request("A trailer of the chunked body is malformed or too long.")
         else:
             match = _SIZE_LINE.fullmatch(line)
             if match is None:
-                raise malformed("A chunk size or a chunk extension is malformed.")
+                raise malformed_request("A chunk size or a chunk extension is malformed.")
             self._left = int(match[1], 16)
             self._in_trailers = not self._left

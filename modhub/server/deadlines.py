@@ -7,14 +7,14 @@ from typing import Any
 
 from waitress.buffers import ReadOnlyFileBasedBuffer
 
-from modhub.server.faults import Fault, busy, late
 from modhub.server.files import queued_bytes
 from modhub.server.poller import Poller
 from modhub.server.progress import Progress
+from modhub.server.protocol_errors import ProtocolError, busy_error, request_timeout
 from modhub.server.settings import Settings
 
 
-class Deadlines(ABC):
+class DeadlineMixin(ABC):
     """The clocks of a channel, all of `time.monotonic`, and what happens when one runs out."""
 
     adj: Settings
@@ -60,14 +60,14 @@ class Deadlines(ABC):
     """How the answer goes; None: nothing waits, or the loop has not looked yet."""
     discarding = False
     discard_until = 0.0
-    deaf = False
+    input_closed = False
     """Nothing will be read any more: the client has closed its side, or its time or measure is full."""
 
     @property
     def busy(self) -> bool:
         """Whether something is under way that a drain waits for."""
         answering = self.requests or self.total_outbufs_len or self.close_when_flushed or self.pending
-        return bool(answering or self.body_since is not None or (self.discarding and not self.deaf))
+        return bool(answering or self.body_since is not None or (self.discarding and not self.input_closed))
 
     @property
     def unread_bytes(self) -> int:
@@ -92,7 +92,7 @@ class Deadlines(ABC):
         """Make room for another connection. A proxy gets an answer: without one it would take the service for dead."""
         if self.by_proxy and self.body_since is not None and not self.requests:
             self.held = False
-            self._give_up(busy())
+            self._give_up(busy_error())
             self._map.touch(self)
             return
         if not self.by_proxy:
@@ -105,8 +105,8 @@ class Deadlines(ABC):
             self.leaving = None
         if self.will_close:
             self.handle_close()  # the loop itself closes a connection only when it can be written to
-        elif self.discarding and now > self.discard_until and not self.deaf:
-            self.deaf = True
+        elif self.discarding and now > self.discard_until and not self.input_closed:
+            self.input_closed = True
             self.close_if_flushed()
         elif self.total_outbufs_len:
             self._check_writing(now)
@@ -132,13 +132,13 @@ class Deadlines(ABC):
                 self.handle_close()
         elif self.body_since is None:
             if now - self.first_byte_at > self.adj.header_seconds:
-                self._give_up(late("The request head took too long."))
+                self._give_up(request_timeout("The request head took too long."))
         else:
             least, seconds, received = self.adj.body_min_rate, self.adj.body_grace_seconds, self._received()
             arrival = self._arrival(self.body_since)
             arrival.mark(now, received, least, seconds)
             if now - arrival.began > seconds and arrival.rate(now, received, seconds) < least:
-                self._give_up(late("The request body came too slowly."))
+                self._give_up(request_timeout("The request body came too slowly."))
 
     def _arrival(self, since: float) -> Progress:
         if self.arriving is None or self.arriving.began != since:
@@ -148,7 +148,7 @@ class Deadlines(ABC):
     def _received(self) -> int:
         return int(self.request.body_bytes_received) if self.request is not None else 0
 
-    def _give_up(self, fault: Fault) -> None:
+    def _give_up(self, fault: ProtocolError) -> None:
         with self.requests_lock:
             request, self.request = self.request or self.parser_class(self.adj), None
             request.fail(fault)

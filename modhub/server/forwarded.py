@@ -17,9 +17,9 @@ from typing import Any
 from waitress.adjustments import Adjustments
 from waitress.proxy_headers import PROXY_HEADERS, MalformedProxyHeader, clear_untrusted_headers, parse_proxy_headers
 
-from modhub.server.faults import malformed
+from modhub.server.protocol_errors import malformed_request
 
-AGAIN_SECONDS = 3600
+WARN_AGAIN_SECONDS = 3600
 UNIX_PEER = "localhost"
 """What waitress calls whoever comes by a unix socket."""
 logger = logging.getLogger("modhub.server")
@@ -30,7 +30,7 @@ UNKNOWN = "unknown"
 """Whoever is no address is one caller (RFC 7239, 6.2)."""
 
 
-class Forgotten:
+class UntrustedProxyWarning:
     """Tells the operator that a proxy nearby is not trusted: at its first request, then once an hour at most.
 
     Else all who come through it are one caller, without a word, and ten wrong passwords lock everybody out.
@@ -47,7 +47,7 @@ class Forgotten:
         with self._lock:
             if monotonic() < self._next:
                 return
-            self._next = monotonic() + AGAIN_SECONDS
+            self._next = monotonic() + WARN_AGAIN_SECONDS
         logger.warning(
             "%s forwards requests of others and is not trusted: all of them count as one caller, whose ten wrong "
             "passwords lock out everybody. If it is your proxy, [server:main] needs %s = %s (production.ini shows it).",
@@ -87,7 +87,7 @@ def forwarded_headers(app: Any, adj: Any) -> Any:
 
 
 def _refuse(message: str, adj: Any, start_response: Any) -> list[bytes]:
-    status, headers, body = malformed(message).answer()
+    status, headers, body = malformed_request(message).answer()
     start_response(status, [*headers, *adj.fault_headers, ("Content-Length", str(len(body)))])
     return [body]
 
@@ -101,9 +101,9 @@ def named_caller(fields: Mapping[str, str], adj: Adjustments) -> str | None:
     trusted, most = adj.trusted_proxy_headers, adj.trusted_proxy_count
     if "forwarded" in trusted:
         found = _FOR.search(",".join(_last(fields.get("FORWARDED", ""), most)))
-        return caller(found[1]) if found else None
+        return caller_address(found[1]) if found else None
     if "x-forwarded-for" in trusted and "X_FORWARDED_FOR" in fields:
-        return caller(_last(fields["X_FORWARDED_FOR"], most)[0])
+        return caller_address(_last(fields["X_FORWARDED_FOR"], most)[0])
     return None
 
 
@@ -122,17 +122,17 @@ def name_callers(environ: dict[str, Any], adj: Any) -> None:
         names = "x-forwarded-for x-forwarded-proto x-forwarded-host"
         adj.forgotten.notice(environ["REMOTE_ADDR"], "beside trusted_proxy also trusted_proxy_headers", names)
     if listed is not None and "x-forwarded-for" in trusted:
-        environ["HTTP_X_FORWARDED_FOR"] = ",".join(caller(one) for one in _last(listed, most))
+        environ["HTTP_X_FORWARDED_FOR"] = ",".join(caller_address(one) for one in _last(listed, most))
     if elements is not None and "forwarded" in trusted:
         last = ",".join(_last(elements, most))
-        environ["HTTP_FORWARDED"] = _FOR.sub(lambda found: f'for="{caller(found[1])}"', last)
+        environ["HTTP_FORWARDED"] = _FOR.sub(lambda found: f'for="{caller_address(found[1])}"', last)
 
 
 def _last(listed: str, most: int) -> list[str]:
     return listed.rsplit(",", most)[-most:]
 
 
-def caller(sent: str) -> str:
+def caller_address(sent: str) -> str:
     """An address without its port, of IPv6 in brackets; `UNKNOWN` for what is none."""
     name = sent.strip().strip('"').strip()
     try:

@@ -6,7 +6,7 @@ Whatever another HTTP party could read differently is refused with 400, 501 or 5
 import re
 from dataclasses import dataclass
 
-from modhub.server.faults import Fault, malformed
+from modhub.server.protocol_errors import ProtocolError, malformed_request
 
 BARE_LINE_END = re.compile(rb"(?<!\r)\n|\r(?!\n)")
 MAX_FIELDS = 200
@@ -36,16 +36,16 @@ class Head:
 
 
 def parse_head(block: bytes) -> Head:
-    """Read a whole head, from the request line to the empty line included; `Fault` for anything ambiguous."""
+    """Read a whole head, from the request line to the empty line included; `ProtocolError` for anything ambiguous."""
     if _CONTROL.search(block):
-        raise malformed("The request head contains control characters.")
+        raise malformed_request("The request head contains control characters.")
     first, *lines = block.split(b"\r\n")[:-2]
     match = _REQUEST_LINE.fullmatch(first)
     if match is None:
-        raise malformed("The request line is malformed.")
+        raise malformed_request("The request line is malformed.")
     method, target, version = match[1].decode(), match[2], match[3].decode()
     if version not in ("1.0", "1.1"):
-        raise Fault(505, "This server speaks HTTP/1.0 and HTTP/1.1.")
+        raise ProtocolError(505, "This server speaks HTTP/1.0 and HTTP/1.1.")
     fields = _fields(lines)
     if "HOST" in fields or version == "1.1":
         _check_host(fields.get("HOST", ""))
@@ -57,31 +57,31 @@ def body_length(version: str, fields: dict[str, str]) -> int | None:
     coding, length = fields.get("TRANSFER_ENCODING"), fields.get("CONTENT_LENGTH")
     if coding is not None:
         if length is not None:
-            raise malformed("Content-Length and Transfer-Encoding exclude each other.")
+            raise malformed_request("Content-Length and Transfer-Encoding exclude each other.")
         if version == "1.0":
-            raise malformed("Transfer-Encoding has no meaning in HTTP/1.0.")
+            raise malformed_request("Transfer-Encoding has no meaning in HTTP/1.0.")
         names = [name.strip(" \t").lower() for name in coding.split(",")]
         if names == ["chunked"]:
             return None
         if "" in names or names.count("chunked") > 1:
-            raise malformed("Transfer-Encoding is malformed.")
-        raise Fault(501, "The only transfer coding taken is chunked.")
+            raise malformed_request("Transfer-Encoding is malformed.")
+        raise ProtocolError(501, "The only transfer coding taken is chunked.")
     if length is None:
         return 0
     if not _DIGITS.fullmatch(length):
-        raise malformed("Content-Length is not a plain number.")
+        raise malformed_request("Content-Length is not a plain number.")
     return int(length)
 
 
 def _fields(lines: list[bytes]) -> dict[str, str]:
     """The fields by name. Names with an underscore are dropped: they would spoof the hyphened name."""
     if len(lines) > MAX_FIELDS:
-        raise Fault(431, f"A request has at most {MAX_FIELDS} header lines.")
+        raise ProtocolError(431, f"A request has at most {MAX_FIELDS} header lines.")
     fields: dict[str, str] = {}
     for line in lines:
         raw, colon, value = line.partition(b":")
         if not colon or not _TOKEN.fullmatch(raw):
-            raise malformed("A header line is malformed.")
+            raise malformed_request("A header line is malformed.")
         if b"_" in raw:
             continue
         name = raw.decode().upper().replace("-", "_")
@@ -92,7 +92,7 @@ def _fields(lines: list[bytes]) -> dict[str, str]:
 
 def _joined(name: str, first: str, second: str) -> str:
     if name in _SINGLE:
-        raise malformed(f"The header {name.replace('_', '-').title()} came twice.")
+        raise malformed_request(f"The header {name.replace('_', '-').title()} came twice.")
     if name in _DOUBLED_CREDENTIAL:
         return _DOUBLED_CREDENTIAL[name]
     return f"{first}{'; ' if name == 'COOKIE' else ', '}{second}"
@@ -102,7 +102,7 @@ def _check_host(host: str) -> None:
     """Host decides nothing, but a malformed or missing one is 400 (decisions 1.10; RFC 9112, 3.2)."""
     match = _HOST.fullmatch(host)
     if match is None or int(match[1] or 0) > 65535:
-        raise malformed("The Host header is missing or malformed.")
+        raise malformed_request("The Host header is missing or malformed.")
 
 
 def _origin_form(method: str, target: bytes) -> bytes:
@@ -112,8 +112,8 @@ def _origin_form(method: str, target: bytes) -> bytes:
     match = _ABSOLUTE.match(target)
     if match is None:
         if method == "CONNECT":
-            raise Fault(405, "This server opens no tunnels.")
-        raise malformed("The request target is neither a path nor an http address.")
+            raise ProtocolError(405, "This server opens no tunnels.")
+        raise malformed_request("The request target is neither a path nor an http address.")
     _check_host(match[1].decode("latin-1"))
     rest = target[match.end() :]
     return rest if rest.startswith(b"/") else b"/" + rest

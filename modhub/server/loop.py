@@ -13,10 +13,10 @@ from waitress.server import TcpWSGIServer, UnixWSGIServer
 
 from modhub.server.channel import LINGER_SECONDS, Channel
 from modhub.server.forwarded import forwarded_headers
-from modhub.server.lanes import Lanes
 from modhub.server.peers import Peers
 from modhub.server.poller import Poller
 from modhub.server.settings import Settings, body_rules, raise_file_limit
+from modhub.server.thread_pools import ThreadPools
 
 ACCEPT_AT_ONCE = 64
 SETTLE_SECONDS = 0.25
@@ -97,7 +97,7 @@ class UnixListener(_Listener, UnixWSGIServer):
     """A unix socket, for a proxy on the same machine."""
 
 
-class Service:
+class Server:
     """An application at its addresses: ``run`` it in one thread, ``stop`` it from any.
 
     Binds at once (OSError: an address is taken), listens, and serves once it runs.
@@ -110,7 +110,7 @@ class Service:
             logger.info("the application has no body rules: every body is limited to the default")
         self.adj.connection_limit = raise_file_limit(self.adj.connection_limit)
         self.map = Poller()
-        self.lanes = Lanes(self.adj)
+        self.lanes = ThreadPools(self.adj)
         self.peers = Peers(self.adj)
         self.stopping: float | None = None
         self._hurried = self._ended = False

@@ -10,8 +10,8 @@ from waitress.parser import HTTPRequestParser
 from waitress.receiver import FixedStreamReceiver
 
 from modhub.server.chunked import ChunkedBody
-from modhub.server.faults import Fault, malformed
 from modhub.server.head import BARE_LINE_END, Head, body_length, parse_head
+from modhub.server.protocol_errors import ProtocolError, malformed_request
 from modhub.server.rules import ASKED_ABOVE, BodyRule
 from modhub.server.spool import SpooledBody, SpoolFull
 
@@ -55,11 +55,11 @@ class Parser(HTTPRequestParser):
             return 0
         try:
             return self._receive_head(data) if self.body_rcv is None else self._receive_body(data)
-        except Fault as fault:
+        except ProtocolError as fault:
             self.fail(fault)
             return len(data)
 
-    def fail(self, fault: Fault) -> None:
+    def fail(self, fault: ProtocolError) -> None:
         """End the request with an answer of the server's own."""
         self.error = fault
         self._end_early({})
@@ -70,9 +70,9 @@ class Parser(HTTPRequestParser):
         end = head.find(b"\r\n\r\n", max(0, known - 3))
         stop = end + 4 if end >= 0 else len(head) - head.endswith(b"\r")
         if BARE_LINE_END.search(head, max(0, known - 1), stop):
-            raise malformed("The request head contains a bare CR or LF.")
+            raise malformed_request("The request head contains a bare CR or LF.")
         if stop > self.adj.max_request_header_size:
-            raise Fault(431, f"The request head is longer than {self.adj.max_request_header_size} bytes.")
+            raise ProtocolError(431, f"The request head is longer than {self.adj.max_request_header_size} bytes.")
         if end < 0:
             return len(data)
         block = bytes(head[:stop]).lstrip(b"\r\n")
@@ -132,7 +132,7 @@ class Parser(HTTPRequestParser):
         left: int = self.content_length - self.body_bytes_received
         return left
 
-    def question(self) -> "Parser":
+    def expect_probe(self) -> "Parser":
         """This request without its body, for the application to refuse before it is taken (decisions 1.9).
 
         Where the application wants the body it answers 100, and the body is read (a client that holds it back is told

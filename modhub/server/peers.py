@@ -16,7 +16,7 @@ from ipaddress import IPv6Address, IPv6Network, ip_address
 from operator import itemgetter
 from typing import Final
 
-from modhub.server.deadlines import Deadlines
+from modhub.server.deadlines import DeadlineMixin
 from modhub.server.settings import Settings
 
 SETTLED_SECONDS = 1.0
@@ -51,9 +51,9 @@ class Group:
     def __init__(self, limit: float) -> None:
         self.limit = limit
         self.heads = min(limit, MOST_HEADS)
-        self.members: set[Deadlines] = set()
+        self.members: set[DeadlineMixin] = set()
         self.claims = 0
-        self.waiting: dict[str, deque[Deadlines]] = {}
+        self.waiting: dict[str, deque[DeadlineMixin]] = {}
         self.searched: dict[str, float] = {}
 
 
@@ -76,7 +76,7 @@ class Peers:
         """Whether one more connection of ``peer`` may come in; another one closes where there is no room."""
         return all(self._admit(group, now) for group in self._bounding(peer))
 
-    def claim(self, channel: Deadlines, now: float) -> bool:
+    def claim(self, channel: DeadlineMixin, now: float) -> bool:
         """Give ``channel``, whose head is here, a place; False: there is none, and nobody could give way so far."""
         if channel.claimed:
             return True
@@ -86,12 +86,12 @@ class Peers:
         self._count(channel, 1)
         return True
 
-    def add(self, channel: Deadlines) -> None:
+    def add(self, channel: DeadlineMixin) -> None:
         """Count a new connection."""
         self._all.members.add(channel)
         self._group(channel.peer).members.add(channel)
 
-    def remove(self, channel: Deadlines) -> None:
+    def remove(self, channel: DeadlineMixin) -> None:
         """Forget a closed connection."""
         if channel not in self._all.members:
             return
@@ -100,7 +100,7 @@ class Peers:
         self._all.members.discard(channel)
         self._leave(channel)
 
-    def move(self, channel: Deadlines, peer: str | None) -> None:
+    def move(self, channel: DeadlineMixin, peer: str | None) -> None:
         """Count a proxy's connection for the caller of its present request."""
         if peer == channel.peer or channel not in self._all.members:
             return
@@ -155,7 +155,7 @@ class Peers:
             return True
         return self._give_way(group, ANY, now)
 
-    def _give_way(self, group: Group, kind: str, now: float, guest: Deadlines | None = None) -> bool:
+    def _give_way(self, group: Group, kind: str, now: float, guest: DeadlineMixin | None = None) -> bool:
         """Close the connection that is longest without progress; whether there was one."""
         for searched in (False, True):
             if searched:
@@ -172,14 +172,14 @@ class Peers:
                     return True
         return False
 
-    def _may_go(self, channel: Deadlines, kind: str, now: float) -> bool:
+    def _may_go(self, channel: DeadlineMixin, kind: str, now: float) -> bool:
         if kind == ANY:
             return channel.waiting_since(now) <= now
         if channel.held or (kind == CLAIMED and not channel.claimed):
             return False
         return channel.waiting_since(now) <= now - SETTLED_SECONDS
 
-    def _ordered(self, group: Group, kind: str, now: float) -> list[Deadlines]:
+    def _ordered(self, group: Group, kind: str, now: float) -> list[DeadlineMixin]:
         """Who may give way, first whoever waits longest; of all peers first those with most connections."""
         found = [(channel.waiting_since(now), channel) for channel in group.members if self._may_go(channel, kind, now)]
         found.sort(key=itemgetter(0))
@@ -202,13 +202,13 @@ class Peers:
             self._groups[peer] = Group(float("inf") if peer is None else self._adj.connections_per_peer)
         return self._groups[peer]
 
-    def _leave(self, channel: Deadlines) -> None:
+    def _leave(self, channel: DeadlineMixin) -> None:
         group = self._group(channel.peer)
         group.members.discard(channel)
         if not group.members:
             del self._groups[channel.peer]
 
-    def _count(self, channel: Deadlines, one: int) -> None:
+    def _count(self, channel: DeadlineMixin, one: int) -> None:
         channel.claimed = one > 0
         self._all.claims += one
         self._group(channel.peer).claims += one

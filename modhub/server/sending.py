@@ -15,7 +15,7 @@ TURN_BYTES = 16 * SEND_BYTES
 """Written to one connection before the loop looks at the others."""
 
 
-class Sending:
+class SendingMixin:
     """The part of the channel that writes what its buffers hold."""
 
     socket: socket.socket

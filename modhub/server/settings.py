@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 from waitress.adjustments import Adjustments, asbool
 
-from modhub.server.forwarded import Forgotten
+from modhub.server.forwarded import UntrustedProxyWarning
 from modhub.server.rules import DEFAULT_LIMIT, BodyRule, IBodyRules
 from modhub.server.spool import Spool
 
@@ -100,7 +100,7 @@ class Settings(Adjustments):
         self.default_rule = BodyRule(self.max_request_body_size)
         self.spool = Spool(self.spool_bytes)
         self.rules: Any = None
-        self.forgotten = Forgotten()
+        self.forgotten = UntrustedProxyWarning()
 
     @property
     def fault_headers(self) -> tuple[tuple[str, str], ...]:

@@ -5,7 +5,7 @@ from typing import Any
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import build_http_date
 
-from modhub.server.faults import Fault, failed
+from modhub.server.protocol_errors import ProtocolError, server_failure
 
 JOINED_BYTES = 65536
 
@@ -90,7 +90,7 @@ class AppTask(_Head, WSGITask):
         The head travels with the first piece (when that is small): one call of the kernel, one packet.
         """
         if self.status.startswith("100"):
-            self.channel.await_body()  # of a `Parser.question`
+            self.channel.await_body()  # of a `Parser.expect_probe`
             return
         if self.request.command == "HEAD":
             data = b""
@@ -103,13 +103,13 @@ class AppTask(_Head, WSGITask):
             super().write(data)
 
 
-class FaultTask(_Head, ErrorTask):
+class ProtocolErrorTask(_Head, ErrorTask):
     """An answer of the server's own: JSON, then the connection closes."""
 
     def execute(self) -> None:
-        """Write the request's `Fault`; any other error (waitress's own 500) is one of ours that nobody foresaw."""
+        """Write the request's `ProtocolError`; any other error (waitress's own 500) is an unexpected one of ours."""
         error = self.request.error
-        fault = error if isinstance(error, Fault) else failed()
+        fault = error if isinstance(error, ProtocolError) else server_failure()
         self.status, headers, body = fault.answer()
         self.response_headers += [*headers, *self.channel.adj.fault_headers]
         self.set_close_on_finish()

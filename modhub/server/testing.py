@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from modhub.server import channel, loop, sending
-from modhub.server.loop import Service
+from modhub.server.loop import Server
 
 
 @dataclass(frozen=True)
-class Answer:
+class RawResponse:
     """One HTTP answer as it came: status, fields by lower-case name, body."""
 
     status: int
@@ -22,14 +22,14 @@ class Answer:
 
 
 @contextmanager
-def running(app: Any, **settings: Any) -> Iterator[Service]:
+def running(app: Any, **settings: Any) -> Iterator[Server]:
     """Serve ``app`` at a free loopback port in a thread of its own; deadlines are checked ten times a second.
 
     A setting of None takes the default of this function away.
     """
     defaults = {"listen": "127.0.0.1:0", "cleanup_interval": 0.1, "asyncore_loop_timeout": 0.1, "drain_seconds": 5}
     chosen = {key: value for key, value in {**defaults, **settings}.items() if value is not None}
-    service = Service(app, **chosen)
+    service = Server(app, **chosen)
     thread = threading.Thread(target=service.run)
     thread.start()
     try:
@@ -56,7 +56,7 @@ class Clock:
         self._ahead += seconds
 
 
-def looked(service: Service) -> None:
+def wait_until_checked(service: Server) -> None:
     """Wait until ``service`` has taken what was sent before, and looked at every deadline after that."""
     for _ in range(2):
         before = service._next_check
@@ -64,10 +64,10 @@ def looked(service: Service) -> None:
             time.sleep(0.01)
 
 
-class Client:
+class RawClient:
     """A connection to ``service`` over a raw socket; ``buffer`` bounds what the kernel takes for a slow reader."""
 
-    def __init__(self, service: Service, timeout: float = 20, buffer: int | None = None) -> None:
+    def __init__(self, service: Server, timeout: float = 20, buffer: int | None = None) -> None:
         self.socket = socket.socket()
         if buffer is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
@@ -79,7 +79,7 @@ class Client:
             raise
         self.stream = self.socket.makefile("rb")
 
-    def __enter__(self) -> "Client":
+    def __enter__(self) -> "RawClient":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -90,7 +90,7 @@ class Client:
         """Send it all."""
         self.socket.sendall(data)
 
-    def answer(self, method: str = "GET") -> Answer:
+    def answer(self, method: str = "GET") -> RawResponse:
         """Read one answer, interim ones included; EOFError: the connection ended; ValueError: something else came."""
         line = self.stream.readline()
         if not line:
@@ -101,7 +101,7 @@ class Client:
         while (line := self.stream.readline().rstrip(b"\r\n")) != b"":
             name, _, value = line.decode("latin-1").partition(":")
             fields[name.lower()] = value.strip()
-        return Answer(status, fields, self._body(method, status, fields))
+        return RawResponse(status, fields, self._body(method, status, fields))
 
     def _body(self, method: str, status: int, fields: dict[str, str]) -> bytes:
         if method == "HEAD" or status < 200 or status in (204, 304):
@@ -121,7 +121,7 @@ class Client:
         """Whether the server closes the connection without another byte (waits for it)."""
         return self.stream.read(1) == b""
 
-    def ask(self, data: bytes, method: str = "GET") -> Answer:
+    def ask(self, data: bytes, method: str = "GET") -> RawResponse:
         """Send, then read one answer."""
         self.send(data)
         return self.answer(method)

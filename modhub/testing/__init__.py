@@ -19,11 +19,11 @@ from sqlalchemy import event
 from webtest import TestApp
 
 import modhub
-from modhub import migrate
+from modhub.ops import migrate
 from modhub.testing.postgres import PostgresServer, postgres_server
 
-SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 - it guards nothing
-ACCOUNTS = "modhub.testing.accounts"
+TEST_SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 - it guards nothing
+TEST_ACCOUNTS = "modhub.testing.accounts"
 Start = Callable[..., "Site"]
 
 
@@ -60,7 +60,7 @@ class Site(TestApp):
             seen.append(statement)
 
         databases = self.registry.databases
-        engines = (databases.writer, databases.reader, databases.noter)
+        engines = (databases.write_engine, databases.readonly_engine, databases.best_effort_engine)
         for engine in engines:
             event.listen(engine, "before_cursor_execute", heard)
         try:
@@ -123,7 +123,7 @@ def new_database(
 
 
 def _migrate(url: str, includes: str) -> None:
-    settings = {"sqlalchemy.url": url, "modhub.secret": SECRET, "pyramid.includes": includes}
+    settings = {"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": includes}
     registry: Any = modhub.configure(settings).registry
     migrate.upgrade(registry.databases, registry.migrations)
     registry.databases.dispose()
@@ -134,10 +134,10 @@ def start(new_database: Callable[[str], str], tmp_path: Path) -> Iterator[Start]
     """``start(includes, **settings)``: an application over a fresh database of each kind, with a file store."""
     sites: list[Site] = []
 
-    def begin(includes: str = ACCOUNTS, **settings: str) -> Site:
+    def begin(includes: str = TEST_ACCOUNTS, **settings: str) -> Site:
         given = {
             "sqlalchemy.url": settings.pop("url", "") or new_database(includes),
-            "modhub.secret": SECRET,
+            "modhub.secret": TEST_SECRET,
             "modhub.storage": f"file://{tmp_path}/files",
             "pyramid.includes": includes,
             **{name.replace("__", "."): value for name, value in settings.items()},

@@ -13,12 +13,12 @@ from urllib.parse import urlencode
 from pyramid.config import Configurator
 from zope.interface import implementer
 
-from modhub.errors import Refusal, not_found
-from modhub.identity import Credential, Identity, account_identity
-from modhub.interfaces import IApi, ICredential, IProfiles, ISite, Person
-from modhub.pages.answers import Redirect
+from modhub.errors import ApiError, not_found
+from modhub.interfaces import IApi, ICredential, IProfiles, ISite, Profile
 from modhub.request import Request
-from modhub.security import bearer_challenge
+from modhub.security.identity import CredentialKind, Identity, account_identity
+from modhub.security.policy import bearer_challenge
+from modhub.ui.xml_responses import Redirect
 
 COOKIE = "account"
 _TOKEN = re.compile(r"\ABearer account-([0-9]{1,9})(-blocked)?\Z")
@@ -34,7 +34,7 @@ class NumberedAccounts:
         found = _TOKEN.match(request.environ.get("HTTP_AUTHORIZATION", ""))
         return account_identity(int(found[1]), blocked=bool(found[2])) if found else None
 
-    def challenge(self, request: Request) -> Refusal:
+    def challenge(self, request: Request) -> ApiError:
         """As any bearer credential."""
         return bearer_challenge(request)
 
@@ -59,14 +59,14 @@ class CookieAccounts:
 class NumberedProfiles:
     """Every account has a name."""
 
-    def people(self, account_ids: Iterable[int]) -> dict[int, Person]:
+    def get_profiles(self, account_ids: Iterable[int]) -> dict[int, Profile]:
         """``Person 7``, since the beginning of 2026."""
-        return {number: Person(f"Person {number}", datetime(2026, 1, 1, tzinfo=UTC)) for number in account_ids}
+        return {number: Profile(f"Person {number}", datetime(2026, 1, 1, tzinfo=UTC)) for number in account_ids}
 
 
 def includeme(config: Configurator) -> None:
     """For tests only."""
     config.include("modhub")
-    config.add_credential(Credential.ACCOUNT, IApi, NumberedAccounts())
-    config.add_credential(Credential.ACCOUNT, ISite, CookieAccounts())
+    config.add_credential(CredentialKind.ACCOUNT, IApi, NumberedAccounts())
+    config.add_credential(CredentialKind.ACCOUNT, ISite, CookieAccounts())
     config.registry.registerUtility(NumberedProfiles(), IProfiles)

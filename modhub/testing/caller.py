@@ -13,7 +13,7 @@ TIMEOUT = 200.0
 PATIENCE = 60.0
 
 
-class Answer(NamedTuple):
+class CallerResponse(NamedTuple):
     """One HTTP answer."""
 
     status: int
@@ -41,7 +41,7 @@ def patiently(call: Callable[[], Any]) -> Any:
 
 def is_busy(answer: Any) -> bool:
     """Whether a program was told to ask again in a moment."""
-    if not isinstance(answer, Answer) or answer.status != 503 or answer.headers["Retry-After"] is None:
+    if not isinstance(answer, CallerResponse) or answer.status != 503 or answer.headers["Retry-After"] is None:
         return False
     return answer.headers.get_content_type() == "application/json" and answer.json["error"] == "busy"
 
@@ -66,7 +66,7 @@ class Caller:
         *,
         port: int | None = None,
         timeout: float = TIMEOUT,
-    ) -> Answer:
+    ) -> CallerResponse:
         """One call. A dict is sent as JSON, an iterator of bytes chunked.
 
         OSError or HTTPException: there was no answer.
@@ -84,7 +84,7 @@ class Caller:
         try:
             connection.request(method, path, body, sent)
             answer = connection.getresponse()
-            return Answer(answer.status, answer.headers, answer.read())
+            return CallerResponse(answer.status, answer.headers, answer.read())
         finally:
             connection.close()
 
@@ -100,7 +100,7 @@ class Caller:
 
     def send_file(
         self, mod_id: int, kind: str, content: Any, content_type: str = "application/zip", **query: str
-    ) -> Answer:
+    ) -> CallerResponse:
         """Upload ``content`` as ``code``, ``css`` or ``images``."""
         address = f"/api/modhub/{mod_id}/{kind}" + ("?" + urlencode(query, quote_via=quote) if query else "")
         return self.ask("POST", address, content, {"Content-Type": content_type})

@@ -16,7 +16,7 @@ OWNER = 7
 """The account that owns what is made here unless another is named."""
 
 
-def address(mod: dict[str, Any], *more: object) -> str:
+def mod_address(mod: dict[str, Any], *more: object) -> str:
     """``/api/modhub/{id}`` of ``mod``, and what follows below it."""
     return "/".join(["/api/modhub", str(mod["id"]), *map(str, more)])
 
@@ -26,7 +26,7 @@ def new_mod(site: Site, owner: int = OWNER, title: str = "A mod", **fields: Any)
     return site.as_account(owner).post_json("/api/modhub", {"title": title, **fields}, status=201).json
 
 
-def upload(
+def upload_asset(
     site: Site,
     mod: dict[str, Any],
     kind: str,
@@ -38,26 +38,26 @@ def upload(
     **query: str,
 ) -> Any:
     """The body of the answer to an upload of ``kind`` (``code``, ``css``, ``images``) with ``query`` in its address."""
-    url = address(mod, kind) + ("?" + urlencode(query) if query else "")
+    url = mod_address(mod, kind) + ("?" + urlencode(query) if query else "")
     sent = site.as_account(owner).post(url, content, content_type=content_type, status=status)
     return sent.json
 
 
-def publish(site: Site, mod: dict[str, Any], owner: int = OWNER) -> Any:
+def publish_test_mod(site: Site, mod: dict[str, Any], owner: int = OWNER) -> Any:
     """The published mod."""
-    return site.as_account(owner).post(address(mod, "publish"), status=200).json
+    return site.as_account(owner).post(mod_address(mod, "publish"), status=200).json
 
 
 def published_mod(site: Site, owner: int = OWNER, title: str = "A mod", *, version: str = "1", **fields: Any) -> Any:
     """A published mod with a small code file."""
     mod = new_mod(site, owner, title, **fields)
-    upload(site, mod, "code", b"code of " + mod["guid"].encode(), owner=owner, version=version, name="mod.zip")
-    return publish(site, mod, owner)
+    upload_asset(site, mod, "code", b"code of " + mod["guid"].encode(), owner=owner, version=version, name="mod.zip")
+    return publish_test_mod(site, mod, owner)
 
 
-def notes(site: Site, mod: dict[str, Any]) -> Any:
+def notes_of_mod(site: Site, mod: dict[str, Any]) -> Any:
     """The public changelog of ``mod``."""
-    return site.get(address(mod, "changelog")).json["notes"]
+    return site.get(mod_address(mod, "changelog")).json["notes"]
 
 
 def insert_mods(site: Site, many: Iterable[dict[str, Any]]) -> list[int]:
@@ -71,7 +71,7 @@ def insert_mods(site: Site, many: Iterable[dict[str, Any]]) -> list[int]:
         time = began + timedelta(seconds=at)
         columns = {"guid": str(uuid.uuid4()), "owner": OWNER, "title": f"Mod {at}", "published": True}
         rows.append(Mod(**{**columns, "created_at": time, "updated_at": time, "assets": [], **given}))
-    with site.registry.databases.writing.begin() as session:
+    with site.registry.databases.write_session.begin() as session:
         session.add_all(rows)
         session.flush()
         return [row.id for row in rows]
@@ -79,17 +79,17 @@ def insert_mods(site: Site, many: Iterable[dict[str, Any]]) -> list[int]:
 
 def hide_mod(site: Site, mod: dict[str, Any], reason: str | None = None) -> None:
     """Hide ``mod`` as the operator does."""
-    with site.registry.databases.writing.begin() as session:
-        moderation.hide(session, _found(session, mod), reason)
+    with site.registry.databases.write_session.begin() as session:
+        moderation.hide_mod(session, _found(session, mod), reason)
 
 
 def restore_mod(site: Site, mod: dict[str, Any]) -> None:
     """Undo :func:`hide_mod`."""
-    with site.registry.databases.writing.begin() as session:
-        moderation.restore(session, _found(session, mod))
+    with site.registry.databases.write_session.begin() as session:
+        moderation.restore_mod(session, _found(session, mod))
 
 
 def _found(session: Session, mod: dict[str, Any]) -> Mod:
-    found = moderation.find(session, str(mod["id"]))
+    found = moderation.find_mod(session, str(mod["id"]))
     assert found is not None
     return found

@@ -9,7 +9,7 @@ from modhub.testing import Site
 from modhub.testing.accounts import COOKIE
 
 
-def visitor(site: Site, account_id: int | None = None) -> Site:
+def new_visitor(site: Site, account_id: int | None = None) -> Site:
     """The same application with a cookie jar of its own, signed in where a number is given."""
     other = Site.__new__(Site)
     other.__dict__.update(site.__dict__)
@@ -26,7 +26,7 @@ def form_at(page: Any, action: str) -> Any:
     return found
 
 
-def make(author: Site, **fields: str) -> Any:
+def make_mod_by_form(author: Site, **fields: str) -> Any:
     """The workshop page of a new draft that ``author`` makes by form."""
     form = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")
     for name, value in {"title": "A mod", **fields}.items():
@@ -34,7 +34,7 @@ def make(author: Site, **fields: str) -> Any:
     return form.submit(status=303).follow(status=200)
 
 
-def send_file(page: Any, kind: str, name: str, content: bytes, **fields: str) -> Any:
+def send_file_by_form(page: Any, kind: str, name: str, content: bytes, **fields: str) -> Any:
     """The answer to a file sent by the form of a workshop page; ``kind``: ``code``, ``css`` or ``images``."""
     (form,) = (form for form in page.forms.values() if form.action.endswith(f"/{kind}"))
     for field, value in fields.items():

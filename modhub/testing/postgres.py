@@ -24,8 +24,8 @@ from psycopg import sql
 
 PORT = 5432
 """Only the last part of the socket's name; said aloud everywhere because of the variable ``PGPORT``."""
-START_SECONDS = 120.0
-STOP_SECONDS = 90.0
+POSTGRES_START_SECONDS = 120.0
+POSTGRES_STOP_SECONDS = 90.0
 SOCKET_PATH_LIMIT = 100
 """A Unix socket's address holds 107 bytes, the name of the socket itself among them."""
 
@@ -181,7 +181,7 @@ class PostgresServer:
             connection.execute(statement)
 
     def _wait(self) -> str:
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + POSTGRES_START_SECONDS
         while True:
             try:
                 with self._connect() as connection:
@@ -266,7 +266,7 @@ def _attach(base: Path, keeper: "subprocess.Popen[bytes]") -> PostgresServer:
 
 def _end(keeper: "subprocess.Popen[bytes]") -> None:
     if keeper.stdin is not None and not keeper.stdin.closed:
-        keeper.communicate(b"\n", timeout=STOP_SECONDS)
+        keeper.communicate(b"\n", timeout=POSTGRES_STOP_SECONDS)
 
 
 def _environment() -> dict[str, str]:

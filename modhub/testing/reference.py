@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 
 from zope.interface.interfaces import IInterface
 
-from modhub.interfaces import IApi
 from modhub.request import Request, is_api_path
 from modhub.testing import Site
-from modhub.tree import ANY, Resource, root_factory
+from modhub.traversal import ANY, Resource, root_factory
 
 Call = tuple[str, str]
 """A method, and an address in which ``{}`` stands for what differs."""
@@ -34,7 +33,7 @@ def _places(site: Site) -> Iterator[tuple[str, Resource]]:
         yield path, resource
         waiting += [(f"{path}/{name}", make(resource, name)) for name, make in resource.children.items() if name != ANY]
         try:
-            member = resource.member("1")
+            member = resource.get_member("1")
         except KeyError:
             continue
         waiting.append((f"{path}/{{}}", member))
@@ -46,7 +45,7 @@ def _methods(view: Any) -> set[str]:
 
 
 def calls(site: Site) -> set[Call]:
-    """Every call that some view answers, on either face."""
+    """Every call that some view answers, on the API or the site."""
     found = set()
     entries = site.config.introspector.get_category("views") or ()
     views = [entry["introspectable"] for entry in entries if not entry["introspectable"]["exception_only"]]
@@ -54,8 +53,8 @@ def calls(site: Site) -> set[Call]:
     for path, resource in _places(site):
         for view in views:
             address = f"{path}/{view['name']}" if view["name"] else path
-            face = (view.get("face") is IApi) == is_api_path(address)
-            if face and view["context"].providedBy(resource):
+            same_side = view.get("is_api") == is_api_path(address)
+            if same_side and view["context"].providedBy(resource):
                 found |= {(method, address or "/") for method in _methods(view)}
     return found
 
@@ -116,7 +115,7 @@ def examples(page: Any) -> list[Example]:
     return found
 
 
-def sent(lines: str, environ: Mapping[str, str], files: Mapping[str, bytes]) -> Sent:
+def sent_bodies(lines: str, environ: Mapping[str, str], files: Mapping[str, bytes]) -> Sent:
     """What a shell with these variables makes of the lines; ``@name`` is a file. AssertionError: not one curl call."""
     shell = subprocess.run(  # noqa: S603 - lines of our own templates
         ["sh", "-euc", 'curl() { printf "%s\\0" "$@" end; }\n' + lines],  # noqa: S607 - whichever sh there is
@@ -151,7 +150,7 @@ def _read_words(words: Iterator[str], files: Mapping[str, bytes]) -> Sent:
     return Sent(method or ("GET" if body is None else "POST"), path, body or b"", headers)
 
 
-def differences(shown: Any, real: Any, where: str = "the answer", *, filled: bool = True) -> list[str]:
+def example_differences(shown: Any, real: Any, where: str = "the answer", *, filled: bool = True) -> list[str]:
     """Where ``real`` has other fields or other kinds of values than the example; ``null`` may stand for anything.
 
     ``filled``: a list that has something in the example must not be empty.
@@ -164,8 +163,12 @@ def differences(shown: Any, real: Any, where: str = "the answer", *, filled: boo
         odd = [f"{where} has {name!r} on one side only" for name in shown.keys() ^ real.keys()]
         both = shown.keys() & real.keys()
         below = ((shown[name], real[name], f"{where}.{name}") for name in sorted(both))
-        return odd + [line for one, other, place in below for line in differences(one, other, place, filled=filled)]
+        return odd + [
+            line for one, other, place in below for line in example_differences(one, other, place, filled=filled)
+        ]
     if isinstance(shown, list) and shown:
         empty = [f"{where} is empty"] if filled and not real else []
-        return empty + [line for one in real for line in differences(shown[0], one, f"{where}[]", filled=filled)]
+        return empty + [
+            line for one in real for line in example_differences(shown[0], one, f"{where}[]", filled=filled)
+        ]
     return []

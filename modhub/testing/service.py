@@ -22,9 +22,9 @@ import psycopg
 
 from modhub.testing.caller import Caller
 
-START_SECONDS = 120.0
-STOP_SECONDS = 90.0
-SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 - it guards nothing
+SERVICE_START_SECONDS = 120.0
+SERVICE_STOP_SECONDS = 90.0
+SERVICE_SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 - it guards nothing
 PASSWORD = "correct horse battery"  # noqa: S105 - of accounts that live for one test
 
 LOGGING = """
@@ -68,7 +68,9 @@ class Process:
                 assert answer.status == 200, answer
             except (OSError, http.client.HTTPException):
                 spent = time.monotonic() - self.began
-                assert self.popen.poll() is None and spent < START_SECONDS, self.log.read_text("utf-8", "replace")
+                assert self.popen.poll() is None and spent < SERVICE_START_SECONDS, self.log.read_text(
+                    "utf-8", "replace"
+                )
                 time.sleep(0.02)
             else:
                 return time.monotonic() - self.began
@@ -83,7 +85,7 @@ class Process:
         if self.popen.poll() is None:
             self.popen.terminate()
             try:
-                self.popen.wait(STOP_SECONDS)
+                self.popen.wait(SERVICE_STOP_SECONDS)
             except subprocess.TimeoutExpired:
                 self.popen.kill()
         return self.popen.wait()
@@ -128,7 +130,7 @@ class Installation:
             "use": "egg:modhub",
             "pyramid.includes": includes,
             "sqlalchemy.url": self.url,
-            "modhub.secret": SECRET,
+            "modhub.secret": SERVICE_SECRET,
             "modhub.storage": f"file://{self.files}",
             "modhub.mail_dir": str(self.folder / "mail"),
             **settings,

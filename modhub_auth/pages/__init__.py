@@ -3,15 +3,15 @@
 from pyramid.config import Configurator
 
 from modhub.events import AccountChanged
-from modhub.identity import NOBODY, Credential
 from modhub.interfaces import ISite
-from modhub.pages.tools import link
 from modhub.request import Request
-from modhub_auth.cookies import LOGIN, Cookie
+from modhub.security.identity import NOBODY, CredentialKind
+from modhub.ui.template_helpers import nav_link
 from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.notices import tell_of_change, unconfirmed
-from modhub_auth.payloads import BODY
+from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
 from modhub_auth.resources import AccountPages, Platforms
+from modhub_auth.signin.session_cookies import LOGIN_PATH, SessionCredential
 
 HASHING = (
     *("register", "login", "reset", "confirm", "password", "authenticator", "recovery-codes", "unlink", "delete"),
@@ -20,25 +20,25 @@ HASHING = (
 """Forms whose answer may wait its turn to hash."""
 
 
-def navigation(_context: object, request: Request) -> object:
+def account_navigation(_context: object, request: Request) -> object:
     """The entry of the site's navigation."""
-    if request.identify(Credential.ACCOUNT) is NOBODY:
-        return link(request, LOGIN, "Sign in")
-    return link(request, "/Modhub/account", "Account")
+    if request.identify(CredentialKind.ACCOUNT) is NOBODY:
+        return nav_link(request, LOGIN_PATH, "Sign in")
+    return nav_link(request, "/Modhub/account", "Account")
 
 
 def includeme(config: Configurator) -> None:
     """The place of the pages, how their visitors are recognised, their entry in the navigation."""
     config.add_child(ISite, "account", AccountPages)
     config.add_child(IAccount, "platform", Platforms)
-    config.add_credential(Credential.ACCOUNT, ISite, Cookie())
+    config.add_credential(CredentialKind.ACCOUNT, ISite, SessionCredential())
     config.add_static("modhub_auth:static")
     config.add_messages("modhub_auth:messages")
-    config.add_panel("navigation", "account", navigation, order=900)
-    config.add_body_limit("POST", "/Modhub/account/{rest...}", BODY)
+    config.add_panel("navigation", "account", account_navigation, order=900)
+    config.add_body_limit("POST", "/Modhub/account/{rest...}", MAX_ACCOUNT_BODY)
     for name in HASHING:
-        config.add_body_limit("POST", f"/Modhub/account/{name}", BODY, waits=True)
+        config.add_body_limit("POST", f"/Modhub/account/{name}", MAX_ACCOUNT_BODY, waits=True)
     config.add_panel("notice", "unconfirmed", unconfirmed)
-    config.include("modhub_auth.pages.proof")
+    config.include("modhub_auth.pages.fresh_proof")
     config.add_subscriber(tell_of_change, AccountChanged)
     config.scan("modhub_auth.pages")

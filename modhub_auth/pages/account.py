@@ -7,23 +7,24 @@ from sqlalchemy import delete, select
 from modhub import text
 from modhub.errors import not_found
 from modhub.limits import DISPLAY_NAME
-from modhub.pages.answers import Redirect
-from modhub.pages.tools import messages_of
 from modhub.payload import query
 from modhub.request import Request
-from modhub.tree import parse_id
+from modhub.traversal import parse_id
+from modhub.ui.template_helpers import translations_for
+from modhub.ui.xml_responses import Redirect
 from modhub.views import page
-from modhub_auth import platforms, recovery, sessions
+from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
-from modhub_auth.limits import counter
-from modhub_auth.models import Client, Kind, Login
-from modhub_auth.pages.agents import spoken
-from modhub_auth.pages.proof import locked, proved, tell, visitor
-from modhub_auth.pages.sheets import SHEET, Sheet, private, sent, unstored
-from modhub_auth.pages.signing import HOME
-from modhub_auth.pages.words import title_of
-from modhub_auth.parts import parts
+from modhub_auth.models import ClientSession, Login, LoginKind
+from modhub_auth.pages.error_messages import platform_title
+from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormPage, never_store, never_stored, sent_value
+from modhub_auth.pages.fresh_proof import current_login, locked_account, proven_account, send_security_email
+from modhub_auth.pages.sign_in import HOME
+from modhub_auth.pages.user_agents import describe_client
+from modhub_auth.platform import logins
+from modhub_auth.rate_limits import rate_counter
 from modhub_auth.resources import AccountPermission
+from modhub_auth.signin import page_sessions, recovery
 
 OVERVIEW: Final = "modhub_auth:templates/account/overview.jinja2"
 DONE: Final = {
@@ -39,82 +40,87 @@ DONE: Final = {
 
 
 @page(context=IAccount, request_method="GET", permission=AccountPermission.READ, renderer=OVERVIEW)
-def show(_context: Any, request: Request) -> dict[str, Any]:
+def account_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/account``"""
-    private(request)
-    found = visitor(request)
-    messages = messages_of(request)
-    own = parts(request).finder.overview(found.account_id)
+    never_store(request)
+    found = current_login(request)
+    messages = translations_for(request)
+    own = auth_services(request).finder.overview(found.account_id)
     return {
         "found": found,
         "own": own,
-        "pages": [(one, spoken(one.label, messages)) for one in own.pages],
+        "pages": [(one, describe_client(one.label, messages)) for one in own.pages],
         "done": DONE.get(query(request, "done") or ""),
         "unconfirmed": [login.subject for login in own.logins if not login.verified],
         "limit": DISPLAY_NAME,
-        "titles": {one.name: one.title for one in parts(request).platforms.values()},
+        "titles": {one.name: one.title for one in auth_services(request).platforms.values()},
     }
 
 
-def done(what: str) -> Any:
+def account_done(what: str) -> Any:
     """To the account's page, which says what has been done."""
-    return unstored(Redirect(f"{HOME}?done={what}"))
+    return never_stored(Redirect(f"{HOME}?done={what}"))
 
 
 @page(context=IAccount, name="name", request_method="POST", permission=AccountPermission.CHANGE)
-def rename(_context: Any, request: Request) -> Any:
+def rename_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/name``: an empty name changes nothing."""
-    account = locked(request)
-    name = text.line(sent(request, "displayName"), DISPLAY_NAME)
+    account = locked_account(request)
+    name = text.line(sent_value(request, "displayName"), DISPLAY_NAME)
     if not name:
         return Redirect(HOME)
     account.display_name = name
     request.dbsession.flush()
-    return done("name")
+    return account_done("name")
 
 
 @page(context=IAccount, name="letter", request_method="POST", permission=AccountPermission.CHANGE)
-def send_again(_context: Any, request: Request) -> Any:
+def send_again_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/letter``: the letter that confirms the address, once more; the link before it dies."""
-    own, session = parts(request), request.dbsession
-    account = locked(request)
+    own, session = auth_services(request), request.dbsession
+    account = locked_account(request)
     waiting = select(Login).where(Login.account_id == account.id, Login.verified.is_(False))
     for login in session.scalars(waiting).all():
-        if own.limits.allows(session, [counter("letter", login.subject, recovery.LETTERS)]):
-            recovery.welcome(session, own.writer, login, messages_of(request))
-    return done("letter")
+        if own.limits.allows(session, [rate_counter("letter", login.subject, recovery.RESET_EMAILS_PER_WINDOW)]):
+            recovery.queue_confirmation(session, own.writer, login, translations_for(request))
+    return account_done("letter")
 
 
 @page(context=IAccount, name="sign-out", request_method="POST", permission=AccountPermission.CHANGE)
-def sign_out(_context: Any, request: Request) -> Any:
+def sign_out_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/sign-out``: one ``client``, one page ``session``, or all but this page."""
-    session, found = request.dbsession, visitor(request)
-    locked(request)
+    session, found = request.dbsession, current_login(request)
+    locked_account(request)
     # An id that cannot be read names nobody: it must not end all the others.
-    client, other = sent(request, "clientId"), sent(request, "sessionId")
+    client, other = sent_value(request, "clientId"), sent_value(request, "sessionId")
     if client:
         session.execute(
-            delete(Client).where(Client.id == (parse_id(client) or 0), Client.account_id == found.account_id)
+            delete(ClientSession).where(
+                ClientSession.id == (parse_id(client) or 0), ClientSession.account_id == found.account_id
+            )
         )
     elif other:
-        sessions.end(session, found.account_id, parse_id(other) or 0)
+        page_sessions.end_page_session(session, found.account_id, parse_id(other) or 0)
     else:
         recovery.end_sessions(session, found.account_id, keep=found.session_id)
-    return done("ended")
+    return account_done("ended")
 
 
-def unlink_sheet(_context: Any, request: Request) -> Sheet:
+def unlink_form(_context: Any, request: Request) -> FormPage:
     """The login that goes, ``loginId``; 404 for one that is none of the visitor's at a platform."""
-    login_id, own = parse_id(sent(request, "loginId") or query(request, "loginId") or ""), parts(request)
-    logins = own.finder.overview(visitor(request).account_id).logins
-    found = next((one for one in logins if one.id == login_id and one.kind == Kind.PLATFORM), None)
+    login_id, own = parse_id(sent_value(request, "loginId") or query(request, "loginId") or ""), auth_services(request)
+    logins = own.finder.overview(current_login(request).account_id).logins
+    found = next((one for one in logins if one.id == login_id and one.kind == LoginKind.PLATFORM), None)
     if found is None:
         raise not_found()
-    return Sheet(
+    return FormPage(
         "Unlink a login",
         "Unlink",
         [],
-        lead=[f"{found.subject} ({title_of(request, found.platform)})", "It will no longer sign in to your account."],
+        lead=[
+            f"{found.subject} ({platform_title(request, found.platform)})",
+            "It will no longer sign in to your account.",
+        ],
         hidden={"loginId": str(found.id)},
         links=[(HOME, "Your account")],
         danger=True,
@@ -126,12 +132,12 @@ def unlink_sheet(_context: Any, request: Request) -> Sheet:
     name="unlink",
     request_method=("GET", "POST"),
     permission=AccountPermission.CHANGE,
-    renderer=SHEET,
-    fresh_proof=unlink_sheet,
+    renderer=FORM_TEMPLATE,
+    fresh_proof=unlink_form,
 )
-def unlink(_context: Any, request: Request) -> Any:
+def unlink_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/unlink``: ``loginId`` is a platform's login, never the last one."""
-    account, _ = proved(request)
-    if platforms.unlink(request.dbsession, account.id, parse_id(sent(request, "loginId"))):
-        tell(request, "login unlinked")
-    return done("unlinked")
+    account, _ = proven_account(request)
+    if logins.unlink_login(request.dbsession, account.id, parse_id(sent_value(request, "loginId"))):
+        send_security_email(request, "login unlinked")
+    return account_done("unlinked")

@@ -9,35 +9,35 @@ import segno
 from markupsafe import Markup
 
 from modhub.errors import conflict
-from modhub.pages.answers import Redirect
 from modhub.request import Request
+from modhub.security_log import log_event
+from modhub.ui.xml_responses import Redirect
 from modhub.views import page
-from modhub_auth import factor, sessions
-from modhub_auth.cookies import cookie_name
+from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
-from modhub_auth.journal import note
-from modhub_auth.pages.account import done
-from modhub_auth.pages.proof import proved, rotated, tell, visitor
-from modhub_auth.pages.sheets import SHEET, Field, Sheet, private, sent
-from modhub_auth.pages.signing import HOME
-from modhub_auth.parts import parts
+from modhub_auth.pages.account import account_done
+from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, never_store, sent_value
+from modhub_auth.pages.fresh_proof import current_login, proven_account, rotate_session, send_security_email
+from modhub_auth.pages.sign_in import HOME
 from modhub_auth.resources import AccountPermission
+from modhub_auth.signin import page_sessions, totp
+from modhub_auth.signin.session_cookies import cookie_name
 
 AUTHENTICATOR: Final = "modhub_auth:templates/account/authenticator.jinja2"
-CODES: Final = "modhub_auth:templates/account/codes.jinja2"
+CODES_TEMPLATE: Final = "modhub_auth:templates/account/codes.jinja2"
 RECOVERY: Final = f"{HOME}/recovery-codes"
 QR_SCALE: Final = 4
 
 
-def add_sheet(request: Request) -> Sheet:
+def add_authenticator_form(request: Request) -> FormPage:
     """The first code of the authenticator that gets the secret shown here."""
     hint, secret = "The six digits that the app shows now.", proposal(request)
-    address = factor.address_for_qr(secret, visitor(request).subject)
+    address = totp.address_for_qr(secret, current_login(request).subject)
     drawing = segno.make(address, micro=False).svg_inline(scale=QR_SCALE, light="#fff", dark="#000")
-    return Sheet(
+    return FormPage(
         "Add an authenticator",
         "Add it",
-        [Field("code", "Code", complete="one-time-code", keys="numeric", hint=hint)],
+        [FormField("code", "Code", complete="one-time-code", keys="numeric", hint=hint)],
         lead=[
             "An authenticator is an app that shows another code every half minute. Scan the picture with it, or type "
             "the secret into it; then give the code that it shows."
@@ -48,9 +48,9 @@ def add_sheet(request: Request) -> Sheet:
     )
 
 
-def remove_sheet() -> Sheet:
+def remove_authenticator_form() -> FormPage:
     """What goes."""
-    return Sheet(
+    return FormPage(
         "Remove the authenticator",
         "Remove it",
         [],
@@ -63,13 +63,13 @@ def remove_sheet() -> Sheet:
 
 def proposal(request: Request) -> str:
     """The secret that this session proposes."""
-    return parts(request).proposals.secret(request.cookies[cookie_name(request)])
+    return auth_services(request).proposals.secret(request.cookies[cookie_name(request)])
 
 
-def authenticator_sheet(_context: Any, request: Request) -> Sheet:
+def authenticator_form(_context: Any, request: Request) -> FormPage:
     """To remove the authenticator, where there is one, else to add it."""
-    active = parts(request).finder.has_factor(visitor(request).account_id)
-    return remove_sheet() if active else add_sheet(request)
+    active = auth_services(request).finder.has_factor(current_login(request).account_id)
+    return remove_authenticator_form() if active else add_authenticator_form(request)
 
 
 @page(
@@ -78,44 +78,46 @@ def authenticator_sheet(_context: Any, request: Request) -> Sheet:
     request_method=("GET", "POST"),
     permission=AccountPermission.CHANGE,
     renderer=AUTHENTICATOR,
-    fresh_proof=authenticator_sheet,
+    fresh_proof=authenticator_form,
 )
-def change_authenticator(_context: Any, request: Request) -> Any:
+def authenticator_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/authenticator``: add it by its first code, or remove it.
 
     A form to add it that arrives twice does not remove it: it has both a password and a code, or its code is used up.
     """
-    if not parts(request).finder.has_factor(visitor(request).account_id):
+    if not auth_services(request).finder.has_factor(current_login(request).account_id):
         return _add(request)
     if "currentPassword" in request.POST and "code" in request.POST:
         message = (
             "The authenticator is added already. If you have not seen its recovery codes, make new ones on this page."
         )
         raise conflict("authenticator_present", message)
-    account, _ = proved(request)
-    factor.remove(request.dbsession, account.id)
-    tell(request, "factor removed")
-    return rotated(request, done("removed"))
+    account, _ = proven_account(request)
+    totp.remove_authenticator(request.dbsession, account.id)
+    send_security_email(request, "factor removed")
+    return rotate_session(request, account_done("removed"))
 
 
 def _add(request: Request) -> dict[str, Any]:
-    account, _ = proved(request)
-    codes = factor.add(request.dbsession, parts(request).seal, account.id, proposal(request), sent(request, "code"))
-    sessions.forget_proofs(request.dbsession, account.id)
-    tell(request, "factor added")
+    account, _ = proven_account(request)
+    codes = totp.add_authenticator(
+        request.dbsession, auth_services(request).seal, account.id, proposal(request), sent_value(request, "code")
+    )
+    page_sessions.forget_proofs(request.dbsession, account.id)
+    send_security_email(request, "factor added")
     return _shown(request, codes, "The authenticator is added.")
 
 
 def _shown(request: Request, codes: list[str], sentence: str) -> dict[str, Any]:
-    rotated(request, request.response)
-    request.override_renderer = CODES
-    private(request)
+    rotate_session(request, request.response)
+    request.override_renderer = CODES_TEMPLATE
+    never_store(request)
     return {"codes": codes, "sentence": sentence}
 
 
-def codes_sheet(_context: Any, _request: Request) -> Sheet:
+def recovery_codes_form(_context: Any, _request: Request) -> FormPage:
     """Consent to lose the old ones."""
-    return Sheet(
+    return FormPage(
         "Make new recovery codes",
         "Make them",
         [],
@@ -129,15 +131,15 @@ def codes_sheet(_context: Any, _request: Request) -> Sheet:
     name="recovery-codes",
     request_method=("GET", "POST"),
     permission=AccountPermission.CHANGE,
-    renderer=SHEET,
-    fresh_proof=codes_sheet,
+    renderer=FORM_TEMPLATE,
+    fresh_proof=recovery_codes_form,
 )
-def renew_codes(_context: Any, request: Request) -> Any:
+def recovery_codes_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/recovery-codes``: ten new ones, where there is an authenticator."""
-    account, _ = proved(request)
-    if not factor.is_active(request.dbsession, account.id):
+    account, _ = proven_account(request)
+    if not totp.has_authenticator(request.dbsession, account.id):
         return Redirect(f"{HOME}/authenticator")
-    codes = factor.renew_recovery_codes(request.dbsession, account.id)
-    note("recovery codes renewed", account=account.id)
-    tell(request, "codes renewed")
+    codes = totp.renew_recovery_codes(request.dbsession, account.id)
+    log_event("recovery codes renewed", account=account.id)
+    send_security_email(request, "codes renewed")
     return _shown(request, codes, "Your old recovery codes work no longer.")

@@ -2,47 +2,49 @@
 
 from typing import Any
 
-from modhub.pages.tools import messages_of
 from modhub.request import Request
+from modhub.security_log import log_event
+from modhub.ui.template_helpers import translations_for
 from modhub.views import page
-from modhub_auth import addresses, platforms, recovery
-from modhub_auth.finding import Secretive
+from modhub_auth import email_addresses
+from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
-from modhub_auth.joining import Prepared
-from modhub_auth.journal import note
-from modhub_auth.limits import caller_of, counter
-from modhub_auth.pages.account import done
-from modhub_auth.pages.proof import proved, rotated, tell, visitor
-from modhub_auth.pages.sheets import SAID, SHEET, Field, Sheet, said, sent
-from modhub_auth.pages.signing import HOME, new_password
-from modhub_auth.parts import parts
-from modhub_auth.passwords import accepted
+from modhub_auth.pages.account import account_done
+from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, message_page, sent_value
+from modhub_auth.pages.fresh_proof import current_login, proven_account, rotate_session, send_security_email
+from modhub_auth.pages.sign_in import HOME, new_password_field
+from modhub_auth.platform import logins
+from modhub_auth.rate_limits import caller_of, rate_counter
+from modhub_auth.read_service import PasswordLogin
 from modhub_auth.resources import AccountPermission
+from modhub_auth.signin import recovery
+from modhub_auth.signin.passwords import validate_password
+from modhub_auth.signin.registration import ValidatedRegistration
 
 
-def own_password(request: Request) -> Secretive | None:
+def own_password(request: Request) -> PasswordLogin | None:
     """The visitor's login by password; None where the account has none."""
-    return parts(request).finder.password_of(visitor(request).account_id)
+    return auth_services(request).finder.password_of(current_login(request).account_id)
 
 
-def password_sheet(_context: Any, request: Request) -> Sheet:
+def password_form(_context: Any, request: Request) -> FormPage:
     """The new password; with its address, where the account has neither yet."""
     known = own_password(request)
     if known is None:
-        return Sheet(
+        return FormPage(
             "Add a password",
             "Send a letter",
             [
-                Field("email", "E-mail address", "email", "username", check=addresses.require),
-                new_password(request, "Password", visitor(request).display_name),
+                FormField("email", "E-mail address", "email", "username", check=email_addresses.require_address),
+                new_password_field(request, "Password", current_login(request).display_name),
             ],
             lead=["The password works once you have followed the link in the letter that we send to this address."],
             links=[(HOME, "Your account")],
         )
-    return Sheet(
+    return FormPage(
         "Change your password",
         "Change it",
-        [new_password(request, "New password", visitor(request).display_name, known.subject)],
+        [new_password_field(request, "New password", current_login(request).display_name, known.subject)],
         username=known.subject,
         lead=["You stay signed in, here and elsewhere."],
         links=[(HOME, "Your account"), (f"{HOME}/forgot", "Forgot your password?")],
@@ -54,33 +56,35 @@ def password_sheet(_context: Any, request: Request) -> Sheet:
     name="password",
     request_method=("GET", "POST"),
     permission=AccountPermission.CHANGE,
-    renderer=SHEET,
-    fresh_proof=password_sheet,
+    renderer=FORM_TEMPLATE,
+    fresh_proof=password_form,
 )
-def change_password(_context: Any, request: Request) -> Any:
+def password_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/password``: the session gets another secret; who is signed in elsewhere stays."""
     if own_password(request) is None:
         return _ask_password(request)
-    own, found = parts(request), visitor(request)
-    chosen = own.passwords.hash(accepted(sent(request, "password")))
-    _, login = proved(request)
+    own, found = auth_services(request), current_login(request)
+    chosen = own.passwords.hash(validate_password(sent_value(request, "password")))
+    _, login = proven_account(request)
     assert login is not None, "who has a password proves by it"
     recovery.set_password(request.dbsession, login, chosen)
-    tell(request, "password changed")
-    note("password changed", account=found.account_id, login=login.id)
-    return rotated(request, done("password"))
+    send_security_email(request, "password changed")
+    log_event("password changed", account=found.account_id, login=login.id)
+    return rotate_session(request, account_done("password"))
 
 
 def _ask_password(request: Request) -> dict[str, Any]:
     """The same page whether the address is taken or not: that is told by letter (decisions 3.10)."""
-    own, address = parts(request), addresses.require(sent(request, "email"))
-    own.limits.count([counter("forgot", caller_of(request), request.registry.settings["modhub_auth.forgot_limit"])])
-    prepared = Prepared(address, own.passwords.hash(accepted(sent(request, "password"))))
-    account, _ = proved(request)
-    platforms.ask_password(request.dbsession, own, account, prepared, messages_of(request))
-    request.override_renderer = SAID
+    own, address = auth_services(request), email_addresses.require_address(sent_value(request, "email"))
+    own.limits.count(
+        [rate_counter("forgot", caller_of(request), request.registry.settings["modhub_auth.forgot_limit"])]
+    )
+    prepared = ValidatedRegistration(address, own.passwords.hash(validate_password(sent_value(request, "password"))))
+    account, _ = proven_account(request)
+    logins.request_password(request.dbsession, own, account, prepared, translations_for(request))
+    request.override_renderer = MESSAGE_TEMPLATE
     lines = (
         "We have sent an email to this address.",
         "The password works once you have followed the link in it, in this browser.",
     )
-    return said(request, "Look into your mail", *lines, links=[(HOME, "Your account")])
+    return message_page(request, "Look into your mail", *lines, links=[(HOME, "Your account")])

@@ -12,41 +12,53 @@ from pyramid.csrf import get_csrf_token
 from sqlalchemy.orm import Session
 
 from modhub.db import from_micros, now, to_micros
-from modhub.errors import Refusal, not_found
-from modhub.identity import NOBODY, Credential
-from modhub.pages.answers import Redirect
-from modhub.pages.tools import messages_of
+from modhub.errors import ApiError, not_found
 from modhub.payload import query
 from modhub.request import Request
-from modhub.tree import parse_id
+from modhub.security.identity import NOBODY, CredentialKind
+from modhub.traversal import parse_id
+from modhub.ui.template_helpers import translations_for
+from modhub.ui.xml_responses import Redirect
 from modhub.views import OPEN, page
-from modhub_auth import platforms, recovery, services, sessions
-from modhub_auth.cookies import keep, safe_next
-from modhub_auth.finding import Found
-from modhub_auth.interfaces import IPlatform
-from modhub_auth.limits import caller_of
+from modhub_auth import services
+from modhub_auth.container import AuthServices, auth_services
+from modhub_auth.interfaces import ILoginPlatform
 from modhub_auth.models import Login
-from modhub_auth.openid import Assertion, Steam, refused
-from modhub_auth.pages.agents import agent_of, browser_of
-from modhub_auth.pages.proof import proved, visitor
-from modhub_auth.pages.sheets import SAID, SHEET, Field, Sheet, private, refusal_said, said, sent, unstored
-from modhub_auth.pages.signing import HOME, enter
-from modhub_auth.parts import Parts, parts
-from modhub_auth.platforms import Arrived, Identity
-from modhub_auth.proving import by_code
+from modhub_auth.pages.form_pages import (
+    FORM_TEMPLATE,
+    MESSAGE_TEMPLATE,
+    FormField,
+    FormPage,
+    error_page,
+    message_page,
+    never_store,
+    never_stored,
+    sent_value,
+)
+from modhub_auth.pages.fresh_proof import current_login, proven_account
+from modhub_auth.pages.sign_in import HOME, enter
+from modhub_auth.pages.user_agents import agent_of, browser_of
+from modhub_auth.platform import logins
+from modhub_auth.platform.logins import PlatformIdentity, SignInOutcome
+from modhub_auth.platform.openid import Assertion, Steam, platform_refused
+from modhub_auth.rate_limits import caller_of
+from modhub_auth.read_service import LoginRecord
 from modhub_auth.resources import AccountPermission, PlatformPage
-from modhub_auth.tokens import derive
+from modhub_auth.signin import page_sessions, recovery
+from modhub_auth.signin.access_tokens import derive_key
+from modhub_auth.signin.proof import prove_by_code
+from modhub_auth.signin.session_cookies import safe_next, set_session_cookie
 
 PENDING: Final = 10 * 60 * 1_000_000
 """How long somebody has to give the code after coming back, in microseconds."""
 _SKEW: Final = 5 * 1_000_000
 PROVE: Final = "prove"
 LINK: Final = "link"
-TITLES: Final = {403: "The login did not work", 409: "This login is taken", 503: "Not available just now"}
+PLATFORM_TITLES: Final = {403: "The login did not work", 409: "This login is taken", 503: "Not available just now"}
 
 
 def _platform(context: PlatformPage, request: Request) -> Steam:
-    found = parts(request).platforms.get(context.__name__)
+    found = auth_services(request).platforms.get(context.__name__)
     if found is None:
         raise not_found()
     return found
@@ -75,7 +87,7 @@ class Journey(NamedTuple):
     @property
     def is_over(self) -> bool:
         """Whether it has taken too long."""
-        return bool(self.purpose) and not sessions.is_fresh(from_micros(self.at))
+        return bool(self.purpose) and not page_sessions.is_fresh(from_micros(self.at))
 
     def fields(self) -> dict[str, str]:
         """Its part of the return address."""
@@ -87,9 +99,9 @@ def _state(request: Request, journey: Journey) -> str:
     what they wanted, so that whoever wanted to link a login does not come back to a new account.
     """
     secret: str = request.registry.settings["modhub.secret"][0]
-    who = request.identify(Credential.ACCOUNT).account_id
+    who = request.identify(CredentialKind.ACCOUNT).account_id
     held = f"{get_csrf_token(request)} {who} {journey.purpose} {journey.at}"
-    return hmac.digest(derive(secret, "platform state"), held.encode(), "sha256").hex()
+    return hmac.digest(derive_key(secret, "platform state"), held.encode(), "sha256").hex()
 
 
 def _return_address(request: Request, platform: Steam, wanted: str | None, journey: Journey) -> str:
@@ -102,18 +114,18 @@ def _way(request: Request, platform: Steam, return_to: str) -> str:
     return platform.leave(return_to, request.registry.settings["modhub.base_url"])
 
 
-@page(context=IPlatform, request_method="GET", permission=OPEN, renderer=SAID)
-def visit(context: PlatformPage, request: Request) -> Any:
+@page(context=ILoginPlatform, request_method="GET", permission=OPEN, renderer=MESSAGE_TEMPLATE)
+def platform_page(context: PlatformPage, request: Request) -> Any:
     """Leave for the platform, or come back from it."""
-    private(request)
+    never_store(request)
     platform = _platform(context, request)
     try:
         if query(request, "openid.mode") is None:
             return _leave(request, platform)
         return _come_back(request, platform)
-    except Refusal as refusal:
+    except ApiError as refusal:
         links = [(request.path, "Try once more"), (HOME, "Your account")]
-        return refusal_said(request, TITLES.get(refusal.status, TITLES[403]), refusal, links)
+        return error_page(request, PLATFORM_TITLES.get(refusal.status, PLATFORM_TITLES[403]), refusal, links)
 
 
 def _leave(request: Request, platform: Steam) -> Any:
@@ -123,15 +135,17 @@ def _leave(request: Request, platform: Steam) -> Any:
     somebody who is signed in here to prove themselves, if they were not asked first.
     """
     wanted = safe_next(query(request, "next"))
-    if request.identify(Credential.ACCOUNT) is NOBODY:
-        return unstored(Redirect(_way(request, platform, _return_address(request, platform, wanted, Journey()))))
+    if request.identify(CredentialKind.ACCOUNT) is NOBODY:
+        return never_stored(Redirect(_way(request, platform, _return_address(request, platform, wanted, Journey()))))
     if query(request, "prove") is None:
-        return unstored(Redirect(f"{request.path.rstrip('/')}/link"))
+        return never_stored(Redirect(f"{request.path.rstrip('/')}/link"))
     if request.environ.get("HTTP_SEC_FETCH_SITE") in {"cross-site", "same-site"}:
         line = "Another site has sent you here. Go on only if you want to show that the account is yours."
-        return said(request, "Sign in once more", line, links=[(request.path_qs, "Go on"), (HOME, "Your account")])
+        return message_page(
+            request, "Sign in once more", line, links=[(request.path_qs, "Go on"), (HOME, "Your account")]
+        )
     return_to = _return_address(request, platform, wanted, Journey.begin(PROVE))
-    return unstored(Redirect(_way(request, platform, return_to)))
+    return never_stored(Redirect(_way(request, platform, return_to)))
 
 
 def _come_back(request: Request, platform: Steam) -> Any:
@@ -139,36 +153,40 @@ def _come_back(request: Request, platform: Steam) -> Any:
     return_to = _return_address(request, platform, wanted, journey)
     # The state is judged with the return address that holds it: the provider has signed that very address.
     assertion = platform.judge(request.environ.get("QUERY_STRING", ""), return_to)
-    identity = Identity(platform.name, assertion.subject)
-    if request.identify(Credential.ACCOUNT) is NOBODY:
+    identity = PlatformIdentity(platform.name, assertion.subject)
+    if request.identify(CredentialKind.ACCOUNT) is NOBODY:
         return _arrive(request, assertion, identity, wanted)
     if not journey.purpose or journey.is_over:
-        raise refused()
-    found = visitor(request)
+        raise platform_refused()
+    found = current_login(request)
     assert found.session_id is not None
-    with parts(request).databases.writing.begin() as session:
-        platforms.use_nonce(session, assertion)
-        account = sessions.hold(session, found.account_id, found.session_id)
+    with auth_services(request).databases.write_session.begin() as session:
+        logins.use_nonce(session, assertion)
+        account = page_sessions.hold_session(session, found.account_id, found.session_id)
         if journey.purpose == PROVE:
-            platforms.prove(session, account, found.session_id, identity)
+            logins.prove_by_platform(session, account, found.session_id, identity)
             return _rotated(request, session, found, wanted or HOME)
-        if platforms.link(session, account, identity):
-            own, messages = parts(request), messages_of(request)
-            recovery.notify(session, own.writer, account.id, "login linked", messages, client=browser_of(request))
+        if logins.link_login(session, account, identity):
+            own, messages = auth_services(request), translations_for(request)
+            recovery.queue_security_email(
+                session, own.writer, account.id, "login linked", messages, client=browser_of(request)
+            )
         return _rotated(request, session, found, f"{HOME}?done=linked")
 
 
-def _rotated(request: Request, session: Session, found: Found, path: str) -> Any:
+def _rotated(request: Request, session: Session, found: LoginRecord, path: str) -> Any:
     """What has proved or changed who may do what gives the session another secret (threats C12)."""
     assert found.session_id is not None
-    return unstored(keep(request, Redirect(path), sessions.rotate(session, found.session_id)))
+    return never_stored(
+        set_session_cookie(request, Redirect(path), page_sessions.rotate_page_session(session, found.session_id))
+    )
 
 
-def link_sheet(context: PlatformPage, request: Request) -> Sheet:
+def link_form(context: PlatformPage, request: Request) -> FormPage:
     """Consent to leave for the platform, and to come back with a login."""
     title = _platform(context, request).title
-    messages = messages_of(request)
-    return Sheet(
+    messages = translations_for(request)
+    return FormPage(
         messages.gettext("Link a login at %(name)s", name=title),
         "Go on",
         [],
@@ -178,76 +196,78 @@ def link_sheet(context: PlatformPage, request: Request) -> Sheet:
 
 
 @page(
-    context=IPlatform,
+    context=ILoginPlatform,
     name="link",
     request_method=("GET", "POST"),
     permission=AccountPermission.CHANGE,
-    renderer=SHEET,
-    fresh_proof=link_sheet,
+    renderer=FORM_TEMPLATE,
+    fresh_proof=link_form,
 )
-def link(context: PlatformPage, request: Request) -> Any:
+def link_page(context: PlatformPage, request: Request) -> Any:
     """``POST /Modhub/account/platform/{provider}/link``: the way to the platform, open for some minutes."""
     platform = _platform(context, request)
-    proved(request)
+    proven_account(request)
     way = _way(request, platform, _return_address(request, platform, None, Journey.begin(LINK)))
-    request.override_renderer = SAID
-    text = messages_of(request).gettext("Sign in with %(name)s", name=platform.title)
+    request.override_renderer = MESSAGE_TEMPLATE
+    text = translations_for(request).gettext("Sign in with %(name)s", name=platform.title)
     line = "Now sign in there with the login that you want to link. The way is open for ten minutes."
-    return said(request, "Link a login", line, links=[(way, text), (HOME, "Your account")])
+    return message_page(request, "Link a login", line, links=[(way, text), (HOME, "Your account")])
 
 
-def _arrive(request: Request, assertion: Assertion, identity: Identity, wanted: str | None) -> Any:
-    own, registration = parts(request), request.registry.settings["modhub_auth.registration"]
-    with own.databases.writing.begin() as session:
-        platforms.use_nonce(session, assertion)
-        arrived = platforms.arrive(session, identity, registration=registration)
+def _arrive(request: Request, assertion: Assertion, identity: PlatformIdentity, wanted: str | None) -> Any:
+    own, registration = auth_services(request), request.registry.settings["modhub_auth.registration"]
+    with own.databases.write_session.begin() as session:
+        logins.use_nonce(session, assertion)
+        arrived = logins.sign_in_or_register(session, identity, registration=registration)
         if not arrived.factor:
-            secret = sessions.begin(session, arrived.account, arrived.login, agent_of(request), proved=True)
-            return unstored(keep(request, Redirect(wanted or HOME), secret))
+            secret = page_sessions.begin_page_session(
+                session, arrived.account, arrived.login, agent_of(request), proved=True
+            )
+            return never_stored(set_session_cookie(request, Redirect(wanted or HOME), secret))
         pending = _seal(own, request, arrived)
-    request.override_renderer = SHEET
+    request.override_renderer = FORM_TEMPLATE
     return _code_sheet(request, pending).show(request)
 
 
-def _code_sheet(request: Request, pending: str) -> Sheet:
+def _code_sheet(request: Request, pending: str) -> FormPage:
     hint = "Its six digits, or one of your recovery codes."
-    fields = [Field("code", "Code of your authenticator", complete="one-time-code", hint=hint)]
-    return Sheet("Sign in", "Sign in", fields, hidden={"pending": pending, "next": query(request, "next") or ""})
+    fields = [FormField("code", "Code of your authenticator", complete="one-time-code", hint=hint)]
+    return FormPage("Sign in", "Sign in", fields, hidden={"pending": pending, "next": query(request, "next") or ""})
 
 
-def _seal(own: Parts, request: Request, arrived: Arrived) -> str:
-    return own.pending.close(f"{arrived.login.id} {to_micros(now())}", get_csrf_token(request))
+def _seal(own: AuthServices, request: Request, arrived: SignInOutcome) -> str:
+    return own.pending.encrypt(f"{arrived.login.id} {to_micros(now())}", get_csrf_token(request))
 
 
-def _opened(own: Parts, request: Request) -> int:
+def _opened(own: AuthServices, request: Request) -> int:
     """The login of somebody who came back a moment ago, in this browser."""
     try:
-        opened = own.pending.open(sent(request, "pending"), get_csrf_token(request))
+        opened = own.pending.decrypt(sent_value(request, "pending"), get_csrf_token(request))
     except ValueError:
         opened = None
     login_id, at = (parse_id(part) for part in (opened or "").partition(" ")[::2])
     # What is from the future has ended too: a clock that is set back lets nothing live longer. Numbers are compared,
     # because not every one of them is a date.
     if login_id is None or at is None or not -_SKEW <= to_micros(now()) - at <= PENDING:
-        raise refused()
+        raise platform_refused()
     return login_id
 
 
-@page(context=IPlatform, request_method="POST", permission=OPEN, renderer=SHEET)
-def give_code(context: PlatformPage, request: Request) -> Any:
+@page(context=ILoginPlatform, request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
+def platform_code_submit(context: PlatformPage, request: Request) -> Any:
     """The code of the authenticator, which a platform's word does not replace."""
     _platform(context, request)
-    own = parts(request)
+    own = auth_services(request)
     login_id = _opened(own, request)
     found = own.finder.login(login_id)
     if found is None or found.login_kind != "Platform":
-        raise refused()
+        raise platform_refused()
     try:
-        by_code(own, request.registry.settings, found.account_id, sent(request, "code"), caller_of(request))
+        prove_by_code(own, request.registry.settings, found.account_id, sent_value(request, "code"), caller_of(request))
         account = services.lock_account(request.dbsession, found.account_id)
         login = request.dbsession.get(Login, login_id)
         if account is None or login is None:
-            raise refused()
-    except Refusal as refusal:
-        return _code_sheet(request, sent(request, "pending")).refused(request, refusal)
-    return enter(request, account, login, sent(request, "next"), by_platform=True)
+            raise platform_refused()
+    except ApiError as refusal:
+        return _code_sheet(request, sent_value(request, "pending")).refused(request, refusal)
+    return enter(request, account, login, sent_value(request, "next"), by_platform=True)

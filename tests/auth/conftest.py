@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 
 from modhub import db
-from modhub.testing import SECRET, Site, Start
-from modhub_auth.passwords import Gate, Passwords
+from modhub.testing import TEST_SECRET, Site, Start
+from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 
 Auth = Callable[..., "Site"]
 
 
-def cheap() -> Passwords:
+def cheap() -> QueuedHasher:
     """argon2id with the least that it takes."""
-    return Passwords(Gate(), memory_kib=8, time_cost=1)
+    return QueuedHasher(HashingGate(), memory_kib=8, time_cost=1)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def contend(app: Site, processes: list[list[Call]], **settings: str) -> tuple[li
 
     Answers ``[status, body]`` of every call, and how many passwords were verified in all.
     """
-    given = {"sqlalchemy.url": str(app.registry.settings["sqlalchemy.url"]), "modhub.secret": SECRET}
+    given = {"sqlalchemy.url": str(app.registry.settings["sqlalchemy.url"]), "modhub.secret": TEST_SECRET}
     given |= {"pyramid.includes": "modhub_auth", **settings}
     started = [
         subprocess.Popen([sys.executable, str(CONTENDER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -14,10 +14,10 @@ warnings.simplefilter("ignore")
 from webtest import TestApp  # noqa: E402
 
 import modhub  # noqa: E402
-from modhub_auth.passwords import Gate, Passwords  # noqa: E402
+from modhub_auth.signin.passwords import HashingGate, QueuedHasher  # noqa: E402
 
 
-class Counting(Passwords):
+class Counting(QueuedHasher):
     verified = 0
 
     def verify(self, known: str | None, password: str) -> bool:
@@ -28,7 +28,7 @@ class Counting(Passwords):
 def main() -> None:
     told = json.loads(sys.stdin.readline())
     config = modhub.configure(told["settings"])
-    config.registry.accounts.passwords = passwords = Counting(Gate(), memory_kib=8, time_cost=1)
+    config.registry.accounts.passwords = passwords = Counting(HashingGate(), memory_kib=8, time_cost=1)
     app = TestApp(config.make_wsgi_app())
 
     def call(wanted: list) -> list:

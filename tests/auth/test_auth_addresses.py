@@ -2,8 +2,8 @@
 
 import pytest
 
-from modhub.errors import Refusal
-from modhub_auth.addresses import parse, require
+from modhub.errors import ApiError
+from modhub_auth.email_addresses import parse_address, require_address
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,13 @@ from modhub_auth.addresses import parse, require
     ],
 )
 def test_one_spelling(sent: str, known: str) -> None:
-    assert parse(sent) == known
-    assert parse(known) == known
+    assert parse_address(sent) == known
+    assert parse_address(known) == known
 
 
 def test_capitals_alone_are_folded() -> None:
     addresses = ["straße@example.org", "strasse@example.org", "ıda@example.org", "ida@example.org"]
-    assert len({parse(address) for address in addresses} - {None}) == len(addresses)
+    assert len({parse_address(address) for address in addresses} - {None}) == len(addresses)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_capitals_alone_are_folded() -> None:
     ],
 )
 def test_no_address(sent: str) -> None:
-    assert parse(sent) is None
-    with pytest.raises(Refusal) as caught:
-        require(sent)
+    assert parse_address(sent) is None
+    with pytest.raises(ApiError) as caught:
+        require_address(sent)
     assert (caught.value.status, "email" in caught.value.message) == (400, True)

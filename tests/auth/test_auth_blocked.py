@@ -6,13 +6,14 @@ import pyotp
 import pytest
 from sqlalchemy import select, update
 
-from modhub.admin import Admin, build_parser
-from modhub.errors import Refusal
+from modhub.errors import ApiError
+from modhub.ops.admin import Admin, build_admin_parser
 from modhub.settings import StartRefused
-from modhub_auth import blocking, factor, sessions
-from modhub_auth.models import Account, Client, Login, PageSession
+from modhub_auth import account_blocking
+from modhub_auth.models import Account, ClientSession, Login, PageSession
 from modhub_auth.services import lock_account, sign_in
-from modhub_auth.signing import Credentials, check
+from modhub_auth.signin import page_sessions, totp
+from modhub_auth.signin.authentication import Credentials, authenticate
 
 HOME = "/Modhub/account"
 BLOCKED = {"error": "account_blocked", "message": "The operator of this service has blocked this account."}
@@ -25,10 +26,10 @@ def bearer(made: Any) -> dict[str, str]:
 
 
 def set_blocked(app: Any, account_id: int, *, blocked: bool = True) -> bool:
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         account = lock_account(session, account_id)
         assert account is not None
-        return (blocking.block if blocked else blocking.unblock)(session, account)
+        return (account_blocking.block_account if blocked else account_blocking.unblock_account)(session, account)
 
 
 @pytest.fixture
@@ -43,8 +44,8 @@ def login(app: Any, person: Person, **more: str) -> Any:
 
 def add_factor(app: Any, account_id: int) -> tuple[str, list[str]]:
     secret, own = pyotp.random_base32(), app.registry.accounts
-    with own.databases.writing.begin() as session:
-        return secret, factor.add(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
+    with own.databases.write_session.begin() as session:
+        return secret, totp.add_authenticator(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
 
 
 def test_sign_in_is_refused_after_the_right_password_alone(app: Any, person: Person, ada: Any) -> None:
@@ -187,7 +188,7 @@ def test_page_sessions_end_and_stay_ended(app: Any, person: Person, ada: Any) ->
 def test_a_session_that_is_there_all_the_same_opens_nothing(app: Any, person: Person, ada: Any) -> None:
     """As after a block by SQL alone."""
     browser_sign_in(app, person)
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         session.execute(update(Account).values(blocked_at=Account.created_at))
     for path in (HOME, "/Modhub/mine", f"/Modhub/mine/{ABSENT}"):
         assert app.get(path, status=303).headers["Location"].startswith(f"{HOME}/login")
@@ -214,16 +215,18 @@ def test_reset_works_but_opens_nothing(app: Any, person: Person, ada: Any, mail:
 def test_whoever_was_checked_a_moment_before_is_refused(app: Any, person: Person, ada: Any) -> None:
     own = app.registry.accounts
     given = Credentials(person["email"], person["password"], "", "192.0.2.1")
-    checked = check(own, app.registry.settings, given)
+    checked = authenticate(own, app.registry.settings, given)
     set_blocked(app, ada["accountId"])
-    with pytest.raises(Refusal) as caught, own.databases.writing.begin() as session:
+    with pytest.raises(ApiError) as caught, own.databases.write_session.begin() as session:
         sign_in(session, checked, "")
     assert caught.value.code == "account_blocked"
-    with pytest.raises(Refusal) as caught, own.databases.writing.begin() as session:
-        sessions.begin(session, lock_account(session, ada["accountId"]), session.get(Login, checked.login_id), "")
+    with pytest.raises(ApiError) as caught, own.databases.write_session.begin() as session:
+        page_sessions.begin_page_session(
+            session, lock_account(session, ada["accountId"]), session.get(Login, checked.login_id), ""
+        )
     assert caught.value.code == "account_blocked"
-    with own.databases.reading() as session:
-        assert session.scalars(select(Client)).all() == session.scalars(select(PageSession)).all() == []
+    with own.databases.readonly_session() as session:
+        assert session.scalars(select(ClientSession)).all() == session.scalars(select(PageSession)).all() == []
 
 
 @pytest.fixture
@@ -232,7 +235,7 @@ def admin(app: Any, capsys: pytest.CaptureFixture[str]) -> Any:
 
     def run(*words: str) -> str:
         capsys.readouterr()
-        arguments = build_parser(app.config).parse_args(["-c", "unused", "account", *words])
+        arguments = build_admin_parser(app.config).parse_args(["-c", "unused", "account", *words])
         assert arguments.run(Admin(app.config), arguments) == 0
         return capsys.readouterr().out
 

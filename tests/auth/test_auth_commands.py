@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from modhub.admin import Admin, build_parser
 from modhub.interfaces import IDemoAccounts, IProfiles
+from modhub.ops.admin import Admin, build_admin_parser
 from modhub.settings import StartRefused
-from modhub_auth.models import Account, Letter
+from modhub_auth.models import Account, OutgoingEmail
 
 Person = dict[str, str]
 
@@ -19,7 +19,7 @@ def admin(app: Any, capsys: pytest.CaptureFixture[str]) -> Any:
 
     def run(*words: str) -> tuple[int, str]:
         capsys.readouterr()
-        arguments = build_parser(app.config).parse_args(["-c", "unused", *words])
+        arguments = build_admin_parser(app.config).parse_args(["-c", "unused", *words])
         code = arguments.run(Admin(app.config), arguments)
         return code, capsys.readouterr().out
 
@@ -55,8 +55,8 @@ def test_accounts_are_shown_without_secrets(app: Any, person: Person, admin: Any
         said = admin("account", "show", name)[1]
         assert "authenticator: no" in said
         assert "laptop" in said
-    with app.registry.databases.reading() as session:
-        assert session.scalars(select(Letter)).one().sealed not in said
+    with app.registry.databases.readonly_session() as session:
+        assert session.scalars(select(OutgoingEmail)).one().sealed not in said
     assert "argon2" not in said
 
 
@@ -99,18 +99,18 @@ def test_people_have_names(app: Any, person: Person) -> None:
     ada = app.post_json("/api/auth/register", {**person, "displayName": "Ada"}).json["accountId"]
     profiles = app.registry.getUtility(IProfiles)
     with app.counted() as seen:
-        assert {number: one.name for number, one in profiles.people({ada, 999}).items()} == {ada: "Ada"}
+        assert {number: one.name for number, one in profiles.get_profiles({ada, 999}).items()} == {ada: "Ada"}
     assert len(seen) <= 1
 
 
 def test_nobody_can_sign_in_to_a_sample(app: Any, person: Person) -> None:
     app.post_json("/api/auth/register", {**person, "displayName": "Sample"})
     people = app.registry.getUtility(IDemoAccounts)
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         first = people.account_for(session, "Sample")
         assert people.account_for(session, "Sample") == first
         assert people.account_for(session, "Other") != first
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         assert len(session.scalars(select(Account)).all()) == 3
 
 

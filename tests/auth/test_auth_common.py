@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.db import now
-from modhub_auth.common import is_common, words_of
 from modhub_auth.models import Account, Login, PageSession
-from modhub_auth.passwords import SHORTEST
+from modhub_auth.signin.common_passwords import is_common, words_of
+from modhub_auth.signin.passwords import MIN_PASSWORD
 
 HOME = "/Modhub/account"
 COMMON = "qwertyuiop"
@@ -76,10 +76,10 @@ def test_the_list_is_as_it_says() -> None:
     entries = [line for line in lines if not line.startswith("#")]
     assert len(entries) == len(set(entries))
     assert entries == [one.casefold().strip() for one in entries if one.isascii()]
-    long = [one for one in entries if len(one) >= SHORTEST]
+    long = [one for one in entries if len(one) >= MIN_PASSWORD]
     assert len(long) > 3000, "as many as match the rules are to be known, says ASVS 6.2.4"
     assert f"{len(long):,} of ten characters" in lines[0]
-    assert all(len(one) >= 4 and one.isalpha() for one in entries if len(one) < SHORTEST)
+    assert all(len(one) >= 4 and one.isalpha() for one in entries if len(one) < MIN_PASSWORD)
     assert any("Permission is hereby granted" in line for line in lines), "its licence goes with it"
     assert is_common(long[-1])
 
@@ -104,7 +104,7 @@ def test_a_setting_refuses_them_everywhere(auth: Any, person: Person) -> None:
         page = form.submit(status=400)
         assert REFUSED in page.html.select_one("#password-error").text
         form = page.forms[0]
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         assert session.scalars(select(Account)).all() == []
     app.post_json("/api/auth/register", person, status=201)
 
@@ -148,7 +148,7 @@ def test_the_consent_is_to_that_password_alone(app: Any, person: Person) -> None
     sent = {"csrf_token": form["csrf_token"].value, "email": person["email"], "password": COMMON}
     for foreign in (mark, "", "é"):
         app.post(f"{HOME}/register", {**sent, "commonPassword": foreign}, status=400)
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         assert session.scalars(select(Account)).all() == []
 
 
@@ -202,7 +202,7 @@ def test_a_reset_warns_and_goes_on(app: Any, person: Person, mail: Any) -> None:
 def test_adding_one_warns_and_goes_on(app: Any, person: Person, mail: Any) -> None:
     signed_in(app, person)
     mail.read()
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         login = session.scalars(select(Login)).one()
         login.kind, login.platform, login.subject = "Platform", "steam", "7"
         session.execute(update(PageSession).values(proved_at=now()))

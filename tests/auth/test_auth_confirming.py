@@ -8,11 +8,14 @@ import pytest
 from sqlalchemy import func, select, update
 
 from modhub.db import Base, now
-from modhub.errors import Refusal
-from modhub.testing.pages import visitor
-from modhub_auth import factor, links, platforms, recovery, services, sessions
-from modhub_auth.models import Account, Authenticator, Client, Link, Login, PageSession
-from modhub_auth.platforms import Identity
+from modhub.errors import ApiError
+from modhub.testing.pages import new_visitor
+from modhub_auth import services
+from modhub_auth.mail import link_tokens
+from modhub_auth.models import Account, Authenticator, ClientSession, Link, Login, PageSession
+from modhub_auth.platform import logins
+from modhub_auth.platform.logins import PlatformIdentity
+from modhub_auth.signin import page_sessions, recovery, totp
 
 HOME = "/Modhub/account"
 Person = dict[str, str]
@@ -31,13 +34,13 @@ def register(browser: Any, person: Person) -> None:
 
 
 def all_of(app: Any, model: Any) -> list[Any]:
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         return list(session.scalars(select(model)).all())
 
 
 def rows(app: Any) -> list[str]:
     """Everything that accounts store."""
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         tables = [table for name, table in sorted(Base.metadata.tables.items()) if name.startswith("auth_")]
         return [str(row) for table in tables for row in session.execute(table.select()).all()]
 
@@ -45,11 +48,11 @@ def rows(app: Any) -> list[str]:
 def furnish(app: Any, account_id: int = 1) -> list[str]:
     """A linked login and an authenticator; answers recovery codes."""
     own, secret = app.registry.accounts, pyotp.random_base32()
-    with own.databases.writing.begin() as session:
+    with own.databases.write_session.begin() as session:
         account = services.lock_account(session, account_id)
         assert account is not None
-        platforms.link(session, account, Identity("steam", "7"))
-        return factor.add(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
+        logins.link_login(session, account, PlatformIdentity("steam", "7"))
+        return totp.add_authenticator(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
 
 
 def is_verified(app: Any) -> bool:
@@ -60,7 +63,7 @@ def test_whoever_registers_a_strangers_address_is_locked_out_and_not_its_owner(
     app: Any, person: Person, mail: Any
 ) -> None:
     """The attack of `prehijack.py` and of `acc1.py`, part 1."""
-    attacker, victim = visitor(app), visitor(app)
+    attacker, victim = new_visitor(app), new_visitor(app)
     register(attacker, person)
     program = app.post_json("/api/auth/login", person).json
     link = mail.link()
@@ -79,13 +82,15 @@ def test_whoever_registers_a_strangers_address_is_locked_out_and_not_its_owner(
         app.post_json("/api/auth/login", {**person, "code": code}, status=401)
     app.post_json("/api/auth/refresh", {"refreshToken": program["refreshToken"]}, status=401)
     assert [(one.kind, one.verified) for one in all_of(app, Login)] == [("Password", True)]
-    assert all_of(app, Authenticator) == all_of(app, PageSession) == all_of(app, Client) == all_of(app, Link) == []
+    assert (
+        all_of(app, Authenticator) == all_of(app, PageSession) == all_of(app, ClientSession) == all_of(app, Link) == []
+    )
     app.post_json("/api/auth/login", {**person, "password": THEIRS}, status=200)
     victim.get(link, status=410)
 
 
 def test_a_first_reset_by_forgot_takes_everything_away_too(app: Any, person: Person, mail: Any) -> None:
-    attacker = visitor(app)
+    attacker = new_visitor(app)
     register(attacker, person)
     furnish(app)
     app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
@@ -105,7 +110,7 @@ def test_a_first_reset_by_forgot_takes_everything_away_too(app: Any, person: Per
 
 
 def test_confirming_in_ones_own_browser_keeps_one_signed_in_everywhere(app: Any, person: Person, mail: Any) -> None:
-    browser, other = visitor(app), visitor(app)
+    browser, other = new_visitor(app), new_visitor(app)
     register(browser, person)
     program = app.post_json("/api/auth/login", person).json
     send(other.get(f"{HOME}/login"), 303, **person)
@@ -146,7 +151,7 @@ def test_guessing_the_password_by_a_link_is_limited(auth: Any, person: Person, m
 
 def test_the_session_of_another_account_confirms_nothing(app: Any, person: Person, mail: Any) -> None:
     app.post_json("/api/auth/register", person)
-    link, browser = mail.link(), visitor(app)
+    link, browser = mail.link(), new_visitor(app)
     register(browser, {**person, "email": "eve@example.org", "password": "the password of eve"})
     page = browser.get(link)
     send(page, 403, password="the password of eve")
@@ -159,24 +164,24 @@ def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(
     app.post_json("/api/auth/register", person)
     link = mail.link()
     page = app.get(f"{link}&new=1", status=200)
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         session.execute(update(Login).values(verified=True))
     app.get(f"{link}&new=1", status=410)
     send(page, 410, password=THEIRS)
     own, secret, messages = app.registry.accounts, link.partition("token=")[2], app.registry.languages.known["en"]
     # Also where the address is confirmed between the look and the lock.
-    with own.databases.writing() as session, pytest.raises(Refusal, match="This link has been used"):
-        recovery.reset(session, own.writer, secret, "another hash", messages, purpose=links.CONFIRM)
+    with own.databases.write_session() as session, pytest.raises(ApiError, match="This link has been used"):
+        recovery.reset_password(session, own.writer, secret, "another hash", messages, purpose=link_tokens.CONFIRM_LINK)
     app.post_json("/api/auth/login", person, status=200)
 
 
 def ask_for_a_password(app: Any, mail: Any) -> tuple[Any, str]:
     """A platform's account that wants to sign in by an address: its browser, and the link in the letter."""
     own = app.registry.accounts
-    with own.databases.writing.begin() as session:
-        arrived = platforms.arrive(session, Identity("steam", "7"), registration=True)
-        cookie = sessions.begin(session, arrived.account, arrived.login, "", proved=True)
-    browser = visitor(app)
+    with own.databases.write_session.begin() as session:
+        arrived = logins.sign_in_or_register(session, PlatformIdentity("steam", "7"), registration=True)
+        cookie = page_sessions.begin_page_session(session, arrived.account, arrived.login, "", proved=True)
+    browser = new_visitor(app)
     browser.set_cookie("modhub", cookie)
     send(browser.get(f"{HOME}/password"), 200, email="ada@example.org", password="attackers password")
     return browser, mail.link()
@@ -185,7 +190,7 @@ def ask_for_a_password(app: Any, mail: Any) -> tuple[Any, str]:
 def test_a_password_is_added_in_a_session_of_its_account_alone(app: Any, person: Person, mail: Any) -> None:
     """The attack of `acc1.py`, part 2: the link sent to the victim gives the attacker nothing."""
     attacker, link = ask_for_a_password(app, mail)
-    stranger, other = visitor(app), visitor(app)
+    stranger, other = new_visitor(app), new_visitor(app)
     register(other, {**person, "email": "eve@example.org"})
     for browser in (stranger, other):
         page = browser.get(link, status=403)
@@ -204,14 +209,14 @@ def test_a_password_is_added_in_a_session_of_its_account_alone(app: Any, person:
 def test_opening_a_link_changes_nothing(app: Any, person: Person, mail: Any) -> None:
     """As the scanner of a mail server does, and a browser that looks ahead."""
     owner, add = ask_for_a_password(app, mail)
-    browser = visitor(app)
+    browser = new_visitor(app)
     register(browser, {**person, "email": "eve@example.org"})
     confirm = mail.link()
     app.post_json("/api/auth/forgot", {"email": "eve@example.org"}, status=204)
     reset = mail.link()
     before = rows(app)
     for link in (add, confirm, f"{confirm}&new=1", reset):
-        for one in (visitor(app), browser, owner):
+        for one in (new_visitor(app), browser, owner):
             for ask in (one.get, one.head):
                 assert ask(link, expect_errors=True).status_int in {200, 403}
     assert rows(app) == before
@@ -221,7 +226,7 @@ def test_opening_a_link_changes_nothing(app: Any, person: Person, mail: Any) -> 
 def reset_page(app: Any, person: Person, mail: Any) -> Any:
     """The page of a later reset, of an account with a linked login (2) and an authenticator."""
     app.post_json("/api/auth/register", person)
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         session.execute(update(Login).values(verified=True))
     furnish(app)
     app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
@@ -260,10 +265,10 @@ def test_a_form_that_has_shown_nothing_removes_nothing(app: Any, reset_page: Any
 
 def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app: Any, reset_page: Any, person: Person) -> None:
     """Otherwise whoever has the account now links a login in the last moment, and comes back by it."""
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         account = services.lock_account(session, 1)
         assert account is not None
-        platforms.link(session, account, Identity("steam", "666"))
+        logins.link_login(session, account, PlatformIdentity("steam", "666"))
     page = send(reset_page, 409, password=THEIRS)
     assert "Look at the list once more" in page.html.select_one("#errors").text
     assert "666 (steam)" in page.html.select_one("fieldset").text
@@ -284,28 +289,30 @@ def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: P
     own, messages = app.registry.accounts, app.registry.languages.known["en"]
     done = {True: 0, False: 0}
     for number in range(12):
-        with own.databases.writing.begin() as session:
-            account, login = services.register(session, f"ada{number}@example.org", "hash", "")
-            sessions.begin(session, account, login, "")
+        with own.databases.write_session.begin() as session:
+            account, login = services.register_account(session, f"ada{number}@example.org", "hash", "")
+            page_sessions.begin_page_session(session, account, login, "")
             session_id = session.scalars(select(func.max(PageSession.id))).one()
-            secret = links.make(session, links.RESET, account.id, login_id=login.id)
-            account_id, identity = account.id, Identity("steam", str(number))
+            secret = link_tokens.create_link(session, link_tokens.RESET_LINK, account.id, login_id=login.id)
+            account_id, identity = account.id, PlatformIdentity("steam", str(number))
 
         def reset(secret: str = secret) -> None:
-            with own.databases.writing.begin() as session:
-                recovery.reset(session, own.writer, secret, "another hash", messages)
+            with own.databases.write_session.begin() as session:
+                recovery.reset_password(session, own.writer, secret, "another hash", messages)
 
-        def link(account_id: int = account_id, session_id: int = session_id, identity: Identity = identity) -> bool:
+        def link(
+            account_id: int = account_id, session_id: int = session_id, identity: PlatformIdentity = identity
+        ) -> bool:
             try:
-                with own.databases.writing.begin() as session:
-                    platforms.link(session, sessions.hold(session, account_id, session_id), identity)
-            except Refusal:
+                with own.databases.write_session.begin() as session:
+                    logins.link_login(session, page_sessions.hold_session(session, account_id, session_id), identity)
+            except ApiError:
                 return False
             return True
 
         _, linked = race([reset, link])
         done[linked] += 1
-        with own.databases.reading() as session:
+        with own.databases.readonly_session() as session:
             ways = session.scalars(select(Login.kind).where(Login.account_id == account_id)).all()
         assert ways == ["Password"], f"linked first: {linked}"
     assert sum(done.values()) == 12
@@ -314,27 +321,27 @@ def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: P
 def test_a_platform_signs_nobody_in_by_a_login_that_a_reset_takes_away(app: Any, race: Any) -> None:
     own, messages = app.registry.accounts, app.registry.languages.known["en"]
     for number in range(8):
-        identity = Identity("steam", str(number))
-        with own.databases.writing.begin() as session:
-            account, login = services.register(session, f"ada{number}@example.org", "hash", "")
-            platforms.link(session, account, identity)
-            secret = links.make(session, links.RESET, account.id, login_id=login.id)
+        identity = PlatformIdentity("steam", str(number))
+        with own.databases.write_session.begin() as session:
+            account, login = services.register_account(session, f"ada{number}@example.org", "hash", "")
+            logins.link_login(session, account, identity)
+            secret = link_tokens.create_link(session, link_tokens.RESET_LINK, account.id, login_id=login.id)
             account_id = account.id
 
         def reset(secret: str = secret) -> None:
-            with own.databases.writing.begin() as session:
-                recovery.reset(session, own.writer, secret, "another hash", messages)
+            with own.databases.write_session.begin() as session:
+                recovery.reset_password(session, own.writer, secret, "another hash", messages)
 
-        def arrive(identity: Identity = identity) -> None:
+        def arrive(identity: PlatformIdentity = identity) -> None:
             try:
-                with own.databases.writing.begin() as session:
-                    arrived = platforms.arrive(session, identity, registration=False)
-                    sessions.begin(session, arrived.account, arrived.login, "")
-            except Refusal:
+                with own.databases.write_session.begin() as session:
+                    arrived = logins.sign_in_or_register(session, identity, registration=False)
+                    page_sessions.begin_page_session(session, arrived.account, arrived.login, "")
+            except ApiError:
                 return
 
         race([reset, arrive])
-        with own.databases.reading() as session:
+        with own.databases.readonly_session() as session:
             mine = select(func.count()).select_from(PageSession).where(PageSession.account_id == account_id)
             assert session.scalar(mine) == 0
 
@@ -347,11 +354,11 @@ def test_after_registering_every_page_says_that_an_email_was_sent(app: Any, pers
         assert app.get(path).text.count(sentence) == 1, path
     german = app.get("/Modhub", headers={"Accept-Language": "de"}).text
     assert "Wir haben eine E-Mail an ada@example.org geschickt" in german
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         session.execute(update(PageSession).values(created_at=now() - timedelta(minutes=61)))
     assert sentence not in app.get("/Modhub").text
     assert sentence in app.get(HOME).text
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         session.execute(update(PageSession).values(created_at=now()))
     assert sentence in app.get("/Modhub").text
     send(app.get(mail.link()), 200)
@@ -362,7 +369,7 @@ def test_after_registering_every_page_says_that_an_email_was_sent(app: Any, pers
 def test_an_account_that_is_gone_is_no_ones(app: Any, person: Person, mail: Any) -> None:
     app.post_json("/api/auth/register", person)
     link = mail.link()
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         session.delete(session.scalars(select(Account)).one())
     for path in (link, f"{link}&new=1"):
         app.get(path, status=410)
@@ -371,27 +378,30 @@ def test_an_account_that_is_gone_is_no_ones(app: Any, person: Person, mail: Any)
 def test_a_confirmation_beside_a_reset_keeps_no_session(app: Any, race: Any) -> None:
     own, messages = app.registry.accounts, app.registry.languages.known["en"]
     for number in range(8):
-        with own.databases.writing.begin() as session:
-            account, login = services.register(session, f"ada{number}@example.org", "hash", "")
-            sessions.begin(session, account, login, "")
+        with own.databases.write_session.begin() as session:
+            account, login = services.register_account(session, f"ada{number}@example.org", "hash", "")
+            page_sessions.begin_page_session(session, account, login, "")
             session_id = session.scalars(select(func.max(PageSession.id))).one()
-            secrets = [links.make(session, one, account.id, login_id=login.id) for one in (links.RESET, links.CONFIRM)]
+            secrets = [
+                link_tokens.create_link(session, one, account.id, login_id=login.id)
+                for one in (link_tokens.RESET_LINK, link_tokens.CONFIRM_LINK)
+            ]
             login_id = login.id
 
         def reset(secret: str = secrets[0]) -> None:
-            with own.databases.writing.begin() as session:
-                recovery.reset(session, own.writer, secret, "another hash", messages)
+            with own.databases.write_session.begin() as session:
+                recovery.reset_password(session, own.writer, secret, "another hash", messages)
 
         def confirm(secret: str = secrets[1], session_id: int = session_id) -> bool:
             try:
-                with own.databases.writing.begin() as session:
-                    recovery.confirm(session, secret, session_id=session_id)
-            except Refusal:
+                with own.databases.write_session.begin() as session:
+                    recovery.confirm_address(session, secret, session_id=session_id)
+            except ApiError:
                 return False
             return True
 
         race([reset, confirm])
-        with own.databases.reading() as session:
+        with own.databases.readonly_session() as session:
             login = session.get_one(Login, login_id)
             assert (login.verified, login.password_hash) == (True, "another hash")
         assert all_of(app, PageSession) == all_of(app, Link) == []

@@ -9,16 +9,16 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.db import now
-from modhub.errors import Refusal
-from modhub_auth import factor
+from modhub.errors import ApiError
+from modhub_auth.encryption import SecretBox
 from modhub_auth.models import Authenticator, RecoveryCode
-from modhub_auth.sealing import Seal
+from modhub_auth.signin import totp
 
 Person = dict[str, str]
 
 
 def code_of(secret: str, drift: int = 0) -> str:
-    return pyotp.TOTP(secret).generate_otp(int(factor.now().timestamp()) // 30 + drift)
+    return pyotp.TOTP(secret).generate_otp(int(totp.now().timestamp()) // 30 + drift)
 
 
 class Protected:
@@ -29,9 +29,9 @@ class Protected:
         self.person = person
         self.account_id: int = app.post_json("/api/auth/register", person).json["accountId"]
         seal = app.registry.accounts.seal
-        with app.registry.databases.writing.begin() as session:
+        with app.registry.databases.write_session.begin() as session:
             self.secret = pyotp.random_base32()
-            self.recovery = factor.add(session, seal, self.account_id, self.secret, self.code(-1))
+            self.recovery = totp.add_authenticator(session, seal, self.account_id, self.secret, self.code(-1))
 
     def code(self, drift: int = 0) -> str:
         return code_of(self.secret, drift)
@@ -41,7 +41,7 @@ class Protected:
         return self.app.post_json("/api/auth/login", body, expect_errors=True)
 
     def forget_steps(self) -> None:
-        with self.app.registry.databases.writing.begin() as session:
+        with self.app.registry.databases.write_session.begin() as session:
             session.execute(update(Authenticator).values(last_step=0))
 
 
@@ -49,7 +49,7 @@ class Protected:
 def _step(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock stands still: no step ends between making a code and sending it."""
     time = now()
-    monkeypatch.setattr(factor, "now", lambda: time)
+    monkeypatch.setattr(totp, "now", lambda: time)
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_a_recovery_code_works_once(ada: Protected) -> None:
     assert ada.login(first).status_int == 200
     assert ada.login(first).status_int == 401
     assert ada.login(second.replace("-", " ").upper()).status_int == 200
-    with ada.app.registry.databases.reading() as session:
+    with ada.app.registry.databases.readonly_session() as session:
         assert len(session.scalars(select(RecoveryCode)).all()) == 8
 
 
@@ -163,8 +163,8 @@ def test_one_statement_succeeds_once(ada: Protected) -> None:
     own = ada.app.registry.accounts
 
     def use(code: str) -> bool:
-        with own.databases.writing.begin() as session:
-            return factor.use(session, own.seal, ada.account_id, code)
+        with own.databases.write_session.begin() as session:
+            return totp.use_code_of(session, own.seal, ada.account_id, code)
 
     with ThreadPoolExecutor(8) as pool:
         for number in range(20):
@@ -179,9 +179,9 @@ def test_an_authenticator_added_while_somebody_signs_in_is_asked_for(app: Any, p
     verify = passwords.verify
 
     def add(known: str | None, password: str) -> bool:
-        with app.registry.databases.writing.begin() as session:
+        with app.registry.databases.write_session.begin() as session:
             secret = pyotp.random_base32()
-            factor.add(session, seal, account_id, secret, code_of(secret))
+            totp.add_authenticator(session, seal, account_id, secret, code_of(secret))
         return bool(verify(known, password))
 
     passwords.verify = add
@@ -190,24 +190,24 @@ def test_an_authenticator_added_while_somebody_signs_in_is_asked_for(app: Any, p
 
 def test_adding_and_removing(ada: Protected) -> None:
     own = ada.app.registry.accounts
-    with own.databases.writing.begin() as session:
+    with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
-        with pytest.raises(Refusal):
-            factor.add(session, own.seal, ada.account_id, secret, code_of(secret))
-        assert factor.remove(session, ada.account_id)
-        assert not factor.remove(session, ada.account_id)
+        with pytest.raises(ApiError):
+            totp.add_authenticator(session, own.seal, ada.account_id, secret, code_of(secret))
+        assert totp.remove_authenticator(session, ada.account_id)
+        assert not totp.remove_authenticator(session, ada.account_id)
         for code in ("000000", "", "x" * 6):
-            with pytest.raises(Refusal):
-                factor.add(session, own.seal, ada.account_id, secret, code)
-        with pytest.raises(Refusal):
-            factor.add(session, own.seal, ada.account_id, "", "000000")
-        assert not factor.use(session, own.seal, ada.account_id, code_of(secret))
-        assert "secret=" + secret in factor.address_for_qr(secret, "ada@example.org")
+            with pytest.raises(ApiError):
+                totp.add_authenticator(session, own.seal, ada.account_id, secret, code)
+        with pytest.raises(ApiError):
+            totp.add_authenticator(session, own.seal, ada.account_id, "", "000000")
+        assert not totp.use_code_of(session, own.seal, ada.account_id, code_of(secret))
+        assert "secret=" + secret in totp.address_for_qr(secret, "ada@example.org")
     assert ada.login().status_int == 200
 
 
 def test_nothing_of_it_is_stored_in_clear(ada: Protected) -> None:
-    with ada.app.registry.databases.reading() as session:
+    with ada.app.registry.databases.readonly_session() as session:
         row = session.scalars(select(Authenticator)).one()
         hashes = session.scalars(select(RecoveryCode.code_hash)).all()
     assert ada.secret not in row.sealed
@@ -217,9 +217,9 @@ def test_nothing_of_it_is_stored_in_clear(ada: Protected) -> None:
 
 def test_a_seal_opens_for_its_owner_and_with_every_known_secret() -> None:
     old, new = "an old secret of more than thirty-two characters", "a new secret of more than thirty-two characters!"
-    sealed = Seal([old], "purpose").close("the text", "7")
-    assert Seal([new, old], "purpose").open(sealed, "7") == "the text"
-    assert Seal([new], "purpose").open(sealed, "7") is None
-    assert Seal([old], "purpose").open(sealed, "8") is None
-    assert Seal([old], "other").open(sealed, "7") is None
-    assert Seal([old], "purpose").close("the text", "7") != sealed
+    sealed = SecretBox([old], "purpose").encrypt("the text", "7")
+    assert SecretBox([new, old], "purpose").decrypt(sealed, "7") == "the text"
+    assert SecretBox([new], "purpose").decrypt(sealed, "7") is None
+    assert SecretBox([old], "purpose").decrypt(sealed, "8") is None
+    assert SecretBox([old], "other").decrypt(sealed, "7") is None
+    assert SecretBox([old], "purpose").encrypt("the text", "7") != sealed

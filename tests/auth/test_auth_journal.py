@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from modhub.db import Base
-from modhub_auth import factor
+from modhub_auth.signin import totp
 
 Person = dict[str, str]
 
@@ -24,8 +24,8 @@ def test_events_are_written_down_and_nothing_secret_is(
     confirm = mail.secret()
     own = app.registry.accounts
     secret = pyotp.random_base32()
-    with own.databases.writing.begin() as session:
-        codes = factor.add(session, own.seal, made["accountId"], secret, pyotp.TOTP(secret).now())
+    with own.databases.write_session.begin() as session:
+        codes = totp.add_authenticator(session, own.seal, made["accountId"], secret, pyotp.TOTP(secret).now())
     fresh = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}).json
     app.post_json("/api/auth/login", {**person, "code": codes[0]}, status=200)
     app.post_json("/api/auth/login", {**person, "code": "000000"}, status=401)
@@ -50,7 +50,7 @@ def test_events_are_written_down_and_nothing_secret_is(
         "limited",
         "password reset",
     }
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         tables = [table for name, table in Base.metadata.tables.items() if name.startswith("auth_")]
         stored = "\n".join(str(row) for table in tables for row in session.execute(table.select()))
         assert session.execute(text("SELECT count(*) FROM auth_account")).scalar() == 1

@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import func, select, update
 
 from modhub.db import now
-from modhub_auth import lapsed
-from modhub_auth.models import Client, PageSession
+from modhub_auth import expiry
+from modhub_auth.models import ClientSession, PageSession
 
 Person = dict[str, str]
 HOME = "/Modhub/account"
@@ -24,15 +24,17 @@ def sign_in(app: Any, person: Person) -> None:
 
 
 def count(app: Any) -> tuple[int, int]:
-    with app.registry.databases.reading() as session:
-        clients, pages = (session.scalar(select(func.count()).select_from(one)) for one in (Client, PageSession))
+    with app.registry.databases.readonly_session() as session:
+        clients, pages = (session.scalar(select(func.count()).select_from(one)) for one in (ClientSession, PageSession))
     return int(clients or 0), int(pages or 0)
 
 
 def lapse(app: Any, account_id: int, left: timedelta = timedelta()) -> None:
     """All places of the account have ``left`` to live."""
-    with app.registry.databases.writing.begin() as session:
-        session.execute(update(Client).where(Client.account_id == account_id).values(expires_at=now() + left))
+    with app.registry.databases.write_session.begin() as session:
+        session.execute(
+            update(ClientSession).where(ClientSession.account_id == account_id).values(expires_at=now() + left)
+        )
         used = now() - timedelta(hours=12) + left
         session.execute(update(PageSession).where(PageSession.account_id == account_id).values(used_at=used))
 
@@ -54,9 +56,9 @@ def test_a_few_go_at_once(app: Any, person: Person, monkeypatch: pytest.MonkeyPa
     sign_in(app, person)
     sign_in(app, person)
     lapse(app, 1)
-    monkeypatch.setattr(lapsed, "AT_ONCE", 2)
-    with app.registry.databases.writing.begin() as session:
-        lapsed.purge(session)
+    monkeypatch.setattr(expiry, "EXPIRY_BATCH", 2)
+    with app.registry.databases.write_session.begin() as session:
+        expiry.delete_expired_sessions(session)
     assert count(app) == (1, 0)
 
 
@@ -67,7 +69,7 @@ def test_what_somebody_holds_is_passed_over(app: Any, person: Person) -> None:
     sign_in(app, person)
     lapse(app, 1)
     databases = app.registry.databases
-    with databases.writing.begin() as holder, databases.writing.begin() as session:
-        holder.execute(select(Client.id).order_by(Client.id).limit(1).with_for_update())
-        lapsed.purge(session)
+    with databases.write_session.begin() as holder, databases.write_session.begin() as session:
+        holder.execute(select(ClientSession.id).order_by(ClientSession.id).limit(1).with_for_update())
+        expiry.delete_expired_sessions(session)
     assert count(app) == (1, 0)

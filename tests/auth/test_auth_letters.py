@@ -11,24 +11,25 @@ from sqlalchemy.exc import OperationalError
 from modhub.db import now
 from modhub.settings import StartRefused
 from modhub.testing.service import free_port
-from modhub_auth import links, sending
-from modhub_auth.deleting import delete_account
-from modhub_auth.letters import TEXTS, harmless
-from modhub_auth.models import Letter, Link, ResetRequest
-from modhub_auth.post import Unreachable
+from modhub_auth.account_deletion import delete_account
+from modhub_auth.mail import link_tokens, worker
+from modhub_auth.mail.outbox import without_links
+from modhub_auth.mail.texts import EMAIL_TEMPLATES
+from modhub_auth.mail.transports import Unreachable
+from modhub_auth.models import Link, OutgoingEmail, ResetRequest
 from modhub_auth.services import lock_account
 
 Person = dict[str, str]
 
 
-def letters(app: Any) -> list[Letter]:
-    with app.registry.databases.reading() as session:
-        return list(session.scalars(select(Letter).order_by(Letter.id)).all())
+def letters(app: Any) -> list[OutgoingEmail]:
+    with app.registry.databases.readonly_session() as session:
+        return list(session.scalars(select(OutgoingEmail).order_by(OutgoingEmail.id)).all())
 
 
 def make_due(app: Any) -> None:
-    with app.registry.databases.writing.begin() as session:
-        session.execute(update(Letter).values(next_at=now()))
+    with app.registry.databases.write_session.begin() as session:
+        session.execute(update(OutgoingEmail).values(next_at=now()))
 
 
 def smtp(auth: Any, port: int) -> Any:
@@ -71,7 +72,7 @@ def text_of(letter: Any) -> str:
     ],
 )
 def test_a_name_in_an_email_is_no_link(name: str, shown: str) -> None:
-    assert harmless(name) == shown
+    assert without_links(name) == shown
 
 
 def test_a_file_shows_the_link_as_it_is(app: Any, person: Person, mail: Any) -> None:
@@ -102,10 +103,10 @@ def test_what_waits_is_sealed_and_what_was_sent_is_forgotten(app: Any, person: P
 def test_every_text_can_be_written(app: Any) -> None:
     own = app.registry.accounts
     messages = app.registry.languages.known["en"]
-    for kind in TEXTS:
+    for kind in EMAIL_TEMPLATES:
         written = own.writer.write(kind, messages, "SECRET")
         assert "%(" not in written.text
-        assert ("SECRET" in written.text) == ("SECRET" in written.html) == bool(TEXTS[kind].link)
+        assert ("SECRET" in written.text) == ("SECRET" in written.html) == bool(EMAIL_TEMPLATES[kind].link)
 
 
 def test_letters_arrive_by_smtp(auth: Any, person: Person, mail_server: Any) -> None:
@@ -181,17 +182,17 @@ def test_a_letter_dies_after_three_days_of_trying(auth: Any, person: Person, mai
     app = smtp(auth, mail_server.port)
     mail_server.refuse["ada@example.org"] = "451 later"
     app.post_json("/api/auth/register", person)
-    with app.registry.databases.writing.begin() as session:
-        session.execute(update(Letter).values(created_at=now() - timedelta(days=4)))
+    with app.registry.databases.write_session.begin() as session:
+        session.execute(update(OutgoingEmail).values(created_at=now() - timedelta(days=4)))
     app.registry.accounts.sender.send_due()
     assert letters(app)[0].finished_at is not None
 
 
 def test_pauses_grow_to_a_limit() -> None:
-    pauses = [sending.pause(attempts) for attempts in range(1, 60)]
+    pauses = [worker.retry_pause(attempts) for attempts in range(1, 60)]
     assert pauses == sorted(pauses)
     assert pauses[0] <= timedelta(seconds=30)
-    assert pauses[-1] == sending.LONGEST_PAUSE
+    assert pauses[-1] == worker.LONGEST_PAUSE
 
 
 def test_a_letter_taken_by_a_process_that_died_is_sent_later(app: Any, person: Person, mail: Any) -> None:
@@ -209,15 +210,15 @@ def test_a_letter_taken_by_a_process_that_died_is_sent_later(app: Any, person: P
 def test_a_clock_that_was_set_back_holds_no_letter_up(app: Any, person: Person, mail: Any, ahead: timedelta) -> None:
     """Threats F-7: a new letter leaves at once, one that has been tried within the longest pause."""
     app.post_json("/api/auth/register", person)
-    with app.registry.databases.writing.begin() as session:
-        session.execute(update(Letter).values(next_at=now() + ahead, created_at=now() + ahead))
+    with app.registry.databases.write_session.begin() as session:
+        session.execute(update(OutgoingEmail).values(next_at=now() + ahead, created_at=now() + ahead))
     assert len(mail.read()) == 1
     app.post_json("/api/auth/forgot", {"email": person["email"]})
     app.registry.accounts.sender.write_waiting()
-    with app.registry.databases.writing.begin() as session:
-        waits = update(Letter).where(Letter.finished_at.is_(None))
+    with app.registry.databases.write_session.begin() as session:
+        waits = update(OutgoingEmail).where(OutgoingEmail.finished_at.is_(None))
         session.execute(waits.values(next_at=now() + ahead, attempts=3))
-    assert len(mail.read()) == (2 if ahead > sending.LONGEST_PAUSE else 1)
+    assert len(mail.read()) == (2 if ahead > worker.LONGEST_PAUSE else 1)
 
 
 def test_a_letter_that_met_no_way_is_due_by_any_clock(auth: Any, person: Person, tmp_path: Any) -> None:
@@ -225,8 +226,8 @@ def test_a_letter_that_met_no_way_is_due_by_any_clock(auth: Any, person: Person,
     blocked.write_text("a file where the folder should be")
     app = auth(modhub__mail_dir=str(blocked))
     app.post_json("/api/auth/register", person)
-    with app.registry.databases.writing.begin() as session:
-        session.execute(update(Letter).values(next_at=now() + timedelta(minutes=30)))
+    with app.registry.databases.write_session.begin() as session:
+        session.execute(update(OutgoingEmail).values(next_at=now() + timedelta(minutes=30)))
     with pytest.raises(Unreachable):
         app.registry.accounts.sender.send_due()
     assert (letters(app)[0].attempts, letters(app)[0].next_at <= now()) == (1, True)
@@ -240,8 +241,8 @@ def test_a_link_from_the_future_is_dead(app: Any, person: Person, mail: Any, pur
     mail.read()
     link = next(mail.link(at) for at in range(2) if purpose in mail.link(at))
     app.get(link, status=200)
-    with app.registry.databases.writing.begin() as session:
-        later = now() + links.LIVES[purpose] + timedelta(minutes=1)
+    with app.registry.databases.write_session.begin() as session:
+        later = now() + link_tokens.LINK_LIFETIMES[purpose] + timedelta(minutes=1)
         session.execute(update(Link).where(Link.purpose == purpose).values(expires_at=later))
     app.get(link, status=410)
 
@@ -256,9 +257,9 @@ def test_a_letter_that_the_server_cannot_bear_holds_no_other_up(auth: Any, perso
         sender.send_due()
     assert letters(app)[0].next_at > now()
     assert sender.send_due() == 2
-    with app.registry.databases.writing.begin() as session:
-        waits = update(Letter).where(Letter.finished_at.is_(None))
-        session.execute(waits.values(next_at=now(), created_at=now() - sending.DEAD_AFTER - timedelta(hours=1)))
+    with app.registry.databases.write_session.begin() as session:
+        waits = update(OutgoingEmail).where(OutgoingEmail.finished_at.is_(None))
+        session.execute(waits.values(next_at=now(), created_at=now() - worker.DEAD_AFTER - timedelta(hours=1)))
     with pytest.raises(Unreachable):
         sender.send_due()
     poison = letters(app)[0]
@@ -338,9 +339,9 @@ def test_a_folder_that_cannot_be_written_loses_nothing(auth: Any, person: Person
 
 
 def test_the_thread_sends_by_itself(app: Any, person: Person, mail: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(worker, "POLL_SECONDS", 0.05)
     sender = app.registry.accounts.sender
-    sent = sending.threading.Event()
+    sent = worker.threading.Event()
     finish = sender._finish
 
     def finished(*given: Any, **values: Any) -> None:
@@ -361,9 +362,9 @@ def test_the_thread_outlives_trouble(app: Any, monkeypatch: pytest.MonkeyPatch) 
     sender = app.registry.accounts.sender
     monkeypatch.setattr(sender, "send_due", lambda: 1 / 0)
     assert sender._round(2.0, tidy=True) == 4.0
-    assert sender._round(1000.0, tidy=False) == sending.LONGEST_POLL_SECONDS
+    assert sender._round(1000.0, tidy=False) == worker.LONGEST_POLL_SECONDS
     monkeypatch.setattr(sender, "send_due", lambda: 0)
-    assert sender._round(16.0, tidy=False) == sending.POLL_SECONDS
+    assert sender._round(16.0, tidy=False) == worker.POLL_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -434,7 +435,7 @@ def test_forgot_does_the_same_work_for_strangers(
     assert not any("auth_login" in one or "auth_account" in one for one in seen[0])
     assert written == []
     assert [letter["Subject"] for letter in mail.read()] == ["Confirm your address", "Choose a new password"]
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         assert session.scalars(select(ResetRequest)).all() == []
     for _ in range(2):
         again = [forget(app, address, page=page) for address in (person["email"], "nobody@example.org")]
@@ -456,7 +457,7 @@ def test_a_reset_of_an_address_that_is_gone_meanwhile_is_forgotten(app: Any, per
     made = app.post_json("/api/auth/register", person).json
     mail.read()
     app.post_json("/api/auth/forgot", {"email": person["email"]})
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         delete_account(session, app.registry, lock_account(session, made["accountId"]))
     assert len(mail.read()) == 1
     assert len(letters(app)) == 1

@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.db import now
-from modhub.errors import Refusal
-from modhub_auth import limits
-from modhub_auth.limits import caller_of, counter
+from modhub.errors import ApiError
+from modhub_auth import rate_limits
 from modhub_auth.models import Attempt
+from modhub_auth.rate_limits import caller_of, rate_counter
 
 Person = dict[str, str]
 WRONG = {"email": "ada@example.org", "password": "wrong horse battery"}
@@ -24,13 +24,13 @@ def login(app: Any, given: Person, caller: str = "192.0.2.1", **headers: str) ->
 
 
 def attempts(app: Any) -> list[Attempt]:
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         return list(session.scalars(select(Attempt)).all())
 
 
 def age(app: Any, by: timedelta) -> None:
     """Let time pass for what is in the database."""
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         session.execute(update(Attempt).values(at=now() - by))
 
 
@@ -115,31 +115,31 @@ def test_of_a_burst_over_two_processes_ten_are_checked(app: Any, person: Person,
 
 
 def test_places_that_are_not_settled_make_others_wait(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "WAIT_SECONDS", 0.2)
-    own, full = app.registry.accounts.limits, [counter("sign-in", "ada", 1)]
-    with own.attempt(full), pytest.raises(Refusal) as caught, own.attempt(full):
+    monkeypatch.setattr(rate_limits, "SLOT_WAIT_SECONDS", 0.2)
+    own, full = app.registry.accounts.limits, [rate_counter("sign-in", "ada", 1)]
+    with own.attempt(full), pytest.raises(ApiError) as caught, own.attempt(full):
         pass
     assert (caught.value.status, caught.value.code) == (503, "busy")
     with own.attempt(full) as place:
         place.failed = True
-    with pytest.raises(Refusal) as caught, own.attempt(full):
+    with pytest.raises(ApiError) as caught, own.attempt(full):
         pass
     assert caught.value.status == 429
 
 
 def test_a_place_is_given_back_when_the_check_breaks(app: Any) -> None:
-    own, full = app.registry.accounts.limits, [counter("sign-in", "ada", 1)]
+    own, full = app.registry.accounts.limits, [rate_counter("sign-in", "ada", 1)]
     with pytest.raises(ValueError, match="broken"), own.attempt(full):
         raise ValueError("broken")
     assert attempts(app) == []
 
 
 def test_a_place_left_by_a_process_that_died_counts_as_a_failure(app: Any) -> None:
-    own, full = app.registry.accounts.limits, [counter("sign-in", "ada", 1)]
+    own, full = app.registry.accounts.limits, [rate_counter("sign-in", "ada", 1)]
     held = own.attempt(full)
     held.__enter__()
     age(app, timedelta(seconds=61))
-    with pytest.raises(Refusal) as caught, own.attempt(full):
+    with pytest.raises(ApiError) as caught, own.attempt(full):
         pass
     assert caught.value.status == 429
     held.__exit__(None, None, None)
@@ -205,7 +205,7 @@ def test_counters_outlive_the_process(auth: Any, person: Person) -> None:
 def test_old_attempts_are_forgotten(app: Any) -> None:
     login(app, WRONG)
     age(app, timedelta(seconds=901))
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         app.registry.accounts.limits.purge(session)
     assert attempts(app) == []
 
@@ -223,18 +223,18 @@ def test_a_clock_that_was_set_back_neither_forgives_nor_locks_out(auth: Any, per
         assert (answer.status_int, 895 <= answer.json["retryAfterSeconds"] <= 900) == (429, True)
     again = app.post_json("/api/auth/forgot", {"email": "eve@example.org"}, status=429)
     assert 895 <= again.json["retryAfterSeconds"] <= 900
-    judged = [one for one in attempts(app) if one.at <= now() + limits.SKEW]
+    judged = [one for one in attempts(app) if one.at <= now() + rate_limits.RATE_CLOCK_SKEW]
     assert len(judged) == 5, "two failures in two counters, and the call of forgot; registering was not asked about"
     age(app, timedelta(seconds=901))
     assert login(app, person).status_int == 200
 
 
 def test_a_place_from_the_future_is_abandoned_in_time(app: Any) -> None:
-    own, full = app.registry.accounts.limits, [counter("sign-in", "ada", 1)]
+    own, full = app.registry.accounts.limits, [rate_counter("sign-in", "ada", 1)]
     held = own.attempt(full)
     held.__enter__()
     age(app, -timedelta(days=1))
-    assert not own._take(full, limits.Place())
+    assert not own._take(full, rate_limits.Slot())
     assert all(one.at <= now() for one in attempts(app)), "else it would count as taken for a day"
     held.__exit__(None, None, None)
 

@@ -11,11 +11,12 @@ import pytest
 import modhub
 import modhub_auth
 from modhub.errors import invalid
-from modhub.pages.messages import Languages, read_po
 from modhub.request import Request
-from modhub_auth.letters import TEXTS, Writer
-from modhub_auth.pages.words import told
-from modhub_auth.sealing import Seal
+from modhub.ui.i18n import Catalogs, read_po
+from modhub_auth.encryption import SecretBox
+from modhub_auth.mail.outbox import Outbox
+from modhub_auth.mail.texts import EMAIL_TEMPLATES
+from modhub_auth.pages.error_messages import field_error
 
 HERE = Path(modhub_auth.__file__).parent
 HOME = "/Modhub/account"
@@ -40,7 +41,7 @@ TO_PROGRAMS = {
     "The account has an authenticator already.",
     "This password is a common one.",
 }
-"""Told on pages in the words of `modhub_auth.pages.words`, or not at all."""
+"""Told on pages in the words of `modhub_auth.pages.error_messages`, or not at all."""
 Person = dict[str, str]
 
 
@@ -61,14 +62,14 @@ def wanted() -> set[str]:
     found = {text for _, text in USED.findall(templates)}
     for path in (HERE / "pages").glob("*.py"):
         found |= {text for text in constants(path) if WORDS.fullmatch(text)} - NOT_WORDS
-    for path in set(HERE.glob("*.py")) - {
-        HERE / "settings.py",
-        HERE / "commands.py",
-        HERE / "letters.py",
-        HERE / "texts.py",
-    }:
+    mail = {HERE / "mail" / "outbox.py", HERE / "mail" / "texts.py"}
+    told = {
+        *HERE.glob("*.py"),
+        *(path for name in ("mail", "platform", "signin") for path in (HERE / name).glob("*.py")),
+    }
+    for path in told - mail - {HERE / "settings.py", HERE / "commands.py"}:
         found |= {text for text in constants(path) if SENTENCE.fullmatch(text)} - TO_PROGRAMS
-    for text in TEXTS.values():
+    for text in EMAIL_TEMPLATES.values():
         found |= {text.subject, *text.before, *text.after}
     return found
 
@@ -92,21 +93,21 @@ def test_translations_keep_their_holes() -> None:
             assert sorted(HOLE.findall(text)) == sorted(HOLE.findall(english)), english
 
 
-@pytest.mark.parametrize("kind", TEXTS)
+@pytest.mark.parametrize("kind", EMAIL_TEMPLATES)
 def test_letters_are_german(kind: str) -> None:
-    languages = Languages()
+    languages = Catalogs()
     languages.add(HERE / "messages")
-    writer = Writer("https://mods.example.org:8443", "modhub@example.org", Seal(["x" * 32], "letter"))
+    writer = Outbox("https://mods.example.org:8443", "modhub@example.org", SecretBox(["x" * 32], "letter"))
     english, written = (writer.write(kind, languages.known[name], "SECRET") for name in ("en", "de"))
     assert written.subject != english.subject
     assert '<html lang="de">' in written.html
     assert not set(written.text.splitlines()) & {line for line in english.text.splitlines() if " " in line}
     for text in (written.text, written.html):
         assert "bei mods.example.org:8443" in text
-        assert ("SECRET" in text) == bool(TEXTS[kind].link)
+        assert ("SECRET" in text) == bool(EMAIL_TEMPLATES[kind].link)
         # Whatever a mail program takes for a link leads to the site itself, the one with the secret first.
         links = re.findall(r"https://mods\.example\.org:8443[^\s\"<]*", text)
-        expected = "?token=SECRET" if TEXTS[kind].link else "/forgot"
+        expected = "?token=SECRET" if EMAIL_TEMPLATES[kind].link else "/forgot"
         assert links[0].endswith(expected) if links else kind in {"taken", "account deleted"}
 
 
@@ -141,6 +142,6 @@ def test_a_refusal_says_which_field_it_is_about(app: Any) -> None:
     request = Request.blank("/", headers=GERMAN)
     request.registry = app.registry
     worded = invalid("Whatever is said of %(field)s.", field="email")
-    assert told(request, worded, ["email"]) == ("email", "Das ist keine E-Mail-Adresse.")
-    assert told(request, worded, ["password"])[0] == ""
-    assert told(request, invalid("The field email is only named here."), ["email"])[0] == ""
+    assert field_error(request, worded, ["email"]) == ("email", "Das ist keine E-Mail-Adresse.")
+    assert field_error(request, worded, ["password"])[0] == ""
+    assert field_error(request, invalid("The field email is only named here."), ["email"])[0] == ""

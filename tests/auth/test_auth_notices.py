@@ -9,9 +9,11 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.events import AccountChanged
-from modhub_auth import factor, platforms, services
-from modhub_auth.models import Letter, Login
-from modhub_auth.platforms import Identity
+from modhub_auth import services
+from modhub_auth.models import Login, OutgoingEmail
+from modhub_auth.platform import logins
+from modhub_auth.platform.logins import PlatformIdentity
+from modhub_auth.signin import totp
 
 HOME = "/Modhub/account"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -32,11 +34,11 @@ def owner(app: Any) -> Any:
     form = app.get(f"{HOME}/register").forms[0]
     form["email"], form["password"] = "ada@example.org", PASSWORD
     form.submit(status=303)
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         session.execute(update(Login).values(verified=True))
         account = services.lock_account(session, 1)
         assert account is not None
-        platforms.link(session, account, Identity("steam", "7"))
+        logins.link_login(session, account, PlatformIdentity("steam", "7"))
     return app
 
 
@@ -56,9 +58,9 @@ def do(app: Any, action: str, agent: str, **given: str) -> Any:
         fields["code"] = pyotp.TOTP(secret).now()
     elif action in {"authenticator, removed", "recovery-codes"}:
         own, secret = app.registry.accounts, pyotp.random_base32()
-        with own.databases.writing.begin() as session:
-            if not factor.is_active(session, 1):
-                factor.add(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
+        with own.databases.write_session.begin() as session:
+            if not totp.has_authenticator(session, 1):
+                totp.add_authenticator(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
     fields["csrf_token"] = str(app.get(f"{HOME}/logout").html.select_one("input[name=csrf_token]")["value"])
     return app.post(f"{HOME}/{name}", fields, headers={"User-Agent": agent}, expect_errors=True)
 
@@ -89,7 +91,7 @@ def test_a_browser_does_not_write_the_email(owner: Any, mail: Any) -> None:
 
 
 def test_an_address_that_is_not_confirmed_is_told_nothing(owner: Any, mail: Any) -> None:
-    with owner.registry.databases.writing.begin() as session:
+    with owner.registry.databases.write_session.begin() as session:
         session.execute(update(Login).where(Login.platform == "").values(verified=False))
     before = len(mail.read())
     do(owner, "password", FIREFOX)
@@ -102,7 +104,7 @@ def test_other_features_have_their_changes_told(owner: Any, mail: Any) -> None:
     sentence = "A key has just been made for your account at %(site)s."
 
     def change(*, fails: bool) -> None:
-        with databases.writing.begin() as session:
+        with databases.write_session.begin() as session:
             request = SimpleNamespace(dbsession=session, registry=registry, environ=dict(environ))
             registry.notify(AccountChanged(1, "A key was made", sentence, request))
             if fails:
@@ -117,5 +119,5 @@ def test_other_features_have_their_changes_told(owner: Any, mail: Any) -> None:
     assert letter["Subject"] == "A key was made"
     assert "A key has just been made for your account at 127.0.0.1:6543.\n" in text_of(letter)
     assert "Browser or program: Firefox on Linux" in text_of(letter)
-    with databases.reading() as session:
-        assert [one.kind for one in session.scalars(select(Letter))][-1] == "account changed"
+    with databases.readonly_session() as session:
+        assert [one.kind for one in session.scalars(select(OutgoingEmail))][-1] == "account changed"

@@ -17,8 +17,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from modhub.errors import Refusal
-from modhub_auth import openid
+from modhub.errors import ApiError
+from modhub_auth.platform import openid
 
 PROVIDER = runpy.run_path(str(Path(__file__).with_name("openid_provider.py")))
 RETURN_TO = "http://127.0.0.1:6543/Modhub/account/platform/steam?state=x"
@@ -38,7 +38,7 @@ def judge(provider: Provider, steam: openid.Steam | None = None) -> str:
     fields = provider.assertion(steam.leave(RETURN_TO, "http://127.0.0.1:6543"))
     try:
         return steam.judge(urlencode(fields), RETURN_TO).subject
-    except Refusal as refusal:
+    except ApiError as refusal:
         return refusal.code
 
 
@@ -59,7 +59,7 @@ def entry(port: int) -> tuple[Any, ...]:
 def test_a_name_that_takes_too_long_is_not_asked(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
     port = provider.server.server_address[1]
     provider.endpoint = provider.endpoint.replace("127.0.0.1", "provider.example")
-    monkeypatch.setattr(openid, "TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(openid, "PROVIDER_TIMEOUT_SECONDS", 0.2)
     names(monkeypatch, lambda: time.sleep(0.4) or [entry(port)])
     assert judge(provider) == "platform_unreachable"
     assert provider.asked == ""
@@ -78,7 +78,7 @@ def test_an_address_that_swallows_leaves_time_for_the_next(provider: Provider, m
     monkeypatch.setattr(socket, "create_connection", connect)
     # Time passes by what the first address takes of it.
     monkeypatch.setattr(openid, "monotonic", lambda: time.monotonic() + sum(tried[:1]))
-    monkeypatch.setattr(openid, "TIMEOUT_SECONDS", 100.0)
+    monkeypatch.setattr(openid, "PROVIDER_TIMEOUT_SECONDS", 100.0)
     names(monkeypatch, lambda: [entry(port), entry(port)])
     provider.endpoint = provider.endpoint.replace("127.0.0.1", "provider.example")
     assert judge(provider) == PROVIDER["SUBJECT"]
@@ -88,7 +88,7 @@ def test_an_address_that_swallows_leaves_time_for_the_next(provider: Provider, m
 def test_of_those_beyond_two_one_waits_a_moment_and_the_next_is_told_at_once(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openid, "WAIT_SECONDS", 30.0)
+    monkeypatch.setattr(openid, "PROVIDER_DEADLINE_SECONDS", 30.0)
     steam = openid.Steam(provider.endpoint)
     with steam._gate.turn():
         other = steam._gate.turn()
@@ -134,5 +134,5 @@ def test_a_provider_over_tls(provider: Provider, tmp_path: Path, monkeypatch: py
     assert provider.confirmed == [True]
     provider.endpoint = provider.endpoint.replace("localhost", "127.0.0.1")
     provider.trickles = True
-    monkeypatch.setattr(openid, "TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr(openid, "PROVIDER_TIMEOUT_SECONDS", 0.5)
     assert judge(provider) == "platform_unreachable"

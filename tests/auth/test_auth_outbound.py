@@ -13,9 +13,10 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from modhub.settings import Setting
-from modhub_auth import openid, post
-from modhub_auth.post import Unreachable
-from modhub_auth.settings import ACCOUNTS, MAIL
+from modhub_auth.mail import transports
+from modhub_auth.mail.transports import Unreachable
+from modhub_auth.platform import openid
+from modhub_auth.settings import ACCOUNT_SETTINGS, MAIL_SETTINGS
 
 WAIT = 30
 PROVIDER = runpy.run_path(str(Path(__file__).with_name("openid_provider.py")))
@@ -74,7 +75,7 @@ def flood(held: socket.socket, closing: threading.Event) -> None:
 def test_a_mail_server_that_never_ends_is_left(
     auth: Any, person: dict[str, str], listening: Any, monkeypatch: pytest.MonkeyPatch, talk: Talk
 ) -> None:
-    monkeypatch.setattr(post, "REPLY_SECONDS", 0.5)
+    monkeypatch.setattr(transports, "REPLY_SECONDS", 0.5)
     app = auth(mail__host="127.0.0.1", mail__port=str(listening(talk)))
     app.post_json("/api/auth/register", person)
     began = monotonic()
@@ -86,7 +87,7 @@ def test_a_mail_server_that_never_ends_is_left(
 def test_a_reply_in_the_middle_is_bounded_too(
     auth: Any, person: dict[str, str], listening: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(post, "REPLY_SECONDS", 0.5)
+    monkeypatch.setattr(transports, "REPLY_SECONDS", 0.5)
 
     def talk(held: socket.socket, closing: threading.Event) -> None:
         held.sendall(b"220 test\r\n")
@@ -104,7 +105,7 @@ def test_a_reply_in_the_middle_is_bounded_too(
 def test_many_short_replies_are_no_long_one(
     auth: Any, person: dict[str, str], mail_server: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(post, "REPLY_BYTES", 60)
+    monkeypatch.setattr(transports, "REPLY_BYTES", 60)
     app = auth(mail__host="127.0.0.1", mail__port=str(mail_server.port))
     for number in range(5):
         app.post_json("/api/auth/register", {**person, "email": f"ada{number}@example.org"})
@@ -147,7 +148,7 @@ def answers(head: bytes, body: bytes) -> Talk:
 def test_a_platform_is_not_listened_to_for_ever(auth: Any, listening: Any, talk: Talk, status: int) -> None:
     began = monotonic()
     assert asked(auth, listening(talk)).status_int == status
-    assert monotonic() - began < openid.TIMEOUT_SECONDS + WAIT
+    assert monotonic() - began < openid.PROVIDER_TIMEOUT_SECONDS + WAIT
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
@@ -170,7 +171,7 @@ def test_a_platform_leads_nowhere_else(auth: Any, listening: Any, status: int) -
 
 
 def test_no_other_setting_names_a_machine() -> None:
-    named: list[Setting] = [*ACCOUNTS, *MAIL]
+    named: list[Setting] = [*ACCOUNT_SETTINGS, *MAIL_SETTINGS]
     assert {one.name for one in named if one.name.endswith(("host", "provider", "url"))} == {
         "mail.host",
         "modhub_auth.steam_provider",

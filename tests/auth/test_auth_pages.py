@@ -10,9 +10,10 @@ from sqlalchemy import select, update
 
 from modhub.catalogue import moderation
 from modhub.db import now
-from modhub_auth import factor, links
-from modhub_auth.cookies import safe_next
-from modhub_auth.models import Account, Client, Link, Login, PageSession
+from modhub_auth.mail import link_tokens
+from modhub_auth.models import Account, ClientSession, Link, Login, PageSession
+from modhub_auth.signin import totp
+from modhub_auth.signin.session_cookies import safe_next
 
 Person = dict[str, str]
 HOME = "/Modhub/account"
@@ -36,7 +37,7 @@ def login(app: Any, person: Person, **more: str) -> Any:
 
 
 def sessions(app: Any) -> list[PageSession]:
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         return list(session.scalars(select(PageSession)).all())
 
 
@@ -203,7 +204,7 @@ def test_the_session_changes_at_sign_in(app: Any, person: Person) -> None:
 )
 def test_sessions_end(app: Any, person: Person, values: dict[str, timedelta], alive: bool) -> None:
     register(app, person)
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         session.execute(update(PageSession).values({name: now() - ago for name, ago in values.items()}))
     assert signed_in(app) is alive
 
@@ -211,7 +212,7 @@ def test_sessions_end(app: Any, person: Person, values: dict[str, timedelta], al
 def test_use_is_noted(app: Any, person: Person) -> None:
     register(app, person)
     before = now() - timedelta(hours=1)
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         session.execute(update(PageSession).values(used_at=before))
     app.get(HOME)
     assert sessions(app)[0].used_at > before
@@ -229,9 +230,9 @@ def test_programs_and_pages_do_not_mix(app: Any, person: Person) -> None:
 def test_a_second_factor_holds_on_pages(app: Any, person: Person) -> None:
     account_id = app.post_json("/api/auth/register", person).json["accountId"]
     own = app.registry.accounts
-    with own.databases.writing.begin() as session:
+    with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
-        [code, *_] = factor.add(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
+        [code, *_] = totp.add_authenticator(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
     assert login(app, person).status_int == 401
     assert not signed_in(app)
     assert login(app, person, code=code).status_int == 303
@@ -262,9 +263,9 @@ def test_a_reset_does_not_skip_the_second_factor(app: Any, person: Person, mail:
     account_id = app.post_json("/api/auth/register", person).json["accountId"]
     send(app.get(mail.link()), 200, password=person["password"])
     own = app.registry.accounts
-    with own.databases.writing.begin() as session:
+    with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
-        factor.add(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
+        totp.add_authenticator(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
     send(app.get(f"{HOME}/forgot"), 200, email=person["email"])
     send(app.get(mail.link()), 200, password="another password")
     answer = app.post_json("/api/auth/login", {**person, "password": "another password"}, status=401)
@@ -289,9 +290,9 @@ def test_whoever_registered_a_strangers_address_keeps_nothing(app: Any, person: 
     made = app.post_json("/api/auth/register", person).json
     register_link = mail.link()
     own = app.registry.accounts
-    with own.databases.writing.begin() as session:
+    with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
-        factor.add(session, own.seal, made["accountId"], secret, pyotp.TOTP(secret).now())
+        totp.add_authenticator(session, own.seal, made["accountId"], secret, pyotp.TOTP(secret).now())
         session.add(Login(account_id=made["accountId"], kind="Platform", subject="7", verified=True, created_at=now()))
     if proof == "reset":
         app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
@@ -301,7 +302,7 @@ def test_whoever_registered_a_strangers_address_keeps_nothing(app: Any, person: 
         send(page, 200, password=person["password"])
     app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
     app.post_json("/api/auth/login", person, status=200)
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         assert [one.kind for one in session.scalars(select(Login))] == ["Password"]
 
 
@@ -311,9 +312,9 @@ def test_a_second_proof_takes_nothing_away(app: Any, person: Person, mail: Any) 
     made = app.post_json("/api/auth/login", person).json
     login(app, person)
     own = app.registry.accounts
-    with own.databases.writing.begin() as session:
+    with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
-        factor.add(session, own.seal, made["accountId"], secret, pyotp.TOTP(secret).now())
+        totp.add_authenticator(session, own.seal, made["accountId"], secret, pyotp.TOTP(secret).now())
     app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
     send(app.get(mail.link()), 200, password=person["password"])
     app.post_json("/api/auth/login", person, status=401)
@@ -350,7 +351,7 @@ def test_an_older_link_dies_with_a_newer(app: Any, person: Person, mail: Any) ->
 
 def test_deleted_accounts_have_no_session(app: Any, person: Person) -> None:
     register(app, person)
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         session.delete(session.scalars(select(Account)).one())
     assert not signed_in(app)
 
@@ -431,7 +432,7 @@ def test_adding_and_removing_an_authenticator(app: Any, person: Person) -> None:
 @pytest.mark.parametrize(
     ("model", "column", "label"),
     [
-        (Client, "expires_at", "laptop"),
+        (ClientSession, "expires_at", "laptop"),
         (PageSession, "used_at", "Old browser"),
         (PageSession, "created_at", "Old browser"),
     ],
@@ -442,7 +443,7 @@ def test_what_has_ended_by_itself_is_not_listed(app: Any, person: Person, model:
         app.reset()
         send(app.get(f"{HOME}/login"), 303, headers={"User-Agent": browser}, **person)
     assert label in app.get(HOME).html.select_one("#signed-in").text
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         session.execute(update(model).where(model.label == label).values({column: now() - timedelta(days=15)}))
     listed = app.get(HOME).html.select_one("#signed-in").text
     assert label not in listed
@@ -519,8 +520,8 @@ def test_what_others_require_is_told_before_the_account_goes(app: Any, person: P
     base, hidden = made(own, "Base"), made(own, "Hidden", "0" * 8 + "-0000-0000-0000-" + "0" * 12)
     for mod in (base, hidden):
         publish(own, mod)
-    with app.registry.databases.writing.begin() as session:
-        moderation.hide(session, moderation.find(session, str(hidden["id"])))
+    with app.registry.databases.write_session.begin() as session:
+        moderation.hide_mod(session, moderation.find_mod(session, str(hidden["id"])))
     # Of their own, and drafts of others, are none that would be left behind.
     publish(own, made(own, "Own", base["guid"]))
     draft = made(other, "Draft", base["guid"])
@@ -575,15 +576,15 @@ def test_links_lapse(app: Any, person: Person, mail: Any, name: str, life: timed
     if name == "reset":
         app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
     link = mail.link()
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         found = session.scalars(select(Link).where(Link.purpose == name)).one()
         assert abs(found.expires_at - now() - life) < timedelta(minutes=1)
     app.get(link, status=200)
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         session.execute(update(Link).values(expires_at=now()))
     app.get(link, status=410)
-    with app.registry.databases.writing.begin() as session:
-        links.purge(session)
+    with app.registry.databases.write_session.begin() as session:
+        link_tokens.delete_expired_links(session)
         assert session.scalars(select(Link)).all() == []
 
 

@@ -7,38 +7,45 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from modhub.errors import Refusal
-from modhub_auth.passwords import AT_ONCE, MEMORY_KIB, Gate, Passwords, accepted, normalised
+from modhub.errors import ApiError
+from modhub_auth.signin.passwords import (
+    HASHES_AT_ONCE,
+    MEMORY_KIB,
+    HashingGate,
+    QueuedHasher,
+    normalize_password,
+    validate_password,
+)
 
 WAIT = 60
 
 
-def cheap(gate: Gate | None = None) -> Passwords:
-    return Passwords(gate or Gate(), memory_kib=8, time_cost=1)
+def cheap(gate: HashingGate | None = None) -> QueuedHasher:
+    return QueuedHasher(gate or HashingGate(), memory_kib=8, time_cost=1)
 
 
-def refused(call: Callable[[], object]) -> Refusal:
-    with pytest.raises(Refusal) as caught:
+def refused(call: Callable[[], object]) -> ApiError:
+    with pytest.raises(ApiError) as caught:
         call()
     return caught.value
 
 
 @pytest.mark.parametrize("password", ["a" * 10, "a" * 1024, "  ten  ten ", "\0" * 10, "𝄞" * 10, "é" * 10])
 def test_ten_to_1024_characters_are_accepted_as_they_are(password: str) -> None:
-    assert accepted(password) == password
+    assert validate_password(password) == password
 
 
 @pytest.mark.parametrize(
     "password", ["", "a" * 9, "𝄞" * 9, "e\u0301" * 9, "a" * 1025, "a" * 5000, "e\u0301" * 9 + "\ud800"]
 )
 def test_others_are_400(password: str) -> None:
-    refusal = refused(lambda: accepted(password))
+    refusal = refused(lambda: validate_password(password))
     assert (refusal.status, "password" in refusal.message) == (400, True)
 
 
 def test_two_ways_to_write_one_password_are_one() -> None:
-    assert accepted("e\u0301" * 10) == accepted("é" * 10)
-    assert normalised("ﬁ") == "ﬁ"
+    assert validate_password("e\u0301" * 10) == validate_password("é" * 10)
+    assert normalize_password("ﬁ") == "ﬁ"
 
 
 def test_verifies_the_right_password_alone() -> None:
@@ -56,7 +63,7 @@ def test_verifies_the_right_password_alone() -> None:
 
 def test_parameters_are_no_less_than_owasp_asks_for() -> None:
     assert MEMORY_KIB == 19 * 1024
-    assert "$m=19456,t=2,p=1$" in Passwords(Gate()).hash("correct horse")
+    assert "$m=19456,t=2,p=1$" in QueuedHasher(HashingGate()).hash("correct horse")
 
 
 def test_nobody_is_verified_with_the_same_parameters() -> None:
@@ -78,7 +85,7 @@ def test_nobody_is_verified_with_the_same_parameters() -> None:
 
 def test_however_many_ask_few_threads_hash() -> None:
     """Each thread that has hashed keeps the memory for it."""
-    passwords = Passwords(Gate(places=64, seconds=10 * WAIT), memory_kib=8, time_cost=1)
+    passwords = QueuedHasher(HashingGate(places=64, seconds=10 * WAIT), memory_kib=8, time_cost=1)
     known, worked = passwords.hash("correct horse"), set()
     verify = passwords._hasher.verify
 
@@ -90,14 +97,14 @@ def test_however_many_ask_few_threads_hash() -> None:
     passwords._hasher = Spy()  # type: ignore[assignment]
     with ThreadPoolExecutor(40) as pool:
         assert all(pool.map(lambda _: passwords.verify(known, "correct horse"), range(200)))
-    assert 1 <= len(worked) <= AT_ONCE
+    assert 1 <= len(worked) <= HASHES_AT_ONCE
     assert threading.current_thread() not in worked
 
 
 class Crowd:
     """Threads that hold a turn of the gate until they are let go."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: HashingGate) -> None:
         self.gate = gate
         self.inside = threading.Semaphore(0)
         self.go = threading.Event()
@@ -109,7 +116,7 @@ class Crowd:
             with self.gate.turn():
                 self.inside.release()
                 self.go.wait(WAIT)
-        except Refusal as refusal:
+        except ApiError as refusal:
             self.refusals.append(refusal.status)
 
     def send(self, count: int) -> None:
@@ -125,7 +132,7 @@ class Crowd:
 
 
 def test_few_are_inside_and_the_others_have_their_turn_later() -> None:
-    crowd = Crowd(Gate(at_once=2, places=5, seconds=10 * WAIT))
+    crowd = Crowd(HashingGate(at_once=2, places=5, seconds=10 * WAIT))
     crowd.send(7)
     assert crowd.inside.acquire(timeout=WAIT)
     assert crowd.inside.acquire(timeout=WAIT)
@@ -136,7 +143,7 @@ def test_few_are_inside_and_the_others_have_their_turn_later() -> None:
 
 
 def test_a_full_queue_is_busy_at_once() -> None:
-    crowd = Crowd(Gate(at_once=1, places=1, seconds=10 * WAIT))
+    crowd = Crowd(HashingGate(at_once=1, places=1, seconds=10 * WAIT))
     crowd.send(1)
     assert crowd.inside.acquire(timeout=WAIT)
     crowd.send(5)
@@ -149,7 +156,7 @@ def test_a_full_queue_is_busy_at_once() -> None:
 
 
 def test_too_long_a_wait_is_busy_and_gives_the_place_back() -> None:
-    gate = Gate(at_once=1, places=1, seconds=0.05)
+    gate = HashingGate(at_once=1, places=1, seconds=0.05)
 
     def try_it() -> None:
         with gate.turn():

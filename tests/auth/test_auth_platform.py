@@ -14,11 +14,14 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from modhub.db import now, to_micros
-from modhub_auth import blocking, factor, links, openid, proving, sessions
+from modhub_auth import account_blocking
+from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, Login, PageSession
 from modhub_auth.pages import password
-from modhub_auth.passwords import Gate
+from modhub_auth.platform import openid
 from modhub_auth.services import lock_account
+from modhub_auth.signin import page_sessions, proof, totp
+from modhub_auth.signin.passwords import HashingGate
 
 HOME = "/Modhub/account"
 STEAM = f"{HOME}/platform/steam"
@@ -66,7 +69,7 @@ def link_login(site: Any, provider: Provider, subject: str = SUBJECT, **proof: s
 
 
 def logins(site: Any) -> list[Login]:
-    with site.registry.databases.reading() as session:
+    with site.registry.databases.readonly_session() as session:
         return list(session.scalars(select(Login).order_by(Login.id)).all())
 
 
@@ -87,7 +90,7 @@ def test_a_new_account_and_again(site: Any, provider: Provider) -> None:
     assert sign_in(site, provider).status_int == 303
     [login] = logins(site)
     assert (login.kind, login.subject, login.verified) == ("Platform", SUBJECT, True)
-    with site.registry.databases.reading() as session:
+    with site.registry.databases.readonly_session() as session:
         account = session.scalars(select(Account)).one()
     assert (account.kind, account.display_name) == ("Platform", f"Modder {account.id}")
 
@@ -113,7 +116,7 @@ def test_of_many_replays_at_once_one_counts(site: Any, provider: Provider) -> No
     fields = provider.assertion(leave(site))
     cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in site.cookies.items())}
     target = urlsplit(fields["openid.return_to"])
-    site.registry.accounts.platforms["steam"]._gate = Gate()
+    site.registry.accounts.platforms["steam"]._gate = HashingGate()
     address = f"{target.path}?{target.query}&{urlencode(fields)}"
     browsers = [type(site)(site.config) for _ in range(6)]
 
@@ -187,7 +190,7 @@ def test_a_provider_that_cannot_be_asked_is_503(site: Any, provider: Provider) -
 def test_a_provider_that_trickles_is_left_in_time(
     site: Any, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openid, "TIMEOUT_SECONDS", 1)
+    monkeypatch.setattr(openid, "PROVIDER_TIMEOUT_SECONDS", 1)
     fields = provider.assertion(leave(site))
     provider.trickles = True
     began = monotonic()
@@ -268,7 +271,7 @@ def test_a_platform_account_adds_a_password(site: Any, provider: Provider, perso
     me = site.get("/api/auth/me", headers=bearer).json
     assert (me["kind"], me["subject"], me["verified"]) == ("Platform", SUBJECT, True)
     (platform,) = (login.id for login in logins(site) if login.kind == "Platform")
-    with site.registry.databases.writing.begin() as session:
+    with site.registry.databases.write_session.begin() as session:
         session.execute(delete(Login).where(Login.id == platform))
     me = site.get("/api/auth/me", headers=bearer).json
     assert (me["kind"], me["subject"], me["verified"]) == ("Platform", "ada@example.org", True)
@@ -286,12 +289,14 @@ def test_two_tabs_do_not_make_two_passwords(
     site.get(mail.link()).forms[0].submit(status=200)
     # The other tab's request had looked before the letter's link was followed.
     monkeypatch.setattr(password, "own_password", lambda _request: None)
-    monkeypatch.setattr(proving, "wanted", lambda *_: proving.Proof.GIVEN)
+    monkeypatch.setattr(proof, "required_proof", lambda *_: proof.Proof.GIVEN)
     told = "This account has a password already, so this one is not added."
     assert told in tabs[1].submit(status=409).text
     assert [letter["Subject"] for letter in mail.read()] == ["Confirm your address", "A password was added"]
-    with site.registry.databases.writing.begin() as session:
-        late = links.make(session, links.ADD, 1, address="eve@example.org", password_hash="x")
+    with site.registry.databases.write_session.begin() as session:
+        late = link_tokens.create_link(
+            session, link_tokens.ADD_PASSWORD_LINK, 1, address="eve@example.org", password_hash="x"
+        )
     page = site.get(f"{HOME}/confirm?token={late}").forms[0].submit(status=409)
     assert told in page.text
     assert [login.kind for login in logins(site)] == ["Platform", "Password"]
@@ -320,8 +325,8 @@ def test_the_second_factor_holds(site: Any, provider: Provider) -> None:
     sign_in(site, provider)
     own = site.registry.accounts
     secret = pyotp.random_base32()
-    with own.databases.writing.begin() as session:
-        codes = factor.add(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
+    with own.databases.write_session.begin() as session:
+        codes = totp.add_authenticator(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
     site.reset()
     page = sign_in(site, provider)
     assert page.status_int == 200
@@ -345,7 +350,7 @@ def test_what_is_sealed_may_name_any_number(site: Any, provider: Provider, held:
     form = site.get(f"{HOME}/login").forms[0]
     token = form["csrf_token"].value
     ids = logins(site)[0].id, to_micros(now())
-    sealed = site.registry.accounts.pending.close(held.format(*ids), token)
+    sealed = site.registry.accounts.pending.encrypt(held.format(*ids), token)
     page = site.post(STEAM, {"pending": sealed, "code": "0", "csrf_token": token}, status="*")
     assert page.status_int == (401 if held == "{} {}" else 403)
 
@@ -357,7 +362,7 @@ def test_who_came_back_in_the_future_is_asked_again(site: Any, provider: Provide
     token = site.get(f"{HOME}/login").forms[0]["csrf_token"].value
     for minutes, status in ((1, 403), (0, 401), (-9, 401), (-11, 403)):
         at = to_micros(now() + timedelta(minutes=minutes))
-        sealed = site.registry.accounts.pending.close(f"{logins(site)[0].id} {at}", token)
+        sealed = site.registry.accounts.pending.encrypt(f"{logins(site)[0].id} {at}", token)
         site.post(STEAM, {"pending": sealed, "code": "0", "csrf_token": token}, status=status)
 
 
@@ -386,7 +391,7 @@ def test_whoever_wanted_to_link_makes_no_new_account(site: Any, provider: Provid
     form = site.get(f"{STEAM}/link").forms[0]
     form["currentPassword"] = person["password"]
     fields = provider.assertion(form.submit(status=200).html.select_one(".ways a")["href"])
-    with site.registry.databases.writing.begin() as session:
+    with site.registry.databases.write_session.begin() as session:
         session.execute(delete(PageSession))
     answer = come_back(site, fields)
     assert answer.status_int == 403
@@ -425,7 +430,7 @@ def test_without_a_password_a_code_removes_the_authenticator(site: Any, provider
 
 def test_a_platform_proves_again_who_is_there(site: Any, provider: Provider) -> None:
     sign_in(site, provider)
-    with site.registry.databases.writing.begin() as session:
+    with site.registry.databases.write_session.begin() as session:
         session.execute(update(PageSession).values(proved_at=now() - timedelta(minutes=11)))
     page = site.get(f"{HOME}/delete")
     assert page.html.select_one("main form") is None
@@ -440,8 +445,8 @@ def test_a_platform_proves_again_who_is_there(site: Any, provider: Provider) -> 
 def test_a_platform_does_not_prove_what_an_authenticator_guards(site: Any, provider: Provider) -> None:
     sign_in(site, provider)
     own, secret = site.registry.accounts, pyotp.random_base32()
-    with own.databases.writing.begin() as session:
-        factor.add(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
+    with own.databases.write_session.begin() as session:
+        totp.add_authenticator(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
         session.execute(update(PageSession).values(proved_at=None))
     assert come_back(site, provider.assertion(leave(site, f"{STEAM}?prove=1"))).status_int == 403
     assert site.get(f"{HOME}/delete").forms[0].submit(status=401).html.select_one("#code-error") is not None
@@ -455,8 +460,8 @@ def test_the_way_to_link_is_open_for_ten_minutes(
     form = site.get(f"{STEAM}/link").forms[0]
     form["currentPassword"] = person["password"]
     fields = provider.assertion(form.submit(status=200).html.select_one(".ways a")["href"])
-    real = sessions.now
-    monkeypatch.setattr(sessions, "now", lambda: real() + late)
+    real = page_sessions.now
+    monkeypatch.setattr(page_sessions, "now", lambda: real() + late)
     assert come_back(site, fields).status_int == 403
     assert [login.kind for login in logins(site)] == ["Password"]
 
@@ -496,11 +501,11 @@ def test_codes_alone_are_counted_by_account(auth: Any, provider: Provider) -> No
 def test_a_blocked_account_is_not_entered_by_its_platform(site: Any, provider: Provider, coded: bool) -> None:
     sign_in(site, provider)
     own, codes = site.registry.accounts, []
-    with own.databases.writing.begin() as session:
+    with own.databases.write_session.begin() as session:
         if coded:
             secret = pyotp.random_base32()
-            codes = factor.add(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
-        blocking.block(session, lock_account(session, 1))
+            codes = totp.add_authenticator(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
+        account_blocking.block_account(session, lock_account(session, 1))
     site.get(HOME, status=303)
     page = sign_in(site, provider)
     if coded:
@@ -510,8 +515,8 @@ def test_a_blocked_account_is_not_entered_by_its_platform(site: Any, provider: P
     assert page.status_int == 403
     assert "The operator of this service has blocked this account." in page.text
     site.get(HOME, status=303)
-    with own.databases.reading() as session:
+    with own.databases.readonly_session() as session:
         assert session.scalars(select(PageSession)).all() == []
-    with own.databases.writing.begin() as session:
-        blocking.unblock(session, lock_account(session, 1))
+    with own.databases.write_session.begin() as session:
+        account_blocking.unblock_account(session, lock_account(session, 1))
     site.get(HOME, status=303)

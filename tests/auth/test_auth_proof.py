@@ -9,10 +9,12 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.db import now
-from modhub_auth import factor, links, recovery, services, sessions
-from modhub_auth.models import Account, Authenticator, Letter, Link, Login, PageSession, RecoveryCode
-from modhub_auth.pages import proof
+from modhub_auth import services
+from modhub_auth.mail import link_tokens
+from modhub_auth.models import Account, Authenticator, Link, Login, OutgoingEmail, PageSession, RecoveryCode
+from modhub_auth.pages import fresh_proof
 from modhub_auth.resources import AccountPermission
+from modhub_auth.signin import page_sessions, recovery, totp
 
 HOME = "/Modhub/account"
 PASSWORD = "correct horse battery"
@@ -34,8 +36,8 @@ class Owner:
 
     def state(self) -> list[str]:
         """All that says who may enter the account, and the letters."""
-        with self.app.registry.databases.reading() as session:
-            models = (Account, Login, Authenticator, RecoveryCode, Link, Letter)
+        with self.app.registry.databases.readonly_session() as session:
+            models = (Account, Login, Authenticator, RecoveryCode, Link, OutgoingEmail)
             return [str(row) for model in models for row in session.execute(select(model.__table__)).all()]
 
     def fields(self, action: str) -> dict[str, str]:
@@ -57,7 +59,7 @@ class Owner:
 
     def prove(self, ago: timedelta | None) -> None:
         """A platform's sign-in so long ago."""
-        with self.app.registry.databases.writing.begin() as session:
+        with self.app.registry.databases.write_session.begin() as session:
             session.execute(update(PageSession).values(proved_at=None if ago is None else now() - ago))
 
 
@@ -66,8 +68,8 @@ def owner(auth: Any, request: pytest.FixtureRequest) -> Owner:
     kind, app = str(request.param), auth(modhub_auth__steam="true")
     own, time, codes = app.registry.accounts, now(), []
     hashed = own.passwords.hash(PASSWORD)
-    with own.databases.writing.begin() as session:
-        account, login = services.register(session, "ada@example.org", hashed, "Ada")
+    with own.databases.write_session.begin() as session:
+        account, login = services.register_account(session, "ada@example.org", hashed, "Ada")
         login.verified = True
         extra = Login(account_id=account.id, kind="Platform", platform="steam", subject="7", created_at=time)
         session.add(extra)
@@ -75,8 +77,8 @@ def owner(auth: Any, request: pytest.FixtureRequest) -> Owner:
             login.kind, login.platform, login.subject, login.password_hash = "Platform", "steam", "8", None
         if "authenticator" in kind:
             secret = pyotp.random_base32()
-            codes = factor.add(session, own.seal, account.id, secret, pyotp.TOTP(secret).now())
-        cookie = sessions.begin(session, account, login, "")
+            codes = totp.add_authenticator(session, own.seal, account.id, secret, pyotp.TOTP(secret).now())
+        cookie = page_sessions.begin_page_session(session, account, login, "")
         found = login.id, extra.id
     app.set_cookie("modhub", cookie)
     return Owner(app, kind, *found, codes)
@@ -166,18 +168,18 @@ def test_what_a_reset_overtakes_is_not_done(owner: Owner, action: str, monkeypat
     """The visitor has been recognised and has proved themselves; then the account is reset, and they are signed out."""
     if not applies(owner, action):
         return
-    given, judge, seen = right_proof(owner), proof._prove, []
+    given, judge, seen = right_proof(owner), fresh_proof._prove, []
     own, messages = owner.app.registry.accounts, owner.app.registry.languages.known["en"]
 
     def reset_meanwhile(*asked: Any) -> Any:
         judged = judge(*asked)
-        with own.databases.writing.begin() as session:
-            secret = links.make(session, links.RESET, 1, login_id=owner.login)
-            recovery.reset(session, own.writer, secret, "another hash", messages)
+        with own.databases.write_session.begin() as session:
+            secret = link_tokens.create_link(session, link_tokens.RESET_LINK, 1, login_id=owner.login)
+            recovery.reset_password(session, own.writer, secret, "another hash", messages)
         seen.append(owner.state())
         return judged
 
-    monkeypatch.setattr(proof, "_prove", reset_meanwhile)
+    monkeypatch.setattr(fresh_proof, "_prove", reset_meanwhile)
     assert owner.post(action, **given).status_int == 401
     assert [owner.state()] == seen
 

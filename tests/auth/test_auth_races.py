@@ -11,11 +11,13 @@ from sqlalchemy import delete, select, update
 
 from modhub import db
 from modhub.catalogue.models import Mod
-from modhub.errors import Refusal
+from modhub.errors import ApiError
 from modhub.interfaces import IAccounts
-from modhub_auth import links, recovery, services
-from modhub_auth.deleting import delete_account
-from modhub_auth.models import Account, Client, Link, Login
+from modhub_auth import services
+from modhub_auth.account_deletion import delete_account
+from modhub_auth.mail import link_tokens
+from modhub_auth.models import Account, ClientSession, Link, Login
+from modhub_auth.signin import recovery
 
 CONTENDERS = 8
 WAIT = 120
@@ -60,7 +62,7 @@ def test_of_many_registrations_one_succeeds(auth: Any, person: Person) -> None:
         given = {**person, "email": f"ada{number}@example.org"}
         answers = at_once([lambda given=given: post(app, "register", given)] * CONTENDERS)
         assert Counter(answer.status_int for answer in answers) == {201: 1, 409: CONTENDERS - 1}
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         assert len(session.scalars(select(Account)).all()) == 5
         assert len(session.scalars(select(Login)).all()) == 5
 
@@ -71,7 +73,7 @@ def test_no_transaction_is_held_while_a_password_is_hashed(app: Any, person: Per
 
     def write() -> None:
         # SQLite has one writer: this waits, and fails when the request holds its transaction.
-        with app.registry.databases.writing.begin() as session:
+        with app.registry.databases.write_session.begin() as session:
             session.execute(update(Account).values(kind="Password"))
 
     passwords.hash = lambda password: write() or hashed(password)
@@ -87,7 +89,7 @@ def test_a_password_that_changes_while_it_is_verified_does_not_sign_in(app: Any,
 
     def change(known: str | None, password: str) -> bool:
         right = bool(verify(known, password))
-        with app.registry.databases.writing.begin() as session:
+        with app.registry.databases.write_session.begin() as session:
             session.execute(update(Login).values(password_hash=other))
         return right
 
@@ -117,18 +119,18 @@ def test_after_a_reset_no_refresh_token_lives(app: Any, person: Person, mail: An
     own, messages = app.registry.accounts, app.registry.languages.known["en"]
     password_hash = own.passwords.hash(person["password"])
     token = post(app, "register", person).json["refreshToken"]
-    with own.databases.reading() as session:
+    with own.databases.readonly_session() as session:
         login = session.scalars(select(Login)).one()
     refreshed = rounds = 0
     # Who is first is up to the machine: until a refresh was, there are more rounds.
     while rounds < 25 or (not refreshed and rounds < 1000):
         rounds += 1
-        with own.databases.writing.begin() as session:
-            secret = links.make(session, links.RESET, login.account_id, login_id=login.id)
+        with own.databases.write_session.begin() as session:
+            secret = link_tokens.create_link(session, link_tokens.RESET_LINK, login.account_id, login_id=login.id)
 
         def reset(secret: str = secret) -> None:
-            with own.databases.writing.begin() as session:
-                recovery.reset(session, own.writer, secret, password_hash, messages)
+            with own.databases.write_session.begin() as session:
+                recovery.reset_password(session, own.writer, secret, password_hash, messages)
 
         held = token
         _, *answers = at_once([reset, *[lambda held=held: post(app, "refresh", {"refreshToken": held})] * 3])
@@ -144,20 +146,20 @@ def test_after_a_reset_no_refresh_token_lives(app: Any, person: Person, mail: An
 def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None:
     own, messages = app.registry.accounts, app.registry.languages.known["en"]
     post(app, "register", person)
-    with own.databases.reading() as session:
+    with own.databases.readonly_session() as session:
         login = session.scalars(select(Login)).one()
-    for purpose in (links.RESET, links.CONFIRM) * 5:
-        with own.databases.writing.begin() as session:
-            secret = links.make(session, purpose, login.account_id, login_id=login.id)
+    for purpose in (link_tokens.RESET_LINK, link_tokens.CONFIRM_LINK) * 5:
+        with own.databases.write_session.begin() as session:
+            secret = link_tokens.create_link(session, purpose, login.account_id, login_id=login.id)
 
         def use(purpose: str = purpose, secret: str = secret) -> bool:
             try:
-                with own.databases.writing.begin() as session:
-                    if purpose == links.RESET:
-                        recovery.reset(session, own.writer, secret, "hash", messages)
+                with own.databases.write_session.begin() as session:
+                    if purpose == link_tokens.RESET_LINK:
+                        recovery.reset_password(session, own.writer, secret, "hash", messages)
                     else:
-                        recovery.confirm(session, secret, password_hash="hash")
-            except Refusal:
+                        recovery.confirm_address(session, secret, password_hash="hash")
+            except ApiError:
                 return False
             return True
 
@@ -167,15 +169,15 @@ def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None
 def test_nobody_signs_in_with_the_old_password_after_a_reset(app: Any, person: Person) -> None:
     own, messages = app.registry.accounts, app.registry.languages.known["en"]
     post(app, "register", person)
-    with own.databases.reading() as session:
+    with own.databases.readonly_session() as session:
         login = session.scalars(select(Login)).one()
     verify, other = own.passwords.verify, own.passwords.hash("another password")
 
     def reset_meanwhile(known: str | None, password: str) -> bool:
         right = bool(verify(known, password))
-        with own.databases.writing.begin() as session:
-            secret = links.make(session, links.RESET, login.account_id, login_id=login.id)
-            recovery.reset(session, own.writer, secret, other, messages)
+        with own.databases.write_session.begin() as session:
+            secret = link_tokens.create_link(session, link_tokens.RESET_LINK, login.account_id, login_id=login.id)
+            recovery.reset_password(session, own.writer, secret, other, messages)
         return right
 
     own.passwords.verify = reset_meanwhile
@@ -187,16 +189,16 @@ def test_who_comes_while_a_reset_is_being_written_waits_for_it(app: Any, person:
     own, messages = app.registry.accounts, app.registry.languages.known["en"]
     token = post(app, "register", person).json["refreshToken"]
     body = person if path == "login" else {"refreshToken": token}
-    with own.databases.reading() as session:
+    with own.databases.readonly_session() as session:
         login = session.scalars(select(Login)).one()
     at_the_door = Event()
     lock = services.lock_account
     services.lock_account = lambda *given: at_the_door.set() or lock(*given)  # type: ignore[assignment]
     try:
-        with ThreadPoolExecutor(1) as pool, own.databases.writing() as session:
+        with ThreadPoolExecutor(1) as pool, own.databases.write_session() as session:
             with session.begin():
-                secret = links.make(session, links.RESET, login.account_id, login_id=login.id)
-                recovery.reset(session, own.writer, secret, own.passwords.hash("another password"), messages)
+                secret = link_tokens.create_link(session, link_tokens.RESET_LINK, login.account_id, login_id=login.id)
+                recovery.reset_password(session, own.writer, secret, own.passwords.hash("another password"), messages)
                 session.flush()
                 later = pool.submit(post, app, path, body)
                 # On SQLite it does not even begin before the reset has been committed.
@@ -205,8 +207,8 @@ def test_who_comes_while_a_reset_is_being_written_waits_for_it(app: Any, person:
             assert later.result(WAIT).status_int == 401
     finally:
         services.lock_account = lock
-    with own.databases.reading() as session:
-        assert session.scalars(select(Client)).all() == []
+    with own.databases.readonly_session() as session:
+        assert session.scalars(select(ClientSession)).all() == []
 
 
 def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(
@@ -222,7 +224,7 @@ def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(
     at_the_door, lock = Event(), services.lock_account
     monkeypatch.setattr(recovery, "lock_account", lambda *given: at_the_door.set() or lock(*given))
     with ThreadPoolExecutor(1) as pool:
-        with own.databases.writing.begin() as session:
+        with own.databases.write_session.begin() as session:
             lock(session, account_id)
             later = pool.submit(own.sender.write_waiting)
             # On SQLite it does not even begin before this transaction has ended.
@@ -231,8 +233,8 @@ def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(
             assert not wait([later], timeout=0.2).done
             session.execute(delete(Link).where(Link.account_id == account_id))
         later.result(WAIT)
-    with own.databases.reading() as session:
-        assert [link.purpose for link in session.scalars(select(Link))] == [links.RESET]
+    with own.databases.readonly_session() as session:
+        assert [link.purpose for link in session.scalars(select(Link))] == [link_tokens.RESET_LINK]
 
 
 def test_what_is_made_while_its_maker_is_deleted_is_not_there(app: Any, person: Person) -> None:
@@ -243,15 +245,15 @@ def test_what_is_made_while_its_maker_is_deleted_is_not_there(app: Any, person: 
     class DeletedMeanwhile:
         """The account goes between the check of its token and the first statement of its request."""
 
-        def hold(self, session: Any, account_id: int) -> bool:
-            with app.registry.databases.writing.begin() as other:
+        def lock(self, session: Any, account_id: int) -> bool:
+            with app.registry.databases.write_session.begin() as other:
                 account = services.lock_account(other, account_id)
                 assert account is not None
                 delete_account(other, app.registry, account)
-            return bool(held.hold(session, account_id))
+            return bool(held.lock(session, account_id))
 
     app.registry.registerUtility(DeletedMeanwhile(), IAccounts)
     answer = app.post_json("/api/modhub", {"title": "An orphan"}, headers=bearer, status=401)
     assert answer.json["error"] == "unauthorized"
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         assert session.scalars(select(Mod)).all() == []

@@ -8,8 +8,8 @@ from sqlalchemy import delete, select, update
 
 from modhub.db import now
 from modhub.server import IBodyRules
-from modhub_auth.models import Account, Client, Login
-from modhub_auth.tokens import AccessTokens
+from modhub_auth.models import Account, ClientSession, Login
+from modhub_auth.signin.access_tokens import AccessTokens
 
 SESSION = {"accessToken", "expiresInSeconds", "refreshToken", "accountId", "displayName"}
 Person = dict[str, str]
@@ -24,7 +24,7 @@ def me(app: Any, token: str, status: int = 200) -> Any:
 
 
 def write(app: Any, statement: Any) -> None:
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         session.execute(statement)
 
 
@@ -57,8 +57,8 @@ def test_names_are_cleaned_and_cut(app: Any, person: Person) -> None:
     given = {**person, "displayName": "  Ada\n\u202eLovelace " + "x" * 100, "client": "\tlaptop\0" + "y" * 5_000}
     answer = app.post_json("/api/auth/register", given)
     assert answer.json["displayName"] == ("Ada Lovelace " + "x" * 100)[:80]
-    with app.registry.databases.reading() as session:
-        assert session.scalars(select(Client.label)).one() == ("laptop" + "y" * 100)[:80]
+    with app.registry.databases.readonly_session() as session:
+        assert session.scalars(select(ClientSession.label)).one() == ("laptop" + "y" * 100)[:80]
 
 
 @pytest.mark.parametrize("name", [None, "", " \u200b "])
@@ -85,7 +85,7 @@ def test_a_name_that_is_none_is_made_up(app: Any, person: Person, name: str | No
 def test_registering_says_which_field_is_wrong(app: Any, person: Person, field: str, value: Any) -> None:
     answer = app.post_json("/api/auth/register", {**person, field: value}, status=400)
     assert field in answer.json["message"]
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         assert session.scalars(select(Account)).all() == []
 
 
@@ -238,22 +238,22 @@ def test_a_refresh_token_works_once(app: Any, person: Person) -> None:
     # A used token changes nothing else (decisions 3.3).
     third = app.post_json("/api/auth/refresh", {"refreshToken": answer.json["refreshToken"], "client": "phone"})
     assert third.json["refreshToken"] not in {made["refreshToken"], answer.json["refreshToken"]}
-    with app.registry.databases.reading() as session:
-        assert session.scalars(select(Client.label)).one() == "phone"
+    with app.registry.databases.readonly_session() as session:
+        assert session.scalars(select(ClientSession.label)).one() == "phone"
 
 
 def test_a_refresh_token_lapses(app: Any, person: Person) -> None:
     made = app.post_json("/api/auth/register", person).json
-    write(app, update(Client).values(expires_at=now()))
+    write(app, update(ClientSession).values(expires_at=now()))
     app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
 
 
 def test_signing_in_clears_what_has_lapsed(app: Any, person: Person) -> None:
     app.post_json("/api/auth/register", person)
-    write(app, update(Client).values(expires_at=now()))
+    write(app, update(ClientSession).values(expires_at=now()))
     app.post_json("/api/auth/login", person)
-    with app.registry.databases.reading() as session:
-        assert len(session.scalars(select(Client)).all()) == 1
+    with app.registry.databases.readonly_session() as session:
+        assert len(session.scalars(select(ClientSession)).all()) == 1
 
 
 @pytest.mark.parametrize("token", ["", "x", "é\0", "0" * 64, "0" * 5_000])
@@ -315,8 +315,10 @@ def test_nothing_is_stored_in_clear(app: Any, person: Person) -> None:
     made = app.post_json("/api/auth/register", person).json
     fresh = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}).json
     secret = [person["password"], made["refreshToken"], fresh["refreshToken"], made["accessToken"]]
-    with app.registry.databases.reading() as session:
-        rows = [str(row) for model in (Account, Login, Client) for row in session.execute(select(model.__table__))]
+    with app.registry.databases.readonly_session() as session:
+        rows = [
+            str(row) for model in (Account, Login, ClientSession) for row in session.execute(select(model.__table__))
+        ]
     assert len(rows) == 3
     assert not any(one in row for one in secret for row in rows)
 

@@ -6,7 +6,7 @@ import pyotp
 import pytest
 from sqlalchemy import select
 
-from modhub_auth.models import Authenticator, Letter, Login, PageSession
+from modhub_auth.models import Authenticator, Login, OutgoingEmail, PageSession
 
 HOME = "/Modhub/account"
 OPEN = ("login", "register", "forgot", "reset", "confirm", "logout", "platform/steam")
@@ -28,7 +28,7 @@ def token_of(app: Any) -> str:
 
 
 def count(app: Any, model: Any) -> int:
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         return len(session.scalars(select(model)).all())
 
 
@@ -137,11 +137,11 @@ def test_a_letter_that_was_lost_is_sent_again(app: Any, person: Person, mail: An
     lost = mail.link()
     for sent in (2, 3, 4, 4):
         app.post(f"{HOME}/letter", {"csrf_token": token_of(app)}, status=303)
-        assert count(app, Letter) == sent, "at most three an address and window"
+        assert count(app, OutgoingEmail) == sent, "at most three an address and window"
     app.get(lost, status=410)
     app.get(mail.link()).forms[0].submit(status=200)
     app.get(HOME, status=200)
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         assert session.scalars(select(Login)).one().verified
 
 

@@ -5,7 +5,15 @@ from datetime import timedelta
 import pytest
 
 from modhub.db import now
-from modhub_auth.tokens import _FIELDS, _VERSION, ACCESS_SECONDS, AccessTokens, derive, digest, new_refresh_token
+from modhub_auth.signin.access_tokens import (
+    _FIELDS,
+    _VERSION,
+    ACCESS_SECONDS,
+    AccessTokens,
+    derive_key,
+    new_refresh_token,
+    token_digest,
+)
 
 OLD = "an old secret of more than thirty-two characters"
 NEW = "a new secret of more than thirty-two characters!"
@@ -66,7 +74,7 @@ def test_another_purpose_or_version_does_not_pass(tokens: AccessTokens) -> None:
     def signed(fields: bytes, purpose: str) -> str:
         import hmac
 
-        return (fields + hmac.digest(derive(NEW, purpose), fields, "sha256")).hex()
+        return (fields + hmac.digest(derive_key(NEW, purpose), fields, "sha256")).hex()
 
     assert tokens.login_of(signed(fields, "access token"), time) == 7
     assert tokens.login_of(signed(fields, "csrf"), time) is None
@@ -82,6 +90,6 @@ def test_refresh_tokens_are_long_and_stored_as_a_hash() -> None:
     one, other = new_refresh_token(), new_refresh_token()
     assert one != other
     assert len(bytes.fromhex(one)) >= 32
-    assert len(digest(one)) == 64
-    assert one not in digest(one)
-    assert digest("\ud800") != digest("?")
+    assert len(token_digest(one)) == 64
+    assert one not in token_digest(one)
+    assert token_digest("\ud800") != token_digest("?")

@@ -11,9 +11,9 @@ from sqlalchemy import Engine, event, select, update
 
 from modhub import db
 from modhub.db import now
-from modhub_auth import cookies
 from modhub_auth.models import PageSession
-from modhub_auth.sessions import rotate, touch
+from modhub_auth.signin import session_cookies
+from modhub_auth.signin.page_sessions import rotate_page_session, touch_page_session
 
 Person = dict[str, str]
 HOME = "/Modhub/account"
@@ -27,14 +27,14 @@ def send(page: Any, status: int, **fields: str) -> Any:
 
 
 def sessions(app: Any) -> list[PageSession]:
-    with app.registry.databases.reading() as session:
+    with app.registry.databases.readonly_session() as session:
         return list(session.scalars(select(PageSession)).all())
 
 
 def age(app: Any) -> datetime:
     """The last use of every session was an hour ago."""
     time = now() - timedelta(hours=1)
-    with app.registry.databases.writing.begin() as session:
+    with app.registry.databases.write_session.begin() as session:
         session.execute(update(PageSession).values(used_at=time))
     return time
 
@@ -46,7 +46,7 @@ def noted(app: Any) -> Iterator[list[int]]:
 
     def heard(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         if statement.startswith("UPDATE auth_page_session SET used_at"):
-            seen.append(app.registry.databases.writer.pool.checkedout())
+            seen.append(app.registry.databases.write_engine.pool.checkedout())
 
     event.listen(Engine, "before_cursor_execute", heard)
     try:
@@ -71,7 +71,7 @@ def test_a_request_does_not_wait_for_itself(app: Any, person: Person, mail: Any)
     assert sessions(app) == []
 
 
-@pytest.mark.parametrize("holder", ["writing", "noting"])
+@pytest.mark.parametrize("holder", ["write_session", "best_effort_session"])
 def test_reading_does_not_wait_for_writers(
     auth: Any, person: Person, holder: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -85,7 +85,7 @@ def test_reading_does_not_wait_for_writers(
         app.get(HOME, status=200)
         assert monotonic() - began < 20
     assert sessions(app)[0].used_at == before
-    assert [one for one in caplog.records if one.name == cookies.__name__] == []
+    assert [one for one in caplog.records if one.name == session_cookies.__name__] == []
     app.get(HOME, status=200)
     assert sessions(app)[0].used_at > before
 
@@ -95,20 +95,20 @@ def test_an_answer_outlives_what_nobody_foresaw(
 ) -> None:
     send(app.get(f"{HOME}/register"), 303, **person)
     age(app)
-    monkeypatch.setattr(cookies, "touch", lambda *_: 1 / 0)
+    monkeypatch.setattr(session_cookies, "touch_page_session", lambda *_: 1 / 0)
     app.get(HOME, status=200)
-    assert [one.levelname for one in caplog.records if one.name == cookies.__name__] == ["ERROR"]
+    assert [one.levelname for one in caplog.records if one.name == session_cookies.__name__] == ["ERROR"]
 
 
 def test_another_secret_is_another_use(app: Any, person: Person) -> None:
     send(app.get(f"{HOME}/register"), 303, **person)
     [old] = sessions(app)
     age(app)
-    with app.registry.databases.writing.begin() as session:
-        rotate(session, old.id)
+    with app.registry.databases.write_session.begin() as session:
+        rotate_page_session(session, old.id)
     [rotated] = sessions(app)
     assert rotated.used_at >= old.used_at
-    with app.registry.databases.writing.begin() as session:
-        touch(session, old.secret_hash, now() + timedelta(hours=1))
-        touch(session, rotated.secret_hash, now() - timedelta(hours=1))
+    with app.registry.databases.write_session.begin() as session:
+        touch_page_session(session, old.secret_hash, now() + timedelta(hours=1))
+        touch_page_session(session, rotated.secret_hash, now() - timedelta(hours=1))
     assert sessions(app)[0].used_at == rotated.used_at

@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 
 import modhub
-from modhub import migrate
+from modhub.ops import migrate
 from modhub.settings import StartRefused
-from modhub.testing import SECRET
+from modhub.testing import TEST_SECRET
 
 
 def test_models_and_migrations_agree(app: Any) -> None:
     packages = {package.package: package for package in app.registry.migrations}
-    assert migrate.differences(app.registry.databases, packages["modhub_auth"]) == []
+    assert migrate.schema_differences(app.registry.databases, packages["modhub_auth"]) == []
 
 
 def test_migrations_go_down_and_up_again(app: Any) -> None:
     package = next(one for one in app.registry.migrations if one.package == "modhub_auth")
-    with app.registry.databases.writer.begin() as connection:
+    with app.registry.databases.write_engine.begin() as connection:
         config = migrate._config(package, connection)
         migrate.command.downgrade(config, "base")
         assert migrate.current(connection, package) == ()
@@ -38,7 +38,7 @@ def test_migrations_go_down_and_up_again(app: Any) -> None:
 )
 def test_settings_that_make_no_sense_stop_the_start(tmp_path: Path, key: str, value: str) -> None:
     url = f"sqlite:///{tmp_path}/unused.sqlite"
-    settings = {"sqlalchemy.url": url, "modhub.secret": SECRET, "pyramid.includes": "modhub_auth", key: value}
+    settings = {"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": "modhub_auth", key: value}
     with pytest.raises(StartRefused, match=key.replace(".", "\\.")):
         modhub.configure(settings)
 
@@ -57,5 +57,5 @@ def test_a_secret_can_be_replaced(auth: Any, person: dict[str, str]) -> None:
     one = auth()
     token = one.post_json("/api/auth/register", person).json["accessToken"]
     url = str(one.registry.settings["sqlalchemy.url"])
-    newer = auth(url=url, modhub__secret=f"the newest secret of this deployment, long\n{SECRET}")
+    newer = auth(url=url, modhub__secret=f"the newest secret of this deployment, long\n{TEST_SECRET}")
     newer.get("/api/auth/me", headers={"Authorization": f"Bearer {token}"}, status=200)

@@ -19,7 +19,7 @@ from bleach._vendor import html5lib
 from playwright.sync_api import Browser, Page, expect
 
 import modhub_auth
-from modhub.pages.messages import read_po
+from modhub.ui.i18n import read_po
 
 HOME = "/Modhub/account"
 PASSWORD = "correct horse battery"

@@ -3,12 +3,12 @@
 import pytest
 
 import modhub
-from modhub import migrate
-from modhub.admin import Admin, build_parser
-from modhub.blobs import upkeep
-from modhub.migrate import current, head
+from modhub.blobs import maintenance
+from modhub.ops import migrate
+from modhub.ops.admin import Admin, build_admin_parser
+from modhub.ops.migrate import current, head
 from modhub.settings import StartRefused
-from modhub.testing import SECRET, stored_files
+from modhub.testing import TEST_SECRET, stored_files
 
 
 def admin_of(site):
@@ -19,13 +19,13 @@ def admin_of(site):
 
 
 def run(admin, *words):
-    arguments = build_parser(admin.config).parse_args(["-c", "x.ini", *words])
+    arguments = build_admin_parser(admin.config).parse_args(["-c", "x.ini", *words])
     return arguments.run(admin, arguments)
 
 
 def test_models_and_migrations_agree(site):
     own = next(one for one in site.registry.migrations if one.package == "modhub_builds")
-    assert migrate.differences(site.registry.databases, own) == []
+    assert migrate.schema_differences(site.registry.databases, own) == []
 
 
 def test_without_the_line_nothing_of_it_is_there(start):
@@ -58,13 +58,13 @@ def test_taken_out_and_put_back_it_has_everything(agent, start):
 def test_added_to_a_core_that_runs_already_it_asks_for_its_migration(start):
     bare = start("", modhub__storage="")
     url = str(bare.registry.settings["sqlalchemy.url"])
-    settings = {"sqlalchemy.url": url, "modhub.secret": SECRET, "pyramid.includes": "modhub_builds"}
+    settings = {"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": "modhub_builds"}
     registry = modhub.configure(settings).registry
     with pytest.raises(StartRefused, match="modhub_builds"):
         migrate.refuse_when_behind(registry.databases, registry.migrations)
     assert migrate.upgrade(registry.databases, registry.migrations) == ["modhub_builds"]
     own = next(one for one in registry.migrations if one.package == "modhub_builds")
-    with registry.databases.reader.connect() as connection:
+    with registry.databases.readonly_engine.connect() as connection:
         assert current(connection, own) == head(own)
     registry.databases.dispose()
 
@@ -112,7 +112,7 @@ def test_verify_names_a_build_whose_file_is_damaged(agent):
     (path,) = stored_files(agent.site)
     path.write_bytes(b"wrong")
     with admin_of(agent.site).reading() as session:
-        assert list(upkeep.damage(session, agent.site.registry.blob_store)) != []
+        assert list(maintenance.blob_damage(session, agent.site.registry.blob_store)) != []
 
 
 def test_the_feature_is_named(site):

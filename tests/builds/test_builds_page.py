@@ -10,12 +10,12 @@ from types import SimpleNamespace
 import pytest
 
 import modhub_builds
-from modhub.pages.atom import atom_feed
-from modhub.pages.messages import read_po
 from modhub.request import Request
-from modhub_builds.finding import Release
-from modhub_builds.pages import PlatformBlock, blocks, feed_entry
+from modhub.ui.atom import atom_feed
+from modhub.ui.i18n import read_po
+from modhub_builds.pages import PlatformBlock, app_feed_entry, blocks
 from modhub_builds.platforms import hinted, is_platform, label, rank
+from modhub_builds.read_service import Release
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 ANDROID = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 Chrome/150.0.0.0 Mobile Safari/537.36"
@@ -176,7 +176,7 @@ def test_no_text_breaks_the_feed():
     hostile = "]]><x>&\ufffe\uffff\u0085\"'<!--"
     request = Request.blank("/")
     request.registry = SimpleNamespace(settings={"modhub.base_url": "https://a"})
-    entry = feed_entry(release(version=hostile, name=hostile))
+    entry = app_feed_entry(release(version=hostile, name=hostile))
     root = ET.fromstring(atom_feed(request, "/f", "/p", "App", [entry]).body)
     assert root.find(f"{ATOM}entry/{ATOM}title").text == "Linux " + hostile.replace("\ufffe\uffff", "")
 

@@ -206,7 +206,7 @@ def test_a_commit_that_fails_keeps_no_file(agent, monkeypatch):
     def broken(*_):
         raise RuntimeError("the commit failed")
 
-    monkeypatch.setattr("modhub_builds.publishing.newest_url", broken)
+    monkeypatch.setattr("modhub_builds.agent_views.newest_url", broken)
     agent.upload(status=500)
     assert stored_files(agent.site) == []
     assert agent.list()["builds"] == []
@@ -214,7 +214,7 @@ def test_a_commit_that_fails_keeps_no_file(agent, monkeypatch):
 
 def test_builds_are_kept_and_no_id_comes_twice(agent):
     numbers = [int(agent.upload().json["url"].rpartition("/")[2]) for _ in range(3)]
-    with agent.site.registry.databases.writer.begin() as connection:
+    with agent.site.registry.databases.write_engine.begin() as connection:
         connection.exec_driver_sql(f"DELETE FROM builds_build WHERE id = {numbers[-1]}")
     again = int(agent.upload().json["url"].rpartition("/")[2])
     assert again > max(numbers)

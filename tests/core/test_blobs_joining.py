@@ -21,8 +21,8 @@ from zope.interface.verify import verifyObject
 from zope.sqlalchemy import mark_changed
 
 from modhub.blobs import LocalStore, stage
-from modhub.blobs.joining import StagedBlob
-from modhub.errors import Refusal
+from modhub.blobs.data_manager import StagedBlob
+from modhub.errors import ApiError
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_a_store_that_refuses_to_publish_undoes_everything(tm, store, monkeypatc
         monkeypatch.setattr(os, "fsync", lambda _descriptor: (_ for _ in ()).throw(OSError(5, "Input/output error")))
 
     monkeypatch.setattr(store, "publish", full_after_one)
-    with pytest.raises(Refusal) as caught, tm:  # noqa: PT012 - as above
+    with pytest.raises(ApiError) as caught, tm:  # noqa: PT012 - as above
         Other(tm, seen.append)
         put(tm, store)
         put(tm, store)
@@ -252,7 +252,7 @@ KILLED = """
 import io, os, signal, sys, transaction
 from pathlib import Path
 from modhub.blobs import LocalStore, stage
-from modhub.blobs.joining import StagedBlob
+from modhub.blobs.data_manager import StagedBlob
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)

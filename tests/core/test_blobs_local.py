@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from modhub.blobs import Blob, LocalStore, checked
+from modhub.blobs import Blob, LocalStore, checksum_cache
 from modhub.blobs.testing import CONTENT, BlobStoreSuite
-from modhub.errors import Refusal
+from modhub.errors import ApiError
 
 
 def place(root: Path, key: str) -> Path:
@@ -92,7 +92,7 @@ def test_a_disk_that_refuses_an_upload(store, monkeypatch, caplog, call, code):
 
     with monkeypatch.context() as patch:
         patch.setattr(os, call, closing if call == "close" else failing(code))
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ApiError) as caught:
             store.stage(io.BytesIO(CONTENT), 1000)
     assert (caught.value.status, caught.value.code) == (502, "storage_refused")
     assert [*store.keys()] == []
@@ -110,7 +110,7 @@ def test_a_failed_fsync_is_not_tried_again(store, monkeypatch):
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises(Refusal):
+    with pytest.raises(ApiError):
         store.stage(io.BytesIO(CONTENT), 1000)
     assert len(calls) == 1
 
@@ -148,7 +148,7 @@ def test_a_disk_that_refuses_to_publish(store, root, monkeypatch, name):
     blob = store.stage(io.BytesIO(CONTENT), 1000)
     with monkeypatch.context() as patch:
         patch.setattr(os if name == "fsync" else Path, name, failing(errno.EIO))
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ApiError) as caught:
             store.publish(blob.key)
     assert (caught.value.status, caught.value.code) == (502, "storage_refused")
     store.discard(blob.key)
@@ -173,7 +173,7 @@ def test_a_root_that_is_gone_is_not_made_anew(store, root):
         (store.probe, 503),
         (lambda: list(store.keys()), 503),
     ]:
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ApiError) as caught:
             call()
         assert caught.value.status == status
     assert not root.exists()
@@ -182,7 +182,7 @@ def test_a_root_that_is_gone_is_not_made_anew(store, root):
 def test_a_probe_that_cannot_write(store, root, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", failing(errno.ENOSPC))
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ApiError) as caught:
             store.probe()
     assert caught.value.code == "storage_unreachable"
     assert files(root) == []
@@ -193,7 +193,7 @@ def test_removing_what_cannot_be_removed(store, monkeypatch, caplog):
     monkeypatch.setattr(Path, "unlink", failing(errno.EACCES))
     store.discard(blob.key)
     assert "sweep" in caplog.text
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(ApiError) as caught:
         store.delete(blob.key)
     assert caught.value.status == 503
     assert "secret" not in caplog.text
@@ -204,7 +204,7 @@ def test_a_file_that_cannot_be_opened(store, monkeypatch, caplog, code):
     blob = published(store)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", failing(code))
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ApiError) as caught:
             store.open(blob.key, blob.size, blob.sha256)
         assert os.strerror(code) in str(store.verify(blob.key, blob.size, blob.sha256))
     assert caught.value.status == 503
@@ -216,7 +216,7 @@ def test_a_file_that_cannot_be_read_is_closed(store, root, monkeypatch, caplog):
     before = descriptors(root)
     with monkeypatch.context() as patch:
         patch.setattr(hashlib, "file_digest", failing(errno.EIO))
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ApiError) as caught:
             store.open(blob.key, blob.size, blob.sha256)
     assert caught.value.status == 503
     assert descriptors(root) == before
@@ -225,7 +225,7 @@ def test_a_file_that_cannot_be_read_is_closed(store, root, monkeypatch, caplog):
 def test_the_alarm_names_the_file_and_no_path(store, root, caplog):
     blob = published(store)
     place(root, blob.key).write_bytes(CONTENT[::-1])
-    with caplog.at_level(logging.INFO), pytest.raises(Refusal):
+    with caplog.at_level(logging.INFO), pytest.raises(ApiError):
         store.open(blob.key, blob.size, blob.sha256)
     (record,) = caplog.records
     assert record.levelno == logging.ERROR
@@ -237,7 +237,7 @@ def test_the_alarm_names_the_file_and_no_path(store, root, caplog):
 
 def later(monkeypatch, seconds: float = 3.0) -> None:
     now = time.time_ns
-    monkeypatch.setattr(checked.time, "time_ns", lambda: now() + int(seconds * 1e9))
+    monkeypatch.setattr(checksum_cache.time, "time_ns", lambda: now() + int(seconds * 1e9))
 
 
 def counted(monkeypatch) -> list[int]:
@@ -265,7 +265,7 @@ def test_a_settled_file_is_hashed_once(store, monkeypatch):
 def test_a_fresh_file_is_hashed_until_its_stamp_is_beyond_doubt(store, monkeypatch):
     blob = published(store)
     time_ns = time.time_ns()
-    monkeypatch.setattr(checked.time, "time_ns", lambda: time_ns)
+    monkeypatch.setattr(checksum_cache.time, "time_ns", lambda: time_ns)
     hashed = counted(monkeypatch)
     for _ in range(3):
         store.open(blob.key, blob.size, blob.sha256).close()
@@ -282,7 +282,7 @@ def test_a_change_after_the_check_is_seen_though_the_times_are_set_back(store, r
     with path.open("r+b") as file:
         file.write(b"?")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    with pytest.raises(Refusal):
+    with pytest.raises(ApiError):
         store.open(blob.key, blob.size, blob.sha256)
 
 
@@ -290,7 +290,7 @@ def test_another_hash_for_the_same_file_is_not_taken_for_checked(store, monkeypa
     blob = published(store)
     later(monkeypatch)
     store.open(blob.key, blob.size, blob.sha256).close()
-    with pytest.raises(Refusal):
+    with pytest.raises(ApiError):
         store.open(blob.key, blob.size, "0" * 64)
 
 

@@ -15,11 +15,11 @@ import pytest
 from sqlalchemy import make_url, select, update
 
 from modhub import bulk
-from modhub.blobs import Blob, upkeep
-from modhub.blobs.models import StoredBlob, keep
+from modhub.blobs import Blob, maintenance
+from modhub.blobs.models import StoredBlob, create_blob_row
 from modhub.db import now
 from modhub.testing import Site, stored_files
-from modhub.testing.mods import OWNER, address, published_mod, upload
+from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 DAY = 24 * 3600
 
@@ -28,7 +28,7 @@ def age(site: Site) -> None:
     """All that lies in the store, and all that is trash, is a day old."""
     for path in stored_files(site):
         os.utime(path, (time.time() - DAY, time.time() - DAY))
-    with site.registry.databases.writing.begin() as session:
+    with site.registry.databases.write_session.begin() as session:
         old = now() - timedelta(seconds=DAY)
         session.execute(update(StoredBlob).where(StoredBlob.trashed_at.is_not(None)).values(trashed_at=old))
 
@@ -84,63 +84,63 @@ def told(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
 
 def test_by_default_no_file_is_looked_for_or_removed_under_a_lock(site: Site, told: list[tuple[str, bool]]) -> None:
     mod = published_mod(site)
-    upload(site, mod, "code", b"two", version="2")
+    upload_asset(site, mod, "code", b"two", version="2")
     left = orphan(site)
     age(site)
     young = orphan(site, b"young")
-    assert upkeep.sweep(site.registry.databases, site.registry.blob_store) == (1, 1)
+    assert maintenance.sweep(site.registry.databases, site.registry.blob_store) == (1, 1)
     assert [locked for _, locked in told] == [False] * len(told)
     # The replaced one, then a walk past three (the current one, the old orphan, the young one), then the orphan.
     assert [key == "walk" for key, _ in told] == [False, True, True, True, False]
     assert told[-1][0] == left.key
     assert young.key in keys(site)
-    assert site.get(address(mod, "download")).body == b"two"
+    assert site.get(mod_address(mod, "download")).body == b"two"
 
 
 def test_young_orphans_go_under_the_lock_and_nothing_else_does(site: Site, told: list[tuple[str, bool]]) -> None:
     mod = published_mod(site)
-    upload(site, mod, "code", b"two", version="2")
+    upload_asset(site, mod, "code", b"two", version="2")
     left = [orphan(site).key, orphan(site, publish=False).key]
-    assert upkeep.sweep(site.registry.databases, site.registry.blob_store, 0) == (1, 2)
+    assert maintenance.sweep(site.registry.databases, site.registry.blob_store, 0) == (1, 2)
     assert {key for key, locked in told if locked} == set(left)
     assert not is_locked(site)
 
 
 def test_without_an_orphan_nothing_is_locked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     published_mod(site)
-    monkeypatch.setattr(upkeep, "_settled", None)
-    assert upkeep.sweep(site.registry.databases, site.registry.blob_store, 0) == (0, 0)
+    monkeypatch.setattr(maintenance, "_settled", None)
+    assert maintenance.sweep(site.registry.databases, site.registry.blob_store, 0) == (0, 0)
 
 
 def test_more_than_a_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     mod = published_mod(site)
     for at in range(5):
-        upload(site, mod, "code", version=f"v{at}")
+        upload_asset(site, mod, "code", version=f"v{at}")
         orphan(site)
-    monkeypatch.setattr(bulk, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(bulk, "BATCH_PAUSE_SECONDS", 0)
     monkeypatch.setattr(bulk, "BATCH", 2)
     batches = bulk.batches
     monkeypatch.setattr(bulk, "batches", lambda values, _size=0: batches(values, 2))
-    with site.registry.databases.reading() as session:
-        assert list(upkeep.damage(session, site.registry.blob_store)) == []
-    assert upkeep.sweep(site.registry.databases, site.registry.blob_store, 0) == (5, 5)
+    with site.registry.databases.readonly_session() as session:
+        assert list(maintenance.blob_damage(session, site.registry.blob_store)) == []
+    assert maintenance.sweep(site.registry.databases, site.registry.blob_store, 0) == (5, 5)
     assert len(keys(site)) == 1
-    with site.registry.databases.reading() as session:
+    with site.registry.databases.readonly_session() as session:
         assert len(session.scalars(select(StoredBlob.key)).all()) == 1
 
 
-@pytest.mark.parametrize("older_than", [0, upkeep.GRACE_SECONDS])
+@pytest.mark.parametrize("older_than", [0, maintenance.GRACE_SECONDS])
 def test_what_is_published_and_not_yet_committed_is_waited_for(site: Site, older_than: int) -> None:
     store, databases = site.registry.blob_store, site.registry.databases
-    with databases.writing.begin() as session:
+    with databases.write_session.begin() as session:
         blob = orphan(site, publish=False)
-        keep(session, blob)
+        create_blob_row(session, blob)
         session.flush()
         store.publish(blob.key)
         for path in stored_files(site):
             os.utime(path, (time.time() - DAY, time.time() - DAY))
         taken: list[Any] = []
-        thread = threading.Thread(target=lambda: taken.append(upkeep.sweep(databases, store, older_than)))
+        thread = threading.Thread(target=lambda: taken.append(maintenance.sweep(databases, store, older_than)))
         thread.start()
         thread.join(0.3)
         assert taken == []
@@ -152,19 +152,19 @@ def test_what_is_published_and_not_yet_committed_is_waited_for(site: Site, older
 
 def commit(site: Site, blob: Blob) -> None:
     """What an upload does at its end: the row, then the file."""
-    with site.registry.databases.writing.begin() as session:
-        keep(session, blob)
+    with site.registry.databases.write_session.begin() as session:
+        create_blob_row(session, blob)
         session.flush()
         site.registry.blob_store.publish(blob.key)
 
 
-@pytest.mark.parametrize("older_than", [0, upkeep.GRACE_SECONDS])
+@pytest.mark.parametrize("older_than", [0, maintenance.GRACE_SECONDS])
 def test_what_is_committed_after_the_walk_stays(site: Site, monkeypatch: pytest.MonkeyPatch, older_than: int) -> None:
     store, databases = site.registry.blob_store, site.registry.databases
     blob = orphan(site, publish=False)
     lost = orphan(site)
     age(site)
-    settled = upkeep._settled
+    settled = maintenance._settled
 
     @contextmanager
     def late(given: Any) -> Iterator[Any]:
@@ -172,8 +172,8 @@ def test_what_is_committed_after_the_walk_stays(site: Site, monkeypatch: pytest.
         with settled(given) as session:
             yield session
 
-    monkeypatch.setattr(upkeep, "_settled", late)
-    assert upkeep.sweep(databases, store, older_than) == (0, 1)
+    monkeypatch.setattr(maintenance, "_settled", late)
+    assert maintenance.sweep(databases, store, older_than) == (0, 1)
     assert keys(site) == {blob.key} != {lost.key}
     assert store.verify(blob.key, blob.size, blob.sha256) is None
 
@@ -184,7 +184,7 @@ def test_what_is_committed_after_the_lock_stays(site: Site, monkeypatch: pytest.
     blob = orphan(site, publish=False)
     lost = orphan(site)
     age(site)
-    settled = upkeep._settled
+    settled = maintenance._settled
 
     @contextmanager
     def early(given: Any) -> Iterator[Any]:
@@ -192,8 +192,8 @@ def test_what_is_committed_after_the_lock_stays(site: Site, monkeypatch: pytest.
             yield session
         commit(site, blob)
 
-    monkeypatch.setattr(upkeep, "_settled", early)
-    assert upkeep.sweep(databases, store) == (0, 1)
+    monkeypatch.setattr(maintenance, "_settled", early)
+    assert maintenance.sweep(databases, store) == (0, 1)
     assert keys(site) == {blob.key} != {lost.key}
     assert store.verify(blob.key, blob.size, blob.sha256) is None
 
@@ -209,11 +209,11 @@ def test_an_upload_that_loses_its_file_is_refused(site: Site, monkeypatch: pytes
         publish(key)
 
     monkeypatch.setattr(store, "publish", late)
-    answer = site.as_account(OWNER).post(address(mod, "code?version=2"), b"x", status=502)
+    answer = site.as_account(OWNER).post(mod_address(mod, "code?version=2"), b"x", status=502)
     assert answer.json["error"] == "storage_refused"
-    assert site.get(address(mod)).json["version"] == "1"
-    with site.registry.databases.reading() as session:
-        assert list(upkeep.damage(session, store)) == []
+    assert site.get(mod_address(mod)).json["version"] == "1"
+    with site.registry.databases.readonly_session() as session:
+        assert list(maintenance.blob_damage(session, store)) == []
 
 
 def test_what_is_replaced_while_files_are_read_is_no_damage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,8 +221,8 @@ def test_what_is_replaced_while_files_are_read_is_no_damage(site: Site, monkeypa
     store = site.registry.blob_store
     look = store.verify
     acts: list[Callable[[], Any]] = [
-        lambda: upload(site, mod, "code", b"two", version="2"),
-        lambda: upkeep.sweep(site.registry.databases, store, 0),
+        lambda: upload_asset(site, mod, "code", b"two", version="2"),
+        lambda: maintenance.sweep(site.registry.databases, store, 0),
     ]
 
     def late(key: str, size: int, sha256: str) -> str | None:
@@ -232,9 +232,9 @@ def test_what_is_replaced_while_files_are_read_is_no_damage(site: Site, monkeypa
         return found
 
     monkeypatch.setattr(store, "verify", late)
-    with site.registry.databases.reading() as session:
-        assert list(upkeep.damage(session, store)) == []
+    with site.registry.databases.readonly_session() as session:
+        assert list(maintenance.blob_damage(session, store)) == []
         assert acts == []
         (path,) = stored_files(site)
         path.unlink()
-        assert [sentence.endswith("It is missing.") for sentence in upkeep.damage(session, store)] == [True]
+        assert [sentence.endswith("It is missing.") for sentence in maintenance.blob_damage(session, store)] == [True]

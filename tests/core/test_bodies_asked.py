@@ -8,12 +8,12 @@ import pytest
 
 from modhub.server import IBodyRules
 from modhub.server.rules import ASKED_ABOVE, BodyRules
-from modhub.server.testing import Client, running
-from modhub.testing import ACCOUNTS
+from modhub.server.testing import RawClient, running
+from modhub.testing import TEST_ACCOUNTS
 from modhub.testing.mods import OWNER, new_mod
 
 MB = 1024 * 1024
-FEATURES = f"{ACCOUNTS} modhub_builds modhub_wiki"
+FEATURES = f"{TEST_ACCOUNTS} modhub_builds modhub_wiki"
 KEY = "k" * 64
 ORIGIN = "http://127.0.0.1:6543"
 
@@ -66,7 +66,7 @@ def test_who_is_nobody_is_refused_at_the_head(site, service, worthless, framing)
     mod = new_mod(site)
     for method, path, credential, status in LARGE:
         lines = [framing, f"Origin: {ORIGIN}", "Content-Type: multipart/form-data; boundary=x"]
-        with Client(service) as client:
+        with RawClient(service) as client:
             client.send(head(method, path.format(id=mod["id"]), *lines, *[f"{credential}: x"] * worthless))
             answer = client.answer()
             assert (answer.status, answer.fields["connection"]) == (status, "close"), (path, answer)
@@ -79,11 +79,11 @@ def test_who_is_nobody_is_refused_at_the_head(site, service, worthless, framing)
 def test_a_large_form_of_somebody_unknown_leads_to_the_sign_in_page(site, service, content_type):
     """A small one is shown again, for nobody types anything twice; what nobody types is not taken for it."""
     lines = [f"Origin: {ORIGIN}", f"Content-Type: {content_type}"]
-    with Client(service) as client:
+    with RawClient(service) as client:
         answer = client.ask(head("POST", "/Modhub/mine/new", "Content-Length: 300000", *lines))
         assert (answer.status, answer.fields["location"][:22]) == (303, "/Modhub/account/login?")
     if "urlencoded" in content_type:
-        with Client(service) as client:
+        with RawClient(service) as client:
             answer = client.ask(head("POST", "/Modhub/mine/new", "Content-Length: 15", *lines) + b"title=Typed+mod")
             assert answer.status == 403
             assert b"Typed mod" in answer.body
@@ -91,7 +91,7 @@ def test_a_large_form_of_somebody_unknown_leads_to_the_sign_in_page(site, servic
 
 def test_a_form_of_another_site_is_refused_at_the_head(site, service):
     lines = ["Origin: https://evil.example", "Content-Length: 5000000", f"Cookie: account={OWNER}"]
-    with Client(service) as client:
+    with RawClient(service) as client:
         answer = client.ask(head("POST", f"/Modhub/mine/{new_mod(site)['id']}/code", *lines))
         assert answer.status == 403
 
@@ -106,7 +106,7 @@ def test_a_mod_that_is_not_ones_own_is_one_that_is_not_there(site, service, size
     ):
         answers = []
         for number in (mod["id"], 999_999):
-            with Client(service) as client:
+            with RawClient(service) as client:
                 address = f"{prefix}/{number}/{path}".rstrip("/")
                 client.send(head(method, address, who, f"Content-Length: {size}"))
                 if size <= ASKED_ABOVE:
@@ -125,13 +125,13 @@ def test_input_is_refused_at_the_head_where_it_needs_no_body(site, service):
         (upload + "?version=1", ["Content-Length: 67108865"], 413),
         ("/api/modhub/app/Windows!", ["Content-Length: 5000000", f"X-Api-Key: {KEY}"], 400),
     ):
-        with Client(service) as client:
+        with RawClient(service) as client:
             assert client.ask(head("POST", path, bearer, *lines)).status == status
 
 
 def test_whoever_may_is_asked_for_the_body_and_notices_nothing(site, service):
     mod, bearer = new_mod(site), f"Authorization: Bearer account-{OWNER}"
-    with Client(service) as client:
+    with RawClient(service) as client:
         words = json.dumps({"title": "Long", "description": "x" * 6 * MB}).encode()
         answer = client.ask(head("PUT", f"/api/modhub/{mod['id']}", bearer, f"Content-Length: {len(words)}") + words)
         assert (answer.status, len(json.loads(answer.body)["description"])) == (200, 8000)
@@ -155,18 +155,18 @@ def test_beyond_the_bound_a_large_body_is_503_to_whoever_may_and_401_to_others(s
     path = f"/api/modhub/{mod['id']}/code?version=1"
     with running(site.app, spool_bytes=MB) as service:
         for who, status in ((bearer, 503), ("Authorization: Bearer account-8", 401)):
-            with Client(service) as client:
+            with RawClient(service) as client:
                 answer = client.ask(head("POST", path, who, "Content-Length: 2000000"))
                 assert (answer.status, answer.fields["connection"]) == (status, "close")
                 if status == 503:
                     assert json.loads(answer.body)["error"] == "busy"
                     assert int(answer.fields["retry-after"]) >= 1
-        with Client(service) as client:
+        with RawClient(service) as client:
             client.send(
                 head("POST", path, bearer, "Transfer-Encoding: chunked") + b"%x\r\n%s" % (2 * MB, b"x" * 2 * MB)
             )
             assert client.answer().status == 503
-        with Client(service) as client:
+        with RawClient(service) as client:
             lines = [f"Cookie: account={OWNER}", "Content-Length: 2000000"]
             form = head(
                 "POST", f"/Modhub/mine/{mod['id']}/code", *lines, "Content-Type: multipart/form-data; boundary=x"
@@ -174,7 +174,7 @@ def test_beyond_the_bound_a_large_body_is_503_to_whoever_may_and_401_to_others(s
             answer = client.ask(form)
             assert (answer.status, answer.fields["retry-after"]) == (503, "2")
             assert b"try again in a moment" in answer.body
-        with Client(service) as client:
+        with RawClient(service) as client:
             words = b'{"title":"Short"}'
             assert (
                 client.ask(head("PUT", f"/api/modhub/{mod['id']}", bearer, "Content-Length: 17") + words).status == 200
@@ -185,7 +185,7 @@ def test_beyond_the_bound_a_large_body_is_503_to_whoever_may_and_401_to_others(s
 
 def test_every_address_for_large_bodies_names_its_credential(start):
     """What may be large is refused by the header's absence alone, or by the view when it is asked."""
-    rules = start(f"modhub_auth {FEATURES.removeprefix(ACCOUNTS)}").registry.getUtility(IBodyRules)
+    rules = start(f"modhub_auth {FEATURES.removeprefix(TEST_ACCOUNTS)}").registry.getUtility(IBodyRules)
     assert isinstance(rules, BodyRules)
     large = [entry for entry in rules._entries if entry.rule.limit > ASKED_ABOVE]
     open_to_all = {entry.segments for entry in large if entry.rule.credential is None}
@@ -198,7 +198,7 @@ def test_every_address_for_large_bodies_names_its_credential(start):
 @pytest.mark.parametrize("token", [True, False])
 def test_a_form_with_a_large_file_is_taken_and_its_token_checked(site, service, chunked, token):
     mod, code = new_mod(site), b"x" * 3 * MB
-    with Client(service) as client:
+    with RawClient(service) as client:
         page = client.ask(head("GET", f"/Modhub/mine/{mod['id']}", f"Cookie: account={OWNER}"))
         form = page.fields["set-cookie"].partition(";")[0]
         found = re.search(rb'name="csrf_token"[^>]*value="([^"]+)"', page.body)

@@ -3,12 +3,12 @@
 from typing import Any
 
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, address, new_mod, notes, publish, published_mod, upload
+from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
 
 
 def note_call(site: Site, method: str, mod: Any, note: Any, *body: Any, status: int = 200) -> Any:
     own = site.as_account(OWNER)
-    url = address(mod, "changelog", note["id"])
+    url = mod_address(mod, "changelog", note["id"])
     if method == "DELETE":
         return own.delete(url, status=status)
     return own.put_json(url, *body, status=status).json
@@ -17,8 +17,8 @@ def note_call(site: Site, method: str, mod: Any, note: Any, *body: Any, status: 
 def test_newest_first_with_a_count(site: Site) -> None:
     mod = published_mod(site, version="1")
     for version in ("2", "3"):
-        upload(site, mod, "code", version=version)
-    answer = site.get(address(mod, "changelog")).json
+        upload_asset(site, mod, "code", version=version)
+    answer = site.get(mod_address(mod, "changelog")).json
     assert list(answer) == ["count", "notes"]
     assert answer["count"] == 3
     assert [note["title"] for note in answer["notes"]] == ["3", "2", "1"]
@@ -27,11 +27,11 @@ def test_newest_first_with_a_count(site: Site) -> None:
 
 def test_an_edit_changes_what_is_sent_and_makes_it_its_authors(site: Site) -> None:
     mod = published_mod(site)
-    (note,) = notes(site, mod)
+    (note,) = notes_of_mod(site, mod)
     changed = note_call(site, "PUT", mod, note, {"text": "<p>new<script>x</script></p>"})
     assert changed == {**note, "text": "<p>new</p>", "editedAt": changed["editedAt"], "automatic": False}
     assert changed["editedAt"] > note["createdAt"]
-    assert notes(site, mod) == [changed]
+    assert notes_of_mod(site, mod) == [changed]
     titled = note_call(site, "PUT", mod, note, {"title": " a\nb " + "x" * 200})
     assert titled["title"] == ("a b " + "x" * 200)[:120]
     assert titled["text"] == "<p>new</p>"
@@ -40,59 +40,61 @@ def test_an_edit_changes_what_is_sent_and_makes_it_its_authors(site: Site) -> No
     assert note_call(site, "PUT", mod, note, {"text": ""})["text"] == ""
     assert note_call(site, "PUT", mod, note, {"title": "  "})["title"] is None
     assert len(note_call(site, "PUT", mod, note, {"text": "y" * 9000})["text"]) == 4000
-    assert site.get(address(mod)).json["version"] == "1"
+    assert site.get(mod_address(mod)).json["version"] == "1"
 
 
 def test_what_an_edit_refuses(site: Site) -> None:
     mod = published_mod(site)
-    (note,) = notes(site, mod)
+    (note,) = notes_of_mod(site, mod)
     for body, field in (({"title": 5}, "title"), ({"text": 5}, "text"), ({"text": ["x"]}, "text"), ({"title": {}}, "")):
         assert field in note_call(site, "PUT", mod, note, body, status=400)["message"]
     for body in ([], "x", 5, None):
         note_call(site, "PUT", mod, note, body, status=400)
-    assert notes(site, mod) == [note]
+    assert notes_of_mod(site, mod) == [note]
     note_call(site, "PUT", mod, note, {"automatic": True, "id": 9, "createdAt": "x", "editedAt": "x"})
-    (edited,) = notes(site, mod)
+    (edited,) = notes_of_mod(site, mod)
     assert edited["automatic"] is False
     assert {**edited, "automatic": True, "editedAt": None} == note
 
 
 def test_deleting_frees_the_version_whatever_the_title_is_by_then(site: Site) -> None:
     mod = published_mod(site, version="1")
-    upload(site, mod, "code", version="2")
-    second, first = notes(site, mod)
+    upload_asset(site, mod, "code", version="2")
+    second, first = notes_of_mod(site, mod)
     note_call(site, "PUT", mod, first, {"title": "2.5"})
-    upload(site, mod, "code", version="1", status=409)
+    upload_asset(site, mod, "code", version="1", status=409)
     # The title is only a heading: it reserves nothing.
-    upload(site, mod, "code", version="2.5")
+    upload_asset(site, mod, "code", version="2.5")
     note_call(site, "DELETE", mod, first, status=204)
-    assert site.get(address(mod)).json["version"] == "2.5"
-    upload(site, mod, "code", b"again", version="1")
-    assert [note["title"] for note in notes(site, mod)] == ["1", "2.5", "2"]
+    assert site.get(mod_address(mod)).json["version"] == "2.5"
+    upload_asset(site, mod, "code", b"again", version="1")
+    assert [note["title"] for note in notes_of_mod(site, mod)] == ["1", "2.5", "2"]
     note_call(site, "PUT", mod, second, {"title": None})
-    upload(site, mod, "code", version="2", status=409)
+    upload_asset(site, mod, "code", version="2", status=409)
     note_call(site, "DELETE", mod, first, status=401)
 
 
 def test_deleting_the_last_leaves_an_empty_changelog(site: Site) -> None:
     mod = published_mod(site)
-    (note,) = notes(site, mod)
+    (note,) = notes_of_mod(site, mod)
     assert note_call(site, "DELETE", mod, note, status=204).body == b""
-    assert site.get(address(mod, "changelog")).json == {"count": 0, "notes": []}
-    assert site.get(address(mod)).json["version"] == "1"
+    assert site.get(mod_address(mod, "changelog")).json == {"count": 0, "notes": []}
+    assert site.get(mod_address(mod)).json["version"] == "1"
 
 
 def test_an_owner_edits_before_publication_and_nobody_reads(site: Site) -> None:
     mod = new_mod(site)
-    upload(site, mod, "code", version="1")
-    site.get(address(mod, "changelog"), status=404)
-    site.as_account(OWNER).get(address(mod, "changelog"), status=404)
+    upload_asset(site, mod, "code", version="1")
+    site.get(mod_address(mod, "changelog"), status=404)
+    site.as_account(OWNER).get(mod_address(mod, "changelog"), status=404)
     own = site.as_account(OWNER)
-    ids = [at for at in range(1, 5) if own.put_json(address(mod, "changelog", at), {}, status="*").status_int == 200]
+    ids = [
+        at for at in range(1, 5) if own.put_json(mod_address(mod, "changelog", at), {}, status="*").status_int == 200
+    ]
     assert len(ids) == 1
-    own.put_json(address(mod, "changelog", ids[0]), {"title": "First", "text": "hello"}, status=200)
-    publish(site, mod)
-    assert [(note["title"], note["text"], note["automatic"]) for note in notes(site, mod)] == [
+    own.put_json(mod_address(mod, "changelog", ids[0]), {"title": "First", "text": "hello"}, status=200)
+    publish_test_mod(site, mod)
+    assert [(note["title"], note["text"], note["automatic"]) for note in notes_of_mod(site, mod)] == [
         ("First", "hello", False)
     ]
     site.get("/api/modhub/99999/changelog", status=404)
@@ -102,6 +104,6 @@ def test_no_call_adds_an_entry(site: Site) -> None:
     mod = published_mod(site)
     own = site.as_account(OWNER)
     for method in ("POST", "PUT", "DELETE", "PATCH"):
-        refused = own._gen_request(method, address(mod, "changelog"), params=b'{"text":"x"}', expect_errors=True)
+        refused = own._gen_request(method, mod_address(mod, "changelog"), params=b'{"text":"x"}', expect_errors=True)
         assert (refused.status_int, refused.headers["Allow"]) == (405, "GET, HEAD")
-    assert len(notes(site, mod)) == 1
+    assert len(notes_of_mod(site, mod)) == 1

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from modhub.catalogue import payloads
-from modhub.catalogue.pages import trimming
+from modhub.catalogue import request_schemas
+from modhub.catalogue.pages.presenters import truncation
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, address, new_mod, notes, publish, upload
-from modhub.testing.pages import form_at, make, visitor
+from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, upload_asset
+from modhub.testing.pages import form_at, make_mod_by_form, new_visitor
 
 LONG = "<p>Words &amp; more.</p>" * 100
 
@@ -18,7 +18,7 @@ LONG = "<p>Words &amp; more.</p>" * 100
 def unlocked(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is cleaned from now on; it fails where a transaction is open meanwhile."""
     cleaned: list[str] = []
-    pool: Any = site.registry.databases.writer.pool
+    pool: Any = site.registry.databases.write_engine.pool
 
     def watching(clean: Callable[[str, int], str]) -> Callable[[str, int], str]:
         def watched(value: str, limit: int) -> str:
@@ -28,24 +28,24 @@ def unlocked(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return watched
 
-    for module in (payloads, trimming):
+    for module in (request_schemas, truncation):
         monkeypatch.setattr(module, "clean", watching(module.clean))
     return cleaned
 
 
 def test_programs_words_are_cleaned_before_a_transaction_begins(site: Site, unlocked: list[str]) -> None:
     mod = new_mod(site, description=LONG)
-    upload(site, mod, "code", version="1")
-    publish(site, mod)
+    upload_asset(site, mod, "code", version="1")
+    publish_test_mod(site, mod)
     own = site.as_account(OWNER)
-    own.put_json(address(mod), {"description": LONG + "2"})
-    own.put_json(f"{address(mod)}/changelog/{notes(site, mod)[0]['id']}", {"text": LONG + "3"})
+    own.put_json(mod_address(mod), {"description": LONG + "2"})
+    own.put_json(f"{mod_address(mod)}/changelog/{notes_of_mod(site, mod)[0]['id']}", {"text": LONG + "3"})
     assert unlocked == [LONG, LONG + "2", LONG + "3"]
 
 
 def test_what_forms_bring_is_cleaned_before_a_transaction_begins(site: Site, unlocked: list[str]) -> None:
-    author = visitor(site, OWNER)
-    page = make(author, title="A", description=LONG)
+    author = new_visitor(site, OWNER)
+    page = make_mod_by_form(author, title="A", description=LONG)
     url = page.request.path
     form = form_at(page, url)
     form["description"] = LONG + "2"
@@ -53,7 +53,7 @@ def test_what_forms_bring_is_cleaned_before_a_transaction_begins(site: Site, unl
     form["description"] = LONG + "3"
     assert "changed in another place" in form.submit(status=409).text
     mod = site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]
-    upload(site, mod, "code", version="1")
+    upload_asset(site, mod, "code", version="1")
     (note,) = (
         form for form in author.get(url).forms.values() if "/changelog/" in form.action and "text" in form.fields
     )
@@ -64,17 +64,17 @@ def test_what_forms_bring_is_cleaned_before_a_transaction_begins(site: Site, unl
 
 def test_a_body_full_of_games_is_not_cleaned_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
-    line = payloads.text.line
-    monkeypatch.setattr(payloads.text, "line", lambda value, limit: looked.append(value) or line(value, limit))
-    assert payloads.clean_games(["a"] * 100_000) == ["a"]
+    line = request_schemas.text.line
+    monkeypatch.setattr(request_schemas.text, "line", lambda value, limit: looked.append(value) or line(value, limit))
+    assert request_schemas.clean_games(["a"] * 100_000) == ["a"]
     assert len(looked) == 1
-    assert payloads.clean_games([" " * at for at in range(5_000)]) == []
+    assert request_schemas.clean_games([" " * at for at in range(5_000)]) == []
     assert len(looked) <= 1_001
     looked.clear()
-    assert not trimming.games_lost(["a"] * 100_000)
-    assert trimming.games_lost([f"Game {at}" for at in range(100_000)])
+    assert not truncation.games_lost(["a"] * 100_000)
+    assert truncation.games_lost([f"Game {at}" for at in range(100_000)])
     assert len(looked) == 1
     looked.clear()
     many = [f"Game {at}" for at in range(5_000)]
-    assert payloads.clean_games([" ", "GAME 0", *many]) == ["GAME 0", *many[1:20]]
+    assert request_schemas.clean_games([" ", "GAME 0", *many]) == ["GAME 0", *many[1:20]]
     assert len(looked) < 30

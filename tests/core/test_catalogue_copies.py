@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, text, update
 
-from modhub.blobs import upkeep
+from modhub.blobs import maintenance
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue import public
+from modhub.catalogue import public_copies
 from modhub.catalogue.models import (
     Asset,
-    Counter,
     Mod,
     Note,
+    PublicCounter,
     PublicGame,
     PublicMod,
     PublicRequirement,
@@ -25,70 +25,72 @@ from modhub.db import now
 from modhub.testing import Site, stored_files
 from modhub.testing.mods import (
     OWNER,
-    address,
     hide_mod,
     insert_mods,
+    mod_address,
     new_mod,
-    notes,
-    publish,
+    notes_of_mod,
+    publish_test_mod,
     published_mod,
     restore_mod,
-    upload,
+    upload_asset,
 )
 
 
 def damage(site: Site) -> list[str]:
-    with site.registry.databases.reading() as session:
-        return list(public.damage(session))
+    with site.registry.databases.readonly_session() as session:
+        return list(public_copies.public_copy_damage(session))
 
 
 def rows(site: Site, table: Any) -> int:
-    with site.registry.databases.reading() as session:
+    with site.registry.databases.readonly_session() as session:
         return len(session.execute(select(table)).all())
 
 
 def full_text_is_true(site: Site) -> None:
     """SQLite's own check of the full-text index against the table that it is made from."""
     if site.registry.databases.dialect == "sqlite":
-        with site.registry.databases.writer.begin() as connection:
+        with site.registry.databases.write_engine.begin() as connection:
             connection.execute(text("INSERT INTO fts_core_text(fts_core_text, rank) VALUES ('integrity-check', 1)"))
 
 
 def test_copies_are_true_after_every_kind_of_write(site: Site) -> None:
     own, other = site.as_account(OWNER), site.as_account(8)
     mod = new_mod(site, title="Ünö", games=["Portal"], requires=["0" * 8 + "-0000-0000-0000-" + "0" * 12])
-    upload(site, mod, "code", version="1")
-    asset = upload(site, mod, "images", content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
+    upload_asset(site, mod, "code", version="1")
+    asset = upload_asset(site, mod, "images", content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
 
     def check() -> None:
         assert damage(site) == []
         full_text_is_true(site)
 
     check()
-    publish(site, mod)
-    note = notes(site, mod)[0]["id"]
+    publish_test_mod(site, mod)
+    note = notes_of_mod(site, mod)[0]["id"]
     writes: list[Callable[[], Any]] = [
-        lambda: own.put_json(address(mod), {"title": "Dös", "games": ["Portal", "portal 2"], "requires": []}),
-        lambda: own.put_json(address(mod), {"requires": [f"{at:08d}-0000-0000-0000-{at:012d}" for at in range(50)]}),
-        lambda: own.put_json(address(mod), {"games": []}),
-        lambda: upload(site, mod, "code", b"two", version="2"),
-        lambda: upload(site, mod, "css"),
-        lambda: upload(site, mod, "images"),
-        lambda: own.delete(address(mod, "images", asset)),
-        lambda: other.put_json(address(mod, "vote"), {"value": 1}),
-        lambda: other.put_json(address(mod, "vote"), {"value": -1}),
-        lambda: own.put_json(address(mod, "changelog", note), {"title": "x", "text": "y"}),
-        lambda: own.delete(address(mod, "changelog", note)),
-        lambda: own.post(address(mod, "publish")),
+        lambda: own.put_json(mod_address(mod), {"title": "Dös", "games": ["Portal", "portal 2"], "requires": []}),
+        lambda: own.put_json(
+            mod_address(mod), {"requires": [f"{at:08d}-0000-0000-0000-{at:012d}" for at in range(50)]}
+        ),
+        lambda: own.put_json(mod_address(mod), {"games": []}),
+        lambda: upload_asset(site, mod, "code", b"two", version="2"),
+        lambda: upload_asset(site, mod, "css"),
+        lambda: upload_asset(site, mod, "images"),
+        lambda: own.delete(mod_address(mod, "images", asset)),
+        lambda: other.put_json(mod_address(mod, "vote"), {"value": 1}),
+        lambda: other.put_json(mod_address(mod, "vote"), {"value": -1}),
+        lambda: own.put_json(mod_address(mod, "changelog", note), {"title": "x", "text": "y"}),
+        lambda: own.delete(mod_address(mod, "changelog", note)),
+        lambda: own.post(mod_address(mod, "publish")),
         lambda: hide_mod(site, mod, "a reason"),
-        lambda: own.put_json(address(mod), {"title": "Hidden", "games": ["Quake"]}),
-        lambda: upload(site, mod, "code", b"three", version="3"),
-        lambda: own.post(address(mod, "publish")),
+        lambda: own.put_json(mod_address(mod), {"title": "Hidden", "games": ["Quake"]}),
+        lambda: upload_asset(site, mod, "code", b"three", version="3"),
+        lambda: own.post(mod_address(mod, "publish")),
         lambda: restore_mod(site, mod),
         lambda: hide_mod(site, mod),
-        lambda: own.put_json(address(mod), {"title": ""}, status=400),
+        lambda: own.put_json(mod_address(mod), {"title": ""}, status=400),
         lambda: insert_mods(site, [{}, {"published": False}]),
-        lambda: own.delete(address(mod)),
+        lambda: own.delete(mod_address(mod)),
     ]
     for write in writes:
         write()
@@ -108,16 +110,16 @@ def test_a_random_life_keeps_copies_counts_and_search_true(site: Site) -> None:
             continue
         mod = rng.choice(mods)
         if act < 0.5:
-            upload(site, mod, "code", str(step).encode(), version=str(step))
+            upload_asset(site, mod, "code", str(step).encode(), version=str(step))
         elif act < 0.68:
-            own.post(address(mod, "publish"), expect_errors=True)
+            own.post(mod_address(mod, "publish"), expect_errors=True)
         elif act < 0.82:
             hidden[mod["id"]] = rng.random() < 0.6
             (hide_mod if hidden[mod["id"]] else restore_mod)(site, mod)
         elif act < 0.95:
-            own.put_json(address(mod), {"title": f"mod {step}", "requires": [rng.choice(mods)["guid"]]}, status="*")
+            own.put_json(mod_address(mod), {"title": f"mod {step}", "requires": [rng.choice(mods)["guid"]]}, status="*")
         else:
-            own.delete(address(mod))
+            own.delete(mod_address(mod))
             mods.remove(mod)
     assert damage(site) == []
     full_text_is_true(site)
@@ -141,7 +143,7 @@ BREAKS: list[Any] = [
     delete(PublicText),
     delete(PublicRequirement),
     update(PublicRequirement).values(guid="x"),
-    update(Counter).values(value=7),
+    update(PublicCounter).values(value=7),
     update(Mod).values(title="other"),
     update(Mod).values(published=False),
     update(Mod).values(hidden_at=now()),
@@ -153,44 +155,44 @@ BREAKS: list[Any] = [
 def test_every_broken_copy_is_told(site: Site) -> None:
     mod = published_mod(site, games=["Portal"], requires=["0" * 8 + "-0000-0000-0000-" + "0" * 12])
     for broken in BREAKS:
-        session = site.registry.databases.writing()
+        session = site.registry.databases.write_session()
         session.execute(broken)
-        assert list(public.damage(session)), str(broken)
+        assert list(public_copies.public_copy_damage(session)), str(broken)
         session.rollback()
         session.close()
     assert damage(site) == []
-    assert site.get(address(mod)).json["title"] == mod["title"]
+    assert site.get(mod_address(mod)).json["title"] == mod["title"]
 
 
 def test_deleting_leaves_nothing(site: Site) -> None:
     mod = published_mod(site, games=["Portal"], requires=["0" * 8 + "-0000-0000-0000-" + "0" * 12])
-    upload(site, mod, "code", b"two", version="2")
-    upload(site, mod, "css")
-    upload(site, mod, "images")
-    site.as_account(8).put_json(address(mod, "vote"), {"value": 1})
-    answer = site.as_account(OWNER).delete(address(mod), status=204)
+    upload_asset(site, mod, "code", b"two", version="2")
+    upload_asset(site, mod, "css")
+    upload_asset(site, mod, "images")
+    site.as_account(8).put_json(mod_address(mod, "vote"), {"value": 1})
+    answer = site.as_account(OWNER).delete(mod_address(mod), status=204)
     assert answer.body == b""
     for table in (Mod, Asset, Note, Vote, PublicMod, PublicText, PublicGame, PublicRequirement):
         assert rows(site, table) == 0, table
-    with site.registry.databases.reading() as session:
-        assert session.scalar(select(Counter.value)) == 0
-    assert upkeep.sweep(site.registry.databases, site.registry.blob_store, 0) == (4, 0)
+    with site.registry.databases.readonly_session() as session:
+        assert session.scalar(select(PublicCounter.value)) == 0
+    assert maintenance.sweep(site.registry.databases, site.registry.blob_store, 0) == (4, 0)
     assert stored_files(site) == []
     assert rows(site, StoredBlob) == 0
     assert site.get("/api/modhub").json["total"] == 0
-    site.as_account(OWNER).delete(address(mod), status=401)
+    site.as_account(OWNER).delete(mod_address(mod), status=401)
 
 
 def test_replacing_and_removing_leaves_the_file_to_the_sweep_alone(site: Site) -> None:
     mod = published_mod(site)
     old = stored_files(site)
-    upload(site, mod, "code", b"two", version="2")
+    upload_asset(site, mod, "code", b"two", version="2")
     assert len(stored_files(site)) == 2
-    assert upkeep.sweep(site.registry.databases, site.registry.blob_store) == (0, 0)
-    assert upkeep.sweep(site.registry.databases, site.registry.blob_store, 0) == (1, 0)
+    assert maintenance.sweep(site.registry.databases, site.registry.blob_store) == (0, 0)
+    assert maintenance.sweep(site.registry.databases, site.registry.blob_store, 0) == (1, 0)
     assert len(stored_files(site)) == 1
     assert stored_files(site) != old
-    assert site.get(address(mod, "download")).body == b"two"
+    assert site.get(mod_address(mod, "download")).body == b"two"
 
 
 def test_no_id_is_given_out_twice(site: Site) -> None:
@@ -198,34 +200,34 @@ def test_no_id_is_given_out_twice(site: Site) -> None:
     seen: list[tuple[str, object]] = []
     for _ in range(3):
         mod = published_mod(site)
-        image = upload(site, mod, "images")["assets"][-1]["url"]
-        note = notes(site, mod)[0]["id"]
+        image = upload_asset(site, mod, "images")["assets"][-1]["url"]
+        note = notes_of_mod(site, mod)[0]["id"]
         seen += [("mod", mod["id"]), ("guid", mod["guid"]), ("note", note), ("asset", image)]
         seen.append(("asset", mod["assets"][0]["url"]))
-        own.delete(address(mod, "images", image.rpartition("/")[2]))
-        again = upload(site, mod, "images")["assets"][-1]["url"]
-        own.delete(address(mod, "changelog", note))
-        upload(site, mod, "code", version="1")
-        seen += [("asset", again), ("note", notes(site, mod)[0]["id"])]
-        own.delete(address(mod))
+        own.delete(mod_address(mod, "images", image.rpartition("/")[2]))
+        again = upload_asset(site, mod, "images")["assets"][-1]["url"]
+        own.delete(mod_address(mod, "changelog", note))
+        upload_asset(site, mod, "code", version="1")
+        seen += [("asset", again), ("note", notes_of_mod(site, mod)[0]["id"])]
+        own.delete(mod_address(mod))
     assert len(set(seen)) == len(seen) == 21
 
 
 def test_an_undone_write_leaves_the_copies_alone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     mod = published_mod(site)
-    before, files = site.get(address(mod)).body, stored_files(site)
+    before, files = site.get(mod_address(mod)).body, stored_files(site)
 
     def fail(*_: object) -> None:
         raise ValueError("in the middle of the commit")
 
     with monkeypatch.context() as patch:
-        patch.setattr(public, "copies_of", fail)
-        broken = site.as_account(OWNER).post(address(mod, "code?version=2"), b"x", status=500)
+        patch.setattr(public_copies, "copies_of", fail)
+        broken = site.as_account(OWNER).post(mod_address(mod, "code?version=2"), b"x", status=500)
         assert broken.json["error"] == "internal_error"
         assert "middle" not in broken.text
-        site.as_account(OWNER).put_json(address(mod), {"title": "x"}, status=500)
-    assert site.get(address(mod)).body == before
-    assert len(notes(site, mod)) == 1
+        site.as_account(OWNER).put_json(mod_address(mod), {"title": "x"}, status=500)
+    assert site.get(mod_address(mod)).body == before
+    assert len(notes_of_mod(site, mod)) == 1
     assert damage(site) == []
-    upkeep.sweep(site.registry.databases, site.registry.blob_store, 0)
+    maintenance.sweep(site.registry.databases, site.registry.blob_store, 0)
     assert stored_files(site) == files

@@ -11,7 +11,17 @@ from urllib.parse import quote
 import pytest
 
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, address, hide_mod, new_mod, notes, publish, published_mod, restore_mod, upload
+from modhub.testing.mods import (
+    OWNER,
+    hide_mod,
+    mod_address,
+    new_mod,
+    notes_of_mod,
+    publish_test_mod,
+    published_mod,
+    restore_mod,
+    upload_asset,
+)
 
 HIDDEN = {"date", "x-request-id"}
 MARK = "Zqxjkvbp"
@@ -40,14 +50,14 @@ def draft(site: Site, kind: str) -> dict[str, Any]:
         requires=[str(uuid.uuid4())],
         conflictsWith=[str(uuid.uuid4())],
     )
-    upload(site, mod, "code", f"{MARK} code".encode(), version=f"{MARK}-1", name=f"{MARK}.zip")
-    upload(site, mod, "css", f"{MARK} css".encode(), name=f"{MARK}.css")
-    mod = upload(site, mod, "images", f"{MARK} image".encode(), name=f"{MARK}.png", content_type="image/png")
+    upload_asset(site, mod, "code", f"{MARK} code".encode(), version=f"{MARK}-1", name=f"{MARK}.zip")
+    upload_asset(site, mod, "css", f"{MARK} css".encode(), name=f"{MARK}.css")
+    mod = upload_asset(site, mod, "images", f"{MARK} image".encode(), name=f"{MARK}.png", content_type="image/png")
     published_mod(site, 8, "Uses it", requires=[mod["guid"]])
     published_mod(site, 8, "Fights it", conflictsWith=[mod["guid"]])
     if kind == HIDDEN_MOD:
-        mod = publish(site, mod)
-        site.as_account(8).put_json(address(mod, "vote"), {"value": 1}, status=200)
+        mod = publish_test_mod(site, mod)
+        site.as_account(8).put_json(mod_address(mod, "vote"), {"value": 1}, status=200)
         assert site.get(f"/api/modhub?q={MARK}").json["total"] == 1
     if kind != DRAFT:
         hide_mod(site, mod, f"{MARK} reason")
@@ -145,17 +155,17 @@ def test_a_chain_ends_at_a_draft(site: Site, draft: dict[str, Any]) -> None:
     """What lies behind it is not even missing, published or not: the requirement is the draft's own word."""
     unknown = str(uuid.uuid4())
     behind = published_mod(site, 8, "Behind the draft")
-    site.as_account(OWNER).put_json(address(draft), {"requires": [behind["guid"], unknown]})
+    site.as_account(OWNER).put_json(mod_address(draft), {"requires": [behind["guid"], unknown]})
     one = published_mod(site, 8, "One", requires=[draft["guid"], unknown])
     two = published_mod(site, 8, "Two", requires=[unknown, draft["guid"]])
-    answer = site.get(address(one))
+    answer = site.get(mod_address(one))
     assert [mod["id"] for mod in answer.json["install"]] == [one["id"]]
     assert answer.json["missing"] == [draft["guid"], unknown]
-    assert site.get(address(two)).json["missing"] == [unknown, draft["guid"]]
+    assert site.get(mod_address(two)).json["missing"] == [unknown, draft["guid"]]
     assert MARK.encode() not in answer.body
     # Deleted and never made are missing alike.
-    site.as_account(OWNER).delete(address(draft))
-    assert site.get(address(one)).json["missing"] == [draft["guid"], unknown]
+    site.as_account(OWNER).delete(mod_address(draft))
+    assert site.get(mod_address(one)).json["missing"] == [draft["guid"], unknown]
 
 
 def test_lists_and_reads_do_not_change_while_a_draft_does(site: Site, draft: dict[str, Any]) -> None:
@@ -163,10 +173,10 @@ def test_lists_and_reads_do_not_change_while_a_draft_does(site: Site, draft: dic
     urls += [f"/api/modhub/{mod['id']}" for mod in site.get("/api/modhub").json["mods"]]
     before = [shown(site.get(url)) for url in urls]
     own = site.as_account(OWNER)
-    own.put_json(address(draft), {"title": "Other", "games": ["Half-Life"]})
-    upload(site, draft, "code", b"new", version="2")
-    upload(site, draft, "images", b"another", content_type="image/png")
-    own.delete(address(draft))
+    own.put_json(mod_address(draft), {"title": "Other", "games": ["Half-Life"]})
+    upload_asset(site, draft, "code", b"new", version="2")
+    upload_asset(site, draft, "images", b"another", content_type="image/png")
+    own.delete(mod_address(draft))
     new_mod(site, title="One more draft", games=["Portal"])
     assert [shown(site.get(url)) for url in urls] == before
 
@@ -209,28 +219,28 @@ def test_publishing_shows_it_at_once_everywhere(site: Site, draft: dict[str, Any
     for url in addresses(draft["id"], [])[:3]:
         ask(site, url)
     if kind != HIDDEN_MOD:
-        publish(site, draft)
+        publish_test_mod(site, draft)
     if kind != DRAFT:
-        site.get(address(draft), status=404)
+        site.get(mod_address(draft), status=404)
         restore_mod(site, draft)
-    assert site.get(address(draft)).json["title"] == draft["title"]
+    assert site.get(mod_address(draft)).json["title"] == draft["title"]
     assert site.get(f"/api/modhub?q={MARK}").json["total"] == 1
     assert site.get(f"/api/modhub?game={MARK} GAME").json["total"] == 1
-    assert [note["title"] for note in notes(site, draft)] == [f"{MARK}-1"]
-    assert site.get(address(draft, "download")).body == f"{MARK} code".encode()
+    assert [note["title"] for note in notes_of_mod(site, draft)] == [f"{MARK}-1"]
+    assert site.get(mod_address(draft, "download")).body == f"{MARK} code".encode()
     assert [site.get(asset["url"]).body for asset in draft["assets"]] == [
         f"{MARK} {kind}".encode() for kind in ("code", "css", "image")
     ]
     uses = site.get("/api/modhub?q=Uses").json["mods"][0]
-    assert [mod["id"] for mod in site.get(address(uses)).json["install"]] == [draft["id"], uses["id"]]
+    assert [mod["id"] for mod in site.get(mod_address(uses)).json["install"]] == [draft["id"], uses["id"]]
     # What the draft itself requires and nobody has is missing now.
-    assert site.get(address(uses)).json["missing"] == draft["requires"]
+    assert site.get(mod_address(uses)).json["missing"] == draft["requires"]
 
 
 def test_deleting_hides_it_again_everywhere(site: Site, draft: dict[str, Any]) -> None:
-    publish(site, draft)
+    publish_test_mod(site, draft)
     restore_mod(site, draft)
-    site.as_account(OWNER).delete(address(draft), status=204)
+    site.as_account(OWNER).delete(mod_address(draft), status=204)
     assets = [asset["url"].rpartition("/")[2] for asset in draft["assets"]]
     never = addresses(NEVER, [NEVER] * 3)
     for real, absent in zip(addresses(draft["id"], list(assets)), never, strict=True):

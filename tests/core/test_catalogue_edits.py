@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, address, new_mod, published_mod
+from modhub.testing.mods import OWNER, mod_address, new_mod, published_mod
 
 # With letters in each: capitals must be able to matter.
 G = [str(uuid.UUID(int=(0xABCDEF << 104) + at + 1, version=4)) for at in range(60)]
@@ -17,7 +17,7 @@ def create(site: Site, status: int = 201, **fields: Any) -> Any:
 
 
 def edit(site: Site, mod: Any, status: int = 200, **fields: Any) -> Any:
-    return site.as_account(OWNER).put_json(address(mod), fields, status=status).json
+    return site.as_account(OWNER).put_json(mod_address(mod), fields, status=status).json
 
 
 def test_a_new_mod_is_a_draft_with_a_guid(site: Site) -> None:

@@ -5,9 +5,9 @@ import uuid
 from typing import Any
 
 from modhub.catalogue.chains import install_order
-from modhub.catalogue.public import damage
+from modhub.catalogue.public_copies import public_copy_damage
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, address, insert_mods, new_mod, publish, published_mod, upload
+from modhub.testing.mods import OWNER, insert_mods, mod_address, new_mod, publish_test_mod, published_mod, upload_asset
 
 
 def model(root: str, requires: dict[str, list[str]]) -> tuple[list[str], list[str]]:
@@ -123,7 +123,7 @@ def test_capitals_of_a_guid_matter_nowhere_and_stay(site: Site) -> None:
     rival = published_mod(site, 8, "Rival")
     given = {"requires": [absent, needed["guid"].upper()], "conflictsWith": [rival["guid"].upper()]}
     mod = published_mod(site, **given)
-    answer = site.get(address(mod)).json
+    answer = site.get(mod_address(mod)).json
     assert [one["id"] for one in answer["install"]] == [needed["id"], mod["id"]]
     assert answer["missing"] == [absent]
     assert {name: answer[name] for name in given} == given
@@ -135,18 +135,18 @@ def test_capitals_of_a_guid_matter_nowhere_and_stay(site: Site) -> None:
     draft = new_mod(site, requires=[needed["guid"].upper()])
     preview = site.get(f"/Modhub/mine/{draft['id']}/preview", headers={"Cookie": f"account={OWNER}"})
     assert preview.html.select(f'a[href="{needed["url"]}"]')
-    with site.registry.databases.writing() as session:
-        assert list(damage(session)) == []
+    with site.registry.databases.write_session() as session:
+        assert list(public_copy_damage(session)) == []
 
 
 def test_each_entry_is_complete_and_downloads(site: Site) -> None:
     needed = published_mod(site, 8, "Needed")
     mod = published_mod(site, requires=[needed["guid"].upper()])
-    install = site.get(address(mod)).json["install"]
+    install = site.get(mod_address(mod)).json["install"]
     assert install == [needed, mod]
     for entry in install:
         assert site.get(entry["assets"][0]["url"]).body == b"code of " + entry["guid"].encode()
-        assert site.get(address(entry, "download")).body == b"code of " + entry["guid"].encode()
+        assert site.get(mod_address(entry, "download")).body == b"code of " + entry["guid"].encode()
 
 
 def test_other_calls_leave_the_lists_as_plain_guids(site: Site) -> None:
@@ -162,18 +162,18 @@ def test_other_calls_leave_the_lists_as_plain_guids(site: Site) -> None:
 def test_a_requirement_is_resolved_when_it_comes_and_missing_when_it_goes(site: Site) -> None:
     late = new_mod(site, 8, "Late")
     mod = published_mod(site, requires=[late["guid"]])
-    assert site.get(address(mod)).json["missing"] == [late["guid"]]
-    upload(site, late, "code", owner=8, version="1")
-    publish(site, late, 8)
-    assert site.get(address(mod)).json["missing"] == []
-    site.as_account(8).put_json(address(late), {"requires": [mod["guid"]]})
-    assert [entry["id"] for entry in site.get(address(mod)).json["install"]] == [late["id"], mod["id"]]
-    site.as_account(8).delete(address(late))
-    assert site.get(address(mod)).json["missing"] == [late["guid"]]
+    assert site.get(mod_address(mod)).json["missing"] == [late["guid"]]
+    upload_asset(site, late, "code", owner=8, version="1")
+    publish_test_mod(site, late, 8)
+    assert site.get(mod_address(mod)).json["missing"] == []
+    site.as_account(8).put_json(mod_address(late), {"requires": [mod["guid"]]})
+    assert [entry["id"] for entry in site.get(mod_address(mod)).json["install"]] == [late["id"], mod["id"]]
+    site.as_account(8).delete(mod_address(late))
+    assert site.get(mod_address(mod)).json["missing"] == [late["guid"]]
 
 
 def test_conflicts_are_no_requirements(site: Site) -> None:
     enemy = published_mod(site, 8, "Enemy")
     mod = published_mod(site, conflictsWith=[enemy["guid"]])
-    answer = site.get(address(mod)).json
+    answer = site.get(mod_address(mod)).json
     assert ([entry["id"] for entry in answer["install"]], answer["missing"]) == ([mod["id"]], [])

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, address, insert_mods, published_mod, upload
+from modhub.testing.mods import OWNER, insert_mods, mod_address, published_mod, upload_asset
 
 FIELDS = ["id", "guid", "title", "description", "version", "games", "requires", "conflictsWith", "published"]
 FIELDS += ["createdAt", "updatedAt", "url", "assets"]
@@ -36,16 +36,16 @@ def test_the_shape_of_the_list(site: Site) -> None:
 
 def test_every_mod_returning_call_gives_the_same_shape_and_only_the_single_read_adds_two(site: Site) -> None:
     mod = published_mod(site)
-    upload(site, mod, "images", b"x", content_type="image/png")
-    changed = upload(site, mod, "css", b"x", content_type="text/css")
+    upload_asset(site, mod, "images", b"x", content_type="image/png")
+    changed = upload_asset(site, mod, "css", b"x", content_type="text/css")
     own = site.as_account(OWNER)
     shapes = [site.get("/api/modhub").json["mods"][0], own.get("/api/modhub/mine").json["mods"][0], changed]
-    shapes += [own.put_json(address(mod), {}).json, own.post(address(mod, "publish")).json]
+    shapes += [own.put_json(mod_address(mod), {}).json, own.post(mod_address(mod, "publish")).json]
     assert all(shape == changed for shape in shapes)
     assert [asset["kind"] for asset in changed["assets"]] == ["code", "css", "image"]
     assert re.match(STAMP, changed["createdAt"])
     assert re.match(STAMP, changed["updatedAt"])
-    single = site.get(address(mod)).json
+    single = site.get(mod_address(mod)).json
     assert list(single) == [*FIELDS, "install", "missing"]
     assert single["install"] == [changed]
 
@@ -118,39 +118,42 @@ def test_public_reads_look_at_no_credential(site: Site) -> None:
 def test_updated_at_moves_with_what_decisions_2_7_name_and_with_nothing_else(site: Site) -> None:
     own, other = site.as_account(OWNER), site.as_account(8)
     mod = published_mod(site, title="One", games=["Portal"], description="<p>x</p>")
-    image = upload(site, mod, "images", b"x", content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
-    note = site.get(address(mod, "changelog")).json["notes"][0]["id"]
+    image = upload_asset(site, mod, "images", b"x", content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
+    note = site.get(mod_address(mod, "changelog")).json["notes"][0]["id"]
 
     def time() -> str:
-        return str(site.get(address(mod)).json["updatedAt"])
+        return str(site.get(mod_address(mod)).json["updatedAt"])
 
     def check(moves: bool, act: Any) -> None:
         before = time()
         act()
         assert (time() > before) is moves
 
-    check(False, lambda: other.put_json(address(mod, "vote"), {"value": 1}))
-    check(False, lambda: own.put_json(address(mod, "changelog", note), {"title": "x", "text": "y"}))
-    check(False, lambda: own.put_json(address(mod), {}))
-    check(False, lambda: own.put_json(address(mod), {"title": " One ", "games": ["Portal"], "description": "<p>x</p>"}))
-    check(False, lambda: own.put_json(address(mod), {"title": "", "games": []}, status=400))
-    check(False, lambda: own.post(address(mod, "publish")))
-    check(False, lambda: upload(site, mod, "code", version="1", status=409))
-    check(False, lambda: own.delete(address(mod, "changelog", note)))
-    check(True, lambda: own.put_json(address(mod), {"title": "Two"}))
-    check(True, lambda: own.put_json(address(mod), {"games": ["portal"]}))
-    check(True, lambda: upload(site, mod, "code", version="2"))
-    check(True, lambda: upload(site, mod, "css"))
-    check(True, lambda: own.delete(address(mod, "images", image)))
+    check(False, lambda: other.put_json(mod_address(mod, "vote"), {"value": 1}))
+    check(False, lambda: own.put_json(mod_address(mod, "changelog", note), {"title": "x", "text": "y"}))
+    check(False, lambda: own.put_json(mod_address(mod), {}))
+    check(
+        False,
+        lambda: own.put_json(mod_address(mod), {"title": " One ", "games": ["Portal"], "description": "<p>x</p>"}),
+    )
+    check(False, lambda: own.put_json(mod_address(mod), {"title": "", "games": []}, status=400))
+    check(False, lambda: own.post(mod_address(mod, "publish")))
+    check(False, lambda: upload_asset(site, mod, "code", version="1", status=409))
+    check(False, lambda: own.delete(mod_address(mod, "changelog", note)))
+    check(True, lambda: own.put_json(mod_address(mod), {"title": "Two"}))
+    check(True, lambda: own.put_json(mod_address(mod), {"games": ["portal"]}))
+    check(True, lambda: upload_asset(site, mod, "code", version="2"))
+    check(True, lambda: upload_asset(site, mod, "css"))
+    check(True, lambda: own.delete(mod_address(mod, "images", image)))
     draft = own.post_json("/api/modhub", {"title": "x"}).json
-    coded = upload(site, draft, "code", version="1")
+    coded = upload_asset(site, draft, "code", version="1")
     assert coded["updatedAt"] > draft["updatedAt"] == draft["createdAt"]
-    assert own.post(address(draft, "publish")).json["updatedAt"] > coded["updatedAt"]
+    assert own.post(mod_address(draft, "publish")).json["updatedAt"] > coded["updatedAt"]
 
 
 def test_new_is_the_order_of_change_and_mine_too(site: Site) -> None:
     mods = [published_mod(site, title=str(at)) for at in range(3)]
-    site.as_account(OWNER).put_json(address(mods[0]), {"title": "changed"})
+    site.as_account(OWNER).put_json(mod_address(mods[0]), {"title": "changed"})
     order = [mods[at]["id"] for at in (0, 2, 1)]
     assert [mod["id"] for mod in site.get("/api/modhub").json["mods"]] == order
     assert [mod["id"] for mod in site.as_account(OWNER).get("/api/modhub/mine").json["mods"]] == order

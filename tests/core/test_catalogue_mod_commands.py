@@ -10,10 +10,10 @@ from collections.abc import Callable
 import pytest
 
 from modhub import limits
-from modhub.admin import Admin, build_parser
-from modhub.catalogue import inspecting
+from modhub.catalogue import moderation_queries
+from modhub.ops.admin import Admin, build_admin_parser
 from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, address, hide_mod, insert_mods, new_mod, published_mod, upload
+from modhub.testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
 Run = Callable[..., tuple[int, list[str]]]
 
@@ -24,7 +24,7 @@ def run(site: Site, capsys: pytest.CaptureFixture[str]) -> Run:
 
     def command(*words: str) -> tuple[int, list[str]]:
         capsys.readouterr()
-        arguments = build_parser(site.config).parse_args(["-c", "unused", "mod", *words])
+        arguments = build_admin_parser(site.config).parse_args(["-c", "unused", "mod", *words])
         code = arguments.run(Admin(site.config), arguments)
         return code, capsys.readouterr().out.splitlines()
 
@@ -72,7 +72,7 @@ def test_a_list_has_every_mod_and_is_narrowed(site: Site, run: Run) -> None:
 
 
 def test_a_long_list_has_pages(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inspecting, "BATCH", 3)
+    monkeypatch.setattr(moderation_queries, "BATCH", 3)
     ids = insert_mods(site, [{"title": f"mod {at % 2}"} for at in range(11)])[::-1]
     assert listed(run) == ids
     assert listed(run, "--limit", "4") == ids[:4]
@@ -91,9 +91,9 @@ def test_all_about_one_mod(site: Site, run: Run) -> None:
         requires=[needed["guid"], absent], conflictsWith=[absent[:-1] + "0"],
     )  # fmt: skip
     assert run("show", str(mod["id"]))[0] == 0
-    upload(site, mod, "code", b"one", version="1", name="hud.zip")
-    upload(site, mod, "code", b"two", version="2", name="hud.zip")
-    mod = upload(site, mod, "css", b"css", name="hud.css", content_type="text/css")
+    upload_asset(site, mod, "code", b"one", version="1", name="hud.zip")
+    upload_asset(site, mod, "code", b"two", version="2", name="hud.zip")
+    mod = upload_asset(site, mod, "css", b"css", name="hud.css", content_type="text/css")
     users = [published_mod(site, 9, f"User {at}", requires=[mod["guid"].upper()]) for at in range(2)]
     new_mod(site, 9, "A draft that needs it", requires=[mod["guid"]])
     hide_mod(site, mod, "Looks like malware.")
@@ -134,7 +134,7 @@ def test_all_about_one_mod(site: Site, run: Run) -> None:
 def test_many_users_are_counted(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     mod = published_mod(site)
     users = [published_mod(site, requires=[mod["guid"]]) for _ in range(4)]
-    monkeypatch.setattr(inspecting, "NAMED", 3)
+    monkeypatch.setattr(moderation_queries, "MAX_NAMED", 3)
     lines = run("show", str(mod["id"]))[1]
     assert sum(line.startswith("  required by: ") for line in lines) == 4
     assert "  required by: 1 more" in lines
@@ -159,7 +159,7 @@ def test_hiding_and_restoring_take_effect_at_once_and_twice_is_well(site: Site, 
     assert run("restore", str(draft["id"])) == (0, [f"Mod {draft['id']} (Three) is not hidden."])
     run("hide", str(draft["id"]))
     assert "it is a draft" in run("restore", str(draft["id"]))[1][0]
-    site.get(address(draft), status=404)
+    site.get(mod_address(draft), status=404)
 
 
 @pytest.mark.parametrize("action", ["hide", "restore", "delete"])
@@ -174,13 +174,13 @@ def test_an_unknown_mod_is_said_and_the_others_are_done(site: Site, run: Run, ac
     assert [line for line in lines if "There is no mod" in line] == [
         f"There is no mod {name}." for name in ("999", unknown, "x y")
     ]
-    assert site.get(address(mod), expect_errors=True).status_int == (200 if action == "restore" else 404)
+    assert site.get(mod_address(mod), expect_errors=True).status_int == (200 if action == "restore" else 404)
 
 
 def test_deleting_asks_for_yes_and_leaves_nothing(site: Site, run: Run) -> None:
     mod = published_mod(site, title="Bad")
-    upload(site, mod, "images", b"image", content_type="image/png")
-    site.as_account(8).put_json(address(mod, "vote"), {"value": 1})
+    upload_asset(site, mod, "images", b"image", content_type="image/png")
+    site.as_account(8).put_json(mod_address(mod, "vote"), {"value": 1})
     user = published_mod(site, 8, "User", requires=[mod["guid"]])
     hide_mod(site, mod)
     number, size = str(mod["id"]), mod["assets"][0]["bytes"] + 5
@@ -202,7 +202,7 @@ def test_deleting_asks_for_yes_and_leaves_nothing(site: Site, run: Run) -> None:
     )
     assert site.as_account(OWNER).get("/api/modhub/mine").json["count"] == 0
     assert run("delete", number, "--yes") == (1, [f"There is no mod {number}."])
-    assert site.get(address(user)).json["missing"] == [mod["guid"]]
+    assert site.get(mod_address(user)).json["missing"] == [mod["guid"]]
 
 
 def test_what_the_operator_does_is_written_down(site: Site, run: Run, caplog: pytest.LogCaptureFixture) -> None:
@@ -249,7 +249,7 @@ def test_wrong_calls_are_told_and_change_nothing(
 def test_without_accounts_no_person_is_named(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
     site = start("")
     (number,) = insert_mods(site, [{}])
-    arguments = build_parser(site.config).parse_args(["-c", "unused", "mod", "show", str(number)])
+    arguments = build_admin_parser(site.config).parse_args(["-c", "unused", "mod", "show", str(number)])
     assert arguments.run(Admin(site.config), arguments) == 0
     assert "  owner: account 7\n" in capsys.readouterr().out
 
@@ -257,7 +257,7 @@ def test_without_accounts_no_person_is_named(start: Start, capsys: pytest.Captur
 @pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("command", ["mod", "game"])
 def test_every_example_of_the_help_can_be_typed(site: Site, command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    parser = build_parser(site.config)
+    parser = build_admin_parser(site.config)
     with pytest.raises(SystemExit):
         parser.parse_args(["-c", "my.ini", command, "--help"])
     shown = [line.strip() for line in capsys.readouterr().out.partition("\nexamples")[2].splitlines()[1:]]

@@ -5,31 +5,31 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from modhub.catalogue import moderation, public, voting
+from modhub.catalogue import moderation, public_copies, voting
 from modhub.catalogue.models import Mod, PublicMod
-from modhub.errors import Refusal
+from modhub.errors import ApiError
 from modhub.events import AccountDeleted
 from modhub.testing import Site, stored_files
 from modhub.testing.mods import (
     OWNER,
-    address,
     hide_mod,
+    mod_address,
     new_mod,
-    notes,
-    publish,
+    notes_of_mod,
+    publish_test_mod,
     published_mod,
     restore_mod,
-    upload,
+    upload_asset,
 )
 
 
 def damage(site: Site) -> list[str]:
-    with site.registry.databases.reading() as session:
-        return list(public.damage(session))
+    with site.registry.databases.readonly_session() as session:
+        return list(public_copies.public_copy_damage(session))
 
 
 def row(site: Site, mod: Any) -> Mod:
-    with site.registry.databases.reading() as session:
+    with site.registry.databases.readonly_session() as session:
         return session.scalars(select(Mod).where(Mod.id == mod["id"])).one()
 
 
@@ -40,34 +40,37 @@ def own(site: Site, mod: Any) -> Any:
 
 def test_the_owner_goes_on_as_if_nothing_were(site: Site) -> None:
     mod = published_mod(site, title="Before", games=["Portal"])
-    mod = upload(site, mod, "images", content_type="image/png")
-    (note,) = notes(site, mod)
+    mod = upload_asset(site, mod, "images", content_type="image/png")
+    (note,) = notes_of_mod(site, mod)
     owner, image = site.as_account(OWNER), mod["assets"][-1]["url"].rpartition("/")[2]
     hide_mod(site, mod, "Looks like malware.")
     assert own(site, mod) == mod
     answers = [
-        owner.put_json(address(mod), {"title": "After"}, status=200),
-        owner.post(address(mod, "code?version=2"), b"two", status=201),
-        owner.post(address(mod, "css"), b"css", status=201),
-        owner.post(address(mod, "images"), b"image", status=201),
-        owner.post(address(mod, "publish"), status=200),
+        owner.put_json(mod_address(mod), {"title": "After"}, status=200),
+        owner.post(mod_address(mod, "code?version=2"), b"two", status=201),
+        owner.post(mod_address(mod, "css"), b"css", status=201),
+        owner.post(mod_address(mod, "images"), b"image", status=201),
+        owner.post(mod_address(mod, "publish"), status=200),
     ]
     assert [answer.json["published"] for answer in answers] == [True] * 5
     assert "idden" not in "".join(answer.text for answer in answers)
-    assert owner.put_json(address(mod, "changelog", note["id"]), {"text": "x"}, status=200).json["text"] == "x"
-    owner.delete(address(mod, "images", image), status=204)
-    assert owner.post(address(mod, "code?version=2"), b"again", status=409).json["error"] == "version_used"
-    owner.delete(address(mod, "changelog", note["id"]), status=204)
-    site.get(address(mod), status=404)
+    assert owner.put_json(mod_address(mod, "changelog", note["id"]), {"text": "x"}, status=200).json["text"] == "x"
+    owner.delete(mod_address(mod, "images", image), status=204)
+    assert owner.post(mod_address(mod, "code?version=2"), b"again", status=409).json["error"] == "version_used"
+    owner.delete(mod_address(mod, "changelog", note["id"]), status=204)
+    site.get(mod_address(mod), status=404)
     assert site.get("/api/modhub").json["total"] == 0
     assert row(site, mod).hidden_reason == "Looks like malware."
     assert damage(site) == []
     restore_mod(site, mod)
-    assert site.get(address(mod)).json | {"install": 0, "missing": 0} == own(site, mod) | {"install": 0, "missing": 0}
-    assert site.get(address(mod)).json["title"] == "After"
-    assert site.get(address(mod, "download")).body == b"two"
+    assert site.get(mod_address(mod)).json | {"install": 0, "missing": 0} == own(site, mod) | {
+        "install": 0,
+        "missing": 0,
+    }
+    assert site.get(mod_address(mod)).json["title"] == "After"
+    assert site.get(mod_address(mod, "download")).body == b"two"
     hide_mod(site, mod)
-    owner.delete(address(mod), status=204)
+    owner.delete(mod_address(mod), status=204)
     assert owner.get("/api/modhub/mine").json["count"] == 0
     assert damage(site) == []
 
@@ -83,15 +86,15 @@ def test_hiding_moves_no_time_and_no_place_in_a_list(site: Site) -> None:
 
 def test_votes_wait_for_the_mod(site: Site) -> None:
     mod = published_mod(site)
-    voter, url = site.as_account(8), address(mod, "vote")
+    voter, url = site.as_account(8), mod_address(mod, "vote")
     voter.put_json(url, {"value": 1}, status=200)
     hide_mod(site, mod)
     for value in (0, 1, -1):
         assert voter.put_json(url, {"value": value}, status=404).json["error"] == "not_found"
     voter.get(url, status=404)
     # Hidden between the look at the mod and the vote.
-    with site.registry.databases.writing.begin() as session, pytest.raises(Refusal) as refused:
-        voting.vote(session, mod["id"], 8, -1)
+    with site.registry.databases.write_session.begin() as session, pytest.raises(ApiError) as refused:
+        voting.cast_vote(session, mod["id"], 8, -1)
     assert refused.value.status == 404
     # It is not there even to be one's own.
     site.as_account(OWNER).put_json(url, {"value": 1}, status=404)
@@ -102,21 +105,21 @@ def test_votes_wait_for_the_mod(site: Site) -> None:
 
 def test_a_hidden_draft_that_is_published_shows_when_it_is_restored(site: Site) -> None:
     mod = new_mod(site)
-    upload(site, mod, "code", b"x", version="1")
+    upload_asset(site, mod, "code", b"x", version="1")
     hide_mod(site, mod)
-    assert publish(site, mod)["published"] is True
-    site.get(address(mod), status=404)
+    assert publish_test_mod(site, mod)["published"] is True
+    site.get(mod_address(mod), status=404)
     restore_mod(site, mod)
-    assert site.get(address(mod)).json["published"] is True
+    assert site.get(mod_address(mod)).json["published"] is True
     assert damage(site) == []
 
 
 def test_restoring_undoes_hiding_and_nothing_else(site: Site) -> None:
     draft = new_mod(site)
-    upload(site, draft, "code", b"x", version="1")
+    upload_asset(site, draft, "code", b"x", version="1")
     hide_mod(site, draft)
     restore_mod(site, draft)
-    site.get(address(draft), status=404)
+    site.get(mod_address(draft), status=404)
     assert own(site, draft)["published"] is False
     kept = row(site, draft)
     assert (kept.hidden_at, kept.hidden_reason) == (None, None)
@@ -124,58 +127,60 @@ def test_restoring_undoes_hiding_and_nothing_else(site: Site) -> None:
 
 def test_a_second_hiding_keeps_the_first_time_and_may_give_another_reason(site: Site) -> None:
     mod = published_mod(site)
-    with site.registry.databases.writing.begin() as session:
-        found = moderation.find(session, mod["guid"].upper())
+    with site.registry.databases.write_session.begin() as session:
+        found = moderation.find_mod(session, mod["guid"].upper())
         assert found is not None
-        assert moderation.hide(session, found, "one") is True
+        assert moderation.hide_mod(session, found, "one") is True
         first = found.hidden_at
-        assert moderation.hide(session, found) is False
+        assert moderation.hide_mod(session, found) is False
         assert (found.hidden_at, found.hidden_reason) == (first, "one")
-        assert moderation.hide(session, found, "two") is False
+        assert moderation.hide_mod(session, found, "two") is False
         assert (found.hidden_at, found.hidden_reason) == (first, "two")
-        assert moderation.hide(session, found, "") is False
+        assert moderation.hide_mod(session, found, "") is False
         assert found.hidden_reason is None
-        assert moderation.restore(session, found) is True
-        assert moderation.restore(session, found) is False
-    assert site.get(address(mod)).json["id"] == mod["id"]
+        assert moderation.restore_mod(session, found) is True
+        assert moderation.restore_mod(session, found) is False
+    assert site.get(mod_address(mod)).json["id"] == mod["id"]
 
 
 @pytest.mark.parametrize("name", ["", "x", "0", "-1", "1.0", "٣", "9" * 19, "9" * 18, "0" * 36, "1 OR 1=1", "\ud800"])
 def test_a_name_of_nothing_finds_nothing(site: Site, name: str) -> None:
     published_mod(site)
-    with site.registry.databases.writing.begin() as session:
-        assert moderation.find(session, name) is None
+    with site.registry.databases.write_session.begin() as session:
+        assert moderation.find_mod(session, name) is None
 
 
 def test_rebuild_and_verify_know_of_hiding(site: Site) -> None:
     mod, other = published_mod(site), published_mod(site)
     hide_mod(site, mod)
-    begin = site.registry.databases.writing.begin
-    assert public.rebuild(begin) == 1
+    begin = site.registry.databases.write_session.begin
+    assert public_copies.rebuild_copies(begin) == 1
     assert damage(site) == []
     with begin() as session:
         # As a copy that a crash of the machine, or a hand, has brought back.
-        for own_row, *others in [public.copies_of(found) for found in public._load(session, [other["id"]])]:
+        for own_row, *others in [
+            public_copies.copies_of(found) for found in public_copies._load(session, [other["id"]])
+        ]:
             own_row.id, own_row.guid = mod["id"], mod["guid"]
             session.add(own_row)
             assert others
     told = damage(site)
     assert [line for line in told if f"Mod {mod['id']} has a public copy" in line]
-    assert public.rebuild(begin) == 1
+    assert public_copies.rebuild_copies(begin) == 1
     assert damage(site) == []
-    with site.registry.databases.reading() as session:
+    with site.registry.databases.readonly_session() as session:
         assert session.scalars(select(PublicMod.id)).all() == [other["id"]]
 
 
 def test_an_account_goes_with_what_is_hidden_of_it(site: Site) -> None:
     mod, voted = published_mod(site, 50), published_mod(site)
-    site.as_account(50).put_json(address(voted, "vote"), {"value": 1})
+    site.as_account(50).put_json(mod_address(voted, "vote"), {"value": 1})
     for one in (mod, voted):
         hide_mod(site, one)
-    with site.registry.databases.writing.begin() as session:
+    with site.registry.databases.write_session.begin() as session:
         site.registry.notify(AccountDeleted(50, session, site.registry))
     assert damage(site) == []
     restore_mod(site, voted)
-    assert site.get(address(voted, "vote")).json == {"ups": 0, "downs": 0}
+    assert site.get(mod_address(voted, "vote")).json == {"ups": 0, "downs": 0}
     assert damage(site) == []
     assert len(stored_files(site)) == 2

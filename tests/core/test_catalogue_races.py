@@ -11,12 +11,22 @@ import pytest
 from sqlalchemy import select
 
 from modhub import db
-from modhub.blobs import upkeep
+from modhub.blobs import maintenance
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue import moderation, public
+from modhub.catalogue import moderation, public_copies
 from modhub.catalogue.models import PublicGame, PublicMod, PublicRequirement, PublicText
 from modhub.testing import Site, Start, stored_files
-from modhub.testing.mods import OWNER, address, hide_mod, new_mod, notes, publish, published_mod, restore_mod, upload
+from modhub.testing.mods import (
+    OWNER,
+    hide_mod,
+    mod_address,
+    new_mod,
+    notes_of_mod,
+    publish_test_mod,
+    published_mod,
+    restore_mod,
+    upload_asset,
+)
 
 MB = 1024 * 1024
 AT_ONCE = 8
@@ -51,26 +61,26 @@ def together(sites: tuple[Site, Site], acts: list[Callable[[Site], Any]]) -> lis
 def all_is_well(site: Site) -> None:
     """Copies and files are true, and after a sweep exactly the files that rows name are left."""
     databases, store = site.registry.databases, site.registry.blob_store
-    with databases.writing.begin() as session:
-        assert list(public.damage(session)) == []
-        assert list(upkeep.damage(session, store)) == []
-    upkeep.sweep(databases, store, 0)
-    with databases.reading() as session:
+    with databases.write_session.begin() as session:
+        assert list(public_copies.public_copy_damage(session)) == []
+        assert list(maintenance.blob_damage(session, store)) == []
+    maintenance.sweep(databases, store, 0)
+    with databases.readonly_session() as session:
         keys = set(session.scalars(select(StoredBlob.key)))
-        assert list(upkeep.damage(session, store)) == []
+        assert list(maintenance.blob_damage(session, store)) == []
     assert {path.parent.name + path.name for path in stored_files(site)} == keys
 
 
 def post(mod: Any, rest: str, body: bytes) -> Callable[[Site], Any]:
-    return lambda site: site.post(address(mod, rest), body, expect_errors=True)
+    return lambda site: site.post(mod_address(mod, rest), body, expect_errors=True)
 
 
 def put(mod: Any, body: dict[str, Any]) -> Callable[[Site], Any]:
-    return lambda site: site.put_json(address(mod), body, expect_errors=True)
+    return lambda site: site.put_json(mod_address(mod), body, expect_errors=True)
 
 
 def delete(mod: Any) -> Callable[[Site], Any]:
-    return lambda site: site.delete(address(mod), expect_errors=True)
+    return lambda site: site.delete(mod_address(mod), expect_errors=True)
 
 
 def statuses(answers: list[Any]) -> Counter[int]:
@@ -88,8 +98,8 @@ def test_one_version_from_eight(sites: tuple[Site, Site]) -> None:
             told = (answer.json["version"], answer.json["bytes"], answer.json["sha256"])
             assert told == ("2", len(winner), hashlib.sha256(winner).hexdigest())
     for site in sites:
-        assert site.get(address(mod, "download")).body == winner
-        assert [note["title"] for note in notes(site, mod)] == ["2", "1"]
+        assert site.get(mod_address(mod, "download")).body == winner
+        assert [note["title"] for note in notes_of_mod(site, mod)] == ["2", "1"]
     all_is_well(sites[0])
 
 
@@ -101,7 +111,7 @@ def test_eight_versions_replace_one_file(sites: tuple[Site, Site]) -> None:
     def read() -> None:
         site = sites[1]
         while not done.is_set():
-            answer = site.get(address(mod))
+            answer = site.get(mod_address(mod))
             version, size = answer.json["version"], answer.json["assets"][0]["bytes"]
             if version != "1" and size != 100 + int(version):
                 torn.append(f"{version}: {size}")
@@ -115,9 +125,9 @@ def test_eight_versions_replace_one_file(sites: tuple[Site, Site]) -> None:
         reader.join()
     assert statuses(answers) == {201: 8}
     assert torn == []
-    final = sites[0].get(address(mod)).json
-    assert len(sites[0].get(address(mod, "download")).body) == 100 + int(final["version"])
-    assert len(notes(sites[0], mod)) == 9
+    final = sites[0].get(mod_address(mod)).json
+    assert len(sites[0].get(mod_address(mod, "download")).body) == 100 + int(final["version"])
+    assert len(notes_of_mod(sites[0], mod)) == 9
     all_is_well(sites[0])
     assert len(stored_files(sites[0])) == 1
 
@@ -125,11 +135,11 @@ def test_eight_versions_replace_one_file(sites: tuple[Site, Site]) -> None:
 def test_images_never_pass_their_sum(sites: tuple[Site, Site]) -> None:
     mod = published_mod(sites[0])
     for _ in range(4):
-        upload(sites[0], mod, "images", bytes(2 * MB))
+        upload_asset(sites[0], mod, "images", bytes(2 * MB))
     answers = together(sites, [post(mod, "images", bytes(2 * MB)) for _ in range(AT_ONCE)])
     assert statuses(answers) == {201: 1, 413: 7}
     assert {answer.json["limitBytes"] for answer in answers if answer.status_int == 413} == {10 * MB}
-    images = [asset for asset in sites[0].get(address(mod)).json["assets"] if asset["kind"] == "image"]
+    images = [asset for asset in sites[0].get(mod_address(mod)).json["assets"] if asset["kind"] == "image"]
     assert sum(asset["bytes"] for asset in images) == 10 * MB
     all_is_well(sites[0])
 
@@ -147,9 +157,9 @@ def test_one_guid_never_comes_into_both_lists(sites: tuple[Site, Site]) -> None:
 def test_whatever_meets_a_delete_is_done_or_refused_as_if_it_came_after(sites: tuple[Site, Site]) -> None:
     for published in (False, True, True):
         mod = new_mod(sites[0])
-        upload(sites[0], mod, "code", version="1")
+        upload_asset(sites[0], mod, "code", version="1")
         if published:
-            publish(sites[0], mod)
+            publish_test_mod(sites[0], mod)
         acts = [
             post(mod, "publish", b""),
             post(mod, "code?version=2", b"two"),
@@ -162,7 +172,7 @@ def test_whatever_meets_a_delete_is_done_or_refused_as_if_it_came_after(sites: t
         answers = together(sites, acts)
         assert set(statuses(answers)) <= {200, 201, 204, 401}
         assert statuses(answers)[204] == 1
-        sites[1].get(address(mod), status=404)
+        sites[1].get(mod_address(mod), status=404)
         assert sites[0].as_account(OWNER).get("/api/modhub/mine").json["count"] == 0
         assert sites[0].get("/api/modhub").json["total"] == 0
     all_is_well(sites[0])
@@ -171,7 +181,7 @@ def test_whatever_meets_a_delete_is_done_or_refused_as_if_it_came_after(sites: t
 
 def test_votes_are_counted_once_each(sites: tuple[Site, Site]) -> None:
     mod = published_mod(sites[0])
-    url = address(mod, "vote")
+    url = mod_address(mod, "vote")
     acts: list[Callable[[Site], Any]] = [
         lambda site, at=at: site.as_account(20 + at % 4).put_json(url, {"value": 1 if at < 6 else -1})
         for at in range(12)
@@ -190,20 +200,20 @@ def test_maintenance_beside_everything_takes_nothing_and_finds_nothing(sites: tu
 
     def sweep(site: Site) -> None:
         for _ in range(5):
-            upkeep.sweep(site.registry.databases, site.registry.blob_store, 0)
+            maintenance.sweep(site.registry.databases, site.registry.blob_store, 0)
 
     def verify(site: Site) -> None:
         for _ in range(5):
-            with site.registry.databases.reading() as session:
-                found.extend(public.damage(session))
-                found.extend(upkeep.damage(session, site.registry.blob_store))
+            with site.registry.databases.readonly_session() as session:
+                found.extend(public_copies.public_copy_damage(session))
+                found.extend(maintenance.blob_damage(session, site.registry.blob_store))
 
     def rebuild(site: Site) -> None:
-        public.rebuild(site.registry.databases.writing.begin)
+        public_copies.rebuild_copies(site.registry.databases.write_session.begin)
 
     calls = [post(mods[at % 3], f"code?version=v{at}", bytes(1000 + at)) for at in range(6)]
     calls += [put(mods[at], {"title": "new", "games": ["Portal"]}) for at in range(4)]
-    calls += [delete(mods[3]), lambda site: site.as_account(8).put_json(address(mods[0], "vote"), {"value": 1})]
+    calls += [delete(mods[3]), lambda site: site.as_account(8).put_json(mod_address(mods[0], "vote"), {"value": 1})]
     answers = together(sites, [*calls, sweep, verify, rebuild, rebuild, sweep])
     # A sweep of age 0 may take what is staged: then the upload is refused as a whole.
     assert set(statuses([one for one in answers if one is not None])) <= {200, 201, 204, 401, 502}
@@ -218,14 +228,14 @@ def test_edits_at_once_are_all_taken_and_one_stays(sites: tuple[Site, Site]) -> 
     assert statuses(answers) == {200: 8}
     times = {answer.json["updatedAt"]: answer.json["title"] for answer in answers}
     assert len(times) == AT_ONCE
-    assert sites[0].get(address(mod)).json["title"] == times[max(times)]
+    assert sites[0].get(mod_address(mod)).json["title"] == times[max(times)]
     all_is_well(sites[0])
 
 
 def test_publishing_many_at_once_counts_them_all(sites: tuple[Site, Site]) -> None:
     mods = [new_mod(sites[0], title=f"mod {at}") for at in range(AT_ONCE)]
     for mod in mods:
-        upload(sites[0], mod, "code", version="1")
+        upload_asset(sites[0], mod, "code", version="1")
     assert statuses(together(sites, [post(mod, "publish", b"") for mod in mods])) == {200: 8}
     assert sites[1].get("/api/modhub").json["total"] == AT_ONCE
     assert sites[1].get("/api/modhub?q=mod").json["total"] == AT_ONCE
@@ -242,28 +252,30 @@ def hide(mod: Any) -> Callable[[Site], Any]:
 def nobody_sees(site: Site, mod: Any) -> None:
     """No public copy is left, and none comes from the owner's next change."""
     for _ in range(2):
-        with site.registry.databases.reading() as session:
+        with site.registry.databases.readonly_session() as session:
             for copy in (PublicMod.id, PublicText.mod_id, PublicGame.mod_id, PublicRequirement.mod_id):
                 assert session.scalars(select(copy).where(copy == mod["id"])).all() == []
-        site.get(address(mod), status=404)
-        site.get(address(mod, "download"), status=404)
-        site.as_account(OWNER).put_json(address(mod), {"games": ["Quake"]}, status=200)
+        site.get(mod_address(mod), status=404)
+        site.get(mod_address(mod, "download"), status=404)
+        site.as_account(OWNER).put_json(mod_address(mod), {"games": ["Quake"]}, status=200)
 
 
 def test_whatever_meets_a_hiding_the_mod_is_hidden_in_the_end(sites: tuple[Site, Site]) -> None:
     for published in (False, True, True, False):
         mod = new_mod(sites[0], games=["Portal"], requires=[GUID])
-        upload(sites[0], mod, "code", version="1")
+        upload_asset(sites[0], mod, "code", version="1")
         if published:
-            publish(sites[0], mod)
+            publish_test_mod(sites[0], mod)
         acts = [
             post(mod, "publish", b""),
             hide(mod),
             post(mod, "code?version=2", b"two"),
             post(mod, "images", b"image"),
             put(mod, {"title": "new", "games": ["Half-Life"]}),
-            lambda site, mod=mod: site.as_account(8).put_json(address(mod, "vote"), {"value": 1}, expect_errors=True),
-            lambda site: public.rebuild(site.registry.databases.writing.begin),
+            lambda site, mod=mod: site.as_account(8).put_json(
+                mod_address(mod, "vote"), {"value": 1}, expect_errors=True
+            ),
+            lambda site: public_copies.rebuild_copies(site.registry.databases.write_session.begin),
             hide(mod),
         ]
         answers = [answer for answer in together(sites, acts) if hasattr(answer, "status_int")]
@@ -280,17 +292,17 @@ def test_a_restored_mod_has_what_was_done_meanwhile(sites: tuple[Site, Site]) ->
         hide(mod)(sites[0])
         acts = [put(mod, {"title": "new"}), lambda site, mod=mod: restore_mod(site, mod), post(mod, "images", b"image")]
         together(sites, acts)
-        seen = sites[1].get(address(mod)).json
+        seen = sites[1].get(mod_address(mod)).json
         assert (seen["title"], [asset["kind"] for asset in seen["assets"]]) == ("new", ["code", "image"])
         all_is_well(sites[0])
 
 
 def test_a_hiding_and_a_deletion_at_once_leave_nothing(sites: tuple[Site, Site]) -> None:
     def try_to_hide(site: Site, mod: Any) -> None:
-        with site.registry.databases.writing.begin() as session:
-            found = moderation.find(session, mod["guid"])
+        with site.registry.databases.write_session.begin() as session:
+            found = moderation.find_mod(session, mod["guid"])
             if found is not None:
-                moderation.hide(session, found)
+                moderation.hide_mod(session, found)
 
     for _ in range(4):
         mod = published_mod(sites[0])

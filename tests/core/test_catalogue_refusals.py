@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, address, new_mod, published_mod, upload
+from modhub.testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 
 STRANGER = 8
 HIDDEN = {"date", "x-request-id"}
@@ -49,12 +49,12 @@ def call(site: Site, method: str, url: str, **body: Any) -> Any:
 def places(site: Site) -> dict[str, Any]:
     """A mod with a note and an image of the owner, one of the stranger, a deleted one."""
     mine = published_mod(site)
-    image = upload(site, mine, "images", PNG, content_type="image/png")["assets"][-1]
+    image = upload_asset(site, mine, "images", PNG, content_type="image/png")["assets"][-1]
     other = published_mod(site, STRANGER)
     deleted = published_mod(site)
-    site.as_account(OWNER).delete(address(deleted))
-    note = site.get(address(mine, "changelog")).json["notes"][0]["id"]
-    foreign = site.get(address(other, "changelog")).json["notes"][0]["id"]
+    site.as_account(OWNER).delete(mod_address(deleted))
+    note = site.get(mod_address(mine, "changelog")).json["notes"][0]["id"]
+    foreign = site.get(mod_address(other, "changelog")).json["notes"][0]["id"]
     draft = new_mod(site)
     return {
         "mine": mine["id"],

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, address, insert_mods, new_mod, published_mod, upload
+from modhub.testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 
@@ -42,8 +42,8 @@ READS = {
 def test_anonymous_reads(site: Site, many: bool) -> None:
     mod = published_mod(site, title="mod", games=["Portal"])
     for version in range(2, 6 if many else 2):
-        upload(site, mod, "code", version=str(version))
-        upload(site, mod, "images", content_type="image/png")
+        upload_asset(site, mod, "code", version=str(version))
+        upload_asset(site, mod, "images", content_type="image/png")
     insert_mods(site, [{"games": ["Portal"]}] * (120 if many else 1))
     asset = mod["assets"][0]["url"].rpartition("/")[2]
     for url, statements in READS.items():
@@ -87,7 +87,7 @@ def fill(site: Site) -> tuple[dict[str, Any], dict[str, Any]]:
     mod: dict[str, Any] = published_mod(site, title="mod", games=["Portal"], **wanted)
     draft = new_mod(site, title="draft", **wanted)
     published_mod(site, title="user", requires=[mod["guid"], draft["guid"]])
-    upload(site, draft, "code", version="1")
+    upload_asset(site, draft, "code", version="1")
     return mod, draft
 
 
@@ -99,11 +99,11 @@ def grow(site: Site, *mods: dict[str, Any]) -> None:
     for mod in mods:
         insert_mods(site, [{"requires": [mod["guid"]], "owner": 9, "games": [f"Game {at}"]} for at in range(60)])
         for version in range(2, 14):
-            upload(site, mod, "code", version=str(version))
+            upload_asset(site, mod, "code", version=str(version))
         for _ in range(3):
-            upload(site, mod, "images", content_type="image/png")
+            upload_asset(site, mod, "images", content_type="image/png")
         both = {"requires": guids[:40], "conflictsWith": guids[60:100]}
-        site.as_account(OWNER).put_json(address(mod), both)
+        site.as_account(OWNER).put_json(mod_address(mod), both)
 
 
 def test_no_page_asks_more_when_there_is_more(site: Site) -> None:
@@ -129,9 +129,9 @@ def test_mine_is_constant(site: Site) -> None:
     mod = published_mod(site)
     few = count(site, lambda: own.get("/api/modhub/mine"))
     for _ in range(3):
-        upload(site, mod, "images", content_type="image/png")
+        upload_asset(site, mod, "images", content_type="image/png")
     for _ in range(4):
-        upload(site, new_mod(site), "code", version="1")
+        upload_asset(site, new_mod(site), "code", version="1")
     assert count(site, lambda: own.get("/api/modhub/mine")) == few <= 3
 
 
@@ -142,7 +142,7 @@ def call_cost(site: Site, account: int | None, method: str, url: str) -> int:
 
 def test_a_foreign_and_an_absent_mod_cost_the_same(site: Site) -> None:
     mod, draft = published_mod(site), new_mod(site)
-    note = site.get(address(mod, "changelog")).json["notes"][0]["id"]
+    note = site.get(mod_address(mod, "changelog")).json["notes"][0]["id"]
     for account in (None, 8):
         for rest in ("", f"/changelog/{note}", f"/images/{note}"):
             ids = (mod["id"], draft["id"], 10**9, "abc")
@@ -155,9 +155,9 @@ def test_a_foreign_and_an_absent_mod_cost_the_same(site: Site) -> None:
 def test_a_refusal_for_want_of_a_credential_writes_nothing(site: Site) -> None:
     mod = published_mod(site)
     with site.counted() as statements:
-        site.post(address(mod, "code?version=2"), b"x", status=401)
-        site.put_json(address(mod), {"title": "x"}, status=401)
-        site.get(address(mod))
+        site.post(mod_address(mod, "code?version=2"), b"x", status=401)
+        site.put_json(mod_address(mod), {"title": "x"}, status=401)
+        site.get(mod_address(mod))
         site.get("/api/modhub")
     assert all(statement.lstrip().upper().startswith(("SELECT", "WITH")) for statement in statements)
 
@@ -166,10 +166,10 @@ def test_writes_do_not_grow_with_what_the_mod_has(site: Site) -> None:
     mod = published_mod(site)
     own = site.as_account(OWNER)
     titles = iter("abcdef")
-    few = count(site, lambda: own.put_json(address(mod), {"title": next(titles)}))
+    few = count(site, lambda: own.put_json(mod_address(mod), {"title": next(titles)}))
     for number in range(6):
-        upload(site, mod, "images", content_type="image/png")
-        upload(site, mod, "code", version=f"v{number}")
-    assert count(site, lambda: own.put_json(address(mod), {"title": next(titles)})) == few
+        upload_asset(site, mod, "images", content_type="image/png")
+        upload_asset(site, mod, "code", version=f"v{number}")
+    assert count(site, lambda: own.put_json(mod_address(mod), {"title": next(titles)})) == few
     assert few <= 16
-    assert count(site, lambda: own.put_json(address(mod), {})) < few
+    assert count(site, lambda: own.put_json(mod_address(mod), {})) < few

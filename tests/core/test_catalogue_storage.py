@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from modhub.testing import Site, Start, stored_files
-from modhub.testing.mods import OWNER, address, new_mod, notes, published_mod, upload
+from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 
 
 def post(site: Site, mod: Any, rest: str, body: bytes) -> Any:
-    return site.as_account(OWNER).post(address(mod, rest), body, expect_errors=True)
+    return site.as_account(OWNER).post(mod_address(mod, rest), body, expect_errors=True)
 
 
 def test_without_a_store_uploads_are_503_and_the_rest_works(start: Start) -> None:
@@ -21,8 +21,8 @@ def test_without_a_store_uploads_are_503_and_the_rest_works(start: Start) -> Non
         assert (refused.status_int, refused.json["error"]) == (503, "storage_not_configured")
         assert "Retry-After" not in refused.headers
     assert site.get("/api/modhub").json["total"] == 0
-    site.as_account(OWNER).put_json(address(mod), {"title": "y"})
-    site.as_account(OWNER).delete(address(mod), status=204)
+    site.as_account(OWNER).put_json(mod_address(mod), {"title": "y"})
+    site.as_account(OWNER).delete(mod_address(mod), status=204)
 
 
 @pytest.mark.parametrize("broken", ["fsync", "open", "write", "rename"])
@@ -30,7 +30,7 @@ def test_a_store_that_refuses_a_write_is_502(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broken: str
 ) -> None:
     mod = published_mod(site)
-    before, files = site.get(address(mod)).body, stored_files(site)
+    before, files = site.get(mod_address(mod)).body, stored_files(site)
 
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
@@ -45,9 +45,9 @@ def test_a_store_that_refuses_a_write_is_502(
             assert (refused.status_int, refused.json["error"]) == (502, "storage_refused")
     assert "Traceback" not in caplog.text
     assert stored_files(site) == files
-    assert site.get(address(mod)).body == before
-    assert len(notes(site, mod)) == 1
-    upload(site, mod, "code", version="2")
+    assert site.get(mod_address(mod)).body == before
+    assert len(notes_of_mod(site, mod)) == 1
+    upload_asset(site, mod, "code", version="2")
 
 
 def test_a_file_that_is_gone_or_wrong_is_503_and_never_404(site: Site, caplog: pytest.LogCaptureFixture) -> None:
@@ -56,12 +56,12 @@ def test_a_file_that_is_gone_or_wrong_is_503_and_never_404(site: Site, caplog: p
     content = path.read_bytes()
     for damage in (lambda: path.write_bytes(content[:-1]), lambda: path.write_bytes(b"x" * len(content)), path.unlink):
         damage()
-        for url in (address(mod, "download"), mod["assets"][0]["url"]):
+        for url in (mod_address(mod, "download"), mod["assets"][0]["url"]):
             broken = site.get(url, status=503)
             assert broken.headers["Retry-After"].isdigit()
             assert content not in broken.body
-        assert site.get(address(mod, "download"), status=503).json["error"] == "storage_unreachable"
+        assert site.get(mod_address(mod, "download"), status=503).json["error"] == "storage_unreachable"
     assert "Traceback" not in caplog.text
-    assert site.get(address(mod)).json["id"] == mod["id"]
+    assert site.get(mod_address(mod)).json["id"] == mod["id"]
     path.write_bytes(content)
-    assert site.get(address(mod, "download")).body == content
+    assert site.get(mod_address(mod, "download")).body == content

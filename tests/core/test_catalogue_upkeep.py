@@ -10,11 +10,11 @@ from sqlalchemy import delete, event, func, insert, select, update
 
 from modhub import bulk
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue import public
-from modhub.catalogue.models import Asset, Counter, Mod, Note, PublicGame, PublicMod, PublicText, Vote
+from modhub.catalogue import public_copies
+from modhub.catalogue.models import Asset, Mod, Note, PublicCounter, PublicGame, PublicMod, PublicText, Vote
 from modhub.events import AccountDeleted
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, address, insert_mods, new_mod, published_mod, upload
+from modhub.testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
 LEAVING, STAYING = 50, 51
 TIME = datetime(2026, 2, 1, tzinfo=UTC)
@@ -22,17 +22,17 @@ GUID = "11111111-2222-4333-8444-555555555555"
 
 
 def damage(site: Site) -> list[str]:
-    with site.registry.databases.reading() as session:
-        return list(public.damage(session))
+    with site.registry.databases.readonly_session() as session:
+        return list(public_copies.public_copy_damage(session))
 
 
 def rows(site: Site, statement: Any) -> list[Any]:
-    with site.registry.databases.reading() as session:
+    with site.registry.databases.readonly_session() as session:
         return [tuple(row) for row in session.execute(statement)]
 
 
 def cast(site: Site, votes: list[dict[str, int]]) -> None:
-    with site.registry.databases.writing.begin() as session:
+    with site.registry.databases.write_session.begin() as session:
         session.execute(insert(Vote), votes)
 
 
@@ -54,7 +54,7 @@ def a_life(site: Site, many: int) -> tuple[list[int], list[int]]:
 
 def end_account(site: Site) -> int:
     """The number of statements that it took."""
-    with site.counted() as statements, site.registry.databases.writing.begin() as session:
+    with site.counted() as statements, site.registry.databases.write_session.begin() as session:
         site.registry.notify(AccountDeleted(LEAVING, session, site.registry))
     return len(statements)
 
@@ -94,7 +94,7 @@ def test_a_mod_goes_in_as_many_statements_whatever_it_has(site: Site) -> None:
     took = []
     for many in (5, 300):
         mod = published_mod(site, requires=[GUID])
-        with site.registry.databases.writing.begin() as session:
+        with site.registry.databases.write_session.begin() as session:
             session.execute(update(Mod).where(Mod.id == mod["id"]).values(ups=many))
             session.execute(insert(Note), [
                 {"mod_id": mod["id"], "version": f"v{at}", "size": 1, "sha256": "0" * 64, "created_at": TIME}
@@ -106,7 +106,7 @@ def test_a_mod_goes_in_as_many_statements_whatever_it_has(site: Site) -> None:
                 session.add(asset)
         cast(site, [{"mod_id": mod["id"], "account_id": 100 + at, "value": 1} for at in range(many)])
         with site.counted() as statements:
-            site.as_account(OWNER).delete(address(mod), status=204)
+            site.as_account(OWNER).delete(mod_address(mod), status=204)
         took.append(len(statements))
         for table in (Mod, Asset, Note, Vote, PublicMod):
             assert rows(site, select(table.__table__)) == [], table
@@ -123,10 +123,10 @@ def test_batches_hold_no_more_than_a_statement_takes() -> None:
 def test_copies_are_written_by_the_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     mods = insert_mods(site, [{"requires": [GUID]}] * 4)
     monkeypatch.setattr(bulk, "batches", partial(bulk.batches, size=2))
-    for write in (public.rewrite, public.rescore):
+    for write in (public_copies.rewrite_copies, public_copies.update_scores):
         took = []
         for count in (2, 4):
-            with site.counted() as statements, site.registry.databases.writing.begin() as session:
+            with site.counted() as statements, site.registry.databases.write_session.begin() as session:
                 write(session, mods[:count])
             took.append(len([statement for statement in statements if " IN " in statement]))
         assert took[1] == 2 * took[0]
@@ -135,20 +135,20 @@ def test_copies_are_written_by_the_batch(site: Site, monkeypatch: pytest.MonkeyP
 
 def test_what_is_written_in_a_savepoint_is_copied(site: Site) -> None:
     mod = published_mod(site)
-    with site.registry.databases.writing.begin() as session:
+    with site.registry.databases.write_session.begin() as session:
         with session.begin_nested():
             session.get_one(Mod, mod["id"]).title = "In a savepoint"
-    with site.registry.databases.writing.begin() as session:
+    with site.registry.databases.write_session.begin() as session:
         with session.begin_nested():
             session.get_one(Mod, mod["id"]).ups = 3
-    assert site.get(address(mod)).json["title"] == "In a savepoint"
+    assert site.get(mod_address(mod)).json["title"] == "In a savepoint"
     assert damage(site) == []
-    with site.registry.databases.writing.begin() as session:
+    with site.registry.databases.write_session.begin() as session:
         savepoint = session.begin_nested()
         session.get_one(Mod, mod["id"]).title = "Taken back"
         session.flush()
         savepoint.rollback()
-    assert site.get(address(mod)).json["title"] == "In a savepoint"
+    assert site.get(mod_address(mod)).json["title"] == "In a savepoint"
     assert damage(site) == []
 
 
@@ -156,7 +156,7 @@ def test_a_vote_writes_the_score_and_no_other_copy(site: Site) -> None:
     mod = published_mod(site, games=["Portal"], requires=[GUID])
     for value in (1, -1, 0):
         with site.counted() as statements:
-            site.as_account(8).put_json(address(mod, "vote"), {"value": value}, status=200)
+            site.as_account(8).put_json(mod_address(mod, "vote"), {"value": value}, status=200)
         written = [statement for statement in statements if "core_public" in statement and statement[:6] != "SELECT"]
         assert [statement[:32] for statement in written] == ["UPDATE core_public_mod SET score"]
         assert rows(site, select(PublicMod.score)) == [(value,)]
@@ -168,7 +168,7 @@ def test_a_vote_beside_another_change_hides_nothing(site: Site, votes_first: boo
     mod = published_mod(site)
     changes = {"ups": 5, "title": "Both"} if votes_first else {"title": "Both", "ups": 5}
     for flush in (False, True):
-        with site.registry.databases.writing.begin() as session:
+        with site.registry.databases.write_session.begin() as session:
             row = session.get_one(Mod, mod["id"])
             for name, value in changes.items():
                 setattr(row, name, f"{value} {flush}" if name == "title" else value + flush)
@@ -176,14 +176,14 @@ def test_a_vote_beside_another_change_hides_nothing(site: Site, votes_first: boo
                     session.flush()
         assert damage(site) == []
         assert rows(site, select(PublicMod.score)) == [(5 + flush,)]
-        assert site.get(address(mod)).json["title"] == f"Both {flush}"
+        assert site.get(mod_address(mod)).json["title"] == f"Both {flush}"
 
 
 def test_a_change_between_any_two_readings_is_no_damage(site: Site) -> None:
     own = site.as_account(OWNER)
     mods = [published_mod(site, title=f"mod {at}", games=["Portal"], requires=[GUID]) for at in range(2)]
     draft = new_mod(site)
-    upload(site, draft, "code", version="1")
+    upload_asset(site, draft, "code", version="1")
     moments = 0
 
     def read(at: int) -> list[str]:
@@ -197,21 +197,21 @@ def test_a_change_between_any_two_readings_is_no_damage(site: Site) -> None:
             if moments == at:
                 change(at)
 
-        event.listen(site.registry.databases.reader, "after_cursor_execute", heard)
+        event.listen(site.registry.databases.readonly_engine, "after_cursor_execute", heard)
         try:
             return damage(site)
         finally:
-            event.remove(site.registry.databases.reader, "after_cursor_execute", heard)
+            event.remove(site.registry.databases.readonly_engine, "after_cursor_execute", heard)
 
     def change(at: int) -> None:
-        own.put_json(address(mods[0]), {"title": f"changed {at}", "games": [f"game {at}"], "requires": []})
-        site.as_account(8).put_json(address(mods[1], "vote"), {"value": 1 - 2 * (at % 2)})
-        (image,) = upload(site, mods[1], "images", content_type="image/png")["assets"][1:]
-        own.delete(address(mods[1], "images", image["url"].rpartition("/")[2]))
+        own.put_json(mod_address(mods[0]), {"title": f"changed {at}", "games": [f"game {at}"], "requires": []})
+        site.as_account(8).put_json(mod_address(mods[1], "vote"), {"value": 1 - 2 * (at % 2)})
+        (image,) = upload_asset(site, mods[1], "images", content_type="image/png")["assets"][1:]
+        own.delete(mod_address(mods[1], "images", image["url"].rpartition("/")[2]))
         if at == 1:
-            own.post(address(draft, "publish"))
+            own.post(mod_address(draft, "publish"))
         if at == 2:
-            own.delete(address(draft))
+            own.delete(mod_address(draft))
 
     at = 1
     while at == 1 or at <= moments:
@@ -223,7 +223,7 @@ def test_a_change_between_any_two_readings_is_no_damage(site: Site) -> None:
 
 def test_a_mod_that_never_rests_is_no_damage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     mod = published_mod(site, games=["Portal"])
-    monkeypatch.setattr(public, "READINGS", 2)
+    monkeypatch.setattr(public_copies, "READINGS", 2)
     titles: list[str] = []
     own, changing = site.as_account(OWNER), False
 
@@ -232,20 +232,20 @@ def test_a_mod_that_never_rests_is_no_damage(site: Site, monkeypatch: pytest.Mon
         if not changing:
             changing = True
             titles.append(f"title {len(titles)}")
-            own.put_json(address(mod), {"title": titles[-1]})
+            own.put_json(mod_address(mod), {"title": titles[-1]})
             changing = False
 
-    event.listen(site.registry.databases.reader, "after_cursor_execute", change)
+    event.listen(site.registry.databases.readonly_engine, "after_cursor_execute", change)
     try:
         assert damage(site) == []
     finally:
-        event.remove(site.registry.databases.reader, "after_cursor_execute", change)
+        event.remove(site.registry.databases.readonly_engine, "after_cursor_execute", change)
     assert len(titles) > 20
     assert damage(site) == []
 
 
 BREAKS: list[list[Any]] = [
-    [delete(PublicGame), update(PublicText).values(text="other"), update(Counter).values(value=7)],
+    [delete(PublicGame), update(PublicText).values(text="other"), update(PublicCounter).values(value=7)],
     [delete(PublicGame), delete(PublicText), delete(PublicMod)],
     [update(Mod).where(Mod.title == "Draft to be").values(published=False), update(Mod).values(ups=9)],
     [update(PublicMod).values(score=5, document=b"{}"), update(Asset).values(name="other")],
@@ -253,39 +253,39 @@ BREAKS: list[list[Any]] = [
 
 
 def test_rebuild_mends_every_copy(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(bulk, "BATCH_PAUSE_SECONDS", 0)
     published_mod(site, title="Draft to be", games=["Portal"])
     mod = published_mod(site, title="Stays", games=["Half-Life", "Portal"])
-    begin = site.registry.databases.writing.begin
+    begin = site.registry.databases.write_session.begin
     for broken in BREAKS:
         with begin() as session:
             for statement in broken:
                 session.execute(statement)
         assert damage(site) != [], broken
-        assert public.rebuild(begin) == len(rows(site, select(Mod.id).where(Mod.published)))
+        assert public_copies.rebuild_copies(begin) == len(rows(site, select(Mod.id).where(Mod.published)))
         assert damage(site) == []
     assert [found["id"] for found in site.get("/api/modhub?q=stays&game=half-life").json["mods"]] == [mod["id"]]
     # Another fold, as a new Python brings one with its Unicode data.
-    monkeypatch.setattr(public, "fold_search", str.upper)
+    monkeypatch.setattr(public_copies, "fold_search", str.upper)
     assert len(damage(site)) == 1
-    assert public.rebuild(begin) == 1
+    assert public_copies.rebuild_copies(begin) == 1
     assert damage(site) == []
 
 
 def test_others_have_their_turn_while_copies_are_made_anew(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     mods = [published_mod(site, title=f"mod {at}") for at in range(5)]
     draft = new_mod(site)
-    upload(site, draft, "code", version="1")
+    upload_asset(site, draft, "code", version="1")
     own = site.as_account(OWNER)
     acts: list[Callable[[], Any]] = [
-        lambda: own.delete(address(mods[4]), status=204),
-        lambda: own.post(address(draft, "publish"), status=200),
-        lambda: own.put_json(address(mods[0]), {"title": "while it runs"}, status=200),
+        lambda: own.delete(mod_address(mods[4]), status=204),
+        lambda: own.post(mod_address(draft, "publish"), status=200),
+        lambda: own.put_json(mod_address(mods[0]), {"title": "while it runs"}, status=200),
     ]
-    monkeypatch.setattr(public, "AT_ONCE", 2)
-    monkeypatch.setattr(public, "sleep", lambda _seconds: acts.pop(0)())
-    assert public.rebuild(site.registry.databases.writing.begin) == 5
+    monkeypatch.setattr(public_copies, "REBUILD_BATCH", 2)
+    monkeypatch.setattr(public_copies, "sleep", lambda _seconds: acts.pop(0)())
+    assert public_copies.rebuild_copies(site.registry.databases.write_session.begin) == 5
     assert acts == []
     assert damage(site) == []
     assert site.get("/api/modhub").json["total"] == 5
-    assert site.get(address(mods[0])).json["title"] == "while it runs"
+    assert site.get(mod_address(mods[0])).json["title"] == "while it runs"

@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import text
 
 from modhub import limits
-from modhub.blobs import upkeep
+from modhub.blobs import maintenance
 from modhub.catalogue import uploads
-from modhub.catalogue.models import Kind
+from modhub.catalogue.models import AssetKind
 from modhub.testing import Site, stored_files
-from modhub.testing.mods import OWNER, address, new_mod, notes, publish, published_mod, upload
+from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 
@@ -20,46 +20,46 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a test can pass quickly: code 100 bytes, css 50, one image 30, all images 80."""
-    for kind, limit in ((Kind.CODE, 100), (Kind.CSS, 50), (Kind.IMAGE, 30)):
+    for kind, limit in ((AssetKind.CODE, 100), (AssetKind.CSS, 50), (AssetKind.IMAGE, 30)):
         monkeypatch.setitem(uploads.LIMITS, kind, limit)
     monkeypatch.setattr(uploads, "IMAGES", 80)
 
 
 def post(site: Site, mod: Any, rest: str, body: bytes, **options: Any) -> Any:
     options.setdefault("content_type", "application/octet-stream")
-    return site.as_account(OWNER).post(address(mod, rest), body, expect_errors=True, **options)
+    return site.as_account(OWNER).post(mod_address(mod, rest), body, expect_errors=True, **options)
 
 
 def test_a_code_upload_sets_the_version_and_writes_an_entry(site: Site) -> None:
     mod = new_mod(site)
-    answer = upload(site, mod, "code", b"one", version=" 1.0 ", name="a.zip")
+    answer = upload_asset(site, mod, "code", b"one", version=" 1.0 ", name="a.zip")
     assert answer["version"] == "1.0"
     assert answer["assets"] == [{**answer["assets"][0], "kind": "code", "name": "a.zip", "bytes": 3}]
-    publish(site, mod)
-    (note,) = notes(site, mod)
+    publish_test_mod(site, mod)
+    (note,) = notes_of_mod(site, mod)
     assert (note["title"], note["text"], note["editedAt"], note["automatic"]) == ("1.0", "", None, True)
 
 
 def test_css_and_images_take_no_version_and_write_no_entry(site: Site) -> None:
     mod = published_mod(site)
     for _ in range(2):
-        upload(site, mod, "css", b"css", version="7")
-        upload(site, mod, "images", b"image", version="7", content_type="image/png")
-    assert len(notes(site, mod)) == 1
-    assert site.get(address(mod)).json["version"] == "1"
+        upload_asset(site, mod, "css", b"css", version="7")
+        upload_asset(site, mod, "images", b"image", version="7", content_type="image/png")
+    assert len(notes_of_mod(site, mod)) == 1
+    assert site.get(mod_address(mod)).json["version"] == "1"
 
 
 def test_a_second_code_and_css_replace_the_first_and_keep_their_address(site: Site) -> None:
     mod = published_mod(site)
-    first = upload(site, mod, "css", b"one", name="1.css", content_type="text/css")["assets"]
-    second = upload(site, mod, "code", b"two!", version="2", name="2.zip", content_type="text/x-two")["assets"]
-    third = upload(site, mod, "css", b"three", name="3.css", content_type="text/css")["assets"]
+    first = upload_asset(site, mod, "css", b"one", name="1.css", content_type="text/css")["assets"]
+    second = upload_asset(site, mod, "code", b"two!", version="2", name="2.zip", content_type="text/x-two")["assets"]
+    third = upload_asset(site, mod, "css", b"three", name="3.css", content_type="text/css")["assets"]
     assert [asset["url"] for asset in third] == [asset["url"] for asset in second] == [a["url"] for a in first]
     assert [(asset["kind"], asset["name"], asset["bytes"]) for asset in third] == [
         ("code", "2.zip", 4),
         ("css", "3.css", 5),
     ]
-    download = site.get(address(mod, "download"))
+    download = site.get(mod_address(mod, "download"))
     assert (download.body, download.headers["Content-Type"]) == (b"two!", "text/x-two")
     assert download.headers["Content-Disposition"] == 'attachment; filename="2.zip"'
     assert download.headers["ETag"] == f'"{hashlib.sha256(b"two!").hexdigest()}"'
@@ -69,10 +69,10 @@ def test_a_second_code_and_css_replace_the_first_and_keep_their_address(site: Si
 def test_assets_come_as_code_css_and_images_in_order(site: Site) -> None:
     mod = new_mod(site)
     for name in "ab":
-        upload(site, mod, "images", name.encode(), name=name)
-    upload(site, mod, "css", name="x.css")
-    upload(site, mod, "images", b"c", name="c")
-    answer = upload(site, mod, "code", version="1", name="x.zip")
+        upload_asset(site, mod, "images", name.encode(), name=name)
+    upload_asset(site, mod, "css", name="x.css")
+    upload_asset(site, mod, "images", b"c", name="c")
+    answer = upload_asset(site, mod, "code", version="1", name="x.zip")
     assert [asset["name"] for asset in answer["assets"]] == ["x.zip", "x.css", "a", "b", "c"]
 
 
@@ -93,14 +93,14 @@ NAMES = {
 def test_names_are_leaves(site: Site) -> None:
     mod = published_mod(site)
     for at, (sent, stored) in enumerate(NAMES.items()):
-        answer = upload(site, mod, "code", version=f"v{at}", name=sent)
+        answer = upload_asset(site, mod, "code", version=f"v{at}", name=sent)
         assert answer["assets"][0]["name"] == stored
-        disposition = site.get(address(mod, "download")).headers["Content-Disposition"]
+        disposition = site.get(mod_address(mod, "download")).headers["Content-Disposition"]
         assert disposition.isascii()
         assert "\n" not in disposition
     for kind, fallback in (("code", "mod.bin"), ("css", "mod.css"), ("images", "image")):
         for name in ("", ".", "..", "/", "a/..", "\x00"):
-            asset = upload(site, mod, kind, version=f"{kind}{name!r}", name=name)["assets"]
+            asset = upload_asset(site, mod, kind, version=f"{kind}{name!r}", name=name)["assets"]
             assert fallback in [one["name"] for one in asset], (kind, name)
 
 
@@ -121,8 +121,8 @@ def test_the_type_sent_is_stored_and_returned(site: Site) -> None:
 
 def test_only_images_are_inline_whatever_their_type(site: Site) -> None:
     mod = published_mod(site)
-    upload(site, mod, "css", content_type="image/png")
-    answer = upload(site, mod, "code", version="2", content_type="image/png")
+    upload_asset(site, mod, "css", content_type="image/png")
+    answer = upload_asset(site, mod, "code", version="2", content_type="image/png")
     for asset in answer["assets"]:
         got = site.get(asset["url"])
         assert got.headers["Content-Disposition"].startswith("attachment")
@@ -145,13 +145,13 @@ def test_a_code_upload_needs_a_version(site: Site) -> None:
         assert refused.status_int == 400
         assert "version" in refused.json["message"]
     assert stored_files(site) == []
-    assert upload(site, mod, "code", version="v" * 500)["version"] == "v" * 64
+    assert upload_asset(site, mod, "code", version="v" * 500)["version"] == "v" * 64
 
 
 def test_a_used_version_is_refused_with_what_it_stored(site: Site) -> None:
     mod = new_mod(site)
-    upload(site, mod, "code", b"first", version="1")
-    upload(site, mod, "code", b"second", version="2")
+    upload_asset(site, mod, "code", b"first", version="1")
+    upload_asset(site, mod, "code", b"second", version="2")
     files = stored_files(site)
     refused = post(site, mod, "code?version=%201%20", b"other")
     assert refused.status_int == 409
@@ -163,10 +163,10 @@ def test_a_used_version_is_refused_with_what_it_stored(site: Site) -> None:
         "sha256": hashlib.sha256(b"first").hexdigest(),
     }
     assert stored_files(site) == files
-    assert upload(site, mod, "code", version="1a")["version"] == "1a"
-    assert upload(site, new_mod(site), "code", version="1")["version"] == "1"
+    assert upload_asset(site, mod, "code", version="1a")["version"] == "1a"
+    assert upload_asset(site, new_mod(site), "code", version="1")["version"] == "1"
     # Versions are labels: capitals tell them apart.
-    assert upload(site, mod, "code", version="1A")["version"] == "1A"
+    assert upload_asset(site, mod, "code", version="1A")["version"] == "1A"
 
 
 @pytest.mark.parametrize("sent", ["multipart/form-data; boundary=B", "Multipart/Form-Data", "multipart/mixed;x=y"])
@@ -186,7 +186,7 @@ def test_a_form_around_the_file_is_refused_and_nothing_is_kept(site: Site, sent:
     assert stored_files(site) == []
     assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
     # The version is free; a type that only looks like it is a file's own.
-    upload(site, mod, "code", version="1", content_type="application/multipart")
+    upload_asset(site, mod, "code", version="1", content_type="application/multipart")
 
 
 def test_an_empty_or_encoded_body_is_refused(site: Site) -> None:
@@ -199,7 +199,7 @@ def test_an_empty_or_encoded_body_is_refused(site: Site) -> None:
             assert "Content-Encoding" in refused.json["message"]
     assert stored_files(site) == []
     assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
-    upload(site, mod, "code", version="1")
+    upload_asset(site, mod, "code", version="1")
 
 
 @pytest.mark.usefixtures("small")
@@ -213,7 +213,7 @@ def test_limits_are_exact_and_name_the_limit_that_was_passed(site: Site) -> None
         assert post(site, mod, rest, b"x" * limit).status_int == 201
         for path in stored_files(site):
             assert path.parent.name != "staging"
-        site.as_account(OWNER).delete(address(mod))
+        site.as_account(OWNER).delete(mod_address(mod))
         assert "limitBytes" not in post(site, mod, rest, b"x").json
         mod = new_mod(site)
         run_sweep(site)
@@ -221,28 +221,28 @@ def test_limits_are_exact_and_name_the_limit_that_was_passed(site: Site) -> None
 
 
 def run_sweep(site: Site) -> None:
-    upkeep.sweep(site.registry.databases, site.registry.blob_store, 0)
+    maintenance.sweep(site.registry.databases, site.registry.blob_store, 0)
 
 
 @pytest.mark.usefixtures("small")
 def test_images_have_a_sum(site: Site) -> None:
     mod = new_mod(site)
     for size in (30, 30, 19):
-        mod = upload(site, mod, "images", b"x" * size)
+        mod = upload_asset(site, mod, "images", b"x" * size)
     files = stored_files(site)
     assert post(site, mod, "images", b"xx").json["limitBytes"] == 80
     assert post(site, mod, "images", b"x" * 31).json["limitBytes"] == 30
     assert stored_files(site) == files
-    mod = upload(site, mod, "images", b"x")
+    mod = upload_asset(site, mod, "images", b"x")
     assert post(site, mod, "images", b"x").status_int == 413
     first = mod["assets"][0]["url"].rpartition("/")[2]
-    site.as_account(OWNER).delete(address(mod, "images", first), status=204)
-    mod = upload(site, mod, "images", b"x" * 30)
+    site.as_account(OWNER).delete(mod_address(mod, "images", first), status=204)
+    mod = upload_asset(site, mod, "images", b"x" * 30)
     assert [asset["bytes"] for asset in mod["assets"]] == [30, 19, 1, 30]
     # The sum is of images alone, and of one mod.
-    upload(site, mod, "code", b"x" * 100, version="1")
-    upload(site, mod, "css", b"x" * 50)
-    upload(site, new_mod(site), "images", b"x" * 30)
+    upload_asset(site, mod, "code", b"x" * 100, version="1")
+    upload_asset(site, mod, "css", b"x" * 50)
+    upload_asset(site, new_mod(site), "images", b"x" * 30)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])  # the bytes do not pass through the database: once is enough
@@ -252,7 +252,7 @@ def test_sixty_four_megabytes_are_taken_and_one_byte_more_is_not(site: Site) -> 
     assert post(site, mod, "code?version=2", bytes(limits.CODE + 1)).json["limitBytes"] == 64 * 1024 * 1024
     assert stored_files(site) == before
     assert post(site, mod, "code?version=2", bytes(limits.CODE)).status_int == 201
-    assert int(site.head(address(mod, "download")).headers["Content-Length"]) == 67_108_864
+    assert int(site.head(mod_address(mod, "download")).headers["Content-Length"]) == 67_108_864
     (limit_css, limit_image) = (256 * 1024, 2 * 1024 * 1024)
     assert post(site, mod, "css", bytes(limit_css + 1)).json["limitBytes"] == limit_css
     assert post(site, mod, "images", bytes(limit_image + 1)).json["limitBytes"] == limit_image
@@ -263,15 +263,15 @@ def test_sixty_four_megabytes_are_taken_and_one_byte_more_is_not(site: Site) -> 
 
 def test_publishing_needs_code(site: Site) -> None:
     mod = new_mod(site)
-    upload(site, mod, "css")
+    upload_asset(site, mod, "css")
     refused = post(site, mod, "publish", b"")
     assert (refused.status_int, refused.json["error"]) == (409, "no_code")
     assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]["published"] is False
-    site.get(address(mod), status=404)
-    upload(site, mod, "code", version="1")
-    first = publish(site, mod)
+    site.get(mod_address(mod), status=404)
+    upload_asset(site, mod, "code", version="1")
+    first = publish_test_mod(site, mod)
     assert first["published"] is True
-    assert publish(site, mod) == first
+    assert publish_test_mod(site, mod) == first
 
 
 def test_a_file_that_replaces_another_has_a_later_date(site: Site) -> None:
@@ -281,7 +281,7 @@ def test_a_file_that_replaces_another_has_a_later_date(site: Site) -> None:
     site.get(url, headers={"If-Modified-Since": site.get(url).headers["Last-Modified"]}, status=304)
     for version in ("2", "3"):
         date = {"If-Modified-Since": site.get(url).headers["Last-Modified"]}
-        upload(site, mod, "code", f"bytes of {version}".encode(), version=version)
+        upload_asset(site, mod, "code", f"bytes of {version}".encode(), version=version)
         assert site.get(url, headers=date, status=200).body == f"bytes of {version}".encode()
 
 
@@ -291,10 +291,10 @@ def test_a_date_is_never_another_files_however_fast_it_is_replaced(site: Site) -
     dates = []
     for version in range(2, 12):
         dates.append(site.get(url).headers["Last-Modified"])
-        upload(site, mod, "code", str(version).encode(), version=str(version))
+        upload_asset(site, mod, "code", str(version).encode(), version=str(version))
         for date in dates:
             assert site.get(url, headers={"If-Modified-Since": date}, status=200).body == str(version).encode()
-    with site.registry.databases.writer.begin() as connection:
+    with site.registry.databases.write_engine.begin() as connection:
         # As if it were long ago: each file has a second of its own, and those of the last ones were still to come.
         connection.execute(text("UPDATE core_asset SET stored_at = stored_at - 60000000"))
     site.get(url, headers={"If-Modified-Since": site.get(url).headers["Last-Modified"]}, status=304)
@@ -312,38 +312,38 @@ def linked(answer: Any) -> dict[str, tuple[str, str]]:
 
 def test_a_download_is_tied_to_what_was_read(site: Site) -> None:
     mod = published_mod(site)
-    upload(site, mod, "css", b"p {}", name='"><; \u00e4' * 60, content_type="text/css")
-    upload(site, mod, "images", PNG, content_type="image/png")
-    read = site.get(address(mod))
+    upload_asset(site, mod, "css", b"p {}", name='"><; \u00e4' * 60, content_type="text/css")
+    upload_asset(site, mod, "images", PNG, content_type="image/png")
+    read = site.get(mod_address(mod))
     urls = {one["kind"]: one["url"] for one in read.json["assets"]}
     known = linked(read)
     assert {kind: url for kind, (url, _) in known.items()} == {"code": urls["code"], "css": urls["css"]}
     assert len(read.headers["Link"]) < 4096
-    assert linked(site.head(address(mod))) == known
+    assert linked(site.head(mod_address(mod))) == known
     bytes_of = {kind: site.get(url).body for kind, url in urls.items()}
     for kind, (url, digest) in known.items():
         assert hashlib.sha256(bytes_of[kind]).hexdigest() == digest
         assert site.get(url, headers={"If-Match": f'"{digest}"'}).body == bytes_of[kind]
     # As many bytes under the same address, by another upload: the JSON that was read would not tell.
-    upload(site, mod, "code", bytes_of["code"][::-1], version="2", name="mod.zip")
+    upload_asset(site, mod, "code", bytes_of["code"][::-1], version="2", name="mod.zip")
     code = {"If-Match": f'"{known["code"][1]}"'}
-    for path in (urls["code"], address(mod, "download")):
+    for path in (urls["code"], mod_address(mod, "download")):
         refused = site.get(path, headers=code, status=412)
         assert refused.headers["Access-Control-Allow-Origin"] == "*"
         site.head(path, headers=code, status=412)
         site.get(path, headers={**code, "Range": "bytes=0-3"}, status=412)
-    again = site.get(address(mod), headers={"If-None-Match": read.headers["ETag"]}, status=200)
+    again = site.get(mod_address(mod), headers={"If-None-Match": read.headers["ETag"]}, status=200)
     assert linked(again)["css"] == known["css"]
     match = {"If-Match": f'"{linked(again)["code"][1]}"'}
-    assert site.get(address(mod, "download"), headers=match).body == bytes_of["code"][::-1]
+    assert site.get(mod_address(mod, "download"), headers=match).body == bytes_of["code"][::-1]
     # The published read alone has it.
     assert "Link" not in site.get("/api/modhub").headers
     assert "Link" not in site.as_account(OWNER).get("/api/modhub/mine").headers
-    site.get(address(mod), headers={"If-None-Match": again.headers["ETag"]}, status=304)
+    site.get(mod_address(mod), headers={"If-None-Match": again.headers["ETag"]}, status=304)
 
 
 def test_a_mod_without_css_links_its_code_alone(site: Site) -> None:
-    assert list(linked(site.get(address(published_mod(site))))) == ["code"]
+    assert list(linked(site.get(mod_address(published_mod(site))))) == ["code"]
     draft = new_mod(site)
-    upload(site, draft, "code", version="1")
-    assert "Link" not in site.get(address(draft), status=404).headers
+    upload_asset(site, draft, "code", version="1")
+    assert "Link" not in site.get(mod_address(draft), status=404).headers

@@ -3,11 +3,11 @@
 from typing import Any
 
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, address, new_mod, published_mod, upload
+from modhub.testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 
 
 def vote(site: Site, mod: Any, account: int, value: object, status: int = 200) -> Any:
-    return site.as_account(account).put_json(address(mod, "vote"), {"value": value}, status=status).json
+    return site.as_account(account).put_json(mod_address(mod, "vote"), {"value": value}, status=status).json
 
 
 def test_one_vote_an_account_and_zero_withdraws(site: Site) -> None:
@@ -15,29 +15,33 @@ def test_one_vote_an_account_and_zero_withdraws(site: Site) -> None:
     steps = [(8, 1, 1, 0), (8, 1, 1, 0), (9, -1, 1, 1), (8, -1, 0, 2), (9, 0, 0, 1), (9, 0, 0, 1), (8, 1, 1, 0)]
     for account, value, ups, downs in steps:
         assert vote(site, mod, account, value) == {"ups": ups, "downs": downs, "value": value}
-        assert site.get(address(mod, "vote")).json == {"ups": ups, "downs": downs}
-        assert site.as_account(account).get(address(mod, "vote")).json == {"ups": ups, "downs": downs, "value": value}
-    assert site.as_account(10).get(address(mod, "vote")).json == {"ups": 1, "downs": 0, "value": 0}
+        assert site.get(mod_address(mod, "vote")).json == {"ups": ups, "downs": downs}
+        assert site.as_account(account).get(mod_address(mod, "vote")).json == {
+            "ups": ups,
+            "downs": downs,
+            "value": value,
+        }
+    assert site.as_account(10).get(mod_address(mod, "vote")).json == {"ups": 1, "downs": 0, "value": 0}
 
 
 def test_a_bad_bearer_counts_as_none_on_the_read(site: Site) -> None:
     mod = published_mod(site)
     for token in ("Bearer nonsense", "Basic x", ""):
-        assert site.get(address(mod, "vote"), headers={"Authorization": token}).json == {"ups": 0, "downs": 0}
+        assert site.get(mod_address(mod, "vote"), headers={"Authorization": token}).json == {"ups": 0, "downs": 0}
 
 
 def test_owners_do_not_vote_on_their_own(site: Site) -> None:
     mod = published_mod(site)
     for value in (1, 0, -1):
         assert vote(site, mod, OWNER, value, 403)["error"] == "own_mod"
-    assert site.get(address(mod, "vote")).json == {"ups": 0, "downs": 0}
+    assert site.get(mod_address(mod, "vote")).json == {"ups": 0, "downs": 0}
 
 
 def test_a_whole_number_may_be_written_with_a_point(site: Site) -> None:
     mod = published_mod(site)
     for written, value in ((b"1.0", 1), (b"-1.0", -1), (b"0.0", 0), (b"-0.0", 0), (b"1e0", 1), (b"-10e-1", -1)):
         body = b'{"value": ' + written + b"}"
-        answer = site.as_account(8).put(address(mod, "vote"), body, content_type="application/json")
+        answer = site.as_account(8).put(mod_address(mod, "vote"), body, content_type="application/json")
         assert answer.json["value"] == value
         # As a whole number on the way out too.
         assert f'"value":{value}'.encode() in answer.body + b","
@@ -47,14 +51,14 @@ def test_what_no_vote_is(site: Site) -> None:
     mod = published_mod(site)
     for value in (2, -2, "1", 1.5, 0.999999, 1e300, 10**30, True, None, [1], {}):
         assert "value" in vote(site, mod, 8, value, 400)["message"], value
-    site.as_account(8).put_json(address(mod, "vote"), {}, status=400)
-    site.put_json(address(mod, "vote"), {"value": 1}, status=401)
+    site.as_account(8).put_json(mod_address(mod, "vote"), {}, status=400)
+    site.put_json(mod_address(mod, "vote"), {"value": 1}, status=401)
     for account in (8, OWNER):
         vote(site, new_mod(site), account, 1, 404)
         vote(site, {"id": 99999}, account, 1, 404)
         vote(site, {"id": "abc"}, account, 1, 404)
-    assert site.get(address(mod, "vote")).json == {"ups": 0, "downs": 0}
-    refused = site.as_account(8).post_json(address(mod, "vote"), {"value": 1}, status=405)
+    assert site.get(mod_address(mod, "vote")).json == {"ups": 0, "downs": 0}
+    refused = site.as_account(8).post_json(mod_address(mod, "vote"), {"value": 1}, status=405)
     assert refused.headers["Allow"] == "GET, HEAD, PUT"
 
 
@@ -71,13 +75,16 @@ def test_votes_order_the_top_list(site: Site) -> None:
 def test_an_image_is_removed_alone(site: Site) -> None:
     mod = published_mod(site)
     own = site.as_account(OWNER)
-    one = upload(site, mod, "images", b"one", content_type="image/png")["assets"][-1]
-    two = upload(site, mod, "images", b"two", content_type="image/png")["assets"][-1]
-    answer = own.delete(address(mod, "images", one["url"].rpartition("/")[2]), status=204)
+    one = upload_asset(site, mod, "images", b"one", content_type="image/png")["assets"][-1]
+    two = upload_asset(site, mod, "images", b"two", content_type="image/png")["assets"][-1]
+    answer = own.delete(mod_address(mod, "images", one["url"].rpartition("/")[2]), status=204)
     assert answer.body == b""
     site.get(one["url"], status=404)
     assert site.get(two["url"]).body == b"two"
-    assert [asset["url"] for asset in site.get(address(mod)).json["assets"]] == [mod["assets"][0]["url"], two["url"]]
-    own.delete(address(mod, "images", one["url"].rpartition("/")[2]), status=401)
-    own.delete(address(mod, "images", mod["assets"][0]["url"].rpartition("/")[2]), status=401)
-    assert own.get(address(mod, "images"), status=405).headers["Allow"] == "POST"
+    assert [asset["url"] for asset in site.get(mod_address(mod)).json["assets"]] == [
+        mod["assets"][0]["url"],
+        two["url"],
+    ]
+    own.delete(mod_address(mod, "images", one["url"].rpartition("/")[2]), status=401)
+    own.delete(mod_address(mod, "images", mod["assets"][0]["url"].rpartition("/")[2]), status=401)
+    assert own.get(mod_address(mod, "images"), status=405).headers["Allow"] == "POST"

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from modhub.testing import ACCOUNTS, Site, Start
-from modhub.testing.mods import OWNER, address, published_mod, upload
+from modhub.testing import TEST_ACCOUNTS, Site, Start
+from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
 from modhub.testing.service import Installation
 
 PRIVATE = ["account/login", "mine", "account", "doc", ""]
 PREFLIGHT = {"HTTP_ORIGIN": "https://elsewhere.example", "HTTP_ACCESS_CONTROL_REQUEST_METHOD": "GET"}
-ALL = f"{ACCOUNTS} modhub_builds modhub_wiki"
+ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_wiki"
 
 
 def raw(site: Site, path: str, method: str = "GET", **environ: Any) -> tuple[int, dict[str, str], bytes]:
@@ -50,7 +50,7 @@ def test_dots_lead_nowhere(start: Start) -> None:
 def test_empty_segments_change_nothing(start: Start) -> None:
     site = start(ALL, ApiPrivateKeys="agent")
     mod = published_mod(site)
-    image = upload(site, mod, "images", content=b"x", content_type="image/png")["assets"][-1]["url"]
+    image = upload_asset(site, mod, "images", content=b"x", content_type="image/png")["assets"][-1]["url"]
     site.post("/api/modhub/app/linux", b"build", headers={"X-Api-Key": "agent"})
     for path in ("/api/modhub", "/Modhub", "/Modhub/mine", image, "/Modhub/app/linux", "/Modhub/feed", "/Modhub/doc"):
         plain = raw(site, path)
@@ -84,8 +84,8 @@ def test_pages_elsewhere_may_read_feeds_and_files_and_nothing_else_of_the_site(s
 
 def test_a_number_has_one_spelling(site: Site) -> None:
     mod = published_mod(site)
-    upload(site, mod, "images", content=b"x", content_type="image/png")
-    note = site.get(address(mod, "changelog")).json["notes"][0]["id"]
+    upload_asset(site, mod, "images", content=b"x", content_type="image/png")
+    note = site.get(mod_address(mod, "changelog")).json["notes"][0]["id"]
     number, own = mod["id"], site.as_account(OWNER)
     assert own.get(f"/Modhub/mine/{number}", headers={"Cookie": f"account={OWNER}"}).status_int == 200
     for path in ("", "/changelog", "/download", "/vote"):

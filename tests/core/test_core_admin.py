@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import update
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from modhub import admin
-from modhub.catalogue.models import Counter, PublicText
-from modhub.testing import SECRET, Site, stored_files
-from modhub.testing.mods import OWNER, address, published_mod, upload
+from modhub.catalogue.models import PublicCounter, PublicText
+from modhub.ops import admin
+from modhub.testing import TEST_SECRET, Site, stored_files
+from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 Run = Callable[..., tuple[int, str]]
@@ -22,12 +22,12 @@ def run(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypa
     monkeypatch.setattr(admin, "set_up_logging", lambda _ini: None)
     ini = tmp_path / "site.ini"
     settings = site.registry.settings
-    lines = ["[app:main]", "use = egg:modhub", f"modhub.secret = {SECRET}"]
+    lines = ["[app:main]", "use = egg:modhub", f"modhub.secret = {TEST_SECRET}"]
     lines += [f"{name} = {settings[name]!s}" for name in ("sqlalchemy.url", "modhub.storage")]
     ini.write_text("\n".join(lines) + "\n", "utf-8")
 
     def command(*words: str) -> tuple[int, str]:
-        code = admin.main(["-c", str(ini), *words])
+        code = admin.admin_main(["-c", str(ini), *words])
         told = capsys.readouterr()
         return code, told.out + told.err
 
@@ -51,7 +51,7 @@ def test_verify_finds_what_is_damaged(site: Site, run: Run) -> None:
 
 def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site: Site, run: Run) -> None:
     mod = published_mod(site)
-    upload(site, mod, "code", b"two", version="2")
+    upload_asset(site, mod, "code", b"two", version="2")
     folder = stored_files(site)[0].parent.parent
     orphan = folder / "ab" / ("0" * 30)
     orphan.write_bytes(b"x")
@@ -61,15 +61,15 @@ def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site: Site, run:
     assert run("sweep", "--older-than", "0") == (0, "Removed 1 replaced or deleted files and 2 that no row named.\n")
     assert not orphan.exists()
     assert (folder / "README").exists()
-    assert site.get(address(mod, "download")).body == b"two"
+    assert site.get(mod_address(mod, "download")).body == b"two"
     assert run("verify")[0] == 0
 
 
 def test_rebuild_mends_what_verify_finds(site: Site, run: Run) -> None:
     mod = published_mod(site, title="Mended")
-    with site.registry.databases.writing.begin() as session:
+    with site.registry.databases.write_session.begin() as session:
         session.execute(update(PublicText).values(text="other"))
-        session.execute(update(Counter).values(value=9))
+        session.execute(update(PublicCounter).values(value=9))
     assert run("verify")[1].endswith("2 found.\n")
     assert run("rebuild") == (0, "Public copies made anew: 1.\n")
     assert run("verify") == (0, "Everything is as it should be.\n")
@@ -144,8 +144,8 @@ def test_a_new_key_is_long_and_each_another(run: Run) -> None:
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_wrong_calls_are_one_line(run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert admin.main([]) == 2
-    assert admin.main(["-c", str(tmp_path / "none.ini"), "verify"]) == 2
+    assert admin.admin_main([]) == 2
+    assert admin.admin_main(["-c", str(tmp_path / "none.ini"), "verify"]) == 2
     told = capsys.readouterr()
     assert len(told.err.splitlines()) == 2
     assert "Traceback" not in told.err
@@ -155,7 +155,7 @@ def test_wrong_calls_are_one_line(run: Run, capsys: pytest.CaptureFixture[str], 
         assert end.value.code == 2
     bad = tmp_path / "bad.ini"
     bad.write_text("[app:main]\nuse = egg:modhub\n", "utf-8")
-    assert admin.main(["-c", str(bad), "verify"]) == 1
+    assert admin.admin_main(["-c", str(bad), "verify"]) == 1
     assert "is missing" in capsys.readouterr().err
 
 
@@ -165,16 +165,16 @@ def test_a_database_that_is_behind_or_away_is_one_line(
 ) -> None:
     ini = tmp_path / "other.ini"
     for folder, said in ((".", "the database is behind (modhub)"), ("no/such", "the database cannot be reached")):
-        lines = f"sqlalchemy.url = sqlite:///{tmp_path}/{folder}/new.sqlite\nmodhub.secret = {SECRET}\n"
+        lines = f"sqlalchemy.url = sqlite:///{tmp_path}/{folder}/new.sqlite\nmodhub.secret = {TEST_SECRET}\n"
         ini.write_text("[app:main]\nuse = egg:modhub\n" + lines, "utf-8")
         for words in (["verify"], ["game", "list"], ["game", "add", "Portal"]):
-            assert admin.main(["-c", str(ini), *words]) == 1
+            assert admin.admin_main(["-c", str(ini), *words]) == 1
             assert said in capsys.readouterr().err
-        assert admin.main(["-c", str(ini), "key", "new"]) == 0
+        assert admin.admin_main(["-c", str(ini), "key", "new"]) == 0
         capsys.readouterr()
         # Nobody but `migrate` makes a database: as another user, the service could not use it.
         assert not (tmp_path / "new.sqlite").exists()
-    assert admin.main(["-c", str(ini), "migrate"]) == 1
+    assert admin.admin_main(["-c", str(ini), "migrate"]) == 1
     assert f"there is no folder {tmp_path}/no/such for the file new.sqlite" in capsys.readouterr().err
 
 
@@ -182,7 +182,7 @@ def test_a_database_that_is_busy_is_one_line(run: Run, monkeypatch: pytest.Monke
     def busy(*_: object) -> None:
         raise PoolTimeout("QueuePool limit")
 
-    monkeypatch.setattr(admin.upkeep, "sweep", busy)
+    monkeypatch.setattr(admin.maintenance, "sweep", busy)
     code, said = run("sweep")
     assert code == 1
     assert said == ("modhub-admin: the database is busy just now; what is done stays done, run the command again.\n")

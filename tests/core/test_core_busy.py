@@ -12,7 +12,7 @@ from sqlalchemy import make_url, text
 
 from modhub import db
 from modhub.testing import Site, Start, stored_files
-from modhub.testing.mods import OWNER, address, new_mod, notes, publish, published_mod, upload
+from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
 
 CEILING = 60.0
 """Seconds; the wait itself is five."""
@@ -40,35 +40,35 @@ def test_reads_go_on_and_writes_are_503_while_somebody_holds_the_lock(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     mod, draft = published_mod(site), new_mod(site)
-    upload(site, draft, "code", version="1")
+    upload_asset(site, draft, "code", version="1")
     files = stored_files(site)
     own = site.as_account(OWNER)
     with locked(site):
         for url in (
             "/api/modhub",
             "/api/modhub?q=mod",
-            address(mod),
-            address(mod, "changelog"),
-            address(mod, "download"),
+            mod_address(mod),
+            mod_address(mod, "changelog"),
+            mod_address(mod, "download"),
         ):
             began = time.monotonic()
             assert site.get(url).status_int == 200
             assert time.monotonic() - began < db.BUSY_SECONDS
         assert own.get("/api/modhub/mine").json["count"] == 2
         began = time.monotonic()
-        refused = own.post(address(mod, "code?version=2"), b"x", status=503)
+        refused = own.post(mod_address(mod, "code?version=2"), b"x", status=503)
         assert time.monotonic() - began < CEILING
         assert refused.json["error"] == "busy"
         assert refused.headers["Retry-After"].isdigit()
-        assert own.post(address(draft, "publish"), status=503).json["error"] == "busy"
+        assert own.post(mod_address(draft, "publish"), status=503).json["error"] == "busy"
         # What is refused in any case is not kept waiting.
-        own.put(address(mod), b"{", status=400)
-        site.put_json(address(mod), {}, status=401)
+        own.put(mod_address(mod), b"{", status=400)
+        site.put_json(mod_address(mod), {}, status=401)
     assert "Traceback" not in caplog.text
     assert stored_files(site) == files
-    assert len(notes(site, mod)) == 1
-    upload(site, mod, "code", version="2")
-    publish(site, draft)
+    assert len(notes_of_mod(site, mod)) == 1
+    upload_asset(site, mod, "code", version="2")
+    publish_test_mod(site, draft)
 
 
 def test_a_pool_recovers_from_connections_that_died(start: Start, dialect: str) -> None:
@@ -81,8 +81,8 @@ def test_a_pool_recovers_from_connections_that_died(start: Start, dialect: str) 
                 other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
         else:
             site.registry.databases.dispose()
-        assert site.get(address(mod)).status_int == 200
-        site.as_account(OWNER).put_json(address(mod), {"description": "x"}, status=200)
+        assert site.get(mod_address(mod)).status_int == 200
+        site.as_account(OWNER).put_json(mod_address(mod), {"description": "x"}, status=200)
 
 
 def test_a_database_that_cannot_be_had_is_503(start: Start, caplog: pytest.LogCaptureFixture, dialect: str) -> None:
@@ -96,7 +96,7 @@ def test_a_database_that_cannot_be_had_is_503(start: Start, caplog: pytest.LogCa
         unreachable = db.Databases("postgresql+psycopg://postgres@/x?host=/nonexistent&port=5432")
     site.registry.databases.dispose()
     site.registry.databases = unreachable
-    site.registry.catalogue.reader.engine = unreachable.reader
+    site.registry.catalogue.reader.engine = unreachable.readonly_engine
     for url in ("/api/modhub", "/api/modhub/1"):
         answer = site.get(url, status=503)
         assert answer.json["error"] == "busy"
@@ -108,13 +108,13 @@ def test_a_database_that_cannot_be_had_is_503(start: Start, caplog: pytest.LogCa
 
 
 def test_our_own_mistakes_are_not_called_busy(site: Site, caplog: pytest.LogCaptureFixture) -> None:
-    with site.registry.databases.writer.connect() as connection:
+    with site.registry.databases.write_engine.connect() as connection:
         for statement in ("SELECT nonsense", "SELECT * FROM nothing", "SELEC"):
             with pytest.raises(Exception) as problem:  # noqa: PT011 - whatever the driver calls it
                 connection.execute(text(statement))
             connection.rollback()
-            assert not db.is_passing(problem.value)
-    assert not db.is_passing(ValueError("x"))
+            assert not db.is_transient(problem.value)
+    assert not db.is_transient(ValueError("x"))
 
 
 def test_what_nobody_foresaw_is_500_with_nothing_in_it(

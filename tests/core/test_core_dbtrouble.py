@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import make_url
 
 import modhub
-from modhub import dbtrouble
 from modhub.db import Databases
-from modhub.migrate import refuse_when_behind, upgrade_or_say
+from modhub.ops import database_errors
+from modhub.ops.migrate import refuse_when_behind, upgrade_or_say
 from modhub.settings import StartRefused
-from modhub.testing import SECRET
+from modhub.testing import TEST_SECRET
 from modhub.testing.postgres import PostgresServer
 from modhub.testing.service import free_port
 
@@ -37,9 +37,9 @@ def locked(postgres: PostgresServer) -> Iterator[str]:
 def told(url: str) -> str:
     """What the start says; whoever migrates is told the same."""
     with pytest.raises(SystemExit) as end:
-        modhub.main({}, **{"sqlalchemy.url": url, "modhub.secret": SECRET})
+        modhub.main({}, **{"sqlalchemy.url": url, "modhub.secret": TEST_SECRET})
     said = str(end.value.code).removeprefix("modhub does not start: ")
-    registry: Any = modhub.configure({"sqlalchemy.url": url, "modhub.secret": SECRET}).registry
+    registry: Any = modhub.configure({"sqlalchemy.url": url, "modhub.secret": TEST_SECRET}).registry
     for ask in (refuse_when_behind, upgrade_or_say):
         with pytest.raises(StartRefused) as refusal:
             ask(registry.databases, registry.migrations)
@@ -131,5 +131,5 @@ def test_a_missing_driver_is_named_with_the_extra_that_brings_it(
 
 def test_a_password_that_the_driver_repeats_is_not_shown() -> None:
     url = make_url(f"postgresql+psycopg://u:{PASSWORD}@h/d")
-    assert dbtrouble.reason(ValueError(f"bad: {PASSWORD}.\nmore"), url) == "bad: ***"
-    assert dbtrouble.reason(ValueError(), url) == "ValueError"
+    assert database_errors.driver_reason(ValueError(f"bad: {PASSWORD}.\nmore"), url) == "bad: ***"
+    assert database_errors.driver_reason(ValueError(), url) == "ValueError"

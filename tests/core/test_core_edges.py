@@ -8,7 +8,7 @@ import pytest
 
 from modhub.settings import StartRefused
 from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, address, new_mod, notes, published_mod, upload
+from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 
 
 @pytest.mark.parametrize("boundary", ["", "; boundary=", "; boundary=" + "x" * 300, "; boundary=\xe9"])
@@ -64,14 +64,16 @@ def test_only_a_bearer_token_can_be_an_invalid_one(site: Site, sent: str) -> Non
 
 def test_ones_own_vote_is_refused_before_it_is_read(site: Site) -> None:
     mod = published_mod(site, OWNER)
-    assert site.as_account(OWNER).put_json(address(mod, "vote"), {"value": 7}, status=403).json["error"] == "own_mod"
-    site.as_account(OWNER + 1).put_json(address(mod, "vote"), {"value": 7}, status=400)
+    assert (
+        site.as_account(OWNER).put_json(mod_address(mod, "vote"), {"value": 7}, status=403).json["error"] == "own_mod"
+    )
+    site.as_account(OWNER + 1).put_json(mod_address(mod, "vote"), {"value": 7}, status=400)
 
 
 def test_any_edit_of_an_entry_makes_it_its_authors(site: Site) -> None:
     mod = published_mod(site, OWNER)
-    entry = notes(site, mod)[0]
-    changed = site.as_account(OWNER).put_json(address(mod, "changelog", entry["id"]), {}, status=200).json
+    entry = notes_of_mod(site, mod)[0]
+    changed = site.as_account(OWNER).put_json(mod_address(mod, "changelog", entry["id"]), {}, status=200).json
     assert (changed["automatic"], changed["title"], changed["text"]) == (False, entry["title"], entry["text"])
     assert changed["editedAt"] is not None
 
@@ -79,7 +81,7 @@ def test_any_edit_of_an_entry_makes_it_its_authors(site: Site) -> None:
 def test_what_is_sent_is_judged_before_the_store_that_is_missing(start: Start) -> None:
     site = start(modhub__storage="")
     mod = new_mod(site, OWNER)
-    upload(site, mod, "code", content=b"", version="1", status=400)
-    upload(site, mod, "css", content=b"x" * 300_000, status=413)
-    answer = upload(site, mod, "code", content=b"x", version="1", status=503)
+    upload_asset(site, mod, "code", content=b"", version="1", status=400)
+    upload_asset(site, mod, "css", content=b"x" * 300_000, status=413)
+    answer = upload_asset(site, mod, "code", content=b"x", version="1", status=503)
     assert answer["error"] == "storage_not_configured"

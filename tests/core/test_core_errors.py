@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from modhub.server.testing import Client, running
+from modhub.server.testing import RawClient, running
 from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, address, published_mod, upload
+from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
 ALLOWED = {
@@ -51,8 +51,8 @@ def raw(site: Site, method: str = "GET", path: str = "/", query: str = "", **env
 def names(site: Site) -> dict[str, Any]:
     site.registry_app = site.config.make_wsgi_app()
     mod = published_mod(site)
-    asset = upload(site, mod, "images", content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
-    note = site.get(address(mod, "changelog")).json["notes"][0]["id"]
+    asset = upload_asset(site, mod, "images", content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
+    note = site.get(mod_address(mod, "changelog")).json["notes"][0]["id"]
     return {"id": mod["id"], "asset": asset, "note": note}
 
 
@@ -304,7 +304,7 @@ def test_every_answer_has_a_request_id_and_nosniff(start: Start) -> None:
 @pytest.mark.parametrize(("base_url", "policies"), [("https://mods.example.org", 1), ("http://mods.example.org", 0)])
 def test_the_servers_own_refusals_ask_for_https_where_it_is_spoken(start: Start, base_url: str, policies: int) -> None:
     app = start(modhub__base_url=base_url).app
-    with running(app) as service, Client(service) as client:
+    with running(app) as service, RawClient(service) as client:
         answer = client.ask(b"GET / HTTP/1.1\r\n\r\n")
     assert answer.status == 400
     assert answer.fields["x-content-type-options"] == "nosniff"

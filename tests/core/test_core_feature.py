@@ -9,13 +9,13 @@ import pytest
 from pyramid.exceptions import ConfigurationConflictError
 
 import modhub
-from modhub import admin, migrate
-from modhub.directives import Command
-from modhub.identity import Credential
+from modhub.directives import AdminCommand
 from modhub.interfaces import IApi, IMod
+from modhub.ops import admin, migrate
+from modhub.security.identity import CredentialKind
 from modhub.settings import Setting, StartRefused, text
-from modhub.testing import SECRET, Site, Start
-from modhub.testing.mods import address, published_mod
+from modhub.testing import TEST_SECRET, Site, Start
+from modhub.testing.mods import mod_address, published_mod
 
 ACCOUNTS = "modhub.testing.accounts"
 FEATURE = "modhub_ratings"
@@ -31,7 +31,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_plugs_in_by_its_ini_line(installed: None, start: Start) -> None:
     site = start(BOTH, modhub_ratings__most="5")
     mod = published_mod(site)
-    url = address(mod, "remarks")
+    url = mod_address(mod, "remarks")
     assert site.get(url).json == {"remarks": []}
     assert site.post(url, b"good mod", status=401).headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
     assert site.as_account(8).post(url, b"good mod", status=201).json == {"remark": "good "}
@@ -40,31 +40,31 @@ def test_it_plugs_in_by_its_ini_line(installed: None, start: Start) -> None:
     assert [feature.name for feature in site.registry.features if feature.name == "ratings"] == ["ratings"]
     assert "panel of remarks" in site.get(f"/Modhub/{mod['id']}").text
     for package in site.registry.migrations:
-        assert migrate.differences(site.registry.databases, package) == []
+        assert migrate.schema_differences(site.registry.databases, package) == []
 
 
 def test_it_leaves_again_and_no_later_migration_breaks(installed: None, start: Start) -> None:
     before = start(BOTH)
     mod = published_mod(before)
-    before.as_account(8).post(address(mod, "remarks"), b"good", status=201)
+    before.as_account(8).post(mod_address(mod, "remarks"), b"good", status=201)
     url = str(before.registry.settings["sqlalchemy.url"])
     without = start(ACCOUNTS, url=url, modhub_ratings__most="5")
-    assert without.get(address(mod)).json["id"] == mod["id"]
-    without.get(address(mod, "remarks"), status=404)
-    without.as_account(8).post(address(mod, "remarks"), b"x", status=404)
+    assert without.get(mod_address(mod)).json["id"] == mod["id"]
+    without.get(mod_address(mod, "remarks"), status=404)
+    without.as_account(8).post(mod_address(mod, "remarks"), b"x", status=404)
     assert "panel of remarks" not in without.get(f"/Modhub/{mod['id']}").text
     assert migrate.upgrade(without.registry.databases, without.registry.migrations) == []
     assert migrate.behind(without.registry.databases, without.registry.migrations) == []
     for package in without.registry.migrations:
-        assert migrate.differences(without.registry.databases, package) == []
+        assert migrate.schema_differences(without.registry.databases, package) == []
     again = start(BOTH, url=url)
     assert migrate.upgrade(again.registry.databases, again.registry.migrations) == []
-    assert again.get(address(mod, "remarks")).json == {"remarks": ["good"]}
+    assert again.get(mod_address(mod, "remarks")).json == {"remarks": ["good"]}
 
 
 def test_a_feature_that_is_not_migrated_stops_the_start(installed: None, start: Start) -> None:
     plain: Site = start(ACCOUNTS)
-    settings = {"sqlalchemy.url": str(plain.registry.settings["sqlalchemy.url"]), "modhub.secret": SECRET}
+    settings = {"sqlalchemy.url": str(plain.registry.settings["sqlalchemy.url"]), "modhub.secret": TEST_SECRET}
     with pytest.raises(SystemExit, match=r"the database is behind \(modhub_ratings\)"):
         modhub.main({}, **settings, **{"pyramid.includes": BOTH})
 
@@ -72,27 +72,27 @@ def test_a_feature_that_is_not_migrated_stops_the_start(installed: None, start: 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_its_settings_and_its_command(installed: None, start: Start, capsys: pytest.CaptureFixture[str]) -> None:
     site = start(BOTH)
-    parser = admin.build_parser(site.config)
+    parser = admin.build_admin_parser(site.config)
     arguments = parser.parse_args(["-c", "x.ini", "remarks"])
     assert arguments.run(admin.Admin(site.config), arguments) == 0
     assert capsys.readouterr().out == "0 remarks.\n"
-    plain = {"sqlalchemy.url": str(site.registry.settings["sqlalchemy.url"]), "modhub.secret": SECRET}
+    plain = {"sqlalchemy.url": str(site.registry.settings["sqlalchemy.url"]), "modhub.secret": TEST_SECRET}
     for wrong in ({"modhub_ratings.most": "many"}, {"modhub_ratings.mots": "5"}):
         with pytest.raises(StartRefused, match=r"modhub_ratings\.mo"):
             modhub.configure({**plain, "pyramid.includes": BOTH, **wrong})
     with pytest.raises(SystemExit):
-        admin.build_parser(start(ACCOUNTS).config).parse_args(["-c", "x.ini", "remarks"])
+        admin.build_admin_parser(start(ACCOUNTS).config).parse_args(["-c", "x.ini", "remarks"])
 
 
 CLAIMS: dict[str, Any] = {
     "child": lambda config: config.add_child(IMod, "same", lambda *_: None),
     "core's child": lambda config: config.add_child(IMod, "changelog", lambda *_: None),
     "feature": lambda config: config.add_feature("same", "Same"),
-    "command": lambda config: config.add_command(Command("same", "", lambda _: None, lambda *_: 0)),
-    "core's command": lambda config: config.add_command(Command("migrate", "", lambda _: None, lambda *_: 0)),
+    "command": lambda config: config.add_command(AdminCommand("same", "", lambda _: None, lambda *_: 0)),
+    "core's command": lambda config: config.add_command(AdminCommand("migrate", "", lambda _: None, lambda *_: 0)),
     "scope": lambda config: config.add_scope("Modhub:same", "same"),
-    "credential": lambda config: config.add_credential(Credential.ACCOUNT, IApi, object()),
-    "core's credential": lambda config: config.add_credential(Credential.MACHINE, IApi, object()),
+    "credential": lambda config: config.add_credential(CredentialKind.ACCOUNT, IApi, object()),
+    "core's credential": lambda config: config.add_credential(CredentialKind.MACHINE, IApi, object()),
     "panel": lambda config: config.add_panel("mod", "same", lambda *_: None),
     "health check": lambda config: config.add_health_check("same", lambda _: None),
     "core's health check": lambda config: config.add_health_check("database", lambda _: None),
@@ -100,7 +100,9 @@ CLAIMS: dict[str, Any] = {
     "core's table prefix": lambda config: config.add_migrations(config.package_name, "modhub:migrations", "core_"),
     "setting": lambda config: config.declare_settings("same.", [Setting("same.x", text, "", "x")]),
     "body limit": lambda config: config.add_body_limit("POST", "/api/same", 5),
-    "view": lambda config: config.add_view(lambda *_: None, context=IMod, name="same", face=IApi, request_method="GET"),
+    "view": lambda config: config.add_view(
+        lambda *_: None, context=IMod, name="same", is_api=True, request_method="GET"
+    ),
 }
 
 
@@ -119,7 +121,7 @@ def test_two_features_that_claim_one_name_conflict(
 
         module.includeme = include  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, name, module)
-    given = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": SECRET}
+    given = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
     with pytest.raises(ConfigurationConflictError) as conflict:
         modhub.configure({**given, "pyramid.includes": " ".join(names)})
     assert "test_core_feature" in str(conflict.value)
@@ -132,7 +134,7 @@ def feature_module(monkeypatch: pytest.MonkeyPatch, name: str, includeme: Any) -
 
 
 def refused(tmp_path: Path, includes: str) -> str:
-    settings = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": SECRET}
+    settings = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
     with pytest.raises(StartRefused) as refusal:
         modhub.configure({**settings, "pyramid.includes": includes})
     return str(refusal.value)
@@ -167,6 +169,6 @@ def test_a_feature_declares_which_other_it_needs(
     sentence = f"modhub_needy needs {FEATURE}: name it before modhub_needy in pyramid.includes"
     assert refused(tmp_path, "modhub_needy") == sentence
     assert refused(tmp_path, f"modhub_needy {FEATURE}") == sentence
-    settings = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": SECRET}
+    settings = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
     config = modhub.configure({**settings, "pyramid.includes": f"{FEATURE} modhub_needy"})
     config.registry.databases.dispose()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from modhub import health
+from modhub.ops import health
 from modhub.testing import Site, Start
 
 

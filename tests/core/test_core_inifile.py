@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from modhub import admin
-from modhub.testing import SECRET
+from modhub.ops import admin
+from modhub.testing import TEST_SECRET
 
 APP = f"""[app:main]
 use = egg:modhub
 sqlalchemy.url = sqlite:////nonexistent/x.sqlite
-modhub.secret = {SECRET}
+modhub.secret = {TEST_SECRET}
 """
 SERVER = "[server:main]\nuse = egg:modhub#server\nlisten = 127.0.0.1:0\n"
 PASSWORD = "hunter2"
@@ -43,7 +43,7 @@ def test_modhub_admin_says_it_in_one_line_without_a_value(
     text, sentence, _ = BROKEN[name]
     ini = tmp_path / "broken.ini"
     ini.write_text(text)
-    assert admin.main(["-c", str(ini), "migrate"]) == 2
+    assert admin.admin_main(["-c", str(ini), "migrate"]) == 2
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.startswith(f"modhub-admin: {ini}: ")
@@ -64,7 +64,7 @@ def test_a_file_that_is_none_is_one_line(tmp_path: Path, capsys: pytest.CaptureF
         "none.toml": "",
     }
     for file, sentence in said.items():
-        assert admin.main(["-c", str(tmp_path / file), "migrate"]) == 2
+        assert admin.admin_main(["-c", str(tmp_path / file), "migrate"]) == 2
         told = capsys.readouterr().err
         assert sentence in told
         assert (told.count("\n"), told[:14]) == (1, "modhub-admin: ")

@@ -8,20 +8,20 @@ import pytest
 from pyramid.config import Configurator
 from zope.interface import implementer
 
-from modhub.credentials import ADDRESS
-from modhub.identity import Credential, Permission
 from modhub.interfaces import IApi, IResource
+from modhub.security.api_keys import ADDRESS_KEY_REALM
+from modhub.security.identity import CredentialKind, Permission
 from modhub.testing import Start
-from modhub.tree import Resource
+from modhub.traversal import Resource
 
 KEYS = "first-key\n\n   \nwiki-key Modhub:wiki\n  both-key   Modhub:wiki  Modhub:app\nschlüssel-ключ\n"
 ADDRESS_KEY = "the-address-key"
 
 
 class KeyedPermission(Permission):
-    APP = "test:app", Credential.MACHINE
-    WIKI = "test:wiki", Credential.MACHINE
-    REPORT = "test:report", Credential.ADDRESS
+    APP = "test:app", CredentialKind.MACHINE
+    WIKI = "test:wiki", CredentialKind.MACHINE
+    REPORT = "test:report", CredentialKind.ADDRESS
 
 
 class IKeyed(IResource):
@@ -33,7 +33,7 @@ class Keyed(Resource):
     __acl__ = [
         ("Allow", "scope:Modhub:app", KeyedPermission.APP),
         ("Allow", "scope:Modhub:wiki", KeyedPermission.WIKI),
-        ("Allow", ADDRESS, KeyedPermission.REPORT),
+        ("Allow", ADDRESS_KEY_REALM, KeyedPermission.REPORT),
     ]
 
 
@@ -47,7 +47,7 @@ def keyed_feature(config: Configurator) -> None:
             lambda _context, _request: {"ok": True},
             context=IKeyed,
             name=name,
-            face=IApi,
+            is_api=True,
             renderer="json",
             permission=permission,
             request_method="POST",

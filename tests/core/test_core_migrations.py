@@ -9,12 +9,12 @@ from alembic import command
 from sqlalchemy import inspect, select, text
 
 import modhub
-from modhub import admin, migrate
-from modhub.catalogue import moderation, public
+from modhub.catalogue import moderation, public_copies
 from modhub.catalogue.models import Mod
 from modhub.db import Base
-from modhub.testing import SECRET, Site
-from modhub.testing.mods import address, new_mod, published_mod, upload
+from modhub.ops import admin, migrate
+from modhub.testing import TEST_SECRET, Site
+from modhub.testing.mods import mod_address, new_mod, published_mod, upload_asset
 from modhub.testing.postgres import PostgresServer
 
 GUID = "11111111-2222-4333-8444-555555555555"
@@ -34,7 +34,7 @@ def empty(dialect: str, tmp_path: Path, request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def configured(empty: str) -> Any:
-    registry: Any = modhub.configure({"sqlalchemy.url": empty, "modhub.secret": SECRET}).registry
+    registry: Any = modhub.configure({"sqlalchemy.url": empty, "modhub.secret": TEST_SECRET}).registry
     yield registry
     registry.databases.dispose()
 
@@ -42,17 +42,17 @@ def configured(empty: str) -> Any:
 def test_models_and_migrations_agree(configured: Any) -> None:
     assert migrate.upgrade(configured.databases, configured.migrations) == ["modhub"]
     for package in configured.migrations:
-        assert migrate.differences(configured.databases, package) == []
+        assert migrate.schema_differences(configured.databases, package) == []
     assert migrate.behind(configured.databases, configured.migrations) == []
     assert migrate.upgrade(configured.databases, configured.migrations) == []
 
 
 def test_a_difference_is_found(configured: Any) -> None:
     migrate.upgrade(configured.databases, configured.migrations)
-    with configured.databases.writer.begin() as connection:
+    with configured.databases.write_engine.begin() as connection:
         connection.execute(text("ALTER TABLE core_mod ADD COLUMN surplus INTEGER"))
         connection.execute(text("DROP TABLE core_vote"))
-    found = str(migrate.differences(configured.databases, configured.migrations[0]))
+    found = str(migrate.schema_differences(configured.databases, configured.migrations[0]))
     assert "surplus" in found
     assert "core_vote" in found
 
@@ -60,32 +60,32 @@ def test_a_difference_is_found(configured: Any) -> None:
 def test_down_and_up_again(configured: Any) -> None:
     migrate.upgrade(configured.databases, configured.migrations)
     package = configured.migrations[0]
-    with configured.databases.writer.begin() as connection:
+    with configured.databases.write_engine.begin() as connection:
         command.downgrade(migrate._config(package, connection), "base")
-    left = set(inspect(configured.databases.reader).get_table_names())
+    left = set(inspect(configured.databases.readonly_engine).get_table_names())
     assert {name for name in left if not name.endswith("alembic_version") and not name.startswith("sqlite_")} == set()
     assert migrate.upgrade(configured.databases, configured.migrations) == ["modhub"]
-    assert migrate.differences(configured.databases, package) == []
+    assert migrate.schema_differences(configured.databases, package) == []
 
 
 def test_mods_that_are_there_are_not_hidden_by_an_upgrade(configured: Any) -> None:
     package = configured.migrations[0]
     row = {"guid": GUID, "owner": 7, "title": "Old", "description": "", "version": "1", "published": True}
     row |= {"ups": 3, "downs": 1, "created_at": 1, "updated_at": 2, "games": "[]", "requires": "[]", "conflicts": "[]"}
-    with configured.databases.writer.begin() as connection:
+    with configured.databases.write_engine.begin() as connection:
         command.upgrade(migrate._config(package, connection), "core_0003")
         holes = ", ".join(f":{name}" for name in row)
         connection.execute(text(f"INSERT INTO core_mod ({', '.join(row)}) VALUES ({holes})"), row)
     assert migrate.upgrade(configured.databases, configured.migrations) == ["modhub"]
-    assert public.rebuild(configured.databases.writing.begin) == 1
-    with configured.databases.writing.begin() as session:
+    assert public_copies.rebuild_copies(configured.databases.write_session.begin) == 1
+    with configured.databases.write_session.begin() as session:
         (mod,) = session.scalars(select(Mod))
         assert (mod.title, mod.ups, mod.hidden_at, mod.hidden_reason) == ("Old", 3, None, None)
-        moderation.hide(session, mod, "x")
-    with configured.databases.writer.begin() as connection:
+        moderation.hide_mod(session, mod, "x")
+    with configured.databases.write_engine.begin() as connection:
         command.downgrade(migrate._config(package, connection), "core_0003")
     migrate.upgrade(configured.databases, configured.migrations)
-    with configured.databases.reading() as session:
+    with configured.databases.readonly_session() as session:
         assert session.execute(select(Mod.title, Mod.hidden_at)).one() == ("Old", None)
 
 
@@ -100,13 +100,13 @@ def test_a_failing_migration_leaves_nothing_half_done(configured: Any, monkeypat
         patch.setattr(command, "upgrade", upgrade_then_fail)
         with pytest.raises(RuntimeError):
             migrate.upgrade(configured.databases, configured.migrations)
-    assert "core_mod" not in inspect(configured.databases.reader).get_table_names()
+    assert "core_mod" not in inspect(configured.databases.readonly_engine).get_table_names()
     assert migrate.upgrade(configured.databases, configured.migrations) == ["modhub"]
 
 
 def test_a_service_whose_database_is_behind_says_so_and_ends(empty: str) -> None:
     with pytest.raises(SystemExit) as end:
-        modhub.main({}, **{"sqlalchemy.url": empty, "modhub.secret": SECRET})
+        modhub.main({}, **{"sqlalchemy.url": empty, "modhub.secret": TEST_SECRET})
     line = str(end.value.code)
     assert line == "modhub does not start: the database is behind (modhub); run: modhub-admin -c YOUR.ini migrate."
 
@@ -118,10 +118,10 @@ def command_line(
     """``command_line("migrate")`` over the empty database: the exit code and what was said."""
     monkeypatch.setattr(admin, "set_up_logging", lambda _ini: None)
     ini = tmp_path / "x.ini"
-    ini.write_text(f"[app:main]\nuse = egg:modhub\nsqlalchemy.url = {empty}\nmodhub.secret = {SECRET}\n", "utf-8")
+    ini.write_text(f"[app:main]\nuse = egg:modhub\nsqlalchemy.url = {empty}\nmodhub.secret = {TEST_SECRET}\n", "utf-8")
 
     def run(*words: str) -> tuple[int, str]:
-        code = admin.main(["-c", str(ini), *words])
+        code = admin.admin_main(["-c", str(ini), *words])
         told = capsys.readouterr()
         return code, told.out + told.err
 
@@ -141,7 +141,7 @@ def test_a_newer_schema_is_called_newer(
     change = "INSERT INTO modhub_alembic_version VALUES ('core_9999')"
     if not older:
         change = "UPDATE modhub_alembic_version SET version_num = 'core_9999'"
-    with configured.databases.writer.begin() as connection:
+    with configured.databases.write_engine.begin() as connection:
         connection.execute(text(change))
         tables = set(inspect(connection).get_table_names())
     sentence = "the database is newer than this code (modhub); install the newer version of modhub.\n"
@@ -149,15 +149,15 @@ def test_a_newer_schema_is_called_newer(
         assert command_line(*words) == (1, f"modhub-admin: {sentence}"), words
     assert command_line("key", "new")[0] == 0
     with pytest.raises(SystemExit) as end:
-        modhub.main({}, **{"sqlalchemy.url": empty, "modhub.secret": SECRET})
+        modhub.main({}, **{"sqlalchemy.url": empty, "modhub.secret": TEST_SECRET})
     assert str(end.value.code) + "\n" == f"modhub does not start: {sentence}"
-    assert set(inspect(configured.databases.reader).get_table_names()) == tables
+    assert set(inspect(configured.databases.readonly_engine).get_table_names()) == tables
 
 
 def test_a_migration_that_fails_says_why_and_not_to_migrate(
     command_line: Callable[..., tuple[int, str]], configured: Any
 ) -> None:
-    with configured.databases.writer.begin() as connection:
+    with configured.databases.write_engine.begin() as connection:
         connection.execute(text("CREATE TABLE core_mod (id INTEGER)"))
     code, said = command_line("migrate")
     assert code == 1
@@ -166,7 +166,7 @@ def test_a_migration_that_fails_says_why_and_not_to_migrate(
     assert "already exists" in said
     assert "run: modhub-admin" not in said
     assert said.count("\n") == 1
-    assert "core_blob" not in inspect(configured.databases.reader).get_table_names()
+    assert "core_blob" not in inspect(configured.databases.readonly_engine).get_table_names()
 
 
 def test_a_migration_that_raises_is_one_line_too(
@@ -187,7 +187,7 @@ def test_a_database_without_the_right_to_make_tables_is_told(
     command_line: Callable[..., tuple[int, str]], configured: Any, tmp_path: Path, empty: str
 ) -> None:
     """On PostgreSQL 15 and newer that is everybody's lot whose database is not their own."""
-    with configured.databases.writer.begin() as connection:
+    with configured.databases.write_engine.begin() as connection:
         connection.execute(text("DROP ROLE IF EXISTS mod_reader"))
         connection.execute(text("CREATE ROLE mod_reader LOGIN"))
         connection.execute(text("REVOKE CREATE ON SCHEMA public FROM PUBLIC"))
@@ -201,7 +201,7 @@ def test_a_database_without_the_right_to_make_tables_is_told(
 def test_who_migrates_at_the_same_time_is_told(
     command_line: Callable[..., tuple[int, str]], configured: Any, dialect: str
 ) -> None:
-    with configured.databases.writer.begin() as connection:
+    with configured.databases.write_engine.begin() as connection:
         if dialect == "postgresql":
             connection.execute(text(f"SELECT pg_advisory_xact_lock({migrate.ADVISORY_LOCK})"))
         code, said = command_line("migrate")
@@ -212,28 +212,28 @@ def test_who_migrates_at_the_same_time_is_told(
 def test_what_was_published_before_gets_its_links(site: Site) -> None:
     """The public copies are those that this version would make; stored lists of GUIDs stay as they are."""
     mods = [published_mod(site, requires=[ABSENT.lower()]) for _ in range(2)]
-    upload(site, mods[0], "css", b"p {}", content_type="text/css")
+    upload_asset(site, mods[0], "css", b"p {}", content_type="text/css")
     draft = new_mod(site)
-    upload(site, draft, "code", version="1")
-    before = [site.get(address(mod)) for mod in mods]
+    upload_asset(site, draft, "code", version="1")
+    before = [site.get(mod_address(mod)) for mod in mods]
     package = site.registry.migrations[0]
-    with site.registry.databases.writer.begin() as connection:
+    with site.registry.databases.write_engine.begin() as connection:
         command.downgrade(migrate._config(package, connection), "core_0003")
     assert migrate.upgrade(site.registry.databases, site.registry.migrations) == ["modhub"]
     for mod, answer in zip(mods, before, strict=True):
-        again = site.get(address(mod))
+        again = site.get(mod_address(mod))
         assert (again.body, again.headers["Link"]) == (answer.body, answer.headers["Link"])
         assert again.json["requires"] == [ABSENT.lower()]
     assert before[0].headers["Link"].count("kind=") == 2
-    with site.registry.databases.writing() as session:
-        assert list(public.damage(session)) == []
+    with site.registry.databases.write_session() as session:
+        assert list(public_copies.public_copy_damage(session)) == []
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_every_table_of_the_core_has_its_prefix_and_numbers_its_rows_for_ever(site: Site) -> None:
     tables = [table for name, table in Base.metadata.tables.items() if name.startswith("core_")]
     assert len(tables) >= 12
-    with site.registry.databases.reader.connect() as connection:
+    with site.registry.databases.readonly_engine.connect() as connection:
         for table in tables:
             made = connection.scalar(text("SELECT sql FROM sqlite_master WHERE name = :name"), {"name": table.name})
             key = list(table.primary_key.columns)
@@ -246,6 +246,6 @@ def test_the_trigram_index_needs_no_vacuum(site: Site) -> None:
     """Else searches read the whole table until one has run; an index that the server cannot have is no fault."""
     wanted = text("SELECT reloptions FROM pg_class WHERE relname = 'fts_core_text_trigram'")
     offered = text("SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_trgm'")
-    with site.registry.databases.reader.connect() as connection:
+    with site.registry.databases.readonly_engine.connect() as connection:
         options = connection.scalars(wanted).all()
         assert options == [["fastupdate=off"]] * bool(connection.scalar(offered))

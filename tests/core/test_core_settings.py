@@ -7,7 +7,7 @@ import pytest
 
 import modhub
 from modhub.settings import MachineKey, Secret, Setting, StartRefused, machine_keys, origin, secrets, text
-from modhub.testing import SECRET, Start
+from modhub.testing import TEST_SECRET, Start
 from modhub.testing.mods import published_mod
 
 DEVELOPMENT = "development-only-secret-never-for-production"
@@ -15,17 +15,17 @@ DEVELOPMENT = "development-only-secret-never-for-production"
 
 @pytest.fixture
 def good(tmp_path: Any) -> dict[str, str]:
-    return {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": SECRET}
+    return {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
 
 
 WRONG: list[tuple[dict[str, str | None], str]] = [
     ({"modhub.secret": None}, "modhub.secret is missing"),
     ({"modhub.secret": ""}, "modhub.secret must hold at least 32"),
     ({"modhub.secret": "short"}, "modhub.secret must hold at least 32"),
-    ({"modhub.secret": f"{SECRET}\nshort"}, "modhub.secret must hold at least 32"),
+    ({"modhub.secret": f"{TEST_SECRET}\nshort"}, "modhub.secret must hold at least 32"),
     ({"modhub.secret": DEVELOPMENT, "modhub.base_url": "https://mods.example.org"}, "modhub.secret is the one of"),
     (
-        {"modhub.secret": f"{SECRET}\n{DEVELOPMENT}", "modhub.base_url": "https://mods.example.org"},
+        {"modhub.secret": f"{TEST_SECRET}\n{DEVELOPMENT}", "modhub.base_url": "https://mods.example.org"},
         "modhub.secret is the one of",
     ),
     ({"sqlalchemy.url": None}, "sqlalchemy.url is missing"),
@@ -90,7 +90,7 @@ def test_the_base_url_is_kept_as_browsers_write_an_origin(written: str, browsers
 def test_what_is_right_starts(good: dict[str, str]) -> None:
     for change in (
         {"modhub.secret": DEVELOPMENT, "modhub.base_url": "http://localhost:6543"},
-        {"modhub.secret": f"{SECRET}\n{DEVELOPMENT}", "modhub.base_url": "http://[::1]:6543"},
+        {"modhub.secret": f"{TEST_SECRET}\n{DEVELOPMENT}", "modhub.base_url": "http://[::1]:6543"},
         {"modhub.base_url": "https://mods.example.org/"},
         {"modhub_wiki.title": "a feature that is not included", "other.key": "x"},
     ):
@@ -121,10 +121,10 @@ def test_secrets_do_not_show(good: dict[str, str], caplog: pytest.LogCaptureFixt
     given |= {"modhub.storage.secret_key": "object-key-1"}
     config = modhub.configure({**good, **given})
     shown = repr(dict(config.registry.settings)) + repr(config.registry.declared_settings) + caplog.text
-    for secret in (SECRET, "machine-key-1", "address-key-1", "object-key-1"):
+    for secret in (TEST_SECRET, "machine-key-1", "address-key-1", "object-key-1"):
         assert secret not in shown
     assert repr(Secret("x")) == "Secret(...)"
-    assert SECRET not in repr(secrets(SECRET))
+    assert TEST_SECRET not in repr(secrets(TEST_SECRET))
     assert "key" not in repr(machine_keys("key"))
     config.registry.databases.dispose()
 

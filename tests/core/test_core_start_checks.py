@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 import modhub
-from modhub.start_checks import is_public
-from modhub.testing import SECRET, Start
+from modhub.ops import admin
+from modhub.ops.start_checks import is_public
+from modhub.testing import TEST_SECRET, Start
 
 SHORT = "k3y-of-the-agent"
 LONG = "l" * 32
@@ -21,7 +22,7 @@ def warned(new_database: Any, caplog: pytest.LogCaptureFixture) -> Any:
     def start(**settings: str) -> list[str]:
         caplog.clear()
         given = {name.replace("__", "."): value for name, value in settings.items()}
-        base = {"sqlalchemy.url": url, "modhub.secret": SECRET, "pyramid.includes": "modhub_builds"}
+        base = {"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": "modhub_builds"}
         app = modhub.main({}, **base, **given)
         app.registry.databases.dispose()
         assert {record.levelno for record in caplog.records if record.name == "modhub"} <= {logging.WARNING}
@@ -78,7 +79,5 @@ def test_what_a_public_address_is(url: str, public: bool) -> None:
 def test_a_key_with_a_scope_that_opens_nothing_is_told_where_it_is_made(
     start: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    modhub.admin.run_command(
-        start("modhub_builds").config, ["-c", "x.ini", "key", "new", "Modhub:app", "Modhub:nonsense"]
-    )
+    admin.run_command(start("modhub_builds").config, ["-c", "x.ini", "key", "new", "Modhub:app", "Modhub:nonsense"])
     assert "No included feature declares the scope Modhub:nonsense" in capsys.readouterr().out

@@ -9,8 +9,8 @@ from pyramid.interfaces import IExceptionResponse
 from pyramid.security import NO_PERMISSION_REQUIRED
 from webob.exc import WSGIHTTPException
 
-from modhub.identity import CorePermission, Credential, Permission
-from modhub.interfaces import IApi, ICatalogue, ISite
+from modhub.interfaces import ICatalogue
+from modhub.security.identity import CorePermission, CredentialKind, Permission
 from modhub.testing import Site, Start
 
 OPEN_METHODS = {"GET", "HEAD", "OPTIONS"}
@@ -52,7 +52,7 @@ def test_every_view_says_who_may(whole: Site) -> None:
         else:
             assert isinstance(permission, Permission), f"{name}: {permission}"
             assert permission is not CorePermission.CLOSED, f"{name} forgot its permission"
-            assert permission.credential is not Credential.NONE, f"{name} asks for no credential"
+            assert permission.credential is not CredentialKind.NONE, f"{name} asks for no credential"
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
@@ -60,14 +60,14 @@ def test_every_view_below_a_face_names_its_face_and_methods(whole: Site) -> None
     for view in views(whole):
         name = f"{view['context']} {view['name']!r}"
         assert view["request_methods"], name
-        assert view.get("face") in {IApi, ISite} or "IRoot" in str(view["context"]), name
+        assert view.get("is_api") in {True, False} or "IRoot" in str(view["context"]), name
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_view_whose_author_forgot_is_closed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     def forgetful(config: Any) -> None:
         config.include("modhub")
-        config.add_view(lambda *_: {"secret": 1}, context=ICatalogue, name="forgotten", face=IApi, renderer="json")
+        config.add_view(lambda *_: {"secret": 1}, context=ICatalogue, name="forgotten", is_api=True, renderer="json")
 
     module = types.ModuleType("forgetful_feature")
     module.includeme = forgetful  # type: ignore[attr-defined]

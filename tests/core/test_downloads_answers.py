@@ -20,8 +20,8 @@ from webtest import TestApp
 
 from modhub.blobs import LocalStore
 from modhub.downloads import StoredFile, file_response
-from modhub.errors import Refusal
-from modhub.headers import EXPOSED
+from modhub.errors import ApiError
+from modhub.http.headers import EXPOSED
 
 CONTENT = bytes(range(256)) * 40
 MODIFIED = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -45,7 +45,7 @@ class Files:
     def __call__(self, environ, start_response):
         try:
             answer = file_response(Request(environ), self.store, self.file)
-        except Refusal as refusal:
+        except ApiError as refusal:
             start_response(f"{refusal.status} refused", [*refusal.headers.items(), ("Content-Type", "text/plain")])
             return [] if environ["REQUEST_METHOD"] == "HEAD" else [refusal.code.encode()]
         return answer(environ, start_response)

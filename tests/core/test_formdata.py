@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from modhub.errors import Refusal
-from modhub.formdata import HEAD, MOST, MULTIPART, URLENCODED, fields_of
+from modhub.errors import ApiError
+from modhub.http.forms import MAX_FORM_FIELDS, MAX_PART_HEAD, MULTIPART, URLENCODED, parse_fields
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, new_mod
-from modhub.testing.pages import form_at, visitor
+from modhub.testing.pages import form_at, new_visitor
 
 NEW = "/Modhub/mine/new"
 
@@ -49,7 +49,7 @@ def post(site: Site, address: str, body: bytes, kind: str, status: int) -> Any:
     ],
 )
 def test_fields_are_read_in_their_order(kind: str, body: bytes, fields: list[tuple[str, str]]) -> None:
-    assert fields_of(kind, body) == fields
+    assert parse_fields(kind, body) == fields
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_fields_are_read_in_their_order(kind: str, body: bytes, fields: list[tup
         (URLENCODED, b"a=%ff", "not UTF-8"),
         (URLENCODED, b"a=\xff", "not UTF-8"),
         (URLENCODED, b"%ff=a", "not UTF-8"),
-        (URLENCODED, b"&" * MOST, "too many fields"),
+        (URLENCODED, b"&" * MAX_FORM_FIELDS, "too many fields"),
         (MULTIPART + "; boundary=b", multipart(part('name="a"', b"\xff")), "not UTF-8"),
         (MULTIPART + "; boundary=b", b"--b\r\n\r\n" * 50_000, "too many fields"),
         (MULTIPART + "; boundary=b", multipart(part('name="a"; filename="q"')), "cannot be read"),
@@ -70,8 +70,8 @@ def test_fields_are_read_in_their_order(kind: str, body: bytes, fields: list[tup
     ],
 )
 def test_what_cannot_be_read_is_a_refusal_that_says_why(kind: str, body: bytes, sentence: str) -> None:
-    with pytest.raises(Refusal, match=sentence) as caught:
-        fields_of(kind, body)
+    with pytest.raises(ApiError, match=sentence) as caught:
+        parse_fields(kind, body)
     assert caught.value.status == 400
 
 
@@ -82,8 +82,8 @@ def test_what_cannot_be_read_is_a_refusal_that_says_why(kind: str, body: bytes, 
         (";" * 60_000 + URLENCODED, b"a=1"),
         (MULTIPART + '; x="' + ";" * 60_000, b"--b--"),
         (MULTIPART + "; " + 'boundary="' * 6_000, b"--b--"),
-        (MULTIPART + "; boundary=b", multipart(*[part("a" * (HEAD - 100))] * 100)),
-        (MULTIPART + "; boundary=b", multipart(*[part('a="' + '\\"' * (HEAD // 2 - 100))] * 100)),
+        (MULTIPART + "; boundary=b", multipart(*[part("a" * (MAX_PART_HEAD - 100))] * 100)),
+        (MULTIPART + "; boundary=b", multipart(*[part('a="' + '\\"' * (MAX_PART_HEAD // 2 - 100))] * 100)),
         (MULTIPART + "; boundary=b", multipart(part('name="a"', b"\r\n-" * 300_000))),
         (URLENCODED, b"a=" + b"%C3%A9" * 150_000),
         (URLENCODED, b"=" * 900_000),
@@ -92,8 +92,8 @@ def test_what_cannot_be_read_is_a_refusal_that_says_why(kind: str, body: bytes, 
 )
 def test_what_is_made_to_take_long_does_not(kind: str, body: bytes) -> None:
     began = time.process_time()
-    with contextlib.suppress(Refusal):
-        fields_of(kind, body)
+    with contextlib.suppress(ApiError):
+        parse_fields(kind, body)
     assert time.process_time() - began < 3
 
 
@@ -109,7 +109,7 @@ def test_what_is_made_to_take_long_does_not(kind: str, body: bytes) -> None:
     ],
 )
 def test_whatever_a_form_claims_to_be_no_page_fails(site: Site, kind: str) -> None:
-    author = visitor(site, OWNER)
+    author = new_visitor(site, OWNER)
     author.get(NEW)
     mod = new_mod(site)
     began = time.process_time()
@@ -122,7 +122,7 @@ def test_whatever_a_form_claims_to_be_no_page_fails(site: Site, kind: str) -> No
 
 
 def test_a_form_without_files_may_come_as_multipart(site: Site) -> None:
-    author = visitor(site, OWNER)
+    author = new_visitor(site, OWNER)
     token = form_at(author.get(NEW), NEW)["csrf_token"].value.encode()
     fields = [part('name="csrf_token"', token), part('name="title"', "Löwe".encode())]
     post(author, NEW, multipart(*fields), f"{MULTIPART}; boundary=b", 303)
@@ -131,7 +131,7 @@ def test_a_form_without_files_may_come_as_multipart(site: Site) -> None:
 
 
 def test_what_is_no_utf_8_is_said_and_not_mended(site: Site) -> None:
-    author = visitor(site, OWNER)
+    author = new_visitor(site, OWNER)
     token = form_at(author.get(NEW), NEW)["csrf_token"].value.encode()
     page = post(author, NEW, b"csrf_token=" + token + b"&title=L%f6we", URLENCODED, 400)
     assert "The form is not UTF-8." in page.text

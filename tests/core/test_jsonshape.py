@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modhub import jsonshape
-from modhub.errors import Refusal
-from modhub.jsonshape import PIECE, check_shape
+from modhub.errors import ApiError
+from modhub.http import json_shape
+from modhub.http.json_shape import PIECE, check_shape
 from modhub.limits import JSON_BODY, JSON_DEPTH
 
 ASIDE = b"[]," * (JSON_DEPTH + 6)
@@ -18,7 +18,7 @@ ASIDE = b"[]," * (JSON_DEPTH + 6)
 def refused(body: bytes) -> bool:
     try:
         check_shape(body)
-    except Refusal as refusal:
+    except ApiError as refusal:
         return (refusal.status, refusal.message) == (400, "The JSON in the body nests deeper than 64 levels.")
     return False
 
@@ -49,7 +49,7 @@ PARTS = st.sampled_from(["[", "{", "]", "}", "[" * 30, "]" * 30, '"[{"', '"\\\\"
 def test_the_depth_is_the_grammars_wherever_a_piece_ends(piece, parts):
     body = "".join(parts).encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonshape, "PIECE", piece)
+        patch.setattr(json_shape, "PIECE", piece)
         assert refused(body) == (depth(body) > JSON_DEPTH)
 
 
@@ -66,7 +66,7 @@ def test_what_lies_across_two_pieces_is_read_whole(around):
 @pytest.mark.parametrize("before", [0, PIECE - 1, PIECE, 3 * PIECE + 1])
 def test_what_is_no_utf8_is_refused_wherever_it_stands(before, end):
     for body in (b" " * before + end, b" " * before + end + b"x"):
-        with pytest.raises(Refusal, match="The body is not UTF-8"):
+        with pytest.raises(ApiError, match="The body is not UTF-8"):
             check_shape(body)
     check_shape(b" " * before + "é😀".encode())
 
@@ -105,6 +105,6 @@ def test_strings_take_far_less(bar, what):
 
 def test_the_first_level_too_deep_ends_the_look(monkeypatch):
     looked = []
-    monkeypatch.setattr(jsonshape, "accumulate", lambda steps, initial: looked.append(len(steps)) or [initial, 65])
+    monkeypatch.setattr(json_shape, "accumulate", lambda steps, initial: looked.append(len(steps)) or [initial, 65])
     assert refused(json.dumps([[]] * 100_000).encode())
     assert len(looked) == 1

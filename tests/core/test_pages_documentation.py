@@ -7,9 +7,9 @@ from bleach._vendor import html5lib
 from markupsafe import Markup
 
 from modhub import limits
-from modhub.pages.documentation import read
 from modhub.testing import Site, Start
-from modhub.testing.reference import calls, described, differences, for_programs
+from modhub.testing.reference import calls, described, example_differences, for_programs
+from modhub.ui.documentation import read_sections
 
 PAGE = "/Modhub/doc"
 GERMAN = {"Accept-Language": "de"}
@@ -39,7 +39,7 @@ def test_a_call_that_is_not_described_is_found(start: Start, monkeypatch: pytest
 def test_every_page_leads_to_it_and_it_costs_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     with site.counted() as seen:
         first = site.get(PAGE)
-        monkeypatch.setattr("modhub.pages.documentation.render", None)
+        monkeypatch.setattr("modhub.ui.documentation.render", None)
         assert site.get(PAGE).text == first.text
     assert seen == []
     assert first.headers["Cache-Control"] == "no-cache"
@@ -102,14 +102,14 @@ def test_limits_and_addresses_are_those_of_this_service(start: Start) -> None:
 @pytest.mark.parametrize("markup", ["<p>x</p>", '<h3 id="a">A</h3>', '<h2 id="a">A</h2><h4 id="b">B</h4>'])
 def test_a_section_without_order_is_refused(markup: str) -> None:
     with pytest.raises(ValueError, match="h2"):
-        read(Markup(markup))
+        read_sections(Markup(markup))
     with pytest.raises(ValueError, match="h2"):
-        read(Markup('<h2 id="a">A</h2><h2 id="b">B</h2>'))
+        read_sections(Markup('<h2 id="a">A</h2><h2 id="b">B</h2>'))
 
 
 def test_an_example_that_tells_another_story_is_found() -> None:
     shown = {"a": 1, "b": [{"c": "x"}], "d": None}
-    assert differences(shown, {"a": 2, "b": [{"c": "y"}, {"c": "z"}], "d": "x"}) == []
-    assert differences(shown, {"a": "1", "b": [{"c": "y"}], "d": None}) == ["the answer.a is str, not int"]
-    assert differences(shown, {"a": 1, "b": [{"e": "y"}], "d": 1})
-    assert differences(shown, {"a": 1, "b": [], "d": 1}) == ["the answer.b is empty"]
+    assert example_differences(shown, {"a": 2, "b": [{"c": "y"}, {"c": "z"}], "d": "x"}) == []
+    assert example_differences(shown, {"a": "1", "b": [{"c": "y"}], "d": None}) == ["the answer.a is str, not int"]
+    assert example_differences(shown, {"a": 1, "b": [{"e": "y"}], "d": 1})
+    assert example_differences(shown, {"a": 1, "b": [], "d": 1}) == ["the answer.b is empty"]

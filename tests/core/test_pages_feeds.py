@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 import pytest
 from pyramid.config import Configurator
 
-from modhub.pages import sitemap
 from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, address, new_mod, notes, published_mod, upload
+from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
+from modhub.ui import sitemap
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 MAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
@@ -53,23 +53,23 @@ def test_each_version_is_an_entry_of_its_own_and_tells_its_change(site: Site) ->
     assert first["content"] == mod["description"]
     assert first["updated"] == feed["updated"] == mod["updatedAt"]
     # An edit is the same entry, changed.
-    edited = own.put_json(address(mod), {"description": "<p>Said <b>better</b></p>"}).json
+    edited = own.put_json(mod_address(mod), {"description": "<p>Said <b>better</b></p>"}).json
     again, feed = entries(site)
     assert (again["id"], again["published"]) == (first["id"], first["published"])
     assert (again["summary"], again["updated"]) == ("Said better", edited["updatedAt"])
     # Another version is another entry; what changed stands in it once it is written.
-    upload(site, mod, "code", version="2")
+    upload_asset(site, mod, "code", version="2")
     second, feed = entries(site)
     assert (second["title"], second["content"]) == ("A mod 2", "<p>Said <b>better</b></p>")
     assert second["id"] != first["id"]
-    assert second["published"] == notes(site, mod)[0]["createdAt"] > first["published"]
-    note = notes(site, mod)[0]["id"]
-    written = own.put_json(address(mod, "changelog", note), {"title": "Two", "text": "<p>Faster</p>"}).json
+    assert second["published"] == notes_of_mod(site, mod)[0]["createdAt"] > first["published"]
+    note = notes_of_mod(site, mod)[0]["id"]
+    written = own.put_json(mod_address(mod, "changelog", note), {"title": "Two", "text": "<p>Faster</p>"}).json
     told, feed = entries(site)
     assert (told["id"], told["content"], told["summary"]) == (second["id"], "<p>Faster</p>", "Faster")
     assert told["updated"] == feed["updated"] == written["editedAt"] > second["updated"]
     # An entry that is gone leaves the version what it was.
-    own.delete(address(mod, "changelog", note))
+    own.delete(mod_address(mod, "changelog", note))
     assert entries(site)[0]["id"] == second["id"]
     # A version of the same name of another mod is something else.
     published_mod(site, version="2")
@@ -100,11 +100,11 @@ def test_a_feed_that_has_not_changed_is_not_sent_again(site: Site) -> None:
 
 def test_a_mods_feed_tells_its_changes(site: Site) -> None:
     mod = published_mod(site, title="Tool", version="1")
-    upload(site, mod, "code", version="2")
+    upload_asset(site, mod, "code", version="2")
     feed = ElementTree.fromstring(site.get(f"{mod['url']}/feed").body)
     assert [one.findtext(f"{ATOM}title") for one in feed.iter(f"{ATOM}entry")] == ["Tool 2", "Tool 1"]
     for number in range(3, 13):
-        upload(site, mod, "code", version=str(number))
+        upload_asset(site, mod, "code", version=str(number))
     feed = ElementTree.fromstring(site.get(f"{mod['url']}/feed").body)
     links = [one.find(f"{ATOM}link").get("href") for one in feed.iter(f"{ATOM}entry")]
     assert len(links) == 12

@@ -7,14 +7,14 @@ import pytest
 
 from modhub.testing import Site, Start
 from modhub.testing.mods import OWNER, new_mod, published_mod
-from modhub.testing.pages import form_at, visitor
+from modhub.testing.pages import form_at, new_visitor
 
 NEW = "/Modhub/mine/new"
 
 
 @pytest.fixture
 def author(site: Site) -> Site:
-    return visitor(site, OWNER)
+    return new_visitor(site, OWNER)
 
 
 def token_of(author: Site) -> str:
@@ -35,7 +35,7 @@ def test_a_form_without_its_token_does_nothing(site: Site, author: Site, token: 
 
 
 def test_a_token_of_somebody_else_does_nothing(site: Site, author: Site) -> None:
-    other = token_of(visitor(site, 8))
+    other = token_of(new_visitor(site, 8))
     token_of(author)
     author.post(NEW, {"title": "Forged", "csrf_token": other}, status=400)
     assert titles(site) == []
@@ -57,7 +57,7 @@ def test_a_token_of_somebody_else_does_nothing(site: Site, author: Site) -> None
 )
 def test_a_form_of_another_origin_does_nothing(start: Start, headers: dict[str, str], status: int) -> None:
     site = start(modhub__base_url="https://mods.example.org")
-    author = visitor(site, OWNER)
+    author = new_visitor(site, OWNER)
     author.extra_environ["wsgi.url_scheme"] = "https"
     author.post(NEW, {"title": "A", "csrf_token": token_of(author)}, headers=headers, status=status)
     assert titles(site) == (["A"] if status == 303 else [])
@@ -100,8 +100,8 @@ def test_a_broken_form_is_a_refusal_and_no_fault(site: Site, author: Site, body:
 
 def test_the_cookie_of_the_form_is_its_own_and_only_where_there_is_one(start: Start) -> None:
     site = start(modhub__base_url="https://mods.example.org")
-    author = visitor(site, OWNER)
-    assert "Set-Cookie" not in visitor(site).get("/Modhub").headers
+    author = new_visitor(site, OWNER)
+    assert "Set-Cookie" not in new_visitor(site).get("/Modhub").headers
     cookie = author.get(NEW).headers["Set-Cookie"]
     assert cookie.startswith("__Host-modhub-form=")
     assert {"secure", "httponly", "samesite=lax", "path=/"} <= {part.strip().lower() for part in cookie.split(";")}
@@ -110,7 +110,7 @@ def test_the_cookie_of_the_form_is_its_own_and_only_where_there_is_one(start: St
 
 def test_a_vote_is_a_form(site: Site) -> None:
     mod = published_mod(site)
-    voter = visitor(site, 8)
+    voter = new_visitor(site, 8)
     assert voter.get(mod["url"]).headers["Cache-Control"] == "no-store"
 
     def press(value: str, status: int = 303) -> Any:
@@ -130,12 +130,12 @@ def test_a_vote_is_a_form(site: Site) -> None:
 
 def test_who_may_not_vote_has_no_form(site: Site) -> None:
     mod, draft = published_mod(site), new_mod(site)
-    owner = visitor(site, OWNER)
+    owner = new_visitor(site, OWNER)
     assert "to the workshop" in owner.get(mod["url"]).html.find(id="votes").text
     owner.post(f"{mod['url']}/vote", {"csrf_token": token_of(owner), "value": "1"}, status=403)
-    voter = visitor(site, 8)
+    voter = new_visitor(site, 8)
     voter.post(f"/Modhub/{draft['id']}/vote", {"csrf_token": token_of(voter), "value": "1"}, status=404)
-    anonymous = visitor(site)
+    anonymous = new_visitor(site)
     link = anonymous.get(mod["url"]).html.find(id="votes").a["href"]
     back = f"%2FModhub%2F{mod['id']}%2Fvote"
     assert anonymous.get(link, status=303).headers["Location"] == f"/Modhub/account/login?next={back}"
@@ -161,12 +161,12 @@ def test_both_origins_of_a_refused_form_are_logged(
     start: Start, caplog: pytest.LogCaptureFixture, origin: str, scheme: str, level: int
 ) -> None:
     """A base_url with http behind a proxy that ends TLS makes every form foreign, and only the log can tell why."""
-    author = visitor(start(modhub__base_url="http://mods.example.org"), OWNER)
+    author = new_visitor(start(modhub__base_url="http://mods.example.org"), OWNER)
     author.extra_environ["wsgi.url_scheme"] = scheme
     token = token_of(author)
     caplog.set_level(logging.INFO)
     author.post(NEW, {"title": "x", "csrf_token": token}, headers={"Origin": origin}, status=403)
-    (record,) = [record for record in caplog.records if record.name == "modhub.pages.forms"]
+    (record,) = [record for record in caplog.records if record.name == "modhub.ui.forms"]
     assert record.levelno == level
     said = record.getMessage()
     assert "modhub.base_url is http://mods.example.org" in said

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from modhub.catalogue.pages import reading
+from modhub.catalogue.pages.queries import page_queries
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, address, hide_mod, new_mod, published_mod, restore_mod, upload
-from modhub.testing.pages import form_at, make, send_file, visitor
+from modhub.testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod, restore_mod, upload_asset
+from modhub.testing.pages import form_at, make_mod_by_form, new_visitor, send_file_by_form
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 REASON = "Looks like <b>malware</b> & worse"
@@ -17,7 +17,7 @@ GERMAN = {"Accept-Language": "de"}
 
 @pytest.fixture
 def author(site: Site) -> Site:
-    return visitor(site, OWNER)
+    return new_visitor(site, OWNER)
 
 
 def bench(mod: dict[str, Any]) -> str:
@@ -26,7 +26,7 @@ def bench(mod: dict[str, Any]) -> str:
 
 def test_a_hidden_mod_is_named_on_its_owners_pages_with_the_reason(site: Site, author: Site) -> None:
     mod = published_mod(site, title="Bad")
-    mod = upload(site, mod, "images", PNG, content_type="image/png")
+    mod = upload_asset(site, mod, "images", PNG, content_type="image/png")
     assert author.get(bench(mod)).html.find(id="hidden") is None
     hide_mod(site, mod, REASON)
     (row,) = author.get("/Modhub/mine").html.select(".shelf > li")
@@ -71,11 +71,11 @@ def test_it_is_said_in_german_too(site: Site, author: Site) -> None:
 
 
 def test_the_owner_works_on_with_forms_and_shows_nothing(site: Site, author: Site) -> None:
-    page = make(author, title="Bad")
+    page = make_mod_by_form(author, title="Bad")
     here = page.request.path
     mod = {"id": int(here.rpartition("/")[2])}
     hide_mod(site, mod, "Wait")
-    page = send_file(author.get(here), "code", "a.zip", b"x", version="1").follow()
+    page = send_file_by_form(author.get(here), "code", "a.zip", b"x", version="1").follow()
     assert "stays hidden until the operator" in page.html.find(id="publish").find_parent("section").text
     page = form_at(page, f"{here}/publish").submit(status=303).follow()
     said = page.html.select_one(".note.good")
@@ -85,7 +85,7 @@ def test_the_owner_works_on_with_forms_and_shows_nothing(site: Site, author: Sit
     form["title"] = "Better"
     page = form.submit(status=303).follow()
     assert page.html.h1.text == "Better"
-    page = send_file(page, "images", "a.png", PNG).follow()
+    page = send_file_by_form(page, "images", "a.png", PNG).follow()
     preview = author.get(f"{here}/preview", status=200)
     assert "only you can see it" in preview.text
     assert "once everybody can see the mod" in preview.text
@@ -104,7 +104,7 @@ def test_the_owner_works_on_with_forms_and_shows_nothing(site: Site, author: Sit
 def test_nobody_else_reads_that_it_is_hidden_or_why(site: Site) -> None:
     mod = published_mod(site)
     hide_mod(site, mod, REASON)
-    for who in (visitor(site), visitor(site, 8)):
+    for who in (new_visitor(site), new_visitor(site, 8)):
         for path in (bench(mod), "/Modhub/mine", f"/Modhub/{mod['id']}", f"{bench(mod)}/preview"):
             answer = who.get(path, expect_errors=True)
             assert "malware" not in answer.text
@@ -137,21 +137,21 @@ def test_whoever_requires_a_mod_is_named_before_it_is_deleted(site: Site, author
     assert "2 published mods" in refused.html.find(id="required-by").text
     form["title"] = "Base"
     form.submit(status=303)
-    assert [guid.lower() for guid in site.get(address(one)).json["missing"]] == [mod["guid"]]
+    assert [guid.lower() for guid in site.get(mod_address(one)).json["missing"]] == [mod["guid"]]
     assert draft["published"] is False
 
 
 def test_a_mod_that_many_require_names_some(site: Site, author: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     mod = new_mod(site, title="Base")
-    for at in range(reading.USERS + 2):
+    for at in range(page_queries.DEPENDENTS_SHOWN + 2):
         published_mod(site, 8, f"User {at}", requires=[mod["guid"]])
     said = author.get(bench(mod)).html.find(id="required-by")
-    assert f"{reading.USERS + 2} published mods" in said.text
-    assert len(said.find_all("a")) == reading.USERS
+    assert f"{page_queries.DEPENDENTS_SHOWN + 2} published mods" in said.text
+    assert len(said.find_all("a")) == page_queries.DEPENDENTS_SHOWN
     assert said.find_all("li")[-1].text == "and 2 more mods"
-    monkeypatch.setattr(reading, "CANDIDATES", reading.USERS)
-    monkeypatch.setattr("modhub.catalogue.pages.workshop.CANDIDATES", reading.USERS)
+    monkeypatch.setattr(page_queries, "MAX_DEPENDENTS_COUNTED", page_queries.DEPENDENTS_SHOWN)
+    monkeypatch.setattr("modhub.catalogue.pages.views.workshop.MAX_DEPENDENTS_COUNTED", page_queries.DEPENDENTS_SHOWN)
     said = author.get(bench(mod)).html.find(id="required-by")
-    assert f"More than {reading.USERS} published mods" in said.text
+    assert f"More than {page_queries.DEPENDENTS_SHOWN} published mods" in said.text
     assert said.find_all("li")[-1].text == "and more"
-    site.as_account(OWNER).delete(address(mod), status=204)
+    site.as_account(OWNER).delete(mod_address(mod), status=204)

@@ -7,8 +7,8 @@ import pytest
 from modhub import limits
 from modhub.server import IBodyRules
 from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, new_mod, notes, published_mod
-from modhub.testing.pages import form_at, visitor
+from modhub.testing.mods import OWNER, new_mod, notes_of_mod, published_mod
+from modhub.testing.pages import form_at, new_visitor
 
 NEW = "/Modhub/mine/new"
 WORDS = "<p>An hour's work & more</p>\n\nsecond"
@@ -16,7 +16,7 @@ WORDS = "<p>An hour's work & more</p>\n\nsecond"
 
 @pytest.fixture
 def author(site: Site) -> Site:
-    return visitor(site, OWNER)
+    return new_visitor(site, OWNER)
 
 
 def ours(site: Site) -> dict[str, str]:
@@ -76,14 +76,14 @@ def test_a_form_that_lapsed_is_shown_again_and_can_be_sent(site: Site, author: S
 
 def test_entries_and_votes_are_kept_too(site: Site, author: Site) -> None:
     mod = published_mod(site)
-    (note,) = notes(site, mod)
+    (note,) = notes_of_mod(site, mod)
     address = f"/Modhub/mine/{mod['id']}/changelog/{note['id']}"
     form = form_at(author.get(f"/Modhub/mine/{mod['id']}"), address)
     form["text"] = "Faster"
     sign_out(author)
     page = form.submit(headers=ours(site), status=403)
     assert typed(page, "text") == "Faster"
-    voter = visitor(site)
+    voter = new_visitor(site)
     page = voter.post(f"{mod['url']}/vote", {"value": "1"}, headers=ours(site), status=403)
     assert page.html.find("input", attrs={"name": "value"})["value"] == "1"
 
@@ -92,7 +92,7 @@ def test_a_file_is_chosen_again_and_the_script_stays_where_it_is(site: Site, aut
     mod = new_mod(site)
     address = f"/Modhub/mine/{mod['id']}/images"
     file = [("file", "a.png", b"x")]
-    anonymous = visitor(site)
+    anonymous = new_visitor(site)
     led = anonymous.post(address, {}, upload_files=file, headers=ours(site), status=303)
     assert led.headers["Location"].startswith("/Modhub/account/login?next=")
     script = {**ours(site), "Accept": "application/json", "Accept-Language": "de"}
@@ -113,18 +113,18 @@ def test_what_the_browser_does_not_vouch_for_gets_no_token_with_its_fields(
     page = author.post(NEW, {"title": "Planted"}, headers=headers, status=[400, 403])
     assert "Planted" not in page.text
     assert page.html.find("input", attrs={"name": "csrf_token"}) is None
-    assert visitor(site).post(NEW, {"title": "Planted"}, headers=headers, status=303).body == b""
+    assert new_visitor(site).post(NEW, {"title": "Planted"}, headers=headers, status=303).body == b""
 
 
 def test_only_declared_fields_are_shown_and_strangers_learn_nothing(site: Site) -> None:
     mod = new_mod(site, title="Canary")
     fields = {"title": "x", "password": "secret", "csrf_token": "secret"}
-    there = visitor(site).post(f"/Modhub/mine/{mod['id']}", fields, headers=ours(site), status=403)
-    absent = visitor(site).post("/Modhub/mine/999", fields, headers=ours(site), status=403)
+    there = new_visitor(site).post(f"/Modhub/mine/{mod['id']}", fields, headers=ours(site), status=403)
+    absent = new_visitor(site).post("/Modhub/mine/999", fields, headers=ours(site), status=403)
     assert "secret" not in there.text
     assert "Canary" not in there.text
     assert len(there.html.find_all("textarea")) == len(absent.html.find_all("textarea")) == 1
-    visitor(site, 8).post(f"/Modhub/mine/{mod['id']}", fields, headers=ours(site), status=404)
+    new_visitor(site, 8).post(f"/Modhub/mine/{mod['id']}", fields, headers=ours(site), status=404)
 
 
 def test_a_long_text_in_any_writing_is_taken_and_cut(site: Site, author: Site) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import modhub
-from modhub import refusals
-from modhub.pages import shapes
-from modhub.pages.messages import ENGLISH, Languages, Messages, read_po
+from modhub.http import error_views
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, new_mod, publish, published_mod, upload
-from modhub.testing.pages import visitor
+from modhub.testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
+from modhub.testing.pages import new_visitor
+from modhub.ui import formatting
+from modhub.ui.i18n import ENGLISH, Catalogs, Translations, read_po
 
 HERE = Path(modhub.__file__).parent
 SINGLE = re.compile(r"""(?<![\w.])_\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""")
@@ -54,11 +54,11 @@ def german() -> dict[str, tuple[str, ...]]:
 
 
 def test_german_is_complete() -> None:
-    told = [*HERE.glob("errors.py"), *HERE.glob("pages/*.py"), *HERE.glob("catalogue/pages/*.py")]
+    told = [*HERE.glob("errors.py"), *HERE.glob("ui/*.py"), *HERE.glob("catalogue/pages/**/*.py")]
     # A sentence is what is told to people; names, patterns and formats are none.
     sentence = re.compile(r"[A-Z][\w ,;:'-]+ [\w ,;:'-]+[.:]")
     sentences = {text for path in told for text in constants(path) if sentence.fullmatch(text)}
-    wanted = in_templates() | set(refusals.TITLES.values()) | sentences
+    wanted = in_templates() | set(error_views.ERROR_TITLES.values()) | sentences
     assert wanted - set(german()) - TO_PROGRAMS == set()
 
 
@@ -66,7 +66,7 @@ TO_PROGRAMS = {"This form must be sent as multipart/form-data.", "The field %(fi
 
 
 def test_nothing_in_german_is_stale() -> None:
-    assert set(german()) - in_templates() - in_code() - set(shapes.MONTHS) == set()
+    assert set(german()) - in_templates() - in_code() - set(formatting.MONTHS) == set()
 
 
 def test_translations_keep_their_holes() -> None:
@@ -110,9 +110,9 @@ def test_a_german_page_is_german(site: Site) -> None:
 
 def test_thousands_are_parted_as_each_language_does(site: Site) -> None:
     mod = new_mod(site)
-    upload(site, mod, "code", b"x" * 1002, version="1")
-    publish(site, mod)
-    author = visitor(site, OWNER)
+    upload_asset(site, mod, "code", b"x" * 1002, version="1")
+    publish_test_mod(site, mod)
+    author = new_visitor(site, OWNER)
     for language, number, limit in (("en", "1,002", "8,000"), ("de", "1\u202f002", "8\u202f000")):
         headers = {"Accept-Language": language}
         assert f"{number} byte" in site.get(mod["url"], headers=headers).text.lower()
@@ -142,7 +142,7 @@ def test_readers_are_addressed_alike_everywhere() -> None:
 
 
 def test_a_folder_of_messages_is_added_and_what_cannot_be_read_is_named(tmp_path: Path) -> None:
-    languages = Languages()
+    languages = Catalogs()
     source = '# fr\nmsgid "Find"\nmsgstr "Tr"\n"ouver"\n\nmsgid "Untranslated"\nmsgstr ""\n'
     (tmp_path / "fr.po").write_text(source, "utf-8")
     languages.add(tmp_path)
@@ -150,6 +150,6 @@ def test_a_folder_of_messages_is_added_and_what_cannot_be_read_is_named(tmp_path
     assert french.gettext("Find") == "Trouver"
     assert french.gettext("Untranslated") == "Untranslated"
     assert french.ngettext("%(num)s a", "%(num)s b", 1000) == "1,000 b"
-    assert Messages(ENGLISH).ngettext("%(num)s a", "%(num)s b", 1) == "1 a"
+    assert Translations(ENGLISH).ngettext("%(num)s a", "%(num)s b", 1) == "1 a"
     with pytest.raises(ValueError, match="nonsense"):
         read_po('msgid "x"\nnonsense')

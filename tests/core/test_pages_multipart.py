@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modhub.errors import Refusal
-from modhub.formdata import CHUNK, HEAD, MOST, Parts
+from modhub.errors import ApiError
+from modhub.http.forms import MAX_FORM_FIELDS, MAX_PART_HEAD, READ_BYTES, MultipartReader
 
 BOUNDARY = b"----boundary7"
 PIECES = st.sampled_from([b"\r\n", b"--", BOUNDARY, b"\r\n--", b"\r\n--" + BOUNDARY[:-1], b"x", b"\r", b"\n", b"-"])
@@ -30,7 +30,7 @@ def body(*parts: tuple[str, bytes]) -> bytes:
     return made + b"--" + BOUNDARY + b"--\r\n"
 
 
-def whole(parts: Parts, size: int) -> bytes:
+def whole(parts: MultipartReader, size: int) -> bytes:
     return b"".join(iter(lambda: parts.read(size), b""))
 
 
@@ -49,7 +49,7 @@ def test_the_file_arrives_as_it_was(data: bytes, drip: int, size: int) -> None:
     sent = body(
         (head("version"), b"1"), (head("file", "a.zip") + "\r\nContent-Type: application/zip", data), (head("x"), b"")
     )
-    parts = Parts(Drips(sent, drip), BOUNDARY)
+    parts = MultipartReader(Drips(sent, drip), BOUNDARY)
     assert parts.next()
     assert (parts.name, parts.file_name, whole(parts, size)) == ("version", None, b"1")
     assert parts.next()
@@ -62,11 +62,11 @@ def test_the_file_arrives_as_it_was(data: bytes, drip: int, size: int) -> None:
 
 def test_a_large_file_is_read_in_pieces() -> None:
     data = bytes(range(256)) * 4096 * 3
-    parts = Parts(io.BytesIO(body((head("file", "a"), data))), BOUNDARY)
+    parts = MultipartReader(io.BytesIO(body((head("file", "a"), data))), BOUNDARY)
     assert parts.next()
-    pieces = list(iter(lambda: parts.read(CHUNK), b""))
+    pieces = list(iter(lambda: parts.read(READ_BYTES), b""))
     assert b"".join(pieces) == data
-    assert max(map(len, pieces)) <= CHUNK
+    assert max(map(len, pieces)) <= READ_BYTES
 
 
 @pytest.mark.parametrize(
@@ -77,18 +77,18 @@ def test_a_large_file_is_read_in_pieces() -> None:
         b"--" + BOUNDARY,
         b"--" + BOUNDARY + b"\r\n" + head("file", "a").encode(),
         body((head("file", "a"), b"data"))[:-30],
-        b"--" + BOUNDARY + b"\r\nX: " + b"x" * (HEAD + 1) + b"\r\n\r\n\r\n--" + BOUNDARY + b"--",
-        b"--" + BOUNDARY + b"\r\nX: " + b"x" * (HEAD + 2 * CHUNK),
+        b"--" + BOUNDARY + b"\r\nX: " + b"x" * (MAX_PART_HEAD + 1) + b"\r\n\r\n\r\n--" + BOUNDARY + b"--",
+        b"--" + BOUNDARY + b"\r\nX: " + b"x" * (MAX_PART_HEAD + 2 * READ_BYTES),
     ],
 )
 def test_what_is_cut_off_or_no_form_is_refused(sent: bytes) -> None:
-    parts = Parts(io.BytesIO(sent), BOUNDARY)
+    parts = MultipartReader(io.BytesIO(sent), BOUNDARY)
 
     def read_all() -> Any:
         while parts.next():
             whole(parts, 100)
 
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(ApiError) as caught:
         read_all()
     assert caught.value.status == 400
 
@@ -104,18 +104,18 @@ def test_what_is_cut_off_or_no_form_is_refused(sent: bytes) -> None:
     ],
 )
 def test_file_names_are_read_as_browsers_write_them(sent: str, read: str) -> None:
-    parts = Parts(io.BytesIO(body((head("file", sent), b""))), BOUNDARY)
+    parts = MultipartReader(io.BytesIO(body((head("file", sent), b""))), BOUNDARY)
     assert parts.next()
     assert parts.file_name == read
 
 
 def test_a_form_has_no_more_parts_than_a_limit() -> None:
-    for count in (MOST, MOST + 1):
-        parts = Parts(io.BytesIO(body(*[("", b"")] * count)), BOUNDARY)
-        for _ in range(MOST):
+    for count in (MAX_FORM_FIELDS, MAX_FORM_FIELDS + 1):
+        parts = MultipartReader(io.BytesIO(body(*[("", b"")] * count)), BOUNDARY)
+        for _ in range(MAX_FORM_FIELDS):
             assert parts.next()
-        if count == MOST:
+        if count == MAX_FORM_FIELDS:
             assert not parts.next()
         else:
-            with pytest.raises(Refusal, match="too many fields"):
+            with pytest.raises(ApiError, match="too many fields"):
                 parts.next()

@@ -3,15 +3,15 @@
 from typing import Any
 
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, new_mod, publish, published_mod, upload
-from modhub.testing.pages import visitor
+from modhub.testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
+from modhub.testing.pages import new_visitor
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def put(site: Site, mod: dict[str, Any], name: str, content_type: str) -> str:
     """The address of what was uploaded as an image."""
-    given = upload(site, mod, "images", PNG, content_type=content_type, name=name)
+    given = upload_asset(site, mod, "images", PNG, content_type=content_type, name=name)
     (found,) = (asset["url"] for asset in given["assets"] if asset["name"] == name)
     return str(found)
 
@@ -19,7 +19,7 @@ def put(site: Site, mod: dict[str, Any], name: str, content_type: str) -> str:
 def test_an_image_of_another_type_is_a_file_and_no_picture(site: Site) -> None:
     mod = published_mod(site, title="Tool")
     notes = put(site, mod, "notes.txt", "text/plain")
-    author = visitor(site, OWNER)
+    author = new_visitor(site, OWNER)
     for page in (site.get("/Modhub"), site.get(mod["url"]), author.get("/Modhub/mine")):
         assert not [image for image in page.html.select("main img") if image["src"] == notes]
         assert page.html.select_one("svg.tile") is not None
@@ -42,7 +42,7 @@ def test_a_preview_knows_pictures_as_the_page_does(site: Site) -> None:
     draft = new_mod(site)
     put(site, draft, "notes.txt", "text/plain")
     shot = put(site, draft, "shot.png", "image/png").rpartition("/")[2]
-    page = visitor(site, OWNER).get(f"/Modhub/mine/{draft['id']}/preview")
+    page = new_visitor(site, OWNER).get(f"/Modhub/mine/{draft['id']}/preview")
     assert [image["src"].rpartition("/")[2] for image in page.html.select("article img")] == [shot]
     assert "notes.txt" in page.html.select_one(".facts-list").text
 
@@ -65,10 +65,10 @@ def test_no_page_elsewhere_sees_an_image_of_a_draft(site: Site) -> None:
     own = f"/Modhub/mine/{draft['id']}/images/{number}"
     refused = {416: {"Range": "bytes=99-"}, 412: {"If-Match": '"x"'}, 403: {"Service-Worker": "script"}}
     for status, headers in {200: {}, **refused}.items():
-        answer = visitor(site, OWNER).get(own, headers=headers, status=status)
+        answer = new_visitor(site, OWNER).get(own, headers=headers, status=status)
         assert answer.headers.getall("Cross-Origin-Resource-Policy") == ["same-origin"]
         assert not [name for name in answer.headers if name.startswith("Access-Control")]
         assert answer.headers["Cache-Control"] == "no-store"
-    upload(site, draft, "code", version="1")
-    shown = next(one["url"] for one in publish(site, draft)["assets"] if one["kind"] == "image")
+    upload_asset(site, draft, "code", version="1")
+    shown = next(one["url"] for one in publish_test_mod(site, draft)["assets"] if one["kind"] == "image")
     assert site.get(shown).headers["Cross-Origin-Resource-Policy"] == "cross-origin"

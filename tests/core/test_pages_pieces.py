@@ -9,13 +9,13 @@ import msgspec
 import pytest
 from jinja2 import DictLoader, Environment, StrictUndefined, UndefinedError
 
-from modhub.pages.messages import Messages
-from modhub.pages.pieces import Pieces
-from modhub.pages.tools import Tools
 from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, new_mod, notes, publish, published_mod, upload
+from modhub.testing.mods import OWNER, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
+from modhub.ui.fragment_cache import FragmentCache
+from modhub.ui.i18n import Translations
+from modhub.ui.template_helpers import PageHelpers
 
-ENGLISH = Messages("en")
+ENGLISH = Translations("en")
 TEMPLATES = {
     "a": "{{ value }}",
     "long": "{{ value * 1000 }}",
@@ -25,9 +25,9 @@ TEMPLATES = {
 }
 
 
-def pieces(budget: int = 100_000) -> Pieces:
+def pieces(budget: int = 100_000) -> FragmentCache:
     environment = Environment(autoescape=True, loader=DictLoader(TEMPLATES), undefined=StrictUndefined)
-    return Pieces(environment, budget)
+    return FragmentCache(environment, budget)
 
 
 def test_a_piece_is_what_its_values_say() -> None:
@@ -35,7 +35,7 @@ def test_a_piece_is_what_its_values_say() -> None:
     assert draw("a", ENGLISH, value="<b>") == "&lt;b&gt;"
     assert draw("a", ENGLISH, value="x") == "x"
     assert draw("a", ENGLISH, value="x") is draw("a", ENGLISH, value="x")
-    assert draw("a", ENGLISH, value="x") is not draw("a", Messages("de"), value="x")
+    assert draw("a", ENGLISH, value="x") is not draw("a", Translations("de"), value="x")
 
 
 def test_a_piece_has_no_clock_and_nothing_that_it_was_not_given() -> None:
@@ -85,13 +85,16 @@ def changes(site: Site, mod: Any, other: Any) -> dict[str, tuple[Callable[[], ob
     """What may happen to a mod: (how, what its page says afterwards and did not say before)."""
     own, voter = site.as_account(OWNER), site.as_account(8)
     url = f"/api/modhub/{mod['id']}"
-    note = notes(site, mod)[0]["id"]
+    note = notes_of_mod(site, mod)[0]["id"]
     return {
         "title": (lambda: own.put_json(url, {"title": "Renamed"}), "Renamed"),
         "games": (lambda: own.put_json(url, {"games": ["Quake"]}), "Quake"),
         "vote": (lambda: voter.put_json(f"{url}/vote", {"value": -1}), "Votes against: </span>1"),
-        "code": (lambda: upload(site, mod, "code", b"x" * 5000, version="2"), "4.9\u00a0KB"),
-        "image": (lambda: upload(site, mod, "images", b"x", content_type="image/png", name="view.png"), "view.png"),
+        "code": (lambda: upload_asset(site, mod, "code", b"x" * 5000, version="2"), "4.9\u00a0KB"),
+        "image": (
+            lambda: upload_asset(site, mod, "images", b"x", content_type="image/png", name="view.png"),
+            "view.png",
+        ),
         "note": (lambda: own.put_json(f"{url}/changelog/{note}", {"text": "<p>Mended it.</p>"}), "Mended it."),
         "conflict": (lambda: own.put_json(url, {"conflictsWith": [other["guid"]]}), "Not to be installed"),
         "rival": (lambda: own.put_json(f"/api/modhub/{other['id']}", {"title": "Anew"}), "Anew"),
@@ -124,8 +127,8 @@ def test_time_goes_by_on_what_is_kept(site: Site, monkeypatch: pytest.MonkeyPatc
     mod = published_mod(site)
     for address in ("/Modhub", mod["url"]):
         assert "just now" in site.get(address).text
-    now = Tools.now.func  # type: ignore[attr-defined]
-    monkeypatch.setattr(Tools, "now", property(lambda tools: now(tools) + timedelta(days=3)))
+    now = PageHelpers.now.func  # type: ignore[attr-defined]
+    monkeypatch.setattr(PageHelpers, "now", property(lambda tools: now(tools) + timedelta(days=3)))
     for address in ("/Modhub", mod["url"]):
         page = site.get(address).text
         assert "3 days ago" in page
@@ -134,7 +137,7 @@ def test_time_goes_by_on_what_is_kept(site: Site, monkeypatch: pytest.MonkeyPatc
 
 def test_a_preview_that_was_kept_is_seen_by_its_owner_alone(site: Site) -> None:
     draft = new_mod(site, title="Canary")
-    upload(site, draft, "code", version="1")
+    upload_asset(site, draft, "code", version="1")
     site.set_cookie("account", str(OWNER))
     for _ in range(2):
         preview = site.get(f"/Modhub/mine/{draft['id']}/preview")
@@ -143,5 +146,5 @@ def test_a_preview_that_was_kept_is_seen_by_its_owner_alone(site: Site) -> None:
     site.reset()
     for address in (f"/Modhub/{draft['id']}", f"/Modhub/{draft['id']}/feed"):
         assert "Canary" not in site.get(address, status=404).text
-    publish(site, draft)
+    publish_test_mod(site, draft)
     assert "download stands here" not in site.get(draft["url"]).text

@@ -3,7 +3,7 @@
 import re
 
 from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, new_mod, publish, published_mod, upload
+from modhub.testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
 
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 HOSTILE_NAME = '" onerror="alert(1)"><img src=x onerror=alert(1)>.png'
@@ -30,9 +30,9 @@ def test_a_published_mod_is_shown_with_all_that_belongs_to_it(site: Site) -> Non
         requires=[base["guid"], ABSENT],
         conflictsWith=["11234567-89ab-cdef-0123-456789abcdef"],
     )
-    upload(site, mod, "code", b"x" * 2048, version="1.5", name="tower.zip")
-    upload(site, mod, "images", b"\x89PNG\r\n\x1a\n", content_type="image/png", name="view.png")
-    publish(site, mod)
+    upload_asset(site, mod, "code", b"x" * 2048, version="1.5", name="tower.zip")
+    upload_asset(site, mod, "images", b"\x89PNG\r\n\x1a\n", content_type="image/png", name="view.png")
+    publish_test_mod(site, mod)
     page = site.get(mod["url"], status=200)
     assert page.html.h1.text == "Tower"
     assert page.html.find("a", class_="download")["href"] == f"/api/modhub/{mod['id']}/download"
@@ -53,7 +53,7 @@ def test_a_published_mod_is_shown_with_all_that_belongs_to_it(site: Site) -> Non
 
 def test_absent_unpublished_and_senseless_addresses_are_the_same_page(site: Site) -> None:
     draft = new_mod(site, title="Canary")
-    upload(site, draft, "code", version="1")
+    upload_asset(site, draft, "code", version="1")
     pages = [site.get(f"/Modhub/{name}", status=404) for name in (draft["id"], 999, "x", "%D9%A3", 10**20, "1.0")]
     assert len({body_of(page.text) for page in pages}) == 1
     assert all(page.headers["Cache-Control"] == "no-store" for page in pages)
@@ -64,7 +64,7 @@ def test_absent_unpublished_and_senseless_addresses_are_the_same_page(site: Site
 def test_a_draft_leaves_no_trace_on_any_public_page(site: Site) -> None:
     shown = published_mod(site, title="Shown")
     draft = new_mod(site, title="Canary", requires=[shown["guid"]], games=["Canarygame"])
-    upload(site, draft, "code", version="1")
+    upload_asset(site, draft, "code", version="1")
     for address in ("/Modhub", "/Modhub?q=canary", "/Modhub?game=canarygame&sort=top", shown["url"]):
         page = site.get(address)
         assert "Canary" not in page.text.replace("canary", "")
@@ -73,7 +73,7 @@ def test_a_draft_leaves_no_trace_on_any_public_page(site: Site) -> None:
 
 def test_hostile_text_is_shown_as_text(site: Site) -> None:
     mod = published_mod(site, title=HOSTILE, games=[HOSTILE], description=HOSTILE)
-    upload(site, mod, "images", b"x", content_type="image/png", name=HOSTILE_NAME)
+    upload_asset(site, mod, "images", b"x", content_type="image/png", name=HOSTILE_NAME)
     for address in ("/Modhub", mod["url"]):
         page = site.get(address, {"q": "script", "game": HOSTILE} if address == "/Modhub" else None)
         assert [script["src"].partition("-")[0] for script in page.html.find_all("script")] == ["/static/modhub"]

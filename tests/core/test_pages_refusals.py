@@ -7,22 +7,22 @@ from typing import Any
 import pytest
 
 import modhub
-from modhub.errors import Refusal, invalid
-from modhub.pages.messages import read_po
+from modhub.errors import ApiError, invalid
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, new_mod, upload
-from modhub.testing.pages import form_at, visitor
+from modhub.testing.mods import OWNER, new_mod, upload_asset
+from modhub.testing.pages import form_at, new_visitor
+from modhub.ui.i18n import read_po
 
 HERE = Path(modhub.__file__).parent
 GERMAN = {"Accept-Language": "de"}
 PROGRAMS = {
-    "jsonshape.py",
+    "json_shape.py",
     "storage_address.py",
-    "credentials.py",
-    "security.py",
+    "api_keys.py",
+    "policy.py",
     "payload.py",
     "downloads.py",
-    "owners.py",
+    "owner_views.py",
 }
 """Modules whose refusals are for programs: bodies of JSON, headers of files, keys."""
 TO_PROGRAMS = {
@@ -45,7 +45,7 @@ def refusals() -> dict[str, ast.expr]:
             if not isinstance(node, ast.Call):
                 continue
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            at = {"Refusal": 2, "conflict": 1, "invalid": 0}.get(name, 99)
+            at = {"ApiError": 2, "conflict": 1, "invalid": 0}.get(name, 99)
             if len(node.args) > at:
                 found[f"{path.name}:{node.lineno}"] = node.args[at]
     return found
@@ -67,15 +67,15 @@ def test_a_refusal_tells_programs_and_people_the_same() -> None:
     assert refusal.message == "In requires, 100% of 50%."
     assert refusal.body() == {"error": "invalid_input", "message": refusal.message}
     assert str(refusal) == refusal.message
-    assert refusal.told(lambda text, **values: text % values, {"requires": "Needs", "50%": "x"}) == (
+    assert refusal.localized(lambda text, **values: text % values, {"requires": "Needs", "50%": "x"}) == (
         "In Needs, 100% of 50%."
     )
-    assert Refusal(400, "a", "100% as it is").message == "100% as it is"
+    assert ApiError(400, "a", "100% as it is").message == "100% as it is"
 
 
 @pytest.fixture
 def author(site: Site) -> Site:
-    return visitor(site, OWNER)
+    return new_visitor(site, OWNER)
 
 
 def save(author: Site, address: str, **fields: str) -> Any:
@@ -103,7 +103,7 @@ def test_the_workshop_refuses_in_german_by_its_own_labels_and_all_at_once(site: 
 
 def test_uploads_refuse_in_german_beside_the_field_to_the_script_too(site: Site, author: Site) -> None:
     mod = new_mod(site)
-    upload(site, mod, "code", version="1.0")
+    upload_asset(site, mod, "code", version="1.0")
     address = f"/Modhub/mine/{mod['id']}"
     token = form_at(author.get(address), address)["csrf_token"].value
 

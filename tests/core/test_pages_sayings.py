@@ -5,12 +5,12 @@ from itertools import pairwise
 
 import pytest
 
-from modhub.catalogue.pages.mod import demoted
+from modhub.catalogue.pages.views.mod import shift_headings
 from modhub.outline import Outline
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, new_mod, notes, published_mod, upload
-from modhub.testing.mods import address as api
-from modhub.testing.pages import make, send_file, visitor
+from modhub.testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upload_asset
+from modhub.testing.mods import mod_address as api
+from modhub.testing.pages import make_mod_by_form, new_visitor, send_file_by_form
 
 GERMAN = {"Accept-Language": "de"}
 PARTS = "parts of words are fine"
@@ -63,7 +63,7 @@ def test_only_what_is_the_same_is_called_so(site: Site) -> None:
     mod = published_mod(site)
     link = site.get(mod["url"]).html.find("a", string="The same as JSON")
     assert site.get(link["href"]).json["url"] == mod["url"]
-    author = visitor(site, OWNER)
+    author = new_visitor(site, OWNER)
     draft = new_mod(site)
     for page in (
         site.get("/Modhub/doc"),
@@ -108,21 +108,23 @@ def test_no_heading_skips_a_level(given: list[int], below: int, shown: list[int]
 
 def test_headings_of_owners_stand_below_ours_without_gaps(site: Site) -> None:
     mod = published_mod(site, description="<h3>A</h3><h4>B</h4><h2>C</h2><h4>D</h4>")
-    note = notes(site, mod)[0]["id"]
+    note = notes_of_mod(site, mod)[0]["id"]
     site.as_account(OWNER).put_json(api(mod, "changelog", note), {"text": "<h4>E</h4>"})
-    for page in (site.get(mod["url"]), visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")):
+    for page in (site.get(mod["url"]), new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")):
         levels = [int(heading.name[1]) for heading in page.html.main.find_all(re.compile("^h[1-6]$"))]
         assert levels[0] == 1
         assert all(after - before <= 1 for before, after in pairwise(levels)), levels
     prose = site.get(mod["url"]).html.select(".prose :is(h3, h4, h5)")
     assert [heading.name for heading in prose] == ["h3", "h4", "h3", "h4", "h4"]
-    assert demoted("<h2>a<b></b></h2>x<h4><i>b</i></h4>") == "<h3>a<b></b></h3>x<h4><i>b</i></h4>"
+    assert shift_headings("<h2>a<b></b></h2>x<h4><i>b</i></h4>") == "<h3>a<b></b></h3>x<h4><i>b</i></h4>"
 
 
 def test_what_is_no_image_is_not_shown_as_one_in_the_workshop(site: Site) -> None:
-    author = visitor(site, OWNER)
+    author = new_visitor(site, OWNER)
     draft = new_mod(site)
-    number = upload(site, draft, "images", b"words", content_type="text/plain", name="notes.txt")["assets"][0]["url"]
+    number = upload_asset(site, draft, "images", b"words", content_type="text/plain", name="notes.txt")["assets"][0][
+        "url"
+    ]
     own = f"/Modhub/mine/{draft['id']}/images/{number.rpartition('/')[2]}"
     page = author.get(f"/Modhub/mine/{draft['id']}")
     assert not page.html.select("main img")
@@ -131,14 +133,14 @@ def test_what_is_no_image_is_not_shown_as_one_in_the_workshop(site: Site) -> Non
     # It is none for lists either, so there is still one to add.
     assert "Add an image" in page.html.find(id="tasks").find_parent("section").text
     assert author.get(own).headers["Content-Disposition"].startswith("attachment")
-    upload(site, draft, "images", b"x", content_type="image/png", name="a.png")
+    upload_asset(site, draft, "images", b"x", content_type="image/png", name="a.png")
     page = author.get(f"/Modhub/mine/{draft['id']}")
     assert [image["alt"] for image in page.html.select("main img")] == ["Image 1 of 1: a.png"]
     assert "Add an image" not in page.text
 
 
 def test_an_upload_is_confirmed_as_what_it_is(site: Site) -> None:
-    page = make(visitor(site, OWNER))
+    page = make_mod_by_form(new_visitor(site, OWNER))
 
     def said(*files: tuple[str, str]) -> str:
         (form,) = (form for form in page.forms.values() if form.action.endswith("/images"))
@@ -153,7 +155,7 @@ def test_an_upload_is_confirmed_as_what_it_is(site: Site) -> None:
 
 
 def test_a_first_file_replaces_none(site: Site) -> None:
-    page = make(visitor(site, OWNER))
+    page = make_mod_by_form(new_visitor(site, OWNER))
     assert "It replaces the one before." not in page.text
-    page = send_file(page, "code", "mod.zip", b"code", version="1").follow()
+    page = send_file_by_form(page, "code", "mod.zip", b"code", version="1").follow()
     assert "It replaces the one before." in page.text

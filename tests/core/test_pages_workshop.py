@@ -6,11 +6,11 @@ import pytest
 from transaction.interfaces import TransientError
 
 from modhub import limits
-from modhub.catalogue.pages import files
-from modhub.errors import Refusal, storage_refused
+from modhub.catalogue.pages.views import files
+from modhub.errors import ApiError, storage_refused
 from modhub.testing import Site, Start, stored_files
-from modhub.testing.mods import OWNER, new_mod, notes, published_mod, upload
-from modhub.testing.pages import form_at, make, send_file, visitor
+from modhub.testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upload_asset
+from modhub.testing.pages import form_at, make_mod_by_form, new_visitor, send_file_by_form
 
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
@@ -18,21 +18,21 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 
 @pytest.fixture
 def author(site: Site) -> Site:
-    return visitor(site, OWNER)
+    return new_visitor(site, OWNER)
 
 
 def test_from_the_draft_to_the_end_with_forms_alone(site: Site, author: Site) -> None:
     games = "Portal\r\n\r\n portal \r\nQuake"
-    page = make(author, title="My <mod>", description="<p>Hello</p>", games=games, requires=ABSENT)
+    page = make_mod_by_form(author, title="My <mod>", description="<p>Hello</p>", games=games, requires=ABSENT)
     address = page.request.path
     number = address.rpartition("/")[2]
     assert page.html.h1.text == "My <mod>"
     assert "Upload a code file" in page.html.find(id="tasks").find_parent("section").text
     assert ABSENT in page.html.find(id="tasks").find_parent("section").text
     site.get(f"/Modhub/{number}", status=404)
-    page = send_file(page, "code", "my mod.zip", b"the code" * 1000, version=" 1.0 ").follow()
+    page = send_file_by_form(page, "code", "my mod.zip", b"the code" * 1000, version=" 1.0 ").follow()
     assert "changelog has an entry" in page.html.select_one(".note.good").text
-    page = send_file(page, "images", "shot.png", PNG).follow()
+    page = send_file_by_form(page, "images", "shot.png", PNG).follow()
     image = page.html.select_one(".gallery img")["src"]
     assert author.get(image).body == PNG
     assert author.get(image).headers["Cache-Control"] == "no-store"
@@ -49,15 +49,15 @@ def test_from_the_draft_to_the_end_with_forms_alone(site: Site, author: Site) ->
     assert [asset["name"] for asset in shown["assets"]] == ["my mod.zip", "shot.png"]
     assert site.get(f"/api/modhub/{number}/download").body == b"the code" * 1000
     assert "publish" not in {form.action.rpartition("/")[2] for form in page.forms.values()}
-    (note,) = notes(site, shown)
+    (note,) = notes_of_mod(site, shown)
     form = form_at(page, f"{address}/changelog/{note['id']}")
     form["text"] = "<p>What changed</p><script>x</script>"
     form["title"] = ""
     page = form.submit(status=303).follow()
-    (note,) = notes(site, shown)
+    (note,) = notes_of_mod(site, shown)
     assert (note["title"], note["text"], note["automatic"]) == (None, "<p>What changed</p>", False)
     page = form_at(page, f"{address}/changelog/{note['id']}/remove").submit(status=303).follow()
-    assert notes(site, shown) == []
+    assert notes_of_mod(site, shown) == []
     asset = image.rpartition("/")[2]
     page = form_at(page, f"{address}/images/{asset}/remove").submit(status=303).follow()
     assert not page.html.select(".gallery")
@@ -82,7 +82,7 @@ def test_what_is_refused_is_said_beside_its_field_and_kept(author: Site) -> None
     assert page.html.find(id="errors").a["href"] == "#requires"
     assert page.html.find(id="requires").text.strip() == "no guid"
     assert page.html.find(id="title")["value"] == "Kept"
-    page = make(author, title="Real")
+    page = make_mod_by_form(author, title="Real")
     address = page.request.path
     form = form_at(page, address)
     form["title"] = "  "
@@ -94,7 +94,9 @@ def test_what_is_refused_is_said_beside_its_field_and_kept(author: Site) -> None
 
 
 def test_what_was_too_long_is_cut_and_said(site: Site, author: Site) -> None:
-    page = make(author, title="t" * 130, description="d" * 8001, games="\n".join(f"g{n}" for n in range(21)))
+    page = make_mod_by_form(
+        author, title="t" * 130, description="d" * 8001, games="\n".join(f"g{n}" for n in range(21))
+    )
     said = page.html.select_one(".note.good").text
     assert said.count("too long") == 3
     assert page.html.find(id="title")["value"] == "t" * 120
@@ -103,7 +105,7 @@ def test_what_was_too_long_is_cut_and_said(site: Site, author: Site) -> None:
 def test_a_version_however_long_is_cut_and_said(site: Site, author: Site) -> None:
     # Two characters of unequal length: wherever the bytes are cut, one of the two versions is cut within a character.
     for version in ("é" * 70_000, "x" + "é" * 70_000):
-        page = send_file(make(author), "code", "a.zip", b"code", version=version)
+        page = send_file_by_form(make_mod_by_form(author), "code", "a.zip", b"code", version=version)
         assert page.status_int == 303
         assert "too long" in page.follow().html.select_one(".note.good").text
         mod = site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]
@@ -111,14 +113,14 @@ def test_a_version_however_long_is_cut_and_said(site: Site, author: Site) -> Non
 
 
 def test_a_long_field_leaves_room_for_the_others(author: Site) -> None:
-    page = make(author)
+    page = make_mod_by_form(author)
     token = form_at(page, page.request.path)["csrf_token"].value
     fields = [("version", "1" * 70_000), ("csrf_token", token)]
     author.post(f"{page.request.path}/code", fields, upload_files=[("file", "a.zip", b"code")], status=303)
 
 
 def test_of_a_doubled_line_the_last_counts_and_of_a_list_all(site: Site, author: Site) -> None:
-    page = make(author, title="One")
+    page = make_mod_by_form(author, title="One")
     token = form_at(page, page.request.path)["csrf_token"].value
     doubled = [("csrf_token", token), ("title", "Two"), ("title", "Three"), ("games", "Portal"), ("games", "Ico")]
     author.post(page.request.path, doubled, status=303)
@@ -127,7 +129,7 @@ def test_of_a_doubled_line_the_last_counts_and_of_a_list_all(site: Site, author:
 
 
 def test_a_title_is_typed_whole_before_a_mod_goes(site: Site, author: Site) -> None:
-    page = make(author, title="t" * limits.TITLE)
+    page = make_mod_by_form(author, title="t" * limits.TITLE)
     form = form_at(page, f"{page.request.path}/delete")
     form["title"] = "t" * (limits.TITLE + 1)
     assert form.submit(status=400).html.find(id="delete-title-error") is not None
@@ -137,7 +139,7 @@ def test_a_title_is_typed_whole_before_a_mod_goes(site: Site, author: Site) -> N
 
 
 def test_an_edit_changes_only_what_the_form_has(site: Site, author: Site) -> None:
-    page = make(author, title="One", description="<p>Stays</p>")
+    page = make_mod_by_form(author, title="One", description="<p>Stays</p>")
     token = form_at(page, page.request.path)["csrf_token"].value
     author.post(page.request.path, {"csrf_token": token, "title": "Two"}, status=303)
     (mod,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
@@ -145,25 +147,25 @@ def test_an_edit_changes_only_what_the_form_has(site: Site, author: Site) -> Non
 
 
 def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = make(author)
+    page = make_mod_by_form(author)
     ours = page.request.path
-    used = send_file(page, "code", "a.zip", b"first", version="1").follow()
+    used = send_file_by_form(page, "code", "a.zip", b"first", version="1").follow()
     before = stored_files(site)
-    page = send_file(used, "code", "a.zip", b"second", version="1")
+    page = send_file_by_form(used, "code", "a.zip", b"second", version="1")
     assert page.status_int == 409
     assert "used on this mod already" in page.html.find(id="version-error").text
     assert page.html.find(id="errors").a["href"] == "#version"
     assert "aria-invalid" not in page.html.find(id="code-file").attrs
     assert page.html.find(id="version")["value"] == "1"
-    assert send_file(used, "code", "a.zip", b"x", version=" ").status_int == 400
-    assert send_file(used, "code", "a.zip", b"", version="2").status_int == 400
-    assert send_file(used, "code", "", b"", version="2").status_int == 400
-    large = send_file(used, "images", "a.png", b"x" * (limits.IMAGE + 1))
+    assert send_file_by_form(used, "code", "a.zip", b"x", version=" ").status_int == 400
+    assert send_file_by_form(used, "code", "a.zip", b"", version="2").status_int == 400
+    assert send_file_by_form(used, "code", "", b"", version="2").status_int == 400
+    large = send_file_by_form(used, "images", "a.png", b"x" * (limits.IMAGE + 1))
     assert large.status_int == 413
     assert "2\xa0MB" in large.html.find(id="image-file-error").text
     for _ in range(5):
-        send_file(used, "images", "a.png", b"x" * limits.IMAGE)
-    full = send_file(used, "images", "a.png", b"x")
+        send_file_by_form(used, "images", "a.png", b"x" * limits.IMAGE)
+    full = send_file_by_form(used, "images", "a.png", b"x")
     assert full.status_int == 413
     assert "10\xa0MB" in full.html.find(id="image-file-error").text
     assert len(stored_files(site)) == len(before) + 5
@@ -172,7 +174,7 @@ def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pyt
         raise storage_refused()
 
     monkeypatch.setattr(type(site.registry.blob_store), "stage", refuse)
-    broken = send_file(author.get(ours), "images", "a.png", PNG)
+    broken = send_file_by_form(author.get(ours), "images", "a.png", PNG)
     assert broken.status_int == 502
     assert "Try once more" in broken.html.find(id="image-file-error").text
     told = author.post(
@@ -186,14 +188,14 @@ def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pyt
 
 
 def test_without_a_store_the_page_says_that_the_set_up_is_incomplete(start: Start) -> None:
-    author = visitor(start(modhub__storage=""), OWNER)
-    page = send_file(make(author), "images", "a.png", PNG)
+    author = new_visitor(start(modhub__storage=""), OWNER)
+    page = send_file_by_form(make_mod_by_form(author), "images", "a.png", PNG)
     assert page.status_int == 503
     assert "not set up" in page.html.find(id="image-file-error").text
 
 
 def test_publishing_without_code_is_not_offered_and_not_done(site: Site, author: Site) -> None:
-    page = make(author)
+    page = make_mod_by_form(author)
     form = form_at(page, f"{page.request.path}/publish")
     assert page.html.find("form", action=form.action).find("button") is None
     refused = form.submit(status=409)
@@ -201,10 +203,10 @@ def test_publishing_without_code_is_not_offered_and_not_done(site: Site, author:
 
 
 def test_nobody_else_gets_in(site: Site, author: Site) -> None:
-    page = make(author, title="Canary")
+    page = make_mod_by_form(author, title="Canary")
     address = page.request.path
-    image = send_file(page, "images", "a.png", PNG).follow().html.select_one(".gallery img")["src"]
-    stranger, anonymous = visitor(site, 8), visitor(site)
+    image = send_file_by_form(page, "images", "a.png", PNG).follow().html.select_one(".gallery img")["src"]
+    stranger, anonymous = new_visitor(site, 8), new_visitor(site)
     absent = "/Modhub/mine/999"
     for tail in ("", "/preview", image.removeprefix(address)):
         answer = stranger.get(address + tail, status=404)
@@ -220,7 +222,7 @@ def test_nobody_else_gets_in(site: Site, author: Site) -> None:
     assert "Canary" not in stranger.get("/Modhub/mine").text
     assert "Canary" in author.get("/Modhub/mine").text
     other = published_mod(site, owner=8)
-    (theirs,) = notes(site, other)
+    (theirs,) = notes_of_mod(site, other)
     token = form_at(author.get(address), address)["csrf_token"].value
     author.post(f"{address}/changelog/{theirs['id']}", {"csrf_token": token, "text": "x"}, status=404)
     # The workshop's forms are nowhere but in the workshop.
@@ -265,13 +267,13 @@ def test_the_workshop_asks_no_more_when_there_is_more(site: Site, author: Site) 
         return len(seen)
 
     mod = new_mod(site, requires=[ABSENT])
-    upload(site, mod, "code", version="1")
+    upload_asset(site, mod, "code", version="1")
     pages = ("/Modhub/mine", f"/Modhub/mine/{mod['id']}", f"/Modhub/mine/{mod['id']}/preview")
     before = [statements(page) for page in pages]
     needed = [published_mod(site, title=f"Mod {n}", requires=[ABSENT])["guid"] for n in range(8)]
     for number in range(2, 8):
-        upload(site, mod, "code", version=str(number))
-        upload(site, mod, "images", PNG, content_type="image/png")
+        upload_asset(site, mod, "code", version=str(number))
+        upload_asset(site, mod, "images", PNG, content_type="image/png")
     site.as_account(OWNER).put_json(f"/api/modhub/{mod['id']}", {"requires": needed})
     assert [statements(page) for page in pages] == before
 
@@ -279,13 +281,13 @@ def test_the_workshop_asks_no_more_when_there_is_more(site: Site, author: Site) 
 def test_the_curl_lines_name_this_mod_and_the_public_address(start: Start) -> None:
     site = start(modhub__base_url="https://mods.example.org")
     mod = new_mod(site)
-    page = visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")
+    page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")
     lines = page.html.select_one("pre.lines").text
     assert f"https://mods.example.org/api/modhub/{mod['id']}/code?name=mod.zip&version=1.0" in lines
 
 
 def test_an_upload_that_is_tried_again_is_read_again(site: Site, author: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, tries = files.uploads.upload, []
+    real, tries = files.uploads.store_upload, []
 
     def once_more(*given: Any) -> Any:
         tries.append(given)
@@ -293,9 +295,9 @@ def test_an_upload_that_is_tried_again_is_read_again(site: Site, author: Site, m
             raise TransientError
         return real(*given)
 
-    monkeypatch.setattr(files.uploads, "upload", once_more)
-    page = make(author)
-    assert send_file(page, "code", "a.zip", b"once" * 50_000, version="1").status_int == 303
+    monkeypatch.setattr(files.uploads, "store_upload", once_more)
+    page = make_mod_by_form(author)
+    assert send_file_by_form(page, "code", "a.zip", b"once" * 50_000, version="1").status_int == 303
     (mod,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
     assert mod["assets"][0]["bytes"] == 200_000
     assert len(tries) == 2
@@ -306,14 +308,14 @@ def test_a_mod_that_changed_hands_meanwhile_is_not_shown(site: Site) -> None:
     """The ACL is judged before the row is read; the row is asked for its owner once more."""
     mod = new_mod(site)
     own = site.registry.catalogue_owned
-    upload(site, mod, "code", version="1")
-    image = upload(site, mod, "images", b"\x89PNG", content_type="image/png")["assets"][-1]
+    upload_asset(site, mod, "code", version="1")
+    image = upload_asset(site, mod, "images", b"\x89PNG", content_type="image/png")["assets"][-1]
     number = int(image["url"].rpartition("/")[2])
     assert own.one(mod["id"], OWNER).guid == mod["guid"]
     assert len(own.notes(mod["id"], OWNER)) == 1
     assert own.image(mod["id"], number, OWNER).size == 4
     assert own.notes(mod["id"], 8) == []
     for read in (lambda: own.one(mod["id"], 8), lambda: own.image(mod["id"], number, 8)):
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ApiError) as caught:
             read()
         assert caught.value.status == 404

@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 from pyramid.request import Request
 
 from modhub import limits, payload
-from modhub.errors import Refusal
+from modhub.errors import ApiError
 
 
 class Sample(msgspec.Struct, rename="camel"):
@@ -44,15 +44,15 @@ def post(body: bytes, **environ: Any) -> Any:
     return Request.blank("/", environ, method="POST", body=body)
 
 
-def judged(body: bytes) -> Sample | Refusal:
+def judged(body: bytes) -> Sample | ApiError:
     try:
         return payload.read_json(post(body), Sample)
-    except Refusal as refused:
+    except ApiError as refused:
         return refused
 
 
-def refusal(body: bytes, model: type[msgspec.Struct] = Sample) -> Refusal:
-    with pytest.raises(Refusal) as caught:
+def refusal(body: bytes, model: type[msgspec.Struct] = Sample) -> ApiError:
+    with pytest.raises(ApiError) as caught:
         payload.read_json(post(body), model)
     return caught.value
 
@@ -210,7 +210,7 @@ JSON = st.recursive(
 @settings(deadline=None)
 def test_a_refusal_names_the_field(value: Any, name: str) -> None:
     found = judged(json.dumps({"title": "x", name: value}).encode())
-    if isinstance(found, Refusal):
+    if isinstance(found, ApiError):
         assert found.status == 400
         assert found.message.startswith(f"The field {name}")
         assert found.message.endswith(".")
@@ -232,7 +232,7 @@ def test_a_body_is_counted_as_it_arrives() -> None:
         return request
 
     assert payload.read_body(chunked(1_000_000), 1_000_000) == b"x" * 1_000_000
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(ApiError) as caught:
         payload.read_body(chunked(1_000_001), 1_000_000)
     assert (caught.value.status, caught.value.extra) == (413, {"limitBytes": 1_000_000})
 
@@ -240,7 +240,7 @@ def test_a_body_is_counted_as_it_arrives() -> None:
 def test_a_length_over_the_limit_is_413_before_anything_is_read() -> None:
     request = post(b"x", CONTENT_LENGTH="100")
     request.environ["CONTENT_LENGTH"] = "100"
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(ApiError) as caught:
         payload.body_stream(request, 99)
     assert (caught.value.status, caught.value.extra) == (413, {"limitBytes": 99})
     assert request.environ["wsgi.input"].tell() == 0
@@ -256,7 +256,7 @@ def test_the_stream_ends_where_the_length_says() -> None:
 def test_a_body_that_is_not_as_long_as_it_says_is_400(length: str, body: bytes) -> None:
     request = Request.blank("/", method="POST")
     request.environ.update({"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": length})
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(ApiError) as caught:
         payload.read_body(request, 100)
     assert caught.value.status == 400
 
@@ -284,10 +284,10 @@ def test_no_body_is_an_empty_body(length: str | None) -> None:
 )
 def test_what_the_server_left_is_obeyed(left: dict[str, Any], status: int, extra: dict[str, object]) -> None:
     for read in (payload.body_stream, payload.read_body, payload.read_text):
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ApiError) as caught:
             read(post(b"{}", **left), 1000)
         assert (caught.value.status, caught.value.extra) == (status, extra)
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(ApiError) as caught:
         payload.read_json(post(b"{}", **left), Edit)
     assert caught.value.status == status
 
@@ -301,7 +301,7 @@ def test_no_coding_may_be_said_aloud(coding: str) -> None:
 def test_a_form_where_a_file_should_be_is_refused_before_it_is_awaited(state: dict[str, Any]) -> None:
     given = {"CONTENT_TYPE": "multipart/form-data; boundary=B", **state}
     for read in (payload.raw_stream, payload.read_text):
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ApiError) as caught:
             read(post(b"--B--", **given), 10)
         assert caught.value.status == 400
         assert "the file itself" in caught.value.message
@@ -312,7 +312,7 @@ def test_text_is_utf8() -> None:
     assert payload.read_text(post(b"\xef\xbb\xbfx"), 10) == "x"
     assert payload.read_text(post(b""), 10) == ""
     for bad in (b"\xff", b"\xed\xa0\x80", "é".encode("utf-16")):
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ApiError) as caught:
             payload.read_text(post(bad), 10)
         assert (caught.value.status, caught.value.message) == (400, NOT_UTF8)
 

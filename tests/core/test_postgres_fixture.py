@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from modhub.testing.postgres import (
-    START_SECONDS,
+    POSTGRES_START_SECONDS,
     PostgresMissingError,
     PostgresServer,
     copy_wheel_binaries,
@@ -183,7 +183,7 @@ def test_failure_is_told_at_once_with_the_servers_words(
     begun = time.monotonic()
     with pytest.raises(PostgresMissingError, match="no room for a"), postgres_server(binaries):
         pass
-    assert time.monotonic() - begun < START_SECONDS / 2
+    assert time.monotonic() - begun < POSTGRES_START_SECONDS / 2
     assert [path.name for path in open_folder.iterdir()] == ["bin"]
 
 

@@ -11,7 +11,7 @@ from waitress.channel import HTTPChannel
 from modhub.server import poller
 from modhub.server.channel import Channel
 from modhub.server.parser import Parser
-from modhub.server.testing import Client, running
+from modhub.server.testing import RawClient, running
 
 
 def app(environ, start_response):
@@ -54,7 +54,7 @@ def service():
 
 
 def test_the_connection_is_kept_after_every_kind_of_answer(service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         for _ in range(3):
             assert client.ask(get("/")).body == b"page"
             assert client.ask(get("/204")).status == 204
@@ -68,7 +68,7 @@ def test_the_connection_is_kept_after_every_kind_of_answer(service):
 
 @pytest.mark.parametrize("lines", [("Connection: close",), ("Connection: keep-alive, Close",)])
 def test_the_connection_ends_when_the_client_says_so(service, lines):
-    with Client(service) as client:
+    with RawClient(service) as client:
         answer = client.ask(get("/", *lines))
         assert answer.body == b"page"
         assert answer.fields["connection"] == "close"
@@ -76,19 +76,19 @@ def test_the_connection_ends_when_the_client_says_so(service, lines):
 
 
 def test_http_1_0_is_closed_unless_it_asks_to_be_kept(service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         assert client.ask(get("/", "Connection: keep-alive", version="1.0")).fields["connection"] == "Keep-Alive"
         answer = client.ask(get("/pieces", "Connection: keep-alive", version="1.0"))
         assert (answer.body, answer.fields["connection"]) == (b"page", "close")
         assert "transfer-encoding" not in answer.fields
-    with Client(service) as client:
+    with RawClient(service) as client:
         assert client.ask(get("/", version="1.0")).fields["connection"] == "close"
         assert client.ended()
 
 
 @pytest.mark.parametrize("path", ["/raise", "/latin"])
 def test_an_exception_of_the_application_is_a_500_in_json_that_tells_nothing(service, path):
-    with Client(service) as client:
+    with RawClient(service) as client:
         answer = client.ask(get(path))
         assert answer.status == 500
         assert answer.body == b'{"error": "internal_error", "message": "The server met an unexpected error."}'
@@ -96,7 +96,7 @@ def test_an_exception_of_the_application_is_a_500_in_json_that_tells_nothing(ser
 
 
 def test_an_exception_under_way_ends_the_connection_with_the_answer_visibly_short(service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         assert client.ask(get("/raise-late")).body == b"part"
 
 
@@ -113,9 +113,9 @@ def test_an_error_of_the_server_in_the_loop_ends_that_connection_alone(caplog):
         return app(environ, start_response)
 
     broken.registry = SimpleNamespace(queryUtility=lambda kind: Broken())
-    with running(broken) as service, Client(service) as other:
+    with running(broken) as service, RawClient(service) as other:
         assert other.ask(get("/")).status == 200
-        with Client(service) as client:
+        with RawClient(service) as client:
             client.send(get("/", "Content-Length: 1"))
             assert client.ended()
         assert len(errors(caplog)) == 1
@@ -126,10 +126,10 @@ def test_an_error_of_the_server_in_a_worker_ends_that_connection_alone(caplog, m
     def broken(self):
         raise LookupError("close")
 
-    with running(app, threads=2, channel_timeout=60) as service, Client(service) as other:
+    with running(app, threads=2, channel_timeout=60) as service, RawClient(service) as other:
         monkeypatch.setattr(Parser, "close", broken)
         for _ in range(5):
-            with Client(service) as client:
+            with RawClient(service) as client:
                 assert client.ask(get("/")).body == b"page"
                 assert client.ended()
         assert [record.exc_info for record in errors(caplog)] == [None] * 5
@@ -143,7 +143,7 @@ def test_a_wake_up_is_never_lost():
         done = []
 
         def many():
-            with Client(service, timeout=15) as client:
+            with RawClient(service, timeout=15) as client:
                 for _ in range(700):
                     client.ask(get("/"))
                 done.append(True)
@@ -159,7 +159,7 @@ def test_a_wake_up_is_never_lost():
 def test_urgent_data_is_no_reason_to_wake_up(service, caplog, monkeypatch):
     asked = []
     monkeypatch.setattr(Channel, "readable", lambda self: asked.append(1) or HTTPChannel.readable(self))
-    with Client(service) as client:
+    with RawClient(service) as client:
         assert client.ask(get("/")).body == b"page"
         client.socket.send(b"!", socket.MSG_OOB)
         threading.Event().wait(0.5)
@@ -178,14 +178,14 @@ def test_when_the_system_has_no_descriptor_left_the_server_waits_and_goes_on(ser
         return real(listener)
 
     monkeypatch.setattr(wasyncore.dispatcher, "accept", accept)
-    with Client(service) as client:
+    with RawClient(service) as client:
         assert client.ask(get("/")).body == b"page"
     assert [(record.name, record.exc_info) for record in errors(caplog)] == [("modhub.server", None)]
 
 
 def test_a_system_without_epoll_is_served_too(monkeypatch):
     monkeypatch.delattr(poller.select, "epoll")
-    with running(app) as service, Client(service) as client:
+    with running(app) as service, RawClient(service) as client:
         assert client.ask(get("/")).body == b"page"
         assert len(client.ask(get("/large")).body) == 3_000_000
 
@@ -196,7 +196,7 @@ def test_a_small_answer_is_sent_at_once(service, monkeypatch):
     monkeypatch.setattr(
         Channel, "send", lambda self, data, **how: sent.append(data) or real(self, data, **how), raising=False
     )
-    with Client(service) as client:
+    with RawClient(service) as client:
         assert client.ask(get("/")).body == b"page"
     assert [data.endswith(b"\r\n\r\npage") for data in sent] == [True]
 

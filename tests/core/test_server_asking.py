@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from modhub.server.rules import ASKED_ABOVE, BodyRules, IBodyRules
-from modhub.server.testing import Client, Clock, looked, running
+from modhub.server.testing import Clock, RawClient, running, wait_until_checked
 
 MB = 1024 * 1024
 LARGE = 64 * MB
@@ -75,7 +75,7 @@ def seen(answer):
     ],
 )
 def test_a_large_body_is_refused_before_any_of_it_is_sent(app, service, path, framing, version):
-    with Client(service) as client:
+    with RawClient(service) as client:
         answer = client.ask(post(path, "Authorization: bad", framing, version=version))
         assert (answer.status, answer.fields["connection"]) == (401, "close")
         assert app.asked == [(path, 0)]
@@ -83,7 +83,7 @@ def test_a_large_body_is_refused_before_any_of_it_is_sent(app, service, path, fr
 
 @pytest.mark.parametrize("path", ["/owner", "/small", "/without/a/rule"])
 def test_a_small_body_is_not_asked_about(app, service, path):
-    with Client(service) as client:
+    with RawClient(service) as client:
         for size in (1, 5_000, ASKED_ABOVE):
             head = post(path, "Authorization: x", f"Content-Length: {size}")
             assert seen(client.ask(head + b"x" * size)) == (200, size)
@@ -94,7 +94,7 @@ def test_a_small_body_is_not_asked_about(app, service, path):
 
 @pytest.mark.parametrize("size", [0, 1, 30_000])
 def test_a_chunked_body_that_comes_with_its_head_is_not_asked_about(app, service, size):
-    with Client(service) as client:
+    with RawClient(service) as client:
         for _ in range(2):
             head = post("/owner", "Authorization: x", "Transfer-Encoding: chunked")
             assert seen(client.ask(head + chunks(size))) == (200, size)
@@ -107,7 +107,7 @@ def test_a_chunked_body_that_comes_with_its_head_is_not_asked_about(app, service
 def test_a_large_body_arrives_whole_and_the_client_notices_nothing(app, service, together, chunked, size):
     framing = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {size}"
     head, body = post("/owner", "Authorization: x", framing), chunks(size) if chunked else b"x" * size
-    with Client(service) as client:
+    with RawClient(service) as client:
         for _ in range(3):
             if together:
                 client.send(head + body)
@@ -121,7 +121,7 @@ def test_a_large_body_arrives_whole_and_the_client_notices_nothing(app, service,
 
 
 def test_a_large_body_of_http_10_arrives_whole_without_an_interim_answer(app, service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         head = post("/owner", "Authorization: x", "Content-Length: 1000000", version="1.0")
         client.send(head + b"x" * 1_000_000)
         assert client.stream.readline().startswith(b"HTTP/1.0 200 ")
@@ -135,7 +135,7 @@ def test_requests_in_a_row_are_answered_in_their_order(app, service):
         post("/owner", "Authorization: x", f"Content-Length: {size}"),
     )
     chunked = post("/owner", "Authorization: x", "Transfer-Encoding: chunked") + chunks(size)
-    with Client(service) as client:
+    with RawClient(service) as client:
         client.send(first + large + b"x" * size + first + chunked + first)
         assert [seen(client.answer()) for _ in range(5)] == [(200, 3), (200, size), (200, 3), (200, size), (200, 3)]
     assert len(app.asked) == 2
@@ -145,7 +145,7 @@ def test_requests_in_a_row_are_answered_in_their_order(app, service):
 def test_who_is_refused_while_sending_blindly_still_reads_the_answer(app, service, chunked):
     size = 20_000_000
     framing = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {size}"
-    with Client(service) as client:
+    with RawClient(service) as client:
         client.send(post("/owner", "Authorization: bad", framing) + (chunks(size) if chunked else b"x" * size))
         assert client.answer().status == 401
         client.send(post("/first", "Content-Length: 0"))
@@ -155,16 +155,16 @@ def test_who_is_refused_while_sending_blindly_still_reads_the_answer(app, servic
 
 
 def test_of_a_refused_body_nothing_is_held_while_it_is_thrown_away(app, service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         client.send(post("/owner", "Authorization: bad", "Transfer-Encoding: chunked") + chunks(5_000_000)[:60_000])
         assert client.answer().status == 401
         client.send(b"x" * 1_000_000)
-        looked(service)
+        wait_until_checked(service)
         assert service.adj.spool.held == 0
 
 
 def test_what_needs_no_body_is_done_once(app, service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         answer = client.ask(post("/done", "Content-Length: 5000000"))
         assert (answer.status, answer.fields["connection"]) == (200, "close")
         client.send(b"x" * 5_000_000)
@@ -174,10 +174,10 @@ def test_what_needs_no_body_is_done_once(app, service):
 
 
 def test_broken_framing_behind_the_head_is_400_all_the_same(app, service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         head = post("/owner", "Authorization: x", "Transfer-Encoding: chunked")
         assert client.ask(head + b"zz\r\n").status == 400
-    with Client(service) as client:
+    with RawClient(service) as client:
         client.send(head + b"5\r\nabc")
         threading.Event().wait(0.2)
         client.send(b"defgh\r\n")
@@ -196,12 +196,12 @@ def test_the_time_for_a_body_begins_when_the_application_wants_it(monkeypatch):
     slow.registry = app.registry
     head = post("/owner", "Authorization: x", "Content-Length: 1000000")
     with running(slow, body_grace_seconds=500, header_seconds=500) as service:
-        with Client(service) as client:
+        with RawClient(service) as client:
             client.send(head)
             while not app.asked:
                 threading.Event().wait(0.01)
             clock.forward(200)
-            looked(service)
+            wait_until_checked(service)
             assert seen(client.ask(b"x" * 1_000_000)) == (200, 1_000_000)
 
 
@@ -211,7 +211,7 @@ def test_an_application_without_rules_is_not_asked():
         start_response("200 OK", [("Content-Length", str(len(size)))])
         return [size]
 
-    with running(plain) as service, Client(service) as client:
+    with running(plain) as service, RawClient(service) as client:
         assert client.ask(post("/x", "Content-Length: 3000000") + b"x" * 3_000_000).body == b"3000000"
         head = post("/x", "Transfer-Encoding: chunked", "Expect: 100-continue")
         assert client.ask(head).status == 100
@@ -220,10 +220,10 @@ def test_an_application_without_rules_is_not_asked():
 
 def test_a_client_that_hangs_up_while_the_application_is_asked_harms_nobody(app, service):
     for _ in range(50):
-        with Client(service) as client:
+        with RawClient(service) as client:
             client.send(post("/owner", "Authorization: x", "Content-Length: 1000000") + b"x" * 50_000)
-    with Client(service) as client:
+    with RawClient(service) as client:
         head = post("/owner", "Authorization: x", "Content-Length: 1000000")
         assert seen(client.ask(head + b"x" * 1_000_000)) == (200, 1_000_000)
-    looked(service)
+    wait_until_checked(service)
     assert service.adj.spool.held == 0

@@ -10,7 +10,7 @@ import pytest
 
 from modhub.server.channel import Channel
 from modhub.server.rules import DEFAULT_LIMIT, BodyRules, IBodyRules
-from modhub.server.testing import Client, Clock, looked, running
+from modhub.server.testing import Clock, RawClient, running, wait_until_checked
 
 LIMIT = 1000
 
@@ -85,7 +85,7 @@ def seen(answer):
 )
 @pytest.mark.parametrize("expect", ["Expect: 100-continue", "X: y"])
 def test_without_the_credential_the_body_is_not_awaited(service, path, framing, expect):
-    with Client(service) as client:
+    with RawClient(service) as client:
         answer = client.ask(post(path, framing, expect))
         assert answer.status == 401
         assert seen(answer) == {"size": 0, "notes": {"modhub.body": "unread"}, "length": "0", "seekable": True}
@@ -97,7 +97,7 @@ def test_without_the_credential_the_body_is_not_awaited(service, path, framing, 
 @pytest.mark.parametrize("path", ["/owner/1", "/other"])
 def test_a_length_over_the_limit_is_not_awaited(service, path, expect):
     limit = LIMIT if path == "/owner/1" else DEFAULT_LIMIT
-    with Client(service) as client:
+    with RawClient(service) as client:
         answer = client.ask(post(path, "Authorization: x", f"Content-Length: {limit + 1}", expect))
         assert answer.status == 413
         assert seen(answer)["notes"] == {"modhub.body_limit_exceeded": limit}
@@ -107,7 +107,7 @@ def test_a_length_over_the_limit_is_not_awaited(service, path, expect):
 
 def test_the_limit_itself_is_taken_by_length_and_chunked_on_one_connection(service):
     credential = "Authorization: x"
-    with Client(service) as client:
+    with RawClient(service) as client:
         for size in (0, 1, LIMIT):
             answer = client.ask(post("/owner/1", credential, f"Content-Length: {size}", body=b"x" * size))
             assert seen(answer) == {"size": size, "notes": {}, "length": str(size), "seekable": True}
@@ -118,7 +118,7 @@ def test_the_limit_itself_is_taken_by_length_and_chunked_on_one_connection(servi
 
 
 def test_a_chunked_body_is_refused_as_it_passes_the_limit_not_at_its_end(service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         client.send(post("/owner/1", "Authorization: x", "Transfer-Encoding: chunked", body=chunks(LIMIT)))
         client.send(b"1\r\nx")
         answer = client.answer()
@@ -129,14 +129,14 @@ def test_a_chunked_body_is_refused_as_it_passes_the_limit_not_at_its_end(service
 
 def test_a_large_body_of_either_framing_arrives_whole(service):
     size = 5_000_000
-    with Client(service) as client:
+    with RawClient(service) as client:
         assert seen(client.ask(post("/large", f"Content-Length: {size}", body=b"x" * size)))["size"] == size
         body = chunks(size, 70_001) + b"0\r\n\r\n"
         assert seen(client.ask(post("/large", "Transfer-Encoding: chunked", body=body)))["size"] == size
 
 
 def test_100_continue_is_sent_when_the_body_will_be_taken(service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         head = post("/owner/1", "Authorization: x", "Content-Length: 3", "Expect: 100-continue")
         assert client.ask(head).status == 100
         assert seen(client.ask(b"abc"))["size"] == 3
@@ -146,7 +146,7 @@ def test_100_continue_is_sent_when_the_body_will_be_taken(service):
 
 @pytest.mark.parametrize("framing", ["Content-Length: 900", "Transfer-Encoding: chunked"])
 def test_who_is_refused_is_not_told_to_send_the_body(service, framing):
-    with Client(service) as client:
+    with RawClient(service) as client:
         answer = client.ask(post("/owner/1", "Authorization: bad", framing, "Expect: 100-continue"))
         assert (answer.status, answer.fields["connection"]) == (401, "close")
         assert seen(answer)["notes"] == {"modhub.body": "expected"}
@@ -158,7 +158,7 @@ def test_who_is_refused_is_not_told_to_send_the_body(service, framing):
 @pytest.mark.parametrize("size", [3, 900, 5_000_000])
 def test_a_body_that_comes_before_it_is_asked_for_is_taken_or_thrown_away(service, size):
     body, path = b"x" * size, "/owner/1" if size <= LIMIT else "/roomy/1"
-    with Client(service) as client:
+    with RawClient(service) as client:
         head = post(path, "Authorization: x", f"Content-Length: {size}", "Expect: 100-continue")
         assert client.ask(head + body).status == 100
         assert seen(client.answer())["size"] == size
@@ -177,11 +177,11 @@ def test_the_time_for_a_body_begins_when_it_is_asked_for(monkeypatch):
         return app(environ, start_response)
 
     slow.registry = app.registry
-    with running(slow, body_grace_seconds=500, header_seconds=500) as service, Client(service) as client:
+    with running(slow, body_grace_seconds=500, header_seconds=500) as service, RawClient(service) as client:
         head = post("/owner/1", "Authorization: x", "Content-Length: 3", "Expect: 100-continue")
         assert client.ask(head).status == 100
         clock.forward(200)
-        looked(service)
+        wait_until_checked(service)
         assert seen(client.ask(b"abc"))["size"] == 3
         assert client.ask(head).status == 100
         clock.forward(600)
@@ -189,7 +189,7 @@ def test_the_time_for_a_body_begins_when_it_is_asked_for(monkeypatch):
 
 
 def test_no_100_when_there_is_no_body_to_come(service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         assert (
             client.ask(post("/owner/1", "Authorization: x", "Content-Length: 0", "Expect: 100-continue")).status == 200
         )
@@ -197,7 +197,7 @@ def test_no_100_when_there_is_no_body_to_come(service):
 
 @pytest.mark.parametrize("lines", [["Content-Length: 20000000"], ["Transfer-Encoding: chunked"]])
 def test_a_client_that_sends_20_mb_blindly_still_reads_the_answer(service, lines):
-    with Client(service) as client:
+    with RawClient(service) as client:
         body = b"x" * 20_000_000 if "Length" in lines[0] else chunks(20_000_000, 65536)
         client.send(post("/owner/1", *lines, body=body))
         assert client.answer().status == 401
@@ -211,13 +211,13 @@ def test_a_long_answer_and_a_blind_client_do_not_wait_for_each_other():
         return [b"x" * 9_000_000]
 
     long_answer.registry = App().registry
-    with running(long_answer) as service, Client(service, buffer=65536) as client:
+    with running(long_answer) as service, RawClient(service, buffer=65536) as client:
         client.send(post("/owner/1", "Content-Length: 20000000", body=b"x" * 20_000_000))
         assert len(client.answer().body) == 9_000_000
 
 
 def test_what_comes_after_an_early_answer_is_no_request(service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         client.send(post("/owner/1", "Content-Length: 5") + post("/x", "Content-Length: 0"))
         assert client.answer().status == 401
         client.send(post("/x", "Content-Length: 0"))
@@ -228,7 +228,7 @@ def test_what_comes_after_an_early_answer_is_no_request(service):
     ("settings", "sends"), [({"discard_bytes": 3_000_000}, True), ({"discard_seconds": 0.3}, False)]
 )
 def test_discarding_has_a_measure_and_a_time(settings, sends):
-    with running(App(), **settings) as service, Client(service) as client:
+    with running(App(), **settings) as service, RawClient(service) as client:
         client.send(post("/owner/1", "Content-Length: 100000000"))
         assert client.answer().status == 401
         with pytest.raises(ConnectionError):
@@ -242,7 +242,7 @@ def send_on(client, pause):
 
 
 def test_a_413_of_the_application_closes_too(service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         answer = client.ask(post("/owner/1", "Content-Length: 3", "Authorization: big", body=b"abc"))
         assert (answer.status, answer.fields["connection"]) == (413, "close")
         assert client.ended()
@@ -251,7 +251,7 @@ def test_a_413_of_the_application_closes_too(service):
 def test_absent_and_bad_credential_are_answered_alike(service):
     answers = []
     for lines in ([], ["Authorization: bad"]):
-        with Client(service) as client:
+        with RawClient(service) as client:
             answer = client.ask(post("/owner/1", "Content-Length: 3", *lines, body=b"abc"))
             answers.append(
                 (answer.status, {k: v for k, v in answer.fields.items() if k not in ("date", "content-length")})
@@ -265,12 +265,12 @@ def test_a_body_that_cannot_be_spooled_is_answered_at_once(service, monkeypatch)
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    with Client(service) as client:
+    with RawClient(service) as client:
         client.send(post("/large", "Content-Length: 10000000", body=b"x" * 2_000_000))
         assert seen(client.answer())["notes"] == {"modhub.body_failed": True}
         assert client.ended()
     monkeypatch.undo()
-    with Client(service) as client:
+    with RawClient(service) as client:
         assert seen(client.ask(post("/large", "Content-Length: 2000000", body=b"x" * 2_000_000)))["size"] == 2_000_000
 
 
@@ -296,14 +296,14 @@ class FillingDisk:
 def test_a_disk_that_fills_while_the_body_arrives(service, monkeypatch):
     real = tempfile.TemporaryFile
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda mode: FillingDisk(real(mode)))
-    with Client(service) as client:
+    with RawClient(service) as client:
         client.send(post("/large", "Transfer-Encoding: chunked", body=chunks(10_000_000, 60_000)))
         assert seen(client.answer())["notes"] == {"modhub.body_failed": True}
 
 
 def test_16_uploads_at_once_are_spooled_to_disk_not_to_memory(service):
     size, kept = 8_000_000, []
-    clients = [Client(service, timeout=60) for _ in range(16)]
+    clients = [RawClient(service, timeout=60) for _ in range(16)]
     before = resident()
     for client in clients:
         client.send(post("/large", f"Content-Length: {size}", body=b"x" * (size - 1)))
@@ -332,7 +332,7 @@ def test_what_a_worker_says_is_written_by_the_loop(monkeypatch):
     monkeypatch.setattr(Channel, "_flush_some", watched)
     with running(App()) as service:
         for _ in range(5):
-            with Client(service) as client:
+            with RawClient(service) as client:
                 head = post("/owner/1", "Authorization: x", "Content-Length: 3", "Expect: 100-continue")
                 assert client.ask(head).status == 100
                 assert seen(client.ask(b"abc"))["size"] == 3
@@ -343,9 +343,9 @@ def test_what_a_worker_says_is_written_by_the_loop(monkeypatch):
 def test_clients_that_vanish_before_they_are_told_to_go_on_harm_nobody(service):
     head = post("/owner/1", "Authorization: x", "Content-Length: 3", "Expect: 100-continue")
     for _ in range(50):
-        with Client(service) as client:
+        with RawClient(service) as client:
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             client.send(head)
-    with Client(service) as client:
+    with RawClient(service) as client:
         assert client.ask(head).status == 100
         assert seen(client.ask(b"abc"))["size"] == 3

@@ -5,7 +5,7 @@ from time import monotonic
 
 import pytest
 
-from modhub.server.testing import Client, Clock, looked, running
+from modhub.server.testing import Clock, RawClient, running, wait_until_checked
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -36,7 +36,7 @@ def ends(client, clock, seconds):
 
 
 def test_half_a_head_is_answered_408_after_the_deadline_however_it_trickles():
-    with running(app, header_seconds=0.5) as service, Client(service) as client:
+    with running(app, header_seconds=0.5) as service, RawClient(service) as client:
         client.send(b"\r\n\r\nGET / HTTP/1.1\r\n")
         stop = threading.Event()
 
@@ -56,7 +56,7 @@ def test_half_a_head_is_answered_408_after_the_deadline_however_it_trickles():
 
 
 def test_empty_lines_do_not_put_the_deadline_off():
-    with running(app, header_seconds=0.4) as service, Client(service) as client:
+    with running(app, header_seconds=0.4) as service, RawClient(service) as client:
         deadline = monotonic() + 20
         while not select.select([client.socket], [], [], 0.05)[0]:
             assert monotonic() < deadline
@@ -65,31 +65,31 @@ def test_empty_lines_do_not_put_the_deadline_off():
 
 
 def test_a_silent_connection_is_closed():
-    with running(app, header_seconds=0.3) as service, Client(service) as client:
+    with running(app, header_seconds=0.3) as service, RawClient(service) as client:
         assert client.ended()
 
 
 def test_an_idle_connection_is_kept_for_channel_timeout_then_closed(clock):
     settings = {"header_seconds": 300, "channel_timeout": 1000, **OFTEN}
-    with running(app, **settings) as service, Client(service) as client:
+    with running(app, **settings) as service, RawClient(service) as client:
         for _ in range(3):
             assert client.ask(GET).status == 200
             clock.forward(600)
-            looked(service)
+            wait_until_checked(service)
         assert client.ask(GET).status == 200
         assert ends(client, clock, 1100)
 
 
 def test_idleness_begins_when_the_answer_is_read_not_before(clock):
     settings = {"channel_timeout": 1000, "write_seconds": 10_000, "threads": 1, **OFTEN}
-    with running(app, **settings) as service, Client(service, buffer=65536) as client:
+    with running(app, **settings) as service, RawClient(service, buffer=65536) as client:
         client.send(b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n")
         client.stream.read(600_000)
         clock.forward(1500)
-        looked(service)
+        wait_until_checked(service)
         client.stream.read(30_000_000 - 600_000)
         clock.forward(600)
-        looked(service)
+        wait_until_checked(service)
         client.send(GET)
         assert b"HTTP/1.1 200" in client.stream.read(200)
 
@@ -97,16 +97,16 @@ def test_idleness_begins_when_the_answer_is_read_not_before(clock):
 def test_a_body_must_come_at_the_least_rate_once_the_grace_is_over(clock):
     settings = {"body_grace_seconds": 400, "body_min_rate": 5, "header_seconds": 200, **OFTEN}
     head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 25000\r\n\r\n"
-    with running(app, **settings) as service, Client(service) as slow, Client(service) as quick:
+    with running(app, **settings) as service, RawClient(service) as slow, RawClient(service) as quick:
         slow.send(head)
         quick.send(head)
         clock.forward(300)
-        looked(service)
+        wait_until_checked(service)
         for _ in range(4):
             quick.send(b"x" * 5000)
-            looked(service)
+            wait_until_checked(service)
             clock.forward(300)
-            looked(service)
+            wait_until_checked(service)
         quick.send(b"x" * 5000)
         assert quick.answer().status == 200
         assert slow.answer().status == 408
@@ -117,13 +117,13 @@ def test_a_body_must_come_at_the_least_rate_once_the_grace_is_over(clock):
 def test_a_lump_at_the_beginning_buys_no_silence_and_no_trickle(clock, later):
     settings = {"body_grace_seconds": 30, "body_min_rate": 1000, "header_seconds": 2000, **OFTEN}
     head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n"
-    with running(app, **settings) as service, Client(service) as client:
+    with running(app, **settings) as service, RawClient(service) as client:
         client.send(head + b"x" * 5_000_000)
-        looked(service)
+        wait_until_checked(service)
         for _ in range(4):
             clock.forward(10)
             client.send(b"x" * later)
-            looked(service)
+            wait_until_checked(service)
         assert client.answer().status == 408
         assert client.ended()
 
@@ -131,16 +131,16 @@ def test_a_lump_at_the_beginning_buys_no_silence_and_no_trickle(clock, later):
 def test_a_connection_that_takes_nothing_is_closed_and_a_slow_one_is_not(clock):
     with running(app, write_seconds=600, threads=2, **OFTEN) as service:
         request = b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n"
-        with Client(service, buffer=4096) as stuck, Client(service, buffer=65536) as slow:
+        with RawClient(service, buffer=4096) as stuck, RawClient(service, buffer=65536) as slow:
             stuck.send(request)
             slow.send(request)
             taken = 0
             for turn in range(1, 6):
                 while taken < turn * 400_000:
                     taken += len(slow.socket.recv(20_000))
-                looked(service)
+                wait_until_checked(service)
                 clock.forward(400)
-                looked(service)
+                wait_until_checked(service)
             with pytest.raises(ConnectionError):
                 drain(stuck)
             while taken < 30_000_000:
@@ -159,15 +159,15 @@ def drain(client):
 
 def test_half_open_and_idle_connections_by_the_hundred_leave_others_undisturbed():
     with running(app, threads=4, header_seconds=250, channel_timeout=250, connections_per_peer=1500) as service:
-        half = [Client(service) for _ in range(300)]
+        half = [RawClient(service) for _ in range(300)]
         for client in half:
             client.send(b"GET / HTTP/1.1\r\nHost:")
-        idle = [Client(service) for _ in range(1000)]
+        idle = [RawClient(service) for _ in range(1000)]
         for client in idle:
             assert client.ask(GET).status == 200
         began = monotonic()
         for _ in range(50):
-            with Client(service) as client:
+            with RawClient(service) as client:
                 assert client.ask(GET).status == 200
         assert monotonic() - began < 60
         half[0].send(b" a\r\n\r\n")
@@ -179,8 +179,8 @@ def test_half_open_and_idle_connections_by_the_hundred_leave_others_undisturbed(
 
 def test_at_the_limit_of_connections_the_longest_waiting_make_room():
     with running(app, connection_limit=40, header_seconds=120) as service:
-        crowd = [Client(service) for _ in range(60)]
-        with Client(service, timeout=60) as client:
+        crowd = [RawClient(service) for _ in range(60)]
+        with RawClient(service, timeout=60) as client:
             assert client.ask(GET).status == 200
         for other in crowd:
             other.__exit__()

@@ -7,7 +7,7 @@ from time import monotonic
 import pytest
 
 from modhub.server import files
-from modhub.server.testing import Client, running
+from modhub.server.testing import RawClient, running
 
 SIZE = 24_000_000
 
@@ -56,7 +56,7 @@ def opened_for_reading(path, mode):
 
 @pytest.mark.parametrize("opened", [open, opened_for_reading, io.FileIO])
 def test_whole_and_in_parts_with_the_connection_kept(path, content, opened):
-    with running(App(path, opened)) as service, Client(service) as client:
+    with running(App(path, opened)) as service, RawClient(service) as client:
         for start, length in ((0, SIZE), (7, 1), (SIZE - 5, 5), (1_000_001, 3_000_000), (0, 0)):
             answer = client.ask(get(f"/file?{start},{length}"))
             assert answer.body == content[start : start + length]
@@ -66,7 +66,7 @@ def test_whole_and_in_parts_with_the_connection_kept(path, content, opened):
 def test_a_file_object_that_is_not_its_descriptor_is_read(tmp_path, content):
     path = tmp_path / "packed"
     path.write_bytes(gzip.compress(content[:1_000_000]))
-    with running(App(path, gzip.open)) as service, Client(service) as client:
+    with running(App(path, gzip.open)) as service, RawClient(service) as client:
         assert client.ask(get("/file?0,1000000")).body == content[:1_000_000]
 
 
@@ -78,7 +78,7 @@ def test_sendfile_is_used_and_when_the_system_refuses_the_file_is_read(path, con
         raise OSError(22, "Invalid argument")
 
     monkeypatch.setattr(files.os, "sendfile", refuse)
-    with running(App(path)) as service, Client(service) as client:
+    with running(App(path)) as service, RawClient(service) as client:
         assert client.ask(get(f"/file?0,{SIZE}")).body == content
     assert len(calls) == 1
 
@@ -88,13 +88,13 @@ def test_a_file_cut_short_under_way_ends_the_connection_not_the_server(tmp_path,
     path = tmp_path / "cut"
     path.write_bytes(content)
     with running(App(path, opened)) as service:
-        with Client(service, buffer=4096) as client:
+        with RawClient(service, buffer=4096) as client:
             client.send(get(f"/file?0,{SIZE}"))
             client.socket.recv(1000)
             with path.open("r+b") as file:
                 file.truncate(100)
             assert taken(client) < SIZE
-        with Client(service) as client:
+        with RawClient(service) as client:
             assert client.ask(get("/")).body == b"page"
     assert [record.exc_info for record in caplog.records if "shorter" in record.getMessage()] == [None]
 
@@ -112,12 +112,12 @@ def taken(client):
 
 def test_slow_readers_of_a_file_hold_no_thread_even_when_they_ask_for_more(path):
     with running(App(path), threads=2) as service:
-        readers = [Client(service, buffer=4096) for _ in range(20)]
+        readers = [RawClient(service, buffer=4096) for _ in range(20)]
         for reader in readers:
             reader.send(get(f"/file?0,{SIZE}") * 3)
         began = monotonic()
         for _ in range(30):
-            with Client(service) as client:
+            with RawClient(service) as client:
                 assert client.ask(get("/")).body == b"page"
         assert monotonic() - began < 60
         for reader in readers:
@@ -125,7 +125,7 @@ def test_slow_readers_of_a_file_hold_no_thread_even_when_they_ask_for_more(path)
 
 
 def test_pipelined_downloads_arrive_whole_one_after_the_other(path, content):
-    with running(App(path), threads=1) as service, Client(service) as client:
+    with running(App(path), threads=1) as service, RawClient(service) as client:
         client.send(get(f"/file?0,{SIZE}") + get("/") + get("/file?5,9"))
         assert client.answer().body == content
         assert client.answer().body == b"page"
@@ -135,7 +135,7 @@ def test_pipelined_downloads_arrive_whole_one_after_the_other(path, content):
 def test_a_reader_that_goes_away_leaves_nothing_open(path):
     with running(App(path)) as service:
         for _ in range(20):
-            with Client(service, buffer=4096) as client:
+            with RawClient(service, buffer=4096) as client:
                 client.send(get(f"/file?0,{SIZE}"))
                 client.socket.recv(10)
         deadline = monotonic() + 60
@@ -145,7 +145,7 @@ def test_a_reader_that_goes_away_leaves_nothing_open(path):
 
 
 def test_a_client_that_half_closes_after_its_request_is_answered(path, content):
-    with running(App(path)) as service, Client(service) as client:
+    with running(App(path)) as service, RawClient(service) as client:
         client.send(get(f"/file?0,{SIZE}"))
         client.socket.shutdown(socket.SHUT_WR)
         assert client.answer().body == content

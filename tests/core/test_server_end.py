@@ -8,9 +8,9 @@ from time import monotonic, sleep
 import pytest
 
 from modhub import server
-from modhub.server.loop import Service
+from modhub.server.loop import Server
 from modhub.server.settings import Settings, raise_file_limit
-from modhub.server.testing import Client, running
+from modhub.server.testing import RawClient, running
 from modhub.settings import StartRefused
 from modhub.testing.service import free_port
 
@@ -122,7 +122,12 @@ def get(path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_lets_everything_under_way_end_and_exits_with_0(serve, number):
     served = serve(drain=100)
-    with Client(served) as slow, Client(served, buffer=65536) as download, Client(served) as idle, Client(served) as up:
+    with (
+        RawClient(served) as slow,
+        RawClient(served, buffer=65536) as download,
+        RawClient(served) as idle,
+        RawClient(served) as up,
+    ):
         assert idle.ask(get("/")).body == b"done"
         download.send(get("/file"))
         up.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab")
@@ -143,7 +148,7 @@ def test_a_signal_lets_everything_under_way_end_and_exits_with_0(serve, number):
 
 def test_what_does_not_end_is_cut_after_drain_seconds(serve):
     served = serve(drain=1)
-    with Client(served, buffer=4096) as download, Client(served) as slow:
+    with RawClient(served, buffer=4096) as download, RawClient(served) as slow:
         download.send(get("/file"))
         slow.send(get("/slow"))
         served.begun()
@@ -155,7 +160,7 @@ def test_what_does_not_end_is_cut_after_drain_seconds(serve):
 
 def test_a_second_signal_ends_the_drain(serve):
     served = serve(drain=200)
-    with Client(served) as slow:
+    with RawClient(served) as slow:
         slow.send(get("/slow"))
         served.begun()
         served.stop()
@@ -170,7 +175,7 @@ def hello(environ, start_response):
 
 def test_idle_and_half_open_connections_do_not_hold_a_drain_up():
     with running(hello, drain_seconds=200) as service:
-        with Client(service) as idle, Client(service) as half, Client(service) as silent:
+        with RawClient(service) as idle, RawClient(service) as half, RawClient(service) as silent:
             idle.ask(get("/"))
             half.send(b"GET / HTTP/1.1\r\n")
             began = monotonic()
@@ -196,15 +201,15 @@ def test_reuse_port_lets_a_second_server_listen_at_the_same_address():
         with running(hello, reuse_port="true", listen=listen) as second:
             assert second.addresses == first.addresses
         with pytest.raises(OSError, match="in use"):
-            Service(hello, listen=listen)
-        with Client(first) as client:
+            Server(hello, listen=listen)
+        with RawClient(first) as client:
             assert client.ask(get("/")).body == b"ok"
 
 
 def test_a_bound_socket_can_be_handed_over():
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
-        with running(hello, sockets=[bound], listen=None) as service, Client(service) as client:
+        with running(hello, sockets=[bound], listen=None) as service, RawClient(service) as client:
             assert client.ask(get("/")).body == b"ok"
 
 
@@ -294,7 +299,7 @@ def test_a_hang_up_that_nohup_keeps_away_stays_away(tmp_path):
     heard = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Service, "run", lambda self: seen.append(signal.getsignal(signal.SIGHUP)))
+            patch.setattr(Server, "run", lambda self: seen.append(signal.getsignal(signal.SIGHUP)))
             seen = []
             assert server.serve(hello, listen="127.0.0.1:0") == 0
     finally:

@@ -9,15 +9,18 @@ import pytest
 from waitress.proxy_headers import proxy_headers_middleware
 
 from modhub.server import forwarded
-from modhub.server.faults import HEADERS as FAULT_HEADERS
-from modhub.server.forwarded import Forgotten, caller, name_callers, named_caller
+from modhub.server.forwarded import UntrustedProxyWarning, caller_address, name_callers, named_caller
+from modhub.server.protocol_errors import ERROR_HEADERS as FAULT_HEADERS
 from modhub.server.rules import BodyRules
-from modhub.server.testing import Client, running
+from modhub.server.testing import RawClient, running
 
 
 def adj(header: str, count: int = 1, proxy: str | None = "127.0.0.1") -> Any:
     return SimpleNamespace(
-        trusted_proxy=proxy, trusted_proxy_count=count, trusted_proxy_headers={header}, forgotten=Forgotten()
+        trusted_proxy=proxy,
+        trusted_proxy_count=count,
+        trusted_proxy_headers={header},
+        forgotten=UntrustedProxyWarning(),
     )
 
 
@@ -36,7 +39,7 @@ def adj(header: str, count: int = 1, proxy: str | None = "127.0.0.1") -> Any:
     ],
 )
 def test_what_a_proxy_calls_a_caller(sent: str, meant: str) -> None:
-    assert caller(sent) == meant
+    assert caller_address(sent) == meant
 
 
 @pytest.mark.parametrize(
@@ -170,7 +173,7 @@ def test_a_malformed_header_of_a_trusted_proxy_is_refused_as_the_server_refuses(
 ) -> None:
     request = f"{method} /Modhub HTTP/1.1\r\nHost: a\r\n{line}\r\n\r\n".encode("latin-1")
     settings = {"trusted_proxy": "127.0.0.1", "trusted_proxy_headers": trusted}
-    with running(echo, **settings) as service, Client(service) as client:
+    with running(echo, **settings) as service, RawClient(service) as client:
         answer = client.ask(request, method)
         assert answer.status == 400
         for field, value in (*FAULT_HEADERS, *TRANSPORT):
@@ -196,7 +199,7 @@ def test_no_junk_in_a_forwarded_header_is_a_500_or_an_answer_of_waitress(junk: s
             for name in trusted.split():
                 for value in (junk, f"for={junk}", f"host={junk}", f"proto={junk}", f'for="{junk}"'):
                     line = f"{name}: {value}".encode("latin-1")
-                    with Client(service) as client:
+                    with RawClient(service) as client:
                         answer = client.ask(b"GET / HTTP/1.1\r\nHost: a\r\n" + line + b"\r\n\r\n")
                     assert answer.status in (200, 400), line
                     assert ("x-application" in answer.fields) is (answer.status == 200)
@@ -204,6 +207,6 @@ def test_no_junk_in_a_forwarded_header_is_a_500_or_an_answer_of_waitress(junk: s
 
 
 def test_what_nobody_trusted_has_sent_does_not_reach_the_application() -> None:
-    with running(echo) as service, Client(service) as client:
+    with running(echo) as service, RawClient(service) as client:
         answer = client.ask(b"GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-Host: b\r\nX-Forwarded-Proto: x\r\n\r\n")
         assert (answer.status, answer.body) == (200, b"a")

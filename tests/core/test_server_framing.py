@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from modhub.server.testing import Client, running
+from modhub.server.testing import RawClient, running
 
 
 def app(environ, start_response):
@@ -118,7 +118,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_could_be_read_in_two_ways_is_answered_once_in_json_and_closed(service, name):
     status, request = REFUSED[name]
-    with Client(service) as client:
+    with RawClient(service) as client:
         client.send(request + b"GET /second HTTP/1.1\r\nHost: a\r\n\r\n")
         answer = client.answer()
         assert answer.status == status
@@ -156,7 +156,7 @@ TAKEN = {
 
 @pytest.mark.parametrize("name", TAKEN)
 def test_what_can_be_read_in_one_way_only_is_taken_and_the_connection_kept(service, name):
-    with Client(service) as client:
+    with RawClient(service) as client:
         answer = client.ask(TAKEN[name])
         assert answer.status == 200
         assert json.loads(answer.body)["body"] == ("abc" if TAKEN[name].startswith(b"POST") else "")
@@ -165,14 +165,14 @@ def test_what_can_be_read_in_one_way_only_is_taken_and_the_connection_kept(servi
 
 
 def test_a_request_may_come_byte_by_byte(service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         for byte in post(CHUNKED, body='3;a="b"\r\nabc\r\n2\r\nde\r\n0\r\nX: y\r\n\r\n'):
             client.send(bytes([byte]))
         assert json.loads(client.answer().body)["body"] == "abcde"
 
 
 def test_requests_sent_at_once_are_answered_in_order(service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         client.send(b"".join(get(line=f"GET /{n} HTTP/1.1") for n in range(50)))
         assert [json.loads(client.answer().body)["PATH_INFO"] for _ in range(50)] == [f"/{n}" for n in range(50)]
 
@@ -188,7 +188,7 @@ def test_requests_sent_at_once_are_answered_in_order(service):
     ],
 )
 def test_the_authority_of_a_target_decides_nothing(service, target, path, uri, query):
-    with Client(service) as client:
+    with RawClient(service) as client:
         seen = json.loads(client.ask(get(line=f"GET {target} HTTP/1.1")).body)
     assert (seen["PATH_INFO"], seen["REQUEST_URI"], seen["QUERY_STRING"]) == (path, uri, query)
     assert seen["HTTP_HOST"] == "a"
@@ -198,7 +198,7 @@ def test_the_authority_of_a_target_decides_nothing(service, target, path, uri, q
 @pytest.mark.parametrize("name", ["Authorization", "X-Api-Key"])
 @pytest.mark.parametrize("values", [("Bearer good", "Bearer good"), ("", "Bearer good"), ("Bearer good", "")])
 def test_a_credential_sent_twice_is_none_that_could_be_good(service, name, values):
-    with Client(service) as client:
+    with RawClient(service) as client:
         seen = json.loads(client.ask(get(*[f"{name}: {value}" for value in values])).body)
     value = seen["HTTP_" + name.upper().replace("-", "_")]
     assert "good" not in value
@@ -207,7 +207,7 @@ def test_a_credential_sent_twice_is_none_that_could_be_good(service, name, value
 
 
 def test_other_fields_sent_twice_are_joined(service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         seen = json.loads(client.ask(get("Accept: a", "accept: b", "Cookie: c=1", "Cookie: d=2")).body)
     assert seen["HTTP_ACCEPT"] == "a, b"
     assert seen["HTTP_COOKIE"] == "c=1; d=2"
@@ -215,7 +215,7 @@ def test_other_fields_sent_twice_are_joined(service):
 
 def test_an_underscore_spoofs_no_hyphen(service):
     lines = ["X_Api_Key: spoofed", "Content_Length: 9", "X-Forwarded_For: 1.1.1.1", "X-Forwarded-For: 9.9.9.9"]
-    with Client(service) as client:
+    with RawClient(service) as client:
         seen = json.loads(client.ask(get(*lines)).body)
     assert "HTTP_X_API_KEY" not in seen
     assert "CONTENT_LENGTH" not in seen
@@ -225,11 +225,11 @@ def test_an_underscore_spoofs_no_hyphen(service):
 
 def test_forwarded_fields_count_from_a_trusted_proxy_only():
     settings = {"trusted_proxy": "127.0.0.1", "trusted_proxy_headers": "x-forwarded-for"}
-    with running(app, **settings) as service, Client(service) as client:
+    with running(app, **settings) as service, RawClient(service) as client:
         assert json.loads(client.ask(get("X-Forwarded-For: 9.9.9.9")).body)["REMOTE_ADDR"] == "9.9.9.9"
 
 
 def test_a_fault_on_head_has_no_body(service):
-    with Client(service) as client:
+    with RawClient(service) as client:
         assert client.ask(get("Host: b", line="HEAD / HTTP/1.1"), "HEAD").status == 400
         assert client.ended()

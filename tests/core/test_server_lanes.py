@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from modhub.server.lanes import FairQueue
 from modhub.server.rules import BodyRules, IBodyRules
-from modhub.server.testing import Client, looked, running
+from modhub.server.testing import RawClient, running, wait_until_checked
+from modhub.server.thread_pools import FairQueue
 
 
 class Registry:
@@ -46,7 +46,7 @@ def post(path: str) -> bytes:
 def test_reads_go_on_while_every_writing_and_waiting_thread_is_held():
     app = Application()
     with running(app, threads=1, write_threads=2, wait_threads=3) as address, contextlib.ExitStack() as stack:
-        clients = [stack.enter_context(Client(address)) for _ in range(7)]
+        clients = [stack.enter_context(RawClient(address)) for _ in range(7)]
         try:
             for client in clients[:2]:
                 client.send(post("/edit"))
@@ -103,7 +103,7 @@ def test_a_peer_with_many_requests_delays_its_own_and_no_health_check(method):
         return f"{method} {path} HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: {caller}\r\nContent-Length: 0\r\n\r\n".encode()
 
     with running(app, trusted_proxy_headers="x-forwarded-for", **settings) as service, contextlib.ExitStack() as stack:
-        clients = [stack.enter_context(Client(service)) for _ in range(22)]
+        clients = [stack.enter_context(RawClient(service)) for _ in range(22)]
         try:
             clients[0].send(asked("192.0.2.1"))
             assert app.held.acquire(timeout=20)
@@ -111,13 +111,13 @@ def test_a_peer_with_many_requests_delays_its_own_and_no_health_check(method):
                 client.send(asked("192.0.2.1"))
             lane = service.lanes.reading if method == "GET" else service.lanes.writing
             while len(lane.queue) < 19:
-                looked(service)
+                wait_until_checked(service)
             clients[20].send(asked("192.0.2.2"))
             clients[21].send(asked("192.0.2.3"))
             while len(lane.queue) < 21:
-                looked(service)
+                wait_until_checked(service)
             for path, caller in (("/healthz", "192.0.2.1"), ("/healthz", "192.0.2.9")):
-                with Client(service) as probe:
+                with RawClient(service) as probe:
                     assert probe.ask(asked(caller, path, "GET")).status == 200
             assert app.order == []
             app.tokens.release(22)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from modhub.server.loop import Service
+from modhub.server.loop import Server
 from modhub.server.peers import network
 from modhub.server.rules import BodyRules
-from modhub.server.testing import Client, Clock, looked, running
+from modhub.server.testing import Clock, RawClient, running, wait_until_checked
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
@@ -60,15 +60,15 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch)
 
 
-class From(Client):
+class From(RawClient):
     """A client with another loopback address than 127.0.0.1."""
 
-    def __init__(self, service: Service, address: str) -> None:
+    def __init__(self, service: Server, address: str) -> None:
         self.socket = socket.create_connection(service.addresses[0], timeout=20, source_address=(address, 0))
         self.stream = self.socket.makefile("rb")
 
 
-def kept(service: Service, *clients: Client) -> list[bool]:
+def kept(service: Server, *clients: RawClient) -> list[bool]:
     """Which of these connections the server still serves."""
     served = {channel.addr for channel in service._channels()}
     return [client.socket.getsockname() in served for client in clients]
@@ -78,36 +78,36 @@ def forwarded(request: bytes, address: str) -> bytes:
     return request.replace(b"Host: a\r\n", f"Host: a\r\nX-Forwarded-For: {address}\r\n".encode())
 
 
-def settle(service: Service, clock: Clock, seconds: float = 20) -> None:
+def settle(service: Server, clock: Clock, seconds: float = 20) -> None:
     """Let some time pass, once all is answered; before and after it every connection is looked at."""
-    looked(service)
+    wait_until_checked(service)
     while any(channel.requests for channel in service._channels()):
-        looked(service)
+        wait_until_checked(service)
     clock.forward(seconds)
-    looked(service)
+    wait_until_checked(service)
 
 
-def silent(_client: Client) -> None:
+def silent(_client: RawClient) -> None:
     """Nothing is sent."""
 
 
-def half_head(client: Client) -> None:
+def half_head(client: RawClient) -> None:
     client.send(b"GET / HTTP/1.1\r\nX: ")
 
 
-def no_body(client: Client) -> None:
+def no_body(client: RawClient) -> None:
     client.send(POST)
 
 
-def lump_and_silence(client: Client) -> None:
+def lump_and_silence(client: RawClient) -> None:
     client.send(POST + b"x" * 500_000)
 
 
-def idle(client: Client) -> None:
+def idle(client: RawClient) -> None:
     assert client.ask(GET).status == 200
 
 
-def unread(client: Client) -> None:
+def unread(client: RawClient) -> None:
     client.send(LONG)
 
 
@@ -116,25 +116,25 @@ STALLED = [silent, half_head, no_body, lump_and_silence, idle, unread]
 
 @pytest.mark.parametrize("stall", STALLED)
 def test_at_the_limit_the_longest_without_progress_gives_way(
-    app: App, clock: Clock, stall: Callable[[Client], None]
+    app: App, clock: Clock, stall: Callable[[RawClient], None]
 ) -> None:
     with running(app, connections_per_peer=3, **PATIENT, **OFTEN) as service, contextlib.ExitStack() as stack:
         crowd = []
         for _ in range(3):
-            crowd.append(stack.enter_context(Client(service, buffer=4096)))
+            crowd.append(stack.enter_context(RawClient(service, buffer=4096)))
             stall(crowd[-1])
             settle(service, clock)
-        with Client(service) as client:
+        with RawClient(service) as client:
             assert client.ask(GET).status == 200
             assert kept(service, *crowd) == [False, True, True]
         clock.forward(20)
-        looked(service)
+        wait_until_checked(service)
         crowd[0].stream.read()
 
 
 def test_a_body_below_the_rate_of_the_last_seconds_gives_way_and_one_above_it_does_not(app: App, clock: Clock) -> None:
     settings = {"connections_per_peer": 2, "body_min_rate": 100, **PATIENT, **OFTEN}
-    with running(app, **settings) as service, Client(service) as steady, Client(service) as trickle:
+    with running(app, **settings) as service, RawClient(service) as steady, RawClient(service) as trickle:
         for client in (steady, trickle):
             client.send(POST)
             client.send(b"x" * 100_000)
@@ -142,8 +142,8 @@ def test_a_body_below_the_rate_of_the_last_seconds_gives_way_and_one_above_it_do
             settle(service, clock, 4)
             steady.send(b"x" * 4000)
             trickle.send(b"x" * 40)
-        looked(service)
-        with Client(service) as third:
+        wait_until_checked(service)
+        with RawClient(service) as third:
             assert third.ask(GET).status == 200
             assert kept(service, trickle) == [False]
             steady.send(b"x" * (6_000_000 - 124_000))
@@ -152,17 +152,17 @@ def test_a_body_below_the_rate_of_the_last_seconds_gives_way_and_one_above_it_do
 
 def test_where_all_make_progress_one_more_is_refused_and_the_health_check_is_not(app: App) -> None:
     with running(app, connections_per_peer=3, threads=3, **OFTEN) as service, contextlib.ExitStack() as stack:
-        crowd = [stack.enter_context(Client(service)) for _ in range(3)]
+        crowd = [stack.enter_context(RawClient(service)) for _ in range(3)]
         for client in crowd:
             client.send(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
             assert app.running.acquire(timeout=20)
         for _ in range(4):
-            with Client(service) as more:
+            with RawClient(service) as more:
                 answer = more.ask(GET)
                 assert (answer.status, answer.fields["retry-after"]) == (503, "5")
                 assert b'"busy"' in answer.body
                 assert answer.fields["x-content-type-options"] == "nosniff"
-            with Client(service) as probe:
+            with RawClient(service) as probe:
                 assert probe.ask(HEALTH).status == 200
         with From(service, "127.0.0.9") as other:
             other.send(GET)
@@ -173,8 +173,8 @@ def test_where_all_make_progress_one_more_is_refused_and_the_health_check_is_not
 
 def test_a_flood_of_silent_connections_stays_within_twice_the_limit_and_then_within_it(app: App, clock: Clock) -> None:
     with running(app, connections_per_peer=4, **PATIENT, **OFTEN) as service, contextlib.ExitStack() as stack:
-        crowd = [stack.enter_context(Client(service)) for _ in range(40)]
-        with Client(service) as client:
+        crowd = [stack.enter_context(RawClient(service)) for _ in range(40)]
+        with RawClient(service) as client:
             assert client.ask(HEALTH).status == 200
         assert len(service._channels()) <= 8
         settle(service, clock)
@@ -183,7 +183,7 @@ def test_a_flood_of_silent_connections_stays_within_twice_the_limit_and_then_wit
 
 
 def test_a_new_request_on_a_kept_connection_needs_no_second_place(app: App) -> None:
-    with running(app, connections_per_peer=1) as service, Client(service) as client:
+    with running(app, connections_per_peer=1) as service, RawClient(service) as client:
         for _ in range(3):
             assert client.ask(GET).status == 200
 
@@ -191,16 +191,16 @@ def test_a_new_request_on_a_kept_connection_needs_no_second_place(app: App) -> N
 def test_a_trusted_proxy_has_no_limit_and_its_callers_have(app: App, clock: Clock) -> None:
     settings = {"connections_per_peer": 2, "threads": 6, **PROXY, **PATIENT, **OFTEN}
     with running(app, **settings) as service, contextlib.ExitStack() as stack:
-        proxy = [stack.enter_context(Client(service)) for _ in range(9)]
+        proxy = [stack.enter_context(RawClient(service)) for _ in range(9)]
         for client in proxy:
             assert client.ask(forwarded(GET, "192.0.2.1")).status == 200
         settle(service, clock)
         assert len(service._channels()) <= 9
-        slow = [stack.enter_context(Client(service)) for _ in range(2)]
+        slow = [stack.enter_context(RawClient(service)) for _ in range(2)]
         for client in slow:
             client.send(forwarded(POST, "192.0.2.2"))
             settle(service, clock)
-        with Client(service) as client:
+        with RawClient(service) as client:
             assert client.ask(forwarded(GET, "192.0.2.3")).status == 200
             assert client.ask(forwarded(GET, "192.0.2.2")).status == 200
         answer = slow[0].answer()
@@ -210,11 +210,11 @@ def test_a_trusted_proxy_has_no_limit_and_its_callers_have(app: App, clock: Cloc
 
 def test_a_proxys_connection_counts_for_the_caller_of_its_latest_request(app: App) -> None:
     settings = {"connections_per_peer": 1, "threads": 3, **PROXY, **OFTEN}
-    with running(app, **settings) as service, Client(service) as first, Client(service) as second:
+    with running(app, **settings) as service, RawClient(service) as first, RawClient(service) as second:
         assert second.ask(forwarded(GET, "192.0.2.2")).status == 200
         first.send(forwarded(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n", "192.0.2.1"))
         assert app.running.acquire(timeout=20)
-        with Client(service) as third:
+        with RawClient(service) as third:
             assert third.ask(forwarded(GET, "192.0.2.3")).status == 200
         assert second.ask(forwarded(GET, "192.0.2.3")).status == 200
         assert second.ask(forwarded(GET, "192.0.2.1")).status == 503
@@ -224,12 +224,12 @@ def test_a_proxys_connection_counts_for_the_caller_of_its_latest_request(app: Ap
 
 def test_a_request_waits_for_a_place_and_its_body_with_it(app: App) -> None:
     settings = {"connections_per_peer": 1, **PATIENT, **OFTEN}
-    with running(app, **settings) as service, Client(service) as first, Client(service) as second:
+    with running(app, **settings) as service, RawClient(service) as first, RawClient(service) as second:
         first.send(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
         assert app.running.acquire(timeout=20)
         second.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n" + b"x" * 100)
         while not any(channel.held for channel in service._channels()):
-            looked(service)
+            wait_until_checked(service)
         app.go.set()
         assert first.answer().status == 200
         second.send(b"x" * 299_900 + GET)
@@ -237,10 +237,14 @@ def test_a_request_waits_for_a_place_and_its_body_with_it(app: App) -> None:
 
 
 def test_a_refusal_takes_no_worker(app: App) -> None:
-    with running(app, threads=1, header_seconds=0.5) as service, Client(service) as first, Client(service) as second:
+    with (
+        running(app, threads=1, header_seconds=0.5) as service,
+        RawClient(service) as first,
+        RawClient(service) as second,
+    ):
         first.send(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
         assert app.running.acquire(timeout=20)
-        with Client(service) as third:
+        with RawClient(service) as third:
             assert third.ask(b"GET / HTTP/1.1\r\n\r\n").status == 400
             assert third.ended()
         second.send(b"GET / HTTP/1.1\r\n")
@@ -250,13 +254,13 @@ def test_a_refusal_takes_no_worker(app: App) -> None:
 
 
 def test_callers_behind_a_proxy_are_refused_and_their_health_check_is_not(app: App) -> None:
-    with running(app, connections_per_peer=1, threads=3, **PROXY) as service, Client(service) as first:
+    with running(app, connections_per_peer=1, threads=3, **PROXY) as service, RawClient(service) as first:
         first.send(forwarded(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n", "2001:db8::1"))
         assert app.running.acquire(timeout=20)
         for address, status in (("2001:db8::ffff", 503), ("2001:db8:0:1::1", 200)):
-            with Client(service) as client:
+            with RawClient(service) as client:
                 assert client.ask(forwarded(GET, address)).status == status
-        with Client(service) as client:
+        with RawClient(service) as client:
             assert client.ask(forwarded(HEALTH, "2001:db8::2")).status == 200
         app.go.set()
         assert first.answer().status == 200
@@ -272,7 +276,7 @@ def test_a_unix_socket_has_no_limit(app: App, tmp_path: Any) -> None:
             client.connect(path)
             client.sendall(GET)
             assert client.recv(1000).startswith(b"HTTP/1.1 200")
-        looked(service)
+        wait_until_checked(service)
         for client in clients:
             client.sendall(GET)
             assert client.recv(1000).startswith(b"HTTP/1.1 200")
@@ -280,13 +284,13 @@ def test_a_unix_socket_has_no_limit(app: App, tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("stall", STALLED)
 def test_at_the_limit_of_all_connections_the_peer_with_most_gives_way(
-    app: App, clock: Clock, stall: Callable[[Client], None]
+    app: App, clock: Clock, stall: Callable[[RawClient], None]
 ) -> None:
     with running(app, connection_limit=6, **PATIENT, **OFTEN) as service, contextlib.ExitStack() as stack:
         small = stack.enter_context(From(service, "127.0.0.9"))
         stall(small)
         settle(service, clock)
-        crowd = [stack.enter_context(Client(service, buffer=4096)) for _ in range(5)]
+        crowd = [stack.enter_context(RawClient(service, buffer=4096)) for _ in range(5)]
         for client in crowd:
             stall(client)
         settle(service, clock)
@@ -297,18 +301,18 @@ def test_at_the_limit_of_all_connections_the_peer_with_most_gives_way(
 
 
 def test_unread_answers_of_one_peer_are_bounded_in_memory(app: App, clock: Clock) -> None:
-    def unread(service: Service) -> list[int]:
+    def unread(service: Server) -> list[int]:
         return [channel.unread_bytes for channel in service._channels() if channel.peer == "127.0.0.1"]
 
     settings = {"unread_bytes_per_peer": 3_000_000, "threads": 1, **PATIENT, **OFTEN}
     with running(app, **settings) as service, contextlib.ExitStack() as stack:
         other = stack.enter_context(From(service, "127.0.0.9"))
         other.send(LONG)
-        crowd = [stack.enter_context(Client(service, buffer=4096)) for _ in range(6)]
+        crowd = [stack.enter_context(RawClient(service, buffer=4096)) for _ in range(6)]
         for client in crowd:
             client.send(LONG)
         while min(unread(service), default=0) == 0 or len(unread(service)) < 6:
-            looked(service)
+            wait_until_checked(service)
         assert sum(unread(service)) > 3_000_000
         settle(service, clock)
         settle(service, clock)

@@ -12,7 +12,7 @@ import pytest
 
 from modhub.server.rules import BodyRules, IBodyRules
 from modhub.server.spool import Spool, SpooledBody, SpoolFull
-from modhub.server.testing import Client, Clock, looked, running
+from modhub.server.testing import Clock, RawClient, running, wait_until_checked
 
 MB = 1024 * 1024
 KB = 1024
@@ -69,7 +69,7 @@ BUSY = (503, {"modhub.body_busy": True})
 
 def test_a_body_is_held_from_its_first_byte_to_its_answer():
     with running(App()) as service:
-        with Client(service) as client:
+        with RawClient(service) as client:
             client.send(sized(3_000_000) + b"x" * 10)
             until(service, 10)
             client.send(b"x" * 2_000_000)
@@ -115,14 +115,14 @@ def _gone_before_the_answer(client, service):
 def test_however_it_ends_it_is_given_back(end):
     with running(App()) as service:
         for _ in range(3):
-            with Client(service) as client:
+            with RawClient(service) as client:
                 end(client, service)
             until(service, 0)
 
 
 def test_one_that_comes_too_slowly_is_given_back(monkeypatch):
     clock = Clock(monkeypatch)
-    with running(App(), body_grace_seconds=500, header_seconds=500) as service, Client(service) as client:
+    with running(App(), body_grace_seconds=500, header_seconds=500) as service, RawClient(service) as client:
         client.send(sized(3_000_000) + b"x" * 200_000)
         until(service, 200_000)
         clock.forward(600)
@@ -135,13 +135,13 @@ def test_one_that_the_disk_does_not_take_is_given_back(monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    with running(App()) as service, Client(service) as client:
+    with running(App()) as service, RawClient(service) as client:
         assert seen(client.ask(sized(3_000_000) + b"x" * 1_000_000)) == (200, {"modhub.body_failed": True})
         until(service, 0)
 
 
 def test_what_is_left_when_the_service_ends_is_given_back():
-    with running(App(), drain_seconds=0.1) as service, Client(service) as client:
+    with running(App(), drain_seconds=0.1) as service, RawClient(service) as client:
         client.send(sized(3_000_000) + b"x" * 2_000_000)
         until(service, 2_000_000)
         service.stop()
@@ -151,7 +151,7 @@ def test_what_is_left_when_the_service_ends_is_given_back():
 @pytest.mark.parametrize("chunked", [False, True])
 def test_beyond_the_bound_a_large_body_is_refused_until_there_is_room(chunked):
     with running(App(), spool_bytes=3 * MB) as service:
-        with Client(service) as first, Client(service) as second:
+        with RawClient(service) as first, RawClient(service) as second:
             first.send(sized(2 * MB) + b"x" * (2 * MB - 1))
             until(service, 2 * MB - 1)
             if chunked:
@@ -161,17 +161,17 @@ def test_beyond_the_bound_a_large_body_is_refused_until_there_is_room(chunked):
             assert seen(second.answer()) == BUSY
             assert second.ended()
             until(service, 2 * MB - 1)
-            with Client(service) as third:
+            with RawClient(service) as third:
                 assert third.ask(sized(MB + 1) + b"x" * (MB + 1)).status == 200
             until(service, 2 * MB - 1)
             assert first.ask(b"x").status == 200
-        with Client(service) as again:
+        with RawClient(service) as again:
             assert again.ask(sized(3 * MB) + b"x" * (3 * MB)).status == 200
         until(service, 0)
 
 
 def test_of_two_that_grow_together_the_one_that_passes_the_bound_is_refused():
-    with running(App(), spool_bytes=3 * MB) as service, Client(service) as first, Client(service) as second:
+    with running(App(), spool_bytes=3 * MB) as service, RawClient(service) as first, RawClient(service) as second:
         for client in (first, second):
             client.send(sized(2 * MB) + b"x" * MB)
         until(service, 2 * MB)
@@ -183,7 +183,7 @@ def test_of_two_that_grow_together_the_one_that_passes_the_bound_is_refused():
 
 
 def test_a_small_body_is_taken_although_there_is_no_room():
-    with running(App(), spool_bytes=MB) as service, Client(service) as first, Client(service) as second:
+    with running(App(), spool_bytes=MB) as service, RawClient(service) as first, RawClient(service) as second:
         first.send(sized(MB) + b"x" * (MB - 1))
         until(service, MB - 1)
         for size in (1, 1000, 64 * KB - 1):
@@ -204,7 +204,7 @@ def test_the_sum_is_exact_whatever_many_clients_do_at_once():
             dice = random.Random(seed)
             for _ in range(25):
                 size = dice.choice([10, 1000, 70_000, 300_000, 1_500_000])
-                with Client(service) as one:
+                with RawClient(service) as one:
                     try:
                         if dice.random() < 0.5:
                             one.send(sized(size) + b"x" * dice.choice([size, size // 2]))
@@ -252,9 +252,9 @@ def test_many_unfinished_requests_hold_little_memory(sent):
         before = resident()
         try:
             for _ in range(many):
-                clients.append(Client(service, timeout=60))
+                clients.append(RawClient(service, timeout=60))
                 clients[-1].send(sent)
-            looked(service)
+            wait_until_checked(service)
             grown = resident() - before
         finally:
             for client in clients:
@@ -279,9 +279,9 @@ def test_what_comes_behind_a_request_waits_with_the_client():
                 post("/x", "Transfer-Encoding: chunked") + chunk(1) + b"0\r\n\r\n",
             ):
                 for _ in range(many // 2):
-                    clients.append(Client(service, timeout=60))
+                    clients.append(RawClient(service, timeout=60))
                     clients[-1].send(head + b"G" * (1000 * KB))
-            looked(service)
+            wait_until_checked(service)
             grown = resident() - before
         finally:
             release.set()

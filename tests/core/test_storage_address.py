@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
-from modhub import migrate
 from modhub.interfaces import IStorageAddress
+from modhub.ops import migrate
 from modhub.storage_address import STALE_SECONDS, CurrentAddress, parse_origin
 
 ADDRESS = "/api/modhub/storage/address"
@@ -25,7 +25,7 @@ def send(site, base_url=HOST, key=KEY, status=200):
 
 
 def stored(site):
-    return CurrentAddress(site.registry.databases.reads).current()
+    return CurrentAddress(site.registry.databases.raw_queries).current()
 
 
 def test_a_report_is_stored_and_changes_once(storage):
@@ -218,7 +218,7 @@ def test_of_equal_reports_at_once_one_has_changed_it(storage):
 def test_another_process_follows_within_five_seconds(storage, start):
     other = start("", url=str(storage.registry.settings["sqlalchemy.url"]))
     clock = [100.0]
-    theirs = CurrentAddress(other.registry.databases.reads, lambda: clock[0])
+    theirs = CurrentAddress(other.registry.databases.raw_queries, lambda: clock[0])
     assert theirs.current() is None
     send(storage)
     clock[0] += STALE_SECONDS - 0.01
@@ -234,11 +234,11 @@ def test_the_database_is_not_asked_each_time(storage):
 
     class Counting:
         def prepare(self, select):
-            return storage.registry.databases.reads.prepare(select)
+            return storage.registry.databases.raw_queries.prepare(select)
 
         def rows(self, statement):
             asked.append(clock[0])
-            return storage.registry.databases.reads.rows(statement)
+            return storage.registry.databases.raw_queries.rows(statement)
 
     mine = CurrentAddress(Counting(), lambda: clock[0])
     for moment in (100.0, 100.5, 101.9, 102.0, 103.0, 104.5):
@@ -262,6 +262,6 @@ def test_two_applications_have_two_addresses(start):
 
 def test_models_and_migrations_agree(storage):
     core = next(one for one in storage.registry.migrations if one.package == "modhub")
-    assert migrate.differences(storage.registry.databases, core) == []
-    with storage.registry.databases.reader.connect() as connection:
+    assert migrate.schema_differences(storage.registry.databases, core) == []
+    with storage.registry.databases.readonly_engine.connect() as connection:
         assert connection.execute(text("SELECT id, base_url FROM core_storage_address")).all() == [(1, None)]

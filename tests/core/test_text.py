@@ -103,7 +103,7 @@ def test_long_runs_of_marks_are_cleaned_in_time_and_as_the_library_would() -> No
     value=st.text("ae\u0301\u0323\u0327\u0338\u0344\u0345\u0f73\u0f75\uff9e\u3099\u1100\u1161가ｶｶ\u1e0b", min_size=600)
 )
 @settings(deadline=None, max_examples=20)
-def test_normalising_long_text_gives_what_the_library_gives(form: text.Form, value: str) -> None:
+def test_normalising_long_text_gives_what_the_library_gives(form: text.NormalForm, value: str) -> None:
     doubled = value + "\u0301\uff9e\u0323\u0f73\u0344" * 40 + value
     assert text.normal(form, doubled) == unicodedata.normalize(form, doubled)
 

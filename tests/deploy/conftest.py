@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.caller import Answer
+from modhub.testing.caller import CallerResponse
 from modhub.testing.service import Installation, free_port
 
 ROOT = Path(__file__).parents[2]
@@ -113,13 +113,13 @@ class Proxy:
     def context(self) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=str(self.certificate))
 
-    def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
+    def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> CallerResponse:
         """One call over TLS, the certificate checked."""
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=200, context=self.context())
         try:
             connection.request(method, path, body, headers or {})
             answer = connection.getresponse()
-            return Answer(answer.status, answer.headers, answer.read())
+            return CallerResponse(answer.status, answer.headers, answer.read())
         finally:
             connection.close()
 

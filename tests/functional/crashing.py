@@ -31,7 +31,7 @@ def includeme(config):
     config.registry.bomb = bomb
     config.add_tween("crashing.tween_factory")
     fsync, rename = os.fsync, os.rename
-    dialect = config.registry.databases.writer.dialect
+    dialect = config.registry.databases.write_engine.dialect
     commit = dialect.do_commit
 
     def wrapped_fsync(descriptor):

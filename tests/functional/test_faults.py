@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from modhub.db import BUSY_SECONDS
-from modhub.testing.caller import Answer, Caller
+from modhub.testing.caller import Caller, CallerResponse
 from modhub.testing.service import PASSWORD, Installation
 
 MB = 1024 * 1024
@@ -39,7 +39,7 @@ def locked(service: Installation) -> Iterator[None]:
         connection.execute("ROLLBACK")
 
 
-def busy(answer: Answer) -> None:
+def busy(answer: CallerResponse) -> None:
     assert (answer.status, answer.json["error"]) == (503, "busy"), answer
     assert int(answer.headers["Retry-After"]) >= 1
 
@@ -72,7 +72,7 @@ def test_a_locked_database_is_read_from_and_refuses_writes_for_the_moment(servic
 
 def test_a_short_lock_only_delays(service, own):
     mod = own.published("Delayed")
-    answers: list[Answer] = []
+    answers: list[CallerResponse] = []
     path = f"/api/modhub/{mod['id']}"
     thread = threading.Thread(target=lambda: answers.append(own.ask("PUT", path, {"title": "Soon"})))
     began = time.monotonic()

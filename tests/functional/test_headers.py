@@ -12,9 +12,9 @@ from pyramid.config import Configurator
 from pyramid.events import NewResponse
 from pyramid.response import Response
 
-from modhub.interfaces import IRoot, ISite
-from modhub.testing import ACCOUNTS, Site, Start
-from modhub.testing.mods import OWNER, published_mod, upload
+from modhub.interfaces import IRoot
+from modhub.testing import TEST_ACCOUNTS, Site, Start
+from modhub.testing.mods import OWNER, published_mod, upload_asset
 from modhub.testing.reference import calls
 from modhub.views import OPEN
 
@@ -133,7 +133,7 @@ def read(site: Site, address: str, sent: dict[str, str] | None = None, method: s
 def addresses(site: Site) -> list[str]:
     """Every address that is read, with numbers of things that are there, and what is linked besides."""
     mod = published_mod(site)
-    files = upload(site, mod, "images", content=b"\x89PNG\r\n\x1a\n")["assets"]
+    files = upload_asset(site, mod, "images", content=b"\x89PNG\r\n\x1a\n")["assets"]
     key = {"X-Api-Key": "agent"}
     build = site.post("/api/modhub/app/linux?version=1", b"a build", headers=key).json["url"].rpartition("/")[2]
     site.put("/Modhub/api/wiki/index", b"# Wiki", headers=key)
@@ -172,7 +172,7 @@ def probe(site: Site, where: list[str], caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_no_header_breaks_an_address(start: Start, caplog: pytest.LogCaptureFixture) -> None:
-    site = start(f"{ACCOUNTS} modhub_builds modhub_wiki", ApiPrivateKeys="agent Modhub:app Modhub:wiki")
+    site = start(f"{TEST_ACCOUNTS} modhub_builds modhub_wiki", ApiPrivateKeys="agent Modhub:app Modhub:wiki")
     where = addresses(site)
     assert {"/sitemap.xml", "/opensearch.xml", "/Modhub/feed", "/Modhub/wiki.atom", "/Modhub/App/feed"} <= set(where)
     assert any(address.startswith("/static/modhub-") for address in where)
@@ -185,10 +185,10 @@ def test_no_header_breaks_an_address_of_accounts(start: Start, caplog: pytest.Lo
     probe(site, [path for path in where if "/account" in path or "/auth" in path], caplog)
 
 
-@pytest.mark.parametrize("includes", [f"{ACCOUNTS} modhub_builds modhub_wiki", "modhub_auth"])
+@pytest.mark.parametrize("includes", [f"{TEST_ACCOUNTS} modhub_builds modhub_wiki", "modhub_auth"])
 def test_no_header_breaks_a_call(start: Start, includes: str, caplog: pytest.LogCaptureFixture) -> None:
     site = start(includes, ApiPrivateKeys="agent Modhub:app Modhub:wiki")
-    mod = published_mod(site)["id"] if ACCOUNTS in includes else 1
+    mod = published_mod(site)["id"] if TEST_ACCOUNTS in includes else 1
     known = {"Authorization": f"Bearer account-{OWNER}", "X-Api-Key": "agent"}
     caplog.set_level(logging.INFO, "modhub.requests")
     # What takes things away comes last.
@@ -258,7 +258,7 @@ def failing_feature(monkeypatch: pytest.MonkeyPatch) -> str:
             ("unsendable", unsendable),
             ("too-late", too_late),
         ):
-            config.add_view(view, name=name, context=IRoot, face=ISite, request_method="GET", permission=OPEN)
+            config.add_view(view, name=name, context=IRoot, is_api=False, request_method="GET", permission=OPEN)
         config.add_subscriber(_fail_at, NewResponse)
 
     feature.includeme = includeme  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.caller import Answer, Caller, patiently
+from modhub.testing.caller import Caller, CallerResponse, patiently
 from modhub.testing.service import PASSWORD
 
 MB = 1024 * 1024
@@ -34,7 +34,7 @@ def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
         return list(pool.map(make, calls))
 
 
-def statuses(answers: list[Answer]) -> dict[int, int]:
+def statuses(answers: list[CallerResponse]) -> dict[int, int]:
     return dict(Counter(answer.status for answer in answers))
 
 

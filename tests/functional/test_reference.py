@@ -10,13 +10,13 @@ import pyotp
 import pytest
 
 import modhub
-from modhub.admin import Admin
 from modhub.catalogue.commands import add_game
-from modhub.server.faults import CODES
+from modhub.ops.admin import Admin
+from modhub.server.protocol_errors import ERROR_CODES
 from modhub.testing import Site, Start
-from modhub.testing.reference import Example, calls, described, differences, examples, for_programs, sent
-from modhub_auth import factor
-from modhub_auth.passwords import Gate, Passwords
+from modhub.testing.reference import Example, calls, described, example_differences, examples, for_programs, sent_bodies
+from modhub_auth.signin import totp
+from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 
 PAGE = "/Modhub/doc"
 FEATURES = {"modhub_auth": "accounts", "modhub_builds": "builds", "modhub_wiki": "wiki"}
@@ -83,7 +83,7 @@ class World:
         icon = folder / "icon.png"
         icon.write_bytes(FILES["view.png"])
         add_game(Admin(site.config), "Portal 2", None, icon)
-        site.registry.accounts.passwords = Passwords(Gate(), memory_kib=8, time_cost=1)
+        site.registry.accounts.passwords = QueuedHasher(HashingGate(), memory_kib=8, time_cost=1)
         self.token = self.register("owner")["accessToken"]
         self.voter = self.register("voter")["accessToken"]
         self.protect(self.register("grace")["accountId"])
@@ -96,9 +96,9 @@ class World:
     def protect(self, account_id: int) -> None:
         """Give an account an authenticator."""
         secret = pyotp.random_base32()
-        code = pyotp.TOTP(secret).generate_otp(int(factor.now().timestamp()) // 30)
-        with self.site.registry.databases.writing.begin() as session:
-            factor.add(session, self.site.registry.accounts.seal, account_id, secret, code)
+        code = pyotp.TOTP(secret).generate_otp(int(totp.now().timestamp()) // 30)
+        with self.site.registry.databases.write_session.begin() as session:
+            totp.add_authenticator(session, self.site.registry.accounts.seal, account_id, secret, code)
 
     def secrets(self) -> dict[str, str]:
         """The variables of the lines."""
@@ -141,7 +141,7 @@ class World:
 
     def run(self, example: Example) -> list[str]:
         """Send what the lines send; what is not as the page says."""
-        told = sent(example.lines, self.secrets(), FILES)
+        told = sent_bodies(example.lines, self.secrets(), FILES)
         self.known = self.known or self.numbers()
         path, question, query = told.path.partition("?")
         path = "/".join(self.known.get(segment, segment) for segment in path.split("/"))
@@ -155,7 +155,10 @@ class World:
         if example.shape is None:
             is_json = answer.content_type == "application/json"
             return [f"{told.method} {path} answers JSON that is not shown"] if is_json else []
-        return [f"{told.method} {path}: {line}" for line in differences(example.shape, answer.json, filled=example.own)]
+        return [
+            f"{told.method} {path}: {line}"
+            for line in example_differences(example.shape, answer.json, filled=example.own)
+        ]
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
@@ -171,10 +174,10 @@ def test_every_example_is_what_happens(start: Start, tmp_path: Path) -> None:
         assert heading.find_next(["h4", "pre"]).name == "pre", heading.text
     # The two answers that no example asks for.
     missing = site.post_json("/api/auth/login", {}, status=400).json
-    assert differences(json.loads(page.select_one("#shape-error pre").text), missing) == []
+    assert example_differences(json.loads(page.select_one("#shape-error pre").text), missing) == []
     while (refused := site.post_json("/api/auth/forgot", {"email": "x"}, status="*")).status_int == 204:
         pass
-    assert differences(json.loads(page.select_one("#shape-too-many pre").text), refused.json) == []
+    assert example_differences(json.loads(page.select_one("#shape-too-many pre").text), refused.json) == []
     # Settings as they are here, and every field of an answer explained.
     rates = {row.th.text: row.td.text for row in page.find(id="rates").find_next("table").select("tbody tr")}
     assert (rates["Login"], rates["Register"], rates["Forgot"]) == ("10 failures", "99 calls", "2 calls")
@@ -203,8 +206,8 @@ def fields(value: Any) -> set[str]:
 
 def codes_in_the_program() -> set[str]:
     """The code of every refusal that is written down in the packages."""
-    found = {*CODES.values(), "no_api_key", "unknown_api_key"}
-    places = {"Refusal": 1, "conflict": 0}
+    found = {*ERROR_CODES.values(), "no_api_key", "unknown_api_key"}
+    places = {"ApiError": 1, "conflict": 0}
     for path in Path(modhub.__file__).parents[1].glob("modhub*/**/*.py"):
         if "testing" in path.parts:
             continue

@@ -4,7 +4,7 @@ from itertools import chain, combinations
 
 import pytest
 
-from modhub import migrate
+from modhub.ops import migrate
 from modhub.testing import Start
 
 FEATURES = ("modhub_auth", "modhub_builds", "modhub_wiki")

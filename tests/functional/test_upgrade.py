@@ -12,9 +12,9 @@ from alembic import command
 from sqlalchemy import JSON, Boolean, MetaData, Table, inspect, select, text
 
 import modhub
-from modhub import migrate
+from modhub.ops import migrate
 from modhub.testing.caller import patiently
-from modhub.testing.service import PASSWORD, SECRET, Installation
+from modhub.testing.service import PASSWORD, SERVICE_SECRET, Installation
 
 STATES = sorted((Path(__file__).parent / "upgrades").glob("*.json"))
 FEATURES = "modhub_auth modhub_builds modhub_wiki"
@@ -30,7 +30,7 @@ Rows = dict[str, list[dict[str, Any]]]
 
 @contextmanager
 def configured(service: Installation) -> Iterator[Any]:
-    settings = {"sqlalchemy.url": service.url, "modhub.secret": SECRET, "pyramid.includes": FEATURES}
+    settings = {"sqlalchemy.url": service.url, "modhub.secret": SERVICE_SECRET, "pyramid.includes": FEATURES}
     registry: Any = modhub.configure(settings).registry
     yield registry
     registry.databases.dispose()
@@ -67,10 +67,10 @@ def restore(service: Installation, state: dict[str, Any]) -> Rows:
     """The database and the files as they were; answers the rows as this database has them."""
     with configured(service) as registry:
         for package in registry.migrations:
-            with registry.databases.writer.begin() as connection:
+            with registry.databases.write_engine.begin() as connection:
                 config = migrate._config(package, connection)
                 command.upgrade(config, state["revisions"][package.version_table])
-        with registry.databases.writer.begin() as connection:
+        with registry.databases.write_engine.begin() as connection:
             tables = reflected(connection, state["tables"])
             # What a migration itself has put there.
             for table in reversed(tables):
@@ -102,7 +102,7 @@ def upgraded(services, kind, state) -> Any:
     before = restore(service, state)
     told = service.admin("migrate")
     assert told.returncode == 0, told
-    with configured(service) as registry, registry.databases.reader.connect() as connection:
+    with configured(service) as registry, registry.databases.readonly_engine.connect() as connection:
         return service, before, rows_of(connection, state["tables"])
 
 
@@ -110,7 +110,7 @@ def test_the_recorded_state_has_rows_in_every_table_of_then(services, kind, stat
     service = services(kind, 0, includes=FEATURES)
     restore(service, state)
     with configured(service) as registry:
-        names = inspect(registry.databases.reader).get_table_names()
+        names = inspect(registry.databases.readonly_engine).get_table_names()
     tables = {name for name in names if not name.startswith(("fts_", "sqlite_")) and not name.endswith("_version")}
     assert tables == set(state["tables"])
     assert [name for name, rows in state["tables"].items() if not rows] == []
@@ -123,7 +123,7 @@ def test_migrating_loses_no_row_and_no_value(upgraded, state):
     with configured(service) as registry:
         assert migrate.behind(registry.databases, registry.migrations) == []
         for package in registry.migrations:
-            assert migrate.differences(registry.databases, package) == []
+            assert migrate.schema_differences(registry.databases, package) == []
     assert list(after) == list(before)
     for name, rows in before.items():
         assert after[name] == rows, name

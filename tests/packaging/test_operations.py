@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 
 import modhub
-from modhub.admin import build_parser
-from modhub.testing import SECRET
+from modhub.ops.admin import build_admin_parser
+from modhub.testing import TEST_SECRET
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,11 +19,11 @@ def words(parser: argparse.ArgumentParser, name: str) -> list[str]:
 def test_every_command_is_told(tmp_path):
     settings = {
         "sqlalchemy.url": f"sqlite:///{tmp_path}/none.sqlite",
-        "modhub.secret": SECRET,
+        "modhub.secret": TEST_SECRET,
         "pyramid.includes": "modhub_auth modhub_builds modhub_wiki",
     }
     config = modhub.configure(settings)
-    (commands,) = [one.choices for one in build_parser(config)._actions if one.dest == "command"]
+    (commands,) = [one.choices for one in build_admin_parser(config)._actions if one.dest == "command"]
     config.registry.databases.dispose()
     known = [line for name, parser in commands.items() for line in words(parser, name)]
     assert len(known) > 15

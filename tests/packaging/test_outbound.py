@@ -32,8 +32,8 @@ CLIENTS = {
     ),
 }
 KNOWN = {
-    "modhub_auth/openid.py": {"http.client"},
-    "modhub_auth/post.py": {"smtplib"},
+    "modhub_auth/platform/openid.py": {"http.client"},
+    "modhub_auth/mail/transports.py": {"smtplib"},
     # A program for build agents, which the service never runs.
     "modhub_builds/publish.py": {"http.client"},
 }
@@ -68,4 +68,4 @@ def test_only_one_module_makes_a_connection_by_hand() -> None:
         if "testing" not in path.parts and path.name != "testing.py"
         if "create_connection" in (text := path.read_text("utf-8")) or ".connect((" in text
     }
-    assert makers <= {"modhub_auth/openid.py"}
+    assert makers <= {"modhub_auth/platform/openid.py"}

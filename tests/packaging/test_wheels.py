@@ -150,7 +150,7 @@ def test_suite_has_the_entry_points_of_its_parts(built: Workshop) -> None:
     assert {
         "main = modhub:main",
         "server = modhub.server:make_server",
-        "modhub-admin = modhub.admin:main",
+        "modhub-admin = modhub.ops.admin:admin_main",
     } <= set(lines)
 
 

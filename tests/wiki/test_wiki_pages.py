@@ -9,12 +9,12 @@ from typing import Any
 from sqlalchemy import func, select
 
 import modhub_wiki
-from modhub.pages.messages import read_po
 from modhub.testing import Site
-from modhub_wiki.differences import COMPARED, LINES, Kind, difference
-from modhub_wiki.documents import PageDocument
-from modhub_wiki.models import Words
-from modhub_wiki.trees import tree
+from modhub.ui.i18n import read_po
+from modhub_wiki.diff import COMPARED, MAX_DIFF_LINES, LineKind, diff_revisions
+from modhub_wiki.models import PageSearchText
+from modhub_wiki.navigation_tree import page_tree
+from modhub_wiki.response_schemas import PageDocument
 
 FOLDER = Path(modhub_wiki.__file__).parent
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -157,8 +157,8 @@ def test_search_folds_and_wants_every_word(wiki: Site, publish: Any) -> None:
     assert found(wiki, "großen") == ["zero"]
     wiki.delete("/Modhub/api/wiki/zero", headers={"X-Api-Key": "wiki-key"})
     assert found(wiki, "großen") == []
-    with wiki.registry.databases.reading() as session:
-        assert session.scalar(select(func.count()).select_from(Words)) == 2
+    with wiki.registry.databases.readonly_session() as session:
+        assert session.scalar(select(func.count()).select_from(PageSearchText)) == 2
 
 
 def test_search_takes_what_is_sent(wiki: Site, publish: Any) -> None:
@@ -201,7 +201,7 @@ def test_the_feed_tells_the_changes(wiki: Site, publish: Any) -> None:
 def test_the_tree_is_made_of_paths() -> None:
     paths = ["zebra", "index", "guide/b", "guide/a/deep", "Guide", "guide", "apple"]
     pages = [PageDocument(path, path.upper(), f"/Modhub/Wiki/{path}", 1, "") for path in paths]
-    nodes = tree(pages)
+    nodes = page_tree(pages)
     assert [node.title for node in nodes] == ["INDEX", "APPLE", "GUIDE", "GUIDE", "ZEBRA"]
     assert nodes[0].url == "/Modhub/Wiki"
     guide = nodes[3]
@@ -209,7 +209,7 @@ def test_the_tree_is_made_of_paths() -> None:
 
 
 def kinds(old: str, new: str) -> list[str]:
-    return [f"{line.kind}:{line.text}" for line in difference(old, new).lines]
+    return [f"{line.kind}:{line.text}" for line in diff_revisions(old, new).lines]
 
 
 def test_differences_are_shown_with_what_is_around_them() -> None:
@@ -230,20 +230,20 @@ def test_differences_are_shown_with_what_is_around_them() -> None:
         "same:13",
         "skipped:",
     ]
-    found = difference(old, "first\n" + old).lines
-    assert (found[0].kind, found[0].old, found[0].new) == (Kind.NEW, None, 1)
+    found = diff_revisions(old, "first\n" + old).lines
+    assert (found[0].kind, found[0].old, found[0].new) == (LineKind.NEW, None, 1)
     assert (found[1].old, found[1].new) == (1, 2)
 
 
 def test_differences_take_bounded_time() -> None:
     began = time.process_time()
     few = "ab" * COMPARED
-    difference("\n".join(few[:COMPARED]), "\n".join(few[1 : COMPARED + 1]))
-    difference("\n".join("a" * COMPARED), "\n".join("a" * (COMPARED - 1)) + "\nb")
+    diff_revisions("\n".join(few[:COMPARED]), "\n".join(few[1 : COMPARED + 1]))
+    diff_revisions("\n".join("a" * COMPARED), "\n".join("a" * (COMPARED - 1)) + "\nb")
     lines = [f"line {number % 7}" for number in range(60_000)]
-    many = difference("\n".join(lines), "\n".join(lines[::-1]))
-    assert (len(many.lines), many.cut) == (LINES, True)
-    wide = difference("x" * 10**6, "y" * 10**6)
+    many = diff_revisions("\n".join(lines), "\n".join(lines[::-1]))
+    assert (len(many.lines), many.cut) == (MAX_DIFF_LINES, True)
+    wide = diff_revisions("x" * 10**6, "y" * 10**6)
     assert [len(line.text) for line in wide.lines] == [1000, 1000]
     assert time.process_time() - began < 20
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from modhub.markup import clean
 from modhub_wiki import limits
-from modhub_wiki.allowed import WIKI
+from modhub_wiki.allowlist import WIKI
 from modhub_wiki.effort import Effort
 from modhub_wiki.headings import Names, slug
 from modhub_wiki.highlighting import LANGUAGES, Highlighter
 from modhub_wiki.links import resolve
 from modhub_wiki.rendering import AS_TEXT, render
-from modhub_wiki.services import draft
+from modhub_wiki.services import draft_page
 
 TAGS = WIKI.tags
 VOID = {"br", "hr", "img"}
@@ -260,7 +260,7 @@ def test_languages_are_named_in_a_fence(monkeypatch: pytest.MonkeyPatch) -> None
     assert '<span class="hl-k">def</span>' in body("~~~ Python {lines=1}\ndef f(): pass\n~~~")
     assert "hl-" not in body("```nonsense\ndef f(): pass\n```")
     assert "hl-" not in body('```"><script>\ndef\n```')
-    monkeypatch.setattr(limits, "CODE", 100)
+    monkeypatch.setattr(limits, "MAX_CODE_BLOCK", 100)
     half = "x = 1\n" * 9
     twice = body(f"```python\n{half}```\n\n```python\n{half}```")
     assert (twice.count("<pre"), twice.count('class="hl-m"')) == (2, 9)
@@ -321,7 +321,7 @@ def test_any_text_gives_a_page(text: str) -> None:
     page = render(text, "a/b")
     read(page.html)
     assert page.title
-    drafted = draft("a/b", text)
+    drafted = draft_page("a/b", text)
     assert drafted.folded.count("\n") == f"{page.title}\na/b\n{page.plain}".count("\n")
 
 
@@ -383,7 +383,7 @@ BOMBS = {
 def test_a_megabyte_of_anything_takes_bounded_time(name: str) -> None:
     text = BOMBS[name].encode()[:MEGABYTE].decode("utf-8", "ignore")
     began = time.process_time()
-    page = draft("bomb", text).shown
+    page = draft_page("bomb", text).shown
     # Measured: at most about a second; before work was counted, up to nine. A busy machine takes twice as long.
     assert time.process_time() - began < 4
     assert page.html.startswith("<h1")
@@ -395,7 +395,7 @@ def test_a_megabyte_of_anything_takes_bounded_time(name: str) -> None:
 )
 def test_the_worst_that_is_still_rendered_takes_bounded_time(piece: str, count: int) -> None:
     began = time.process_time()
-    page = draft("p", piece * count).shown
+    page = draft_page("p", piece * count).shown
     assert time.process_time() - began < 6
     assert AS_TEXT not in page.html
     twice = render(piece * count * 2, "p")
@@ -441,9 +441,9 @@ def test_a_page_with_too_many_pieces_is_shown_as_text() -> None:
         f'<h1>Title x</h1>\n<p>{AS_TEXT}</p>\n<pre class="code" tabindex="0"><code># Title *x*\n\n*a* &amp; &lt;b&gt;'
     )
     read(page.html)
-    lines = render("\n".join(["a"] * (limits.LINES + 2)), "p")
+    lines = render("\n".join(["a"] * (limits.MAX_WIKI_LINES + 2)), "p")
     assert (lines.title, "<pre" in lines.html) == ("p", True)
-    long_code = "```\n" + "code without marks\n" * (limits.LINES - 10) + "```"
+    long_code = "```\n" + "code without marks\n" * (limits.MAX_WIKI_LINES - 10) + "```"
     assert "<pre" in render(long_code, "p").html
 
 
@@ -457,7 +457,7 @@ def test_a_page_with_too_many_pieces_is_shown_as_text() -> None:
     ],
 )
 def test_what_is_shown_as_text_has_its_first_heading_as_its_title(beginning: str, title: str) -> None:
-    page = render(beginning + "\n" * (limits.LINES + 1), "folder/page")
+    page = render(beginning + "\n" * (limits.MAX_WIKI_LINES + 1), "folder/page")
     assert page.title == title
     assert page.html.startswith(f"<h1>{title}</h1>\n<p>{AS_TEXT}</p>\n<pre")
 

@@ -6,22 +6,22 @@ from typing import Any
 import pytest
 
 import modhub
-from modhub import migrate
-from modhub.admin import Admin, run_demo, run_verify
+from modhub.ops import migrate
+from modhub.ops.admin import Admin, run_demo, run_verify
 from modhub.settings import StartRefused
-from modhub.testing import SECRET, Site, Start
+from modhub.testing import TEST_SECRET, Site, Start
 
 KEY = {"X-Api-Key": "wiki-key"}
 
 
 def test_models_and_migrations_agree(wiki: Site) -> None:
     packages = {package.package: package for package in wiki.registry.migrations}
-    assert migrate.differences(wiki.registry.databases, packages["modhub_wiki"]) == []
+    assert migrate.schema_differences(wiki.registry.databases, packages["modhub_wiki"]) == []
 
 
 def test_migrations_go_down_and_up_again(wiki: Site) -> None:
     package = next(one for one in wiki.registry.migrations if one.package == "modhub_wiki")
-    with wiki.registry.databases.writer.begin() as connection:
+    with wiki.registry.databases.write_engine.begin() as connection:
         config = migrate._config(package, connection)
         migrate.command.downgrade(config, "base")
         assert migrate.current(connection, package) == ()
@@ -55,7 +55,7 @@ def test_a_database_that_is_behind_refuses_the_start(start: Start) -> None:
     site = start("")
     settings = {
         "sqlalchemy.url": str(site.registry.settings["sqlalchemy.url"]),
-        "modhub.secret": SECRET,
+        "modhub.secret": TEST_SECRET,
         "pyramid.includes": "modhub_wiki",
     }
     registry: Any = modhub.configure(settings).registry
@@ -74,18 +74,18 @@ def test_every_view_is_open_or_has_a_permission(wiki: Site) -> None:
             related = [one for one in entry["related"] if one.category_name == "permissions"]
             seen.append((view["callable"].__name__, related[0]["value"] if related else None))
     assert dict(seen) == {
-        "list_pages": "__no_permission_required__",
-        "read_page": "__no_permission_required__",
-        "read_contract": "__no_permission_required__",
-        "publish": "wiki:publish",
-        "remove": "wiki:publish",
+        "list_pages_view": "__no_permission_required__",
+        "read_page_view": "__no_permission_required__",
+        "read_contract_view": "__no_permission_required__",
+        "publish_page_view": "wiki:publish",
+        "remove_page_view": "wiki:publish",
         "show_wiki": "__no_permission_required__",
         "search": "__no_permission_required__",
         "show_page": "__no_permission_required__",
         "show_revision": "__no_permission_required__",
         "show_history": "__no_permission_required__",
         "show_difference": "__no_permission_required__",
-        "feed": "__no_permission_required__",
+        "wiki_feed": "__no_permission_required__",
     }
 
 
@@ -106,7 +106,7 @@ def test_two_applications_share_nothing(start: Start) -> None:
 
 def test_the_fingerprint_is_of_key_and_secret(start: Start) -> None:
     authors = []
-    for secret in (SECRET, SECRET, "another secret of more than 32 characters"):
+    for secret in (TEST_SECRET, TEST_SECRET, "another secret of more than 32 characters"):
         site = start("modhub_wiki", ApiPrivateKeys="wiki-key Modhub:wiki", modhub__secret=secret)
         site.put("/Modhub/api/wiki/a", b"# A", headers=KEY, status=201)
         authors.append(site.registry.wiki.recent()[0].author)

@@ -6,16 +6,16 @@ from markupsafe import Markup
 from pyramid.config import Configurator
 
 from modhub import limits
-from modhub.catalogue.pages import feeds
-from modhub.catalogue.pages.reading import PageReader
-from modhub.pages.forms import LONG_FIELDS
-from modhub.pages.multipart import OVERHEAD
-from modhub.pages.tools import Tools, link
+from modhub.catalogue.pages.queries.page_queries import PageReader
+from modhub.catalogue.pages.views import feeds
 from modhub.request import Request
+from modhub.ui.forms import LONG_FIELDS
+from modhub.ui.multipart import OVERHEAD
+from modhub.ui.template_helpers import PageHelpers, nav_link
 
 
 def _workshop(_context: Any, request: Request) -> Markup | None:
-    return link(request, "/Modhub/mine", "Workshop") if Tools(request).has_accounts else None
+    return nav_link(request, "/Modhub/mine", "Workshop") if PageHelpers(request).has_accounts else None
 
 
 def includeme(config: Configurator) -> None:

@@ -13,9 +13,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from modhub.testing.caller import Answer, Caller, patiently
-from modhub.testing.service import SECRET, Installation
-from modhub_auth.sealing import Seal
+from modhub.testing.caller import Caller, CallerResponse, patiently
+from modhub.testing.service import SERVICE_SECRET, Installation
+from modhub_auth.encryption import SecretBox
 
 _TOKEN = re.compile(rb'name="csrf_token"[^>]*value="([^"]+)"')
 
@@ -43,9 +43,9 @@ class Browser:
     def __init__(self, caller: Caller) -> None:
         self.caller = caller
         self.cookies: dict[str, str] = {}
-        self.pages: list[Answer] = []
+        self.pages: list[CallerResponse] = []
 
-    def get(self, path: str) -> Answer:
+    def get(self, path: str) -> CallerResponse:
         return self._ask("GET", path)
 
     def form(self, path: str) -> str:
@@ -54,11 +54,11 @@ class Browser:
         assert found is not None, (path, self.pages[-1])
         return found[1].decode()
 
-    def post(self, path: str, fields: Mapping[str, str], token: str | None = None) -> Answer:
+    def post(self, path: str, fields: Mapping[str, str], token: str | None = None) -> CallerResponse:
         """Send the form of a page; with its ``token`` the page is not fetched first."""
         return self._ask("POST", path, {**fields, "csrf_token": token or self.form(path)})
 
-    def _ask(self, method: str, path: str, fields: Mapping[str, str] | None = None) -> Answer:
+    def _ask(self, method: str, path: str, fields: Mapping[str, str] | None = None) -> CallerResponse:
         headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
         body = None
         if fields is not None:
@@ -111,7 +111,7 @@ class Rows:
 
     def authenticator(self, secret: str) -> None:
         """An authenticator none of whose codes has been used."""
-        sealed = Seal([SECRET], "authenticator secret").close(secret, str(self.account))
+        sealed = SecretBox([SERVICE_SECRET], "authenticator secret").encrypt(secret, str(self.account))
         self.write(
             f"DELETE FROM auth_authenticator WHERE account_id = {self.account}",
             "INSERT INTO auth_authenticator (account_id, sealed, last_step, created_at) VALUES "

@@ -16,7 +16,7 @@ from typing import Any
 import pyotp
 import pytest
 
-from modhub.testing.caller import Answer, Caller, patiently
+from modhub.testing.caller import Caller, CallerResponse, patiently
 from modhub.testing.service import PASSWORD
 
 LONG = bool(os.environ.get("MODHUB_LONG_RACES"))
@@ -27,7 +27,7 @@ RESETS = 500 if LONG else 8
 pytestmark = pytest.mark.timeout(3600 if LONG else 300)
 
 
-def one_had_it(sent: list[Answer], refusal: int) -> bool:
+def one_had_it(sent: list[CallerResponse], refusal: int) -> bool:
     """One success; the others are refused, or told that too many hash just now (decisions 3.4)."""
     found = Counter(answer.status for answer in sent)
     return found[200] == 1 and set(found) <= {200, refusal, 503}

@@ -17,8 +17,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pyotp
 import pytest
 
-from modhub.testing.caller import Answer
-from modhub.testing.service import SECRET
+from modhub.testing.caller import CallerResponse
+from modhub.testing.service import SERVICE_SECRET
 
 HOME = "/Modhub/account"
 MACHINE_KEY, ADDRESS_KEY, MAIL_PASSWORD = (secrets.token_hex(32) for _ in range(3))
@@ -82,9 +82,13 @@ class Journey:
     def __init__(self, service: Any, browser: Any, provider: str) -> None:
         self.service, self.browser, self.provider = service, browser, provider
         self.caller = service.caller()
-        self.hidden: dict[str, str] = {"deployment": SECRET, "machine key": MACHINE_KEY, "address key": ADDRESS_KEY}
+        self.hidden: dict[str, str] = {
+            "deployment": SERVICE_SECRET,
+            "machine key": MACHINE_KEY,
+            "address key": ADDRESS_KEY,
+        }
         self.hidden["mail password"] = MAIL_PASSWORD
-        self.refused: list[Answer] = []
+        self.refused: list[CallerResponse] = []
         self.email = f"{secrets.token_hex(6)}@example.org"
         self.password = self.hide("password", f"correct horse {secrets.token_hex(8)}")
         self.codes: list[str] = []
@@ -108,7 +112,7 @@ class Journey:
     def login(self, status: int, **fields: str) -> Any:
         return self.call(status, "/api/auth/login", {"email": self.email, "password": self.password, **fields})
 
-    def submit(self, status: int, page: str, **fields: str) -> Answer:
+    def submit(self, status: int, page: str, **fields: str) -> CallerResponse:
         """A form of a page."""
         token = self.hide("form token", self.browser.form(f"{HOME}/{page}"))
         answer = self.browser.post(f"{HOME}/{page}", fields, token)
@@ -189,7 +193,7 @@ class Journey:
         assert self.browser.post(f"{HOME}/platform/steam", code, token).status == 303
         self.keep_cookie()
 
-    def come_back(self, way: str) -> Answer:
+    def come_back(self, way: str) -> CallerResponse:
         asked = parse_qs(urlsplit(way).query)
         target = urlsplit(asked["openid.return_to"][0])
         self.hide("state", parse_qs(target.query)["state"][0])

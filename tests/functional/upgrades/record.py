@@ -19,9 +19,9 @@ import transaction
 import modhub
 from modhub import db
 from modhub.testing.caller import Caller
-from modhub.testing.service import SECRET, Installation
-from modhub_auth import factor
+from modhub.testing.service import SERVICE_SECRET, Installation
 from modhub_auth.models import Login, Nonce, PageSession
+from modhub_auth.signin import totp
 
 FEATURES = "modhub_auth modhub_builds modhub_wiki"
 KEY = "machine-key-of-the-upgrade-fixture-0001"
@@ -78,12 +78,12 @@ def machines(caller: Caller) -> None:
 
 def rest(url: str) -> None:
     """What only a browser or a platform brings: an authenticator, a Steam login, a page session, a used nonce."""
-    settings = {"sqlalchemy.url": url, "modhub.secret": SECRET, "pyramid.includes": FEATURES, **SETTINGS}
+    settings = {"sqlalchemy.url": url, "modhub.secret": SERVICE_SECRET, "pyramid.includes": FEATURES, **SETTINGS}
     registry: Any = modhub.configure(settings).registry
     manager = transaction.TransactionManager(explicit=True)
     with manager:
         session = registry.databases.joined_session(manager)
-        factor.add(session, registry.accounts.seal, 2, TOTP, pyotp.TOTP(TOTP).now())
+        totp.add_authenticator(session, registry.accounts.seal, 2, TOTP, pyotp.TOTP(TOTP).now())
         login = Login(account_id=1, kind="Platform", platform="steam", subject="76561198000000001", verified=True)
         login.created_at = db.now()
         session.add(login)

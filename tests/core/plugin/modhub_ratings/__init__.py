@@ -7,12 +7,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 from zope.interface import implementer
 
 from modhub.db import Base, Id
-from modhub.directives import Command
-from modhub.identity import Credential, Permission
+from modhub.directives import AdminCommand
 from modhub.interfaces import IMod, IResource
 from modhub.payload import read_text
+from modhub.security.identity import CredentialKind, Permission
 from modhub.settings import Setting, positive
-from modhub.tree import Resource
+from modhub.traversal import Resource
 from modhub.views import OPEN, api
 
 
@@ -30,7 +30,7 @@ class Remark(Base):
 class RemarkPermission(Permission):
     """What may be done with remarks."""
 
-    ADD = "remark:add", Credential.ACCOUNT
+    ADD = "remark:add", CredentialKind.ACCOUNT
 
 
 class IRemarks(IResource):
@@ -75,5 +75,5 @@ def includeme(config: Configurator) -> None:
     config.add_migrations("modhub_ratings", "modhub_ratings:migrations", "ratings_")
     config.add_child(IMod, "remarks", Remarks)
     config.add_panel("mod", "remarks", lambda context, request: "<p>panel of remarks</p>")
-    config.add_command(Command("remarks", "count the remarks", lambda parser: None, count_remarks))
+    config.add_command(AdminCommand("remarks", "count the remarks", lambda parser: None, count_remarks))
     config.scan("modhub_ratings")

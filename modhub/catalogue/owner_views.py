@@ -1,0 +1,157 @@
+"""The catalogue for owners: a view reads, calls one service function, answers. The caller is known."""
+
+from typing import Any
+
+from pyramid.response import Response
+
+from modhub import text
+from modhub.blobs.uploads import receive_upload
+from modhub.catalogue import services, uploads, voting
+from modhub.catalogue.models import AssetKind
+from modhub.catalogue.owner_queries import OwnerReader
+from modhub.catalogue.request_schemas import ModChange, NewMod, NoteChange, VoteChange
+from modhub.catalogue.resources import ImageResource, ModChild, ModPermission, ModResource, NoteResource, VotesResource
+from modhub.catalogue.response_schemas import (
+    MineDocument,
+    ModDocument,
+    NoteDocument,
+    VotesDocument,
+    mod_document,
+    note_document,
+)
+from modhub.catalogue.uploads import FALLBACKS, LIMITS, AssetUpload
+from modhub.errors import OwnershipLost, invalid
+from modhub.interfaces import IAccounts, IAsset, ICatalogue, IImages, IMod, INote, IVotes
+from modhub.payload import query, read_json
+from modhub.request import Request
+from modhub.security.identity import CorePermission, CredentialKind
+from modhub.views import api
+
+
+def account_id_of(request: Request) -> int:
+    """The signed-in account; only behind a permission that asks for one."""
+    account_id = request.identify(CredentialKind.ACCOUNT).account_id
+    assert account_id is not None
+    return account_id
+
+
+def owner_reader(request: Request) -> OwnerReader:
+    """What owners read of their own mods."""
+    found: OwnerReader = request.registry.catalogue_owned
+    return found
+
+
+def locked_account_id(request: Request) -> int:
+    """The signed-in account, which cannot be deleted before this transaction ends: what it makes has an owner."""
+    account_id = account_id_of(request)
+    accounts = request.registry.queryUtility(IAccounts)
+    if accounts is not None and not accounts.lock(request.dbsession, account_id):
+        raise OwnershipLost
+    return account_id
+
+
+@api(context=IVotes, request_method="PUT", permission=ModPermission.VOTE)
+def vote_view(context: VotesResource, request: Request) -> VotesDocument:
+    """``PUT /api/modhub/{id}/vote``"""
+    voting.refuse_own_vote(context.mod.owner, account_id_of(request))
+    given = read_json(request, VoteChange).vote()
+    return voting.cast_vote(request.dbsession, context.mod.id, locked_account_id(request), given)
+
+
+@api(context=ICatalogue, request_method="POST", permission=ModPermission.CREATE)
+def create_view(_context: Any, request: Request) -> ModDocument:
+    """``POST /api/modhub``"""
+    given = read_json(request, NewMod).words()
+    mod = services.create_mod(request.dbsession, locked_account_id(request), given)
+    request.response.status_int = 201
+    return mod_document(mod)
+
+
+@api(context=ICatalogue, name="mine", request_method="GET", permission=ModPermission.LIST_MINE)
+def mine_view(_context: Any, request: Request) -> MineDocument:
+    """``GET /api/modhub/mine``"""
+    mods = [mod_document(mod) for mod in owner_reader(request).all(account_id_of(request))]
+    return MineDocument(len(mods), mods)
+
+
+@api(context=IMod, request_method="PUT", permission=ModPermission.EDIT)
+def edit_view(context: ModResource, request: Request) -> ModDocument:
+    """``PUT /api/modhub/{id}``"""
+    given = read_json(request, ModChange).words()
+    return mod_document(services.edit_mod(request.dbsession, context.id, account_id_of(request), given))
+
+
+@api(context=IMod, name="publish", request_method="POST", permission=ModPermission.EDIT)
+def publish_view(context: ModResource, request: Request) -> ModDocument:
+    """``POST /api/modhub/{id}/publish``"""
+    return mod_document(services.publish_mod(request.dbsession, context.id, account_id_of(request)))
+
+
+@api(context=IMod, request_method="DELETE", permission=ModPermission.EDIT)
+def delete_view(context: ModResource, request: Request) -> Response:
+    """``DELETE /api/modhub/{id}``"""
+    services.delete_mod(request.dbsession, context.id, account_id_of(request))
+    return Response(status=204)
+
+
+@api(context=IMod, name="code", request_method="POST", permission=ModPermission.EDIT)
+def upload_code_view(context: ModResource, request: Request) -> ModDocument:
+    """``POST /api/modhub/{id}/code``"""
+    version = text.version(query(request, "version") or "")
+    if not version:
+        raise invalid("A code upload needs a version in the address: ?version=1.0.")
+    return _upload(context, request, AssetKind.CODE, version)
+
+
+@api(context=IMod, name="css", request_method="POST", permission=ModPermission.EDIT)
+def upload_css_view(context: ModResource, request: Request) -> ModDocument:
+    """``POST /api/modhub/{id}/css``"""
+    return _upload(context, request, AssetKind.CSS)
+
+
+@api(context=IImages, request_method="POST", permission=ModPermission.EDIT)
+def upload_image_view(context: ModChild, request: Request) -> ModDocument:
+    """``POST /api/modhub/{id}/images``"""
+    return _upload(context.mod, request, AssetKind.IMAGE)
+
+
+def _upload(context: ModResource, request: Request, kind: AssetKind, version: str = "") -> ModDocument:
+    """Stage the body, then hand it to the service; nothing is kept when either refuses."""
+    received = receive_upload(request, LIMITS[kind])
+    sent = request.environ.get("CONTENT_TYPE")
+    if kind is AssetKind.IMAGE and not sent:
+        sent = text.sniff_image(received.head)
+    name = text.file_name(query(request, "name"), FALLBACKS[kind])
+    given = AssetUpload(kind, name, text.content_type(sent), received.blob, version)
+    mod = uploads.store_upload(request.dbsession, context.id, account_id_of(request), given)
+    request.response.status_int = 201
+    return mod_document(mod)
+
+
+@api(context=IAsset, request_method="DELETE", permission=ModPermission.EDIT)
+def delete_image_view(context: ImageResource, request: Request) -> Response:
+    """``DELETE /api/modhub/{id}/images/{assetId}``"""
+    uploads.remove_image(request.dbsession, context.mod.id, context.id, account_id_of(request))
+    return Response(status=204)
+
+
+@api(context=INote, request_method="PUT", permission=ModPermission.EDIT)
+def edit_note_view(context: NoteResource, request: Request) -> NoteDocument:
+    """``PUT /api/modhub/{id}/changelog/{noteId}``"""
+    given = read_json(request, NoteChange).words()
+    return note_document(
+        services.edit_note(request.dbsession, context.mod.id, context.id, account_id_of(request), given)
+    )
+
+
+@api(context=INote, request_method="DELETE", permission=ModPermission.EDIT)
+def delete_note_view(context: NoteResource, request: Request) -> Response:
+    """``DELETE /api/modhub/{id}/changelog/{noteId}``"""
+    services.remove_note(request.dbsession, context.mod.id, context.id, account_id_of(request))
+    return Response(status=204)
+
+
+@api(context=ICatalogue, name="key", request_method="GET", permission=CorePermission.KEY_TEST)
+def test_key_view(_context: Any, _request: Request) -> dict[str, bool]:
+    """``GET /api/modhub/key``: any valid machine key; changes nothing."""
+    return {"ok": True}

@@ -1,0 +1,128 @@
+"""The catalogue for readers: no credential is looked at, only the public copies are read."""
+
+from typing import Any
+
+from pyramid.response import Response
+
+from modhub import limits, text
+from modhub.catalogue import voting
+from modhub.catalogue.read_service import CatalogueReader as Finder
+from modhub.catalogue.read_service import ListParams
+from modhub.catalogue.resources import FileResource, GameIconResource, ModChild, ModResource, VotesResource
+from modhub.catalogue.response_schemas import VotesDocument
+from modhub.downloads import file_response
+from modhub.errors import not_found
+from modhub.interfaces import IAsset, ICatalogue, IGameIcon, IMod, INotes, IVotes
+from modhub.payload import encode, query
+from modhub.request import Request
+from modhub.responses import cached_json_response
+from modhub.security.identity import NOBODY, CredentialKind
+from modhub.views import OPEN, api, page
+
+_SORTS = frozenset({"new", "top"})
+_DIGITS = 9
+
+
+def catalogue_reader(request: Request) -> Finder:
+    """The reading side of the catalogue."""
+    found: Finder = request.registry.catalogue
+    return found
+
+
+def list_params(request: Request) -> ListParams:
+    """The list parameters; whatever is sent, none is refused (decisions 2.5)."""
+    sort = query(request, "sort") or "new"
+    return ListParams(
+        q=_line(query(request, "q"), limits.QUERY),
+        game=_line(query(request, "game"), limits.GAME),
+        sort=sort if sort in _SORTS else "new",
+        page=_number(query(request, "page"), 1, 10**_DIGITS),
+        size=_number(query(request, "size"), limits.PAGE_SIZE, limits.PAGE_SIZE_MOST),
+    )
+
+
+def _line(value: str | None, limit: int) -> str:
+    return text.line(value, limit) if value else ""
+
+
+def _number(value: str | None, default: int, most: int) -> int:
+    """A whole number between 1 and ``most``; what is none is the default."""
+    digits = (value or "").removeprefix("-")
+    negative = digits != (value or "")
+    if not (digits.isascii() and digits.isdigit()):
+        return default
+    if negative:
+        return 1
+    digits = digits.lstrip("0")
+    return most if len(digits) > _DIGITS else min(max(int(digits or "0"), 1), most)
+
+
+@api(context=ICatalogue, request_method="GET", permission=OPEN)
+def list_mods_view(_context: Any, request: Request) -> Response:
+    """``GET /api/modhub``"""
+    return cached_json_response(request, catalogue_reader(request).find(list_params(request)).body())
+
+
+@api(context=IMod, request_method="GET", permission=OPEN)
+def read_mod_view(context: ModResource, request: Request) -> Response:
+    """``GET /api/modhub/{id}``"""
+    found = catalogue_reader(request).mod(context.id)
+    if found is None:
+        raise not_found()
+    body, links = found
+    response = cached_json_response(request, body)
+    if links and response.status_int == 200:
+        response.headerlist.append(("Link", links))
+    return response
+
+
+@api(context=INotes, request_method="GET", permission=OPEN)
+def read_notes_view(context: ModChild, request: Request) -> Response:
+    """``GET /api/modhub/{id}/changelog``"""
+    notes = catalogue_reader(request).notes(context.mod.id)
+    if notes is None:
+        raise not_found()
+    return cached_json_response(request, encode({"count": len(notes), "notes": notes}))
+
+
+@api(context=ICatalogue, name="games", request_method="GET", permission=OPEN)
+def list_games_view(_context: Any, request: Request) -> Response:
+    """``GET /api/modhub/games``"""
+    games = catalogue_reader(request).games()
+    return cached_json_response(request, encode({"count": len(games), "games": games}))
+
+
+@api(context=IMod, name="download", request_method="GET", permission=OPEN)
+def download_view(context: ModResource, request: Request) -> Response:
+    """``GET /api/modhub/{id}/download``"""
+    return _file(request, catalogue_reader(request).code(context.id))
+
+
+@page(context=IAsset, request_method="GET", permission=OPEN)
+def read_file_view(context: FileResource, request: Request) -> Response:
+    """``GET /Modhub/file/{assetId}``"""
+    return _file(request, catalogue_reader(request).asset(context.id))
+
+
+@page(context=IGameIcon, request_method="GET", permission=OPEN)
+def read_icon_view(context: GameIconResource, request: Request) -> Response:
+    """``GET /Modhub/game-icon/{iconId}``"""
+    return _file(request, catalogue_reader(request).icon(context.id))
+
+
+def _file(request: Request, file: Any) -> Response:
+    if file is None:
+        raise not_found()
+    return file_response(request, request.store, file)
+
+
+@api(context=IVotes, request_method="GET", permission=OPEN)
+def read_votes_view(context: VotesResource, request: Request) -> VotesDocument:
+    """``GET /api/modhub/{id}/vote``: the one public read that looks at a bearer (decisions 1.7)."""
+    votes = catalogue_reader(request).votes(context.mod.id)
+    if votes is None:
+        raise not_found()
+    identity = request.identify(CredentialKind.ACCOUNT)
+    if identity is NOBODY or identity.account_id is None:
+        return VotesDocument(*votes)
+    return VotesDocument(*votes, voting.vote_of(request.dbsession, context.mod.id, identity.account_id))

@@ -1,0 +1,159 @@
+"""How every "no" is shown: as JSON to programs, as a page in the site's layout to people.
+
+Exception views for refusals, for Pyramid's own "not found" and "forbidden", for a database that is not to be had, and
+for what nobody foresaw. No answer shows a path, SQL, a token or a stack trace.
+"""
+
+import logging
+from typing import Any
+
+from pyramid.config import Configurator
+from pyramid.exceptions import PredicateMismatch, URLDecodeError
+from pyramid.httpexceptions import HTTPException, HTTPForbidden, HTTPNotFound
+from pyramid.renderers import render
+from pyramid.response import Response
+from webob.request import DisconnectionError
+
+from modhub.db import is_transient
+from modhub.errors import ApiError, ContinueExpected, OwnershipLost, account_blocked, busy, invalid, not_found
+from modhub.http.headers import REQUEST_ID
+from modhub.payload import encode
+from modhub.request import Request
+from modhub.security.identity import CredentialKind
+from modhub.security.policy import Blocked, provided_interfaces
+
+log = logging.getLogger(__name__)
+ERROR_TITLES = {
+    400: "That did not work",
+    401: "Sign in first",
+    403: "Not allowed",
+    404: "Nothing here",
+    405: "Not possible here",
+    409: "Not now",
+    410: "This link has lapsed",
+    413: "Too large",
+    429: "Too many attempts",
+    500: "Something broke",
+    502: "The file store refused",
+    503: "Not available just now",
+}
+
+
+def render_error(refusal: ApiError, request: Request) -> Response:
+    """The response for an error, as JSON or as a page."""
+    if request.is_api:
+        response = Response(encode(refusal.body()), refusal.status, content_type="application/json", charset=None)
+    else:
+        values = {"refusal": refusal, "title": ERROR_TITLES.get(refusal.status, "That did not work")}
+        response = Response(render("modhub:templates/refusal.jinja2", values, request=request), refusal.status)
+    response.headers["Cache-Control"] = "no-store"
+    response.headers.update(refusal.headers)
+    return response
+
+
+def api_error_view(refusal: ApiError, request: Request) -> Response:
+    """A foreseen refusal."""
+    return render_error(refusal, request)
+
+
+def allowed_methods(request: Request) -> list[str]:
+    """The methods that the address of ``request`` has, sorted; empty when it has no view here at all."""
+    table = request.registry.view_methods
+    names = (
+        table.get((interface, request.view_name, request.is_api), ())
+        for interface in provided_interfaces(request.context)
+    )
+    return sorted({method for found in names for method in found})
+
+
+def notfound_view(_error: HTTPNotFound, request: Request) -> Response:
+    """404, or 405 with ``Allow`` where the address is known by other methods: to everybody alike (decisions 1.7)."""
+    methods = []
+    if isinstance(request.exception, PredicateMismatch) and not request.subpath:
+        methods = allowed_methods(request)
+    if not methods or request.method in methods:
+        return render_error(not_found(), request)
+    headers = {"Allow": ", ".join(methods)}
+    refusal = ApiError(
+        405,
+        "method_not_allowed",
+        "This address answers to %(methods)s only.",
+        values={"methods": headers["Allow"]},
+        headers=headers,
+    )
+    return render_error(refusal, request)
+
+
+def forbidden_view(error: HTTPForbidden, request: Request) -> Any:
+    """The challenge of the credential that the refused permission asks for; 403 for a blocked account."""
+    if isinstance(error.result, Blocked):
+        return render_error(account_blocked(), request)
+    permission = getattr(error.result, "permission", None)
+    kind = getattr(permission, "credential", CredentialKind.NONE)
+    if kind is CredentialKind.NONE:
+        return render_error(not_found(), request)
+    answer = request.registry.security.challenge(request, kind)
+    return render_error(answer, request) if isinstance(answer, ApiError) else answer
+
+
+def ownership_view(_error: OwnershipLost, request: Request) -> Any:
+    """What went away meanwhile, or lies below somebody else's thing: as if the ACL had refused."""
+    answer = request.registry.security.challenge(request, CredentialKind.ACCOUNT)
+    return render_error(answer, request) if isinstance(answer, ApiError) else answer
+
+
+def continue_view(_error: ContinueExpected, _request: Request) -> Response:
+    """100: the server takes the body, and asks again with it (:mod:`modhub.server.parser`)."""
+    return Response(status=100)
+
+
+def undecodable_view(_error: Exception, request: Request) -> Response:
+    """400: the address is not UTF-8."""
+    return render_error(invalid("The address is not valid UTF-8."), request)
+
+
+def http_exception_view(error: HTTPException, request: Request) -> Any:
+    """Pyramid's own redirects pass; its errors are shown as ours."""
+    if error.status_int < 400:
+        return error
+    return render_error(ApiError(error.status_int, "refused", error.title + "."), request)
+
+
+def internal_error_view(error: Exception, request: Request) -> Response:
+    """400 where the sender hung up, 503 where the database cannot be had; else 500 with nothing in it: see the log."""
+    if isinstance(error, DisconnectionError):
+        return render_error(invalid("The body ended before its Content-Length."), request)
+    if is_transient(error):
+        log.warning("the database is not available: %s", type(error).__name__)
+        return render_error(busy(), request)
+    log.error("unforeseen error in request %s", request.environ.get(REQUEST_ID), exc_info=error)
+    message = "Something broke on our side; it has been written down."
+    return render_error(ApiError(500, "internal_error", message), request)
+
+
+def build_allowed_methods(config: Configurator) -> None:
+    """Note, once all views are declared, which methods each (interface, name, is_api) has."""
+    table: dict[tuple[Any, str, Any], set[str]] = {}
+    for entry in config.introspector.get_category("views") or ():
+        view = entry["introspectable"]
+        methods = view["request_methods"]
+        if view["exception_only"] or not methods:
+            continue
+        for method in (methods,) if isinstance(methods, str) else methods:
+            extra = {"HEAD"} if method == "GET" else set()
+            table.setdefault((view["context"], view["name"], view.get("is_api")), set()).update({method}, extra)
+    config.registry.view_methods = table
+
+
+def includeme(config: Configurator) -> None:
+    """The exception views."""
+    config.add_exception_view(api_error_view, context=ApiError)
+    config.add_exception_view(ownership_view, context=OwnershipLost)
+    config.add_exception_view(continue_view, context=ContinueExpected)
+    config.add_notfound_view(notfound_view)
+    config.add_forbidden_view(forbidden_view)
+    config.add_exception_view(undecodable_view, context=URLDecodeError)
+    config.add_exception_view(http_exception_view, context=HTTPException)
+    config.add_exception_view(internal_error_view, context=Exception)
+    # After every view of every feature: PHASE3 actions run in order 0, this one behind them.
+    config.action("modhub view methods", lambda: build_allowed_methods(config), order=1_000)

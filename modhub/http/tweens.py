@@ -1,0 +1,79 @@
+"""The door: the outermost tween. It turns away what no view should see, and completes every answer."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote, unquote_to_bytes
+
+from pyramid.config import Configurator
+from pyramid.response import Response
+
+from modhub.errors import ApiError, invalid
+from modhub.http.error_views import render_error
+from modhub.http.headers import make_header_rules
+from modhub.request import Request
+from modhub.server.rules import IBodyRules
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
+_ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2}|[\x80-\xff])+")
+
+
+def early_error(request: Request) -> ApiError | None:
+    """What never reaches a view: unknown methods (TRACE would run GET views), paths that are not UTF-8."""
+    environ = request.environ
+    if environ["REQUEST_METHOD"] not in METHODS:
+        allow = {"Allow": "GET, HEAD, POST, PUT, DELETE, OPTIONS"}
+        return ApiError(405, "method_not_allowed", "This method is not used here.", headers=allow)
+    try:
+        environ.get("PATH_INFO", "").encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return invalid("The address is not valid UTF-8.")
+    return None
+
+
+def repair_query_string(query: str) -> str:
+    """The query with what is no UTF-8 replaced: no parameter of a list is ever refused (decisions 2.5, threats D6)."""
+    return _ENCODED.sub(lambda run: quote(_bytes(run[0]).decode("utf-8", "replace"), safe=""), query)
+
+
+def _bytes(run: str) -> bytes:
+    return unquote_to_bytes(run.encode("latin-1"))
+
+
+def _is_text(query: str) -> bool:
+    try:
+        _bytes(query).decode("utf-8")
+    except UnicodeError:
+        return False
+    return True
+
+
+def gateway_tween_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[Request], Any]:
+    """The tween."""
+    rules = make_header_rules(registry)
+
+    def door(request: Request) -> Any:
+        environ = request.environ
+        # Pyramid obeys it where it makes addresses of resources; nobody outside may choose the root of the tree.
+        environ.pop("HTTP_X_VHM_ROOT", None)
+        query = environ.get("QUERY_STRING", "")
+        if query and not _is_text(query):
+            environ["QUERY_STRING"] = repair_query_string(query)
+        refusal = early_error(request)
+        if refusal is not None:
+            response = render_error(refusal, request)
+        elif rules.is_preflight(request):
+            response = Response(status=204, headerlist=list(rules.PREFLIGHT))
+        else:
+            response = handler(request)
+        rules.finish(request, response)
+        return response
+
+    return door
+
+
+def includeme(config: Configurator) -> None:
+    """Outermost of all tweens; and what the server's own answers, which no tween sees, carry with ours."""
+    config.add_tween("modhub.http.tweens.gateway_tween_factory")
+    registry = config.registry
+    registry.getUtility(IBodyRules).fault_headers = make_header_rules(registry).transport

@@ -1,0 +1,1 @@
+"""The operator's side: `modhub-admin`, health checks, migrations."""

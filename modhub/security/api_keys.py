@@ -1,0 +1,73 @@
+"""Machine keys with scopes, and the address key: both come in ``X-Api-Key`` and neither opens what the other does."""
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+
+from zope.interface import implementer
+
+from modhub.errors import ApiError
+from modhub.interfaces import ICredential
+from modhub.request import Request
+from modhub.security.identity import Identity
+from modhub.settings import MachineKey
+
+MACHINE_KEY_REALM = "machine"
+ADDRESS_KEY_REALM = "address"
+
+
+class KeyError401(ApiError):
+    """401 whose body is exactly ``{"error": code}`` (decisions 1.1)."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(401, code, code, headers={"WWW-Authenticate": 'ApiKey realm="modhub"'})
+
+    def body(self) -> dict[str, object]:
+        """The code alone."""
+        return {"error": self.code}
+
+
+def key_digest(key: str) -> bytes:
+    """What keys are compared by: equal in length, so that the comparison tells nothing about the key."""
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
+
+
+def presented_key(request: Request) -> str | None:
+    """The ``X-Api-Key`` header as sent, None when there is none."""
+    value = request.environ.get("HTTP_X_API_KEY")
+    # WSGI hands over latin-1; keys are configured as UTF-8.
+    return None if value is None else value.encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+@implementer(ICredential)
+class ApiKey:
+    """Callers recognised by a key: the principals that each configured key stands for."""
+
+    def __init__(self, keys: Iterable[tuple[str, frozenset[str]]]) -> None:
+        """``keys`` holds (key, principals); blank keys match nothing."""
+        self._known = [(key_digest(key), principals) for key, principals in keys if key]
+
+    def identify(self, request: Request) -> Identity | None:
+        """Compare with every key, whichever matches, so that the time tells nothing."""
+        key = presented_key(request)
+        if not key:
+            return None
+        given = key_digest(key)
+        found = [principals for known, principals in self._known if hmac.compare_digest(known, given)]
+        return Identity(frozenset().union(*found)) if found else None
+
+    def challenge(self, request: Request) -> ApiError:
+        """``no_api_key`` only when no header arrived (interface, "Machine key rules")."""
+        return KeyError401("no_api_key" if presented_key(request) is None else "unknown_api_key")
+
+
+def machine_credential(keys: Iterable[MachineKey]) -> ApiKey:
+    """The machine keys: the principal ``machine`` and one ``scope:...`` for each granted scope."""
+    return ApiKey(
+        (one.key, frozenset({MACHINE_KEY_REALM, *(f"scope:{scope}" for scope in one.scopes)})) for one in keys
+    )
+
+
+def address_credential(key: str) -> ApiKey:
+    """The one address key; without one configured every key is refused."""
+    return ApiKey([(key, frozenset({ADDRESS_KEY_REALM}))])

@@ -1,0 +1,60 @@
+"""Who a caller is: the kinds of credential, the permissions that name one, and identities."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from pyramid.authorization import Authenticated, Everyone
+
+
+class CredentialKind(StrEnum):
+    """The kinds of credential of the contract ("Authentication")."""
+
+    NONE = "none"
+    ACCOUNT = "account"
+    MACHINE = "machine"
+    ADDRESS = "address"
+
+
+class Permission(StrEnum):
+    """A permission that also says which kind of credential it asks for. Features subclass it with their own members."""
+
+    credential: CredentialKind
+    for_blocked: bool
+    """Whether a blocked account has it as well. Only reading about oneself should be such a permission."""
+
+    def __new__(
+        cls, value: str, credential: CredentialKind = CredentialKind.NONE, for_blocked: bool = False
+    ) -> "Permission":
+        """Members are written ``EDIT = "mod:edit", Credential.ACCOUNT``."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.credential = credential
+        member.for_blocked = for_blocked
+        return member
+
+
+class CorePermission(Permission):
+    """The permissions that belong to no feature."""
+
+    CLOSED = "closed"
+    KEY_TEST = "key:test", CredentialKind.MACHINE
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A caller: its principals, and where it is an account, which one and how it signed in."""
+
+    principals: frozenset[str] = frozenset({Everyone})
+    account_id: int | None = None
+    details: Any = field(default=None, compare=False)
+    blocked: bool = False
+    """Whether the operator has blocked the account: it may do nothing but what `Permission.for_blocked` allows."""
+
+
+NOBODY = Identity()
+
+
+def account_identity(account_id: int, details: Any = None, *, blocked: bool = False) -> Identity:
+    """A signed-in account; ``details`` is the feature's own record of the sign-in."""
+    return Identity(frozenset({Everyone, Authenticated, f"account:{account_id}"}), account_id, details, blocked)

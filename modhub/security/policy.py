@@ -1,0 +1,97 @@
+"""The one policy: it picks the credential that a permission names, and judges its principals by declarative ACLs."""
+
+from typing import Any
+
+from pyramid.authorization import ACLHelper
+from pyramid.security import Denied
+from zope.interface import implementer, providedBy
+
+from modhub.errors import ApiError, not_found
+from modhub.interfaces import IApi, ICredential, ISite
+from modhub.request import Request
+from modhub.security.identity import NOBODY, CredentialKind, Identity, Permission
+
+
+def bearer_challenge(request: Request) -> ApiError:
+    """401 for a bearer address, one for anonymous and stranger; a bad token alone adds its error (decisions 1.7)."""
+    scheme, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+    presented = scheme.lower() == "bearer" and token.strip()
+    invalid = presented and request.identify(CredentialKind.ACCOUNT) is NOBODY
+    challenge = 'Bearer realm="modhub"' + (', error="invalid_token"' if invalid else "")
+    message = "This needs the access token of the account that it belongs to."
+    return ApiError(401, "unauthorized", message, headers={"WWW-Authenticate": challenge})
+
+
+@implementer(ICredential)
+class AnonymousCredential:
+    """Stands where no feature gives accounts: nobody is signed in; programs get 401, pages 404 (decisions 9)."""
+
+    def __init__(self, *, api: bool) -> None:
+        self.api = api
+
+    def identify(self, request: Request) -> Identity | None:  # noqa: ARG002 - the interface's signature
+        """Nobody."""
+        return None
+
+    def challenge(self, request: Request) -> ApiError:
+        """401 or 404."""
+        return bearer_challenge(request) if self.api else not_found()
+
+
+class Blocked(Denied):
+    """Why a blocked account may not do this; no ACL was looked at."""
+
+
+class SecurityPolicy:
+    """Pyramid's security policy: permissions pick the credential, ACLs judge its principals."""
+
+    def __init__(self, credentials: dict[tuple[str, Any], Any]) -> None:
+        """``credentials`` maps (kind, side) to an :class:`ICredential`; it is filled by ``config.add_credential``."""
+        self.credentials = credentials
+        self.acl = ACLHelper()
+
+    def _credential(self, request: Request, kind: CredentialKind) -> Any:
+        side = IApi if request.is_api else ISite
+        return self.credentials.get((kind, side)) or AnonymousCredential(api=request.is_api)
+
+    def identify(self, request: Request, kind: CredentialKind) -> Identity:
+        """The caller by this kind of credential, :data:`NOBODY` when it is absent or wrong."""
+        if kind is CredentialKind.NONE:
+            return NOBODY
+        return self._credential(request, kind).identify(request) or NOBODY
+
+    def challenge(self, request: Request, kind: CredentialKind) -> Any:
+        """The answer for a caller without the right to do this."""
+        return self._credential(request, kind).challenge(request)
+
+    def identity(self, request: Request) -> Identity:
+        """Pyramid's ``request.identity``: the account."""
+        return request.identify(CredentialKind.ACCOUNT)
+
+    def authenticated_userid(self, request: Request) -> int | None:
+        """The account's id."""
+        return self.identity(request).account_id
+
+    def permits(self, request: Request, context: Any, permission: str) -> Any:
+        """Judge the caller's principals by the ACLs of the context's lineage.
+
+        A blocked account is refused before that, so that it learns nothing about what it asked for.
+        """
+        kind = permission.credential if isinstance(permission, Permission) else CredentialKind.NONE
+        identity = request.identify(kind)
+        if identity.blocked and not (isinstance(permission, Permission) and permission.for_blocked):
+            return Blocked("the account is blocked")
+        return self.acl.permits(context, identity.principals, permission)
+
+    def remember(self, _request: Request, _userid: Any, **_kw: Any) -> list[tuple[str, str]]:
+        """Sessions belong to the accounts feature."""
+        return []
+
+    def forget(self, _request: Request, **_kw: Any) -> list[tuple[str, str]]:
+        """Sessions belong to the accounts feature."""
+        return []
+
+
+def provided_interfaces(resource: Any) -> tuple[Any, ...]:
+    """The interfaces of a resource, most specific first."""
+    return tuple(providedBy(resource))

@@ -1,0 +1,68 @@
+"""What the server itself refuses: requests that no application should see (threats D1, D2)."""
+
+import json
+import secrets
+from http import HTTPStatus
+
+ERROR_CODES = {
+    400: "bad_request",
+    405: "method_not_allowed",
+    408: "request_timeout",
+    431: "headers_too_large",
+    500: "internal_error",
+    501: "not_implemented",
+    503: "busy",
+    505: "http_version_not_supported",
+}
+"""The ``error`` of each status that the server answers by itself (decisions 1.1)."""
+
+RETRY_SECONDS = "5"
+
+ERROR_HEADERS = (
+    ("Content-Type", "application/json; charset=utf-8"),
+    ("Cache-Control", "no-store"),
+    ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Referrer-Policy", "strict-origin-when-cross-origin"),
+    ("X-Content-Type-Options", "nosniff"),
+)
+"""What every such answer carries (threats, headers by route kind)."""
+
+
+class ProtocolError(Exception):
+    """A request that is answered once, with this status and sentence, after which the connection closes."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+    def answer(self) -> tuple[str, list[tuple[str, str]], bytes]:
+        """Status line, headers (a request id of its own among them) and JSON body."""
+        headers = [*ERROR_HEADERS, ("X-Request-Id", secrets.token_hex(16))]
+        if self.status == 405:
+            headers.append(("Allow", "DELETE, GET, HEAD, OPTIONS, POST, PUT"))
+        if self.status == 503:
+            headers.append(("Retry-After", RETRY_SECONDS))
+        body = json.dumps({"error": ERROR_CODES[self.status], "message": self.message})
+        return f"{self.status} {HTTPStatus(self.status).phrase}", headers, body.encode()
+
+
+def malformed_request(message: str) -> ProtocolError:
+    """400: the framing or a header breaks RFC 9112; ``message`` says which rule."""
+    return ProtocolError(400, message)
+
+
+def request_timeout(message: str) -> ProtocolError:
+    """408: the request came too slowly."""
+    return ProtocolError(408, message)
+
+
+def busy_error() -> ProtocolError:
+    """503: one address has as many connections as it may have, or all have."""
+    return ProtocolError(503, "There are too many connections just now. Try again shortly.")
+
+
+def server_failure() -> ProtocolError:
+    """500: an exception that nobody foresaw; the log has it."""
+    return ProtocolError(500, "The server met an unexpected error.")

@@ -1,0 +1,150 @@
+"""The traversal tree: one resource class per thing, children declared with ``config.add_child``.
+
+A resource is a thin object with a parent, a name and the request. It is made without asking the database: what an
+address names is looked up when an ACL or a view first needs it. So an absent thing has the same resource, the same
+views and the same refusals as one that is somebody else's (decisions 1.7), and ``exists`` tells the two apart only
+after the ACL has let the caller through.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyramid.config import Configurator
+from pyramid.interfaces import IMultiView, IRequest, ISecuredView, ITraverser, IView, IViewClassifier
+from zope.interface import implementer, providedBy
+
+from modhub.interfaces import IApi, IResource, IRoot, ISite
+from modhub.request import Request
+
+Acl = list[tuple[str, str, Any]]
+ANY = "*"
+"""The name of a child that stands for every segment that no other child and no view has."""
+
+_ID = re.compile(r"\A(?:0|[1-9][0-9]{0,17})\Z")
+
+
+Factory = Callable[["Resource", str], "Resource"]
+
+
+def parse_id(segment: str) -> int | None:
+    """The id that ``segment`` spells, None when it is no plain decimal number of at most 18 digits.
+
+    A number has one spelling: ``01`` would be a second address of the same thing.
+    """
+    return int(segment) if _ID.match(segment) else None
+
+
+@implementer(IResource)
+class Resource:
+    """The base of every resource."""
+
+    __acl__: Any = ()
+    __parent__: "Resource | None"
+    __name__: str
+
+    def __init__(self, parent: "Resource | None", name: str, request: Request | None = None) -> None:
+        self.__parent__ = parent
+        self.__name__ = name
+        if request is None and parent is not None:
+            request = parent.request
+        assert request is not None
+        self.request: Request = request
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a thing behind this address."""
+        return True
+
+    def __getitem__(self, name: str) -> "Resource":
+        children = self.children
+        factory = children.get(name)
+        if factory is not None:
+            return factory(self, name)
+        if self._has_view(name):
+            raise KeyError(name)
+        return self.get_member(name)
+
+    @property
+    def children(self) -> "Mapping[str, Factory]":
+        """The children that are declared for one of this resource's interfaces, by name."""
+        known: dict[type, dict[str, Factory]] = self.request.registry.children_of
+        found = known.get(type(self))
+        if found is None:
+            # Once for a class: walking the interfaces at each step of a traversal costs more than the step.
+            declared: Mapping[tuple[Any, str], Factory] = self.request.registry.children
+            ranked = reversed(list(providedBy(self)))
+            found = {name: make for one in ranked for (parent, name), make in declared.items() if parent is one}
+            known[type(self)] = found
+        return found
+
+    def get_member(self, name: str) -> "Resource":
+        """The member of a collection: what is declared as the child :data:`ANY`; most resources have none."""
+        factory = self.children.get(ANY)
+        if factory is None:
+            raise KeyError(name)
+        return factory(self, name)
+
+    def _has_view(self, name: str) -> bool:
+        required = (IViewClassifier, IRequest, providedBy(self))
+        lookup = self.request.registry.adapters.lookup
+        return any(lookup(required, kind, name=name) is not None for kind in (IView, ISecuredView, IMultiView))
+
+
+@implementer(IRoot)
+class RootResource(Resource):
+    """``/``"""
+
+
+@implementer(IApi)
+class ApiResource(Resource):
+    """``/api``"""
+
+
+@implementer(ISite)
+class SiteResource(Resource):
+    """``/Modhub``"""
+
+
+def root_factory(request: Request) -> RootResource:
+    """Where traversal begins."""
+    return RootResource(None, "", request)
+
+
+@implementer(ITraverser)
+class Traverser:
+    """Walks the address as it was sent, segment by segment.
+
+    Pyramid's own resolves dots, so that ``/Modhub/file/../mine`` would be a private page at an address that looks like
+    a file's, and takes ``@@name`` for a view. Here both are names like any other. Empty segments are passed over.
+    """
+
+    def __init__(self, root: Resource) -> None:
+        self.root = root
+
+    def __call__(self, request: Request) -> dict[str, Any]:
+        """What Pyramid asks of a traverser."""
+        # A route has found its resource already: it is the root.
+        path: str = "/" if request.matchdict is not None else request.path_info
+        segments = tuple(filter(None, path.split("/")))
+        context, walked = self.root, 0
+        try:
+            for segment in segments:
+                context = context[segment]
+                walked += 1
+        except KeyError:
+            pass
+        return {
+            "context": context,
+            "view_name": "".join(segments[walked : walked + 1]),
+            "subpath": segments[walked + 1 :],
+            "traversed": segments[:walked],
+            "virtual_root": self.root,
+            "virtual_root_path": (),
+            "root": self.root,
+        }
+
+
+def includeme(config: Configurator) -> None:
+    """How addresses are walked."""
+    config.add_traverser(Traverser)

@@ -1,0 +1,31 @@
+"""What every page has in common: layout and its tools, static files, languages, forms, and the addresses at the root.
+
+A feature's page extends ``modhub:templates/layout.jinja2`` and fills the blocks ``title`` and ``content``. Every
+template has ``ui`` (:class:`modhub.ui.template_helpers.PageHelpers`), ``_`` and ``ngettext``.
+"""
+
+from pyramid.config import Configurator
+from pyramid.events import BeforeRender
+
+from modhub.ui import documentation, form_recovery, forms, fragment_cache, i18n, sitemap, static_files, template_helpers
+
+__all__ = ["includeme"]
+
+
+def includeme(config: Configurator) -> None:
+    """Templates are strict: a name that is not there is an error, not a hole in the page."""
+    settings = config.registry.settings
+    settings.setdefault("jinja2.undefined", "strict")
+    settings.setdefault("jinja2.trim_blocks", "true")
+    settings.setdefault("jinja2.lstrip_blocks", "true")
+    config.include(static_files)
+    config.include(i18n)
+    config.include(forms)
+    config.include(form_recovery)
+    config.include(fragment_cache)
+    config.include(sitemap)
+    config.add_subscriber(template_helpers.add_renderer_globals, BeforeRender)
+    config.add_messages("modhub:messages")
+    config.add_static("modhub:static")
+    config.include(documentation)
+    config.scan("modhub.ui.root_views")

@@ -1,0 +1,42 @@
+"""The addresses at the root that browsers and robots ask for."""
+
+from typing import Any
+
+from pyramid.response import Response
+
+from modhub.downloads import A_DAY
+from modhub.interfaces import IRoot
+from modhub.request import Request
+from modhub.ui.static_files import static_response
+from modhub.ui.xml_responses import Redirect
+from modhub.views import OPEN, page
+
+ROBOTS = """User-agent: *
+Disallow: /api/
+Disallow: /Modhub/api/
+Disallow: /Modhub/mine
+Disallow: /Modhub/account
+
+Sitemap: {base_url}/sitemap.xml
+"""
+
+
+@page(context=IRoot, request_method="GET", permission=OPEN)
+def home_view(_context: Any, _request: Request) -> Response:
+    """``/`` goes to ``/Modhub`` (decisions 9)."""
+    return Redirect("/Modhub", 302)
+
+
+@page(context=IRoot, name="robots.txt", request_method="GET", permission=OPEN)
+def robots_view(_context: Any, request: Request) -> Response:
+    """What robots leave alone (RFC 9309)."""
+    text = ROBOTS.format(base_url=request.registry.settings["modhub.base_url"])
+    response = Response(text, content_type="text/plain", charset="utf-8")
+    response.headers["Cache-Control"] = A_DAY
+    return response
+
+
+@page(context=IRoot, name="favicon.ico", request_method="GET", permission=OPEN)
+def favicon_view(_context: Any, request: Request) -> Response:
+    """The icon, for who asks without having read a page."""
+    return static_response(request.registry.statics.by_asset["modhub:favicon.ico"], A_DAY)

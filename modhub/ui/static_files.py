@@ -1,0 +1,127 @@
+"""Static files: read once at the start, given out under a name that holds a hash of the content, and kept for ever.
+
+``config.add_static("modhub_reports:static")`` adds a package's folder; ``ui.static("modhub_reports:list.js")`` is the
+address.
+Only what a package ships is here: nothing that an owner uploads can ever get below ``/static``.
+"""
+
+import hashlib
+import mimetypes
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pyramid.config import Configurator
+from pyramid.path import AssetResolver
+from pyramid.response import Response
+from zope.interface import implementer
+
+from modhub.downloads import FOR_EVER
+from modhub.errors import not_found
+from modhub.interfaces import IResource, IRoot
+from modhub.request import Request
+from modhub.traversal import Resource
+from modhub.views import OPEN, page
+
+_TYPES: Final = {".js": "text/javascript", ".ico": "image/x-icon", ".svg": "image/svg+xml", ".css": "text/css"}
+
+
+class IStatics(IResource):
+    """``/static``"""
+
+
+class IStaticFile(IResource):
+    """``/static/{name}``"""
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFile:
+    """One file: its hashed name, its media type and its bytes."""
+
+    name: str
+    content_type: str
+    body: bytes
+
+
+class StaticFiles:
+    """All static files of an application, by asset (``modhub:style.css``) and by hashed name."""
+
+    def __init__(self) -> None:
+        self.by_asset: dict[str, StaticFile] = {}
+        self.by_name: dict[str, StaticFile] = {}
+
+    def add(self, package: str, folder: Path) -> None:
+        """Read every file directly in ``folder``."""
+        for asset, file in _read(package, folder):
+            self.by_asset[asset] = self.by_name[file.name] = file
+
+    def address(self, asset: str) -> str:
+        """The address of ``package:file``; KeyError for one that is not shipped."""
+        return f"/static/{self.by_asset[asset].name}"
+
+
+def _read(package: str, folder: Path) -> Iterator[tuple[str, StaticFile]]:
+    for path in sorted(folder.iterdir()):
+        if not path.is_file():
+            continue
+        body = path.read_bytes()
+        digest = hashlib.sha256(body).hexdigest()[:16]
+        kind = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        charset = "; charset=utf-8" if kind.startswith("text/") else ""
+        yield f"{package}:{path.name}", StaticFile(f"{package}-{path.stem}-{digest}{path.suffix}", kind + charset, body)
+
+
+@implementer(IStatics)
+class StaticFolder(Resource):
+    """``/static``"""
+
+    def get_member(self, name: str) -> "StaticFileResource":
+        """The file of this name, whether it is there or not."""
+        return StaticFileResource(self, name)
+
+
+@implementer(IStaticFile)
+class StaticFileResource(Resource):
+    """``/static/{name}``"""
+
+
+@page(context=IStaticFile, request_method="GET", permission=OPEN)
+def read_static(context: StaticFileResource, request: Request) -> Response:
+    """``GET /static/{name}``: no cookie is looked at and none is set."""
+    file = request.registry.statics.by_name.get(context.__name__)
+    if file is None:
+        raise not_found()
+    return static_response(file, FOR_EVER)
+
+
+def static_response(file: StaticFile, cache_control: str) -> Response:
+    """The answer with a shipped file."""
+    headers = [
+        ("Content-Type", file.content_type),
+        ("Content-Length", str(len(file.body))),
+        ("Cache-Control", cache_control),
+        ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"),
+        ("Cross-Origin-Resource-Policy", "same-origin"),
+    ]
+    return Response(headerlist=headers, app_iter=[file.body])
+
+
+def add_static(config: Configurator, folder: str) -> None:
+    """Give out the files of ``folder`` (an asset such as ``modhub_reports:static``; subfolders are left alone)."""
+    package = folder.partition(":")[0]
+    path = Path(AssetResolver().resolve(folder).abspath())
+
+    def register() -> None:
+        config.registry.statics.add(package, path)
+
+    config.action(("modhub static", package), register)
+
+
+def includeme(config: Configurator) -> None:
+    """The directive and the address."""
+    registry: Any = config.registry
+    registry.statics = StaticFiles()
+    config.add_directive("add_static", add_static)
+    config.add_child(IRoot, "static", StaticFolder)
+    config.scan(__name__)

@@ -1,0 +1,23 @@
+"""The end of an account, in one transaction with everything that it owned (decisions 3.10)."""
+
+from typing import Any
+
+from sqlalchemy import delete
+from sqlalchemy.orm import Session
+
+from modhub.events import AccountDeleted
+from modhub.security_log import log_event
+from modhub_auth.models import Account, ClientSession, Link, Login, PageSession
+from modhub_auth.signin.totp import remove_authenticator as remove_factor
+
+
+def delete_account(session: Session, registry: Any, account: Account) -> None:
+    """Delete an account whose row is locked. Features that hold something of it hear the event and delete that too."""
+    account_id = account.id
+    registry.notify(AccountDeleted(account_id, session, registry))
+    remove_factor(session, account_id)
+    for model in (ClientSession, PageSession, Link, Login):
+        session.execute(delete(model).where(model.account_id == account_id))
+    session.delete(account)
+    session.flush()
+    log_event("account deleted", account=account_id)

@@ -1,0 +1,36 @@
+"""E-mail addresses: which are valid, and how two spellings of one are compared (decisions 3.1)."""
+
+import unicodedata
+from typing import Final
+
+from email_validator import EmailNotValidError, validate_email
+
+from modhub.errors import invalid
+
+MAX_ADDRESS: Final = 320
+"""Code points that the column for an address has; RFC 5321 allows fewer."""
+
+
+def parse_address(value: str) -> str | None:
+    """The address as it is compared and stored: validated, without outer spaces and capitals; None when it is none.
+
+    Capitals alone are folded: full case folding would make one address of ``straße@`` and ``strasse@``.
+    """
+    sent = value.strip()
+    if len(sent) > MAX_ADDRESS:
+        return None
+    try:
+        sent.encode()
+        found = validate_email(sent, check_deliverability=False)
+    except (EmailNotValidError, UnicodeError):
+        return None
+    canonical = unicodedata.normalize("NFC", found.normalized.lower())
+    return canonical if len(canonical) <= MAX_ADDRESS else None
+
+
+def require_address(value: str) -> str:
+    """As :func:`parse_address`; 400 for what is no address."""
+    address = parse_address(value)
+    if address is None:
+        raise invalid("The field %(field)s must be an e-mail address.", field="email")
+    return address

@@ -1,0 +1,1 @@
+"""Emails: the outbox, the transports, the worker that sends, and the links that emails carry."""

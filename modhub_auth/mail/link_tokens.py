@@ -1,0 +1,75 @@
+"""Links in letters: a random secret, stored as a hash, bound to one purpose, working once (decisions 3.7)."""
+
+from datetime import timedelta
+from typing import Final
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from modhub import bulk
+from modhub.db import now
+from modhub_auth.models import Link
+from modhub_auth.signin.access_tokens import new_refresh_token, token_digest
+
+CONFIRM_LINK: Final = "confirm"
+RESET_LINK: Final = "reset"
+ADD_PASSWORD_LINK: Final = "add"  # noqa: S105 - a kind of link
+LINK_LIFETIMES: Final = {
+    CONFIRM_LINK: timedelta(days=7),
+    RESET_LINK: timedelta(minutes=60),
+    ADD_PASSWORD_LINK: timedelta(days=7),
+}
+LINK_CLOCK_SKEW: Final = timedelta(seconds=5)
+"""What is granted to machines whose clocks differ."""
+
+
+def create_link(
+    session: Session,
+    purpose: str,
+    account_id: int,
+    *,
+    login_id: int | None = None,
+    address: str | None = None,
+    password_hash: str | None = None,
+) -> str:
+    """A new link; answers its secret, of which this is the one copy. An older one of the same purpose dies."""
+    session.execute(delete(Link).where(Link.account_id == account_id, Link.purpose == purpose))
+    secret = new_refresh_token()
+    session.add(
+        Link(
+            purpose=purpose,
+            account_id=account_id,
+            login_id=login_id,
+            address=address,
+            password_hash=password_hash,
+            secret_hash=token_digest(secret),
+            expires_at=now() + LINK_LIFETIMES[purpose],
+        )
+    )
+    session.flush()
+    return secret
+
+
+def find_link(session: Session, secret: str, *purposes: str) -> Link | None:
+    """The living link of one of these purposes; None for every other secret.
+
+    One from the future is dead: when the clock is set back, none lives longer for it (threats F-7).
+    """
+    time = now()
+    living = (Link.secret_hash == token_digest(secret), Link.purpose.in_(purposes), Link.expires_at > time)
+    found = session.scalars(select(Link).where(*living)).one_or_none()
+    return (
+        found
+        if found is not None and found.expires_at <= time + LINK_LIFETIMES[found.purpose] + LINK_CLOCK_SKEW
+        else None
+    )
+
+
+def consume_link(session: Session, link: Link) -> bool:
+    """Use the link up: of many who try at once, one succeeds."""
+    return bulk.execute_bulk(session, delete(Link).where(Link.id == link.id)) == 1
+
+
+def delete_expired_links(session: Session) -> None:
+    """Forget the links that have lapsed."""
+    session.execute(delete(Link).where(Link.expires_at <= now()))

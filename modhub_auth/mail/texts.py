@@ -1,0 +1,101 @@
+"""What the emails of accounts say, before it is translated."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class EmailTemplate:
+    """One email. ``%(name)s`` in a line is filled in; a line whose value is empty is left out."""
+
+    subject: str
+    before: Sequence[str]
+    link: str = ""
+    after: Sequence[str] = ()
+
+
+ASKED_BY: Final = "The name of the account that asks is: %(name)s"
+_IGNORE: Final = "If it was not you, ignore this email: nothing happens then."
+_CONFIRM_LIFE: Final = "The link works once, for seven days."
+CONFIRM_EMAIL: Final = EmailTemplate(
+    "Confirm your address",
+    [
+        "Somebody, most likely you, made an account with this address at %(site)s.",
+        ASKED_BY,
+        "Follow this link to confirm that the address is yours:",
+    ],
+    "/Modhub/account/confirm",
+    [_CONFIRM_LIFE, _IGNORE],
+)
+RESET_EMAIL: Final = EmailTemplate(
+    "Choose a new password",
+    [
+        "Somebody, most likely you, asked for a new password for the account with this address at %(site)s.",
+        "Follow this link to choose one:",
+    ],
+    "/Modhub/account/reset",
+    ["The link works once, for an hour.", "If it was not you, ignore this email: nothing has changed."],
+)
+ADD_PASSWORD_EMAIL: Final = EmailTemplate(
+    "Confirm your address",
+    [
+        "Somebody, most likely you, wants to sign in with this address at %(site)s.",
+        ASKED_BY,
+        "Follow this link in the browser in which you are signed in to that account:",
+    ],
+    "/Modhub/account/confirm",
+    [_CONFIRM_LIFE, _IGNORE],
+)
+TAKEN: Final = EmailTemplate(
+    "You have an account already",
+    [
+        "Somebody, most likely you, wanted to use this address for another account at %(site)s.",
+        ASKED_BY,
+        "It has an account already; nothing has changed.",
+    ],
+)
+
+_WHEN: Final = "When: %(when)s"
+_CLIENT: Final = "Browser or program: %(client)s"
+_NOT_YOU: Final = "If it was not you, choose a new password at once: %(forgot)s"
+
+
+def security_email(subject: str, sentence: str, advice: str = _NOT_YOU) -> EmailTemplate:
+    """An email about something that has happened to an account: what, when, by what, and what to do about it."""
+    return EmailTemplate(subject, [sentence], after=[_WHEN, _CLIENT, advice])
+
+
+EMAIL_TEMPLATES: Final = {
+    "confirm": CONFIRM_EMAIL,
+    "reset": RESET_EMAIL,
+    "add": ADD_PASSWORD_EMAIL,
+    "taken": TAKEN,
+    "password changed": security_email(
+        "Your password was changed", "The password of your account at %(site)s has just been changed."
+    ),
+    "password added": security_email(
+        "A password was added", "A password has just been added to your account at %(site)s."
+    ),
+    "factor added": security_email(
+        "An authenticator was added", "An authenticator has just been added to your account at %(site)s."
+    ),
+    "factor removed": security_email(
+        "Your authenticator was removed", "The authenticator has just been removed from your account at %(site)s."
+    ),
+    "codes renewed": security_email(
+        "Your recovery codes were renewed",
+        "New recovery codes have just been made for your account at %(site)s; the old ones work no longer.",
+    ),
+    "login linked": security_email(
+        "A login was linked", "Another way to sign in has just been linked to your account at %(site)s."
+    ),
+    "login unlinked": security_email(
+        "A login was unlinked", "A way to sign in has just been taken away from your account at %(site)s."
+    ),
+    "account deleted": security_email(
+        "Your account was deleted",
+        "Your account at %(site)s has just been deleted, with its mods and votes.",
+        "If it was not you, write to those who run the site.",
+    ),
+}

@@ -1,0 +1,150 @@
+"""The page to which a letter leads that confirms an address (decisions 3.7). Opening it changes nothing.
+
+Whoever has the letter alone may be a stranger to the account: the address was typed by somebody else then. So the page
+wants the account as well, by a session of it in this browser or by its password; else it offers a new password, which
+takes away all that was there before.
+"""
+
+from typing import Any, Final
+from urllib.parse import quote
+
+from modhub.errors import ApiError
+from modhub.payload import query
+from modhub.request import Request
+from modhub.security.identity import NOBODY, CredentialKind
+from modhub.ui.template_helpers import translations_for
+from modhub.views import OPEN, page
+from modhub_auth.container import auth_services
+from modhub_auth.interfaces import IAccount
+from modhub_auth.mail import link_tokens
+from modhub_auth.mail.texts import ASKED_BY
+from modhub_auth.models import Account, Link, Login
+from modhub_auth.pages.email_links import (
+    FIRST_RESET_NOTICE,
+    GONE,
+    SIGN_IN,
+    complete_reset,
+    dead_link_page,
+    link_secret,
+    valid_link,
+)
+from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, message_page, sent_value
+from modhub_auth.pages.fresh_proof import current_login, locked_account, send_security_email
+from modhub_auth.pages.sign_in import HOME, new_password_field
+from modhub_auth.platform import logins
+from modhub_auth.rate_limits import caller_of
+from modhub_auth.signin import recovery
+from modhub_auth.signin.authentication import reauthenticate, wrong_password
+from modhub_auth.signin.session_cookies import LOGIN_PATH
+
+CONFIRM_PATH: Final = f"{HOME}/confirm"
+CONFIRMED: Final = "Your address is confirmed"
+
+
+def _is_own(request: Request, link: Link) -> bool:
+    """Whether this browser is signed in to the account of the link."""
+    return (
+        request.identify(CredentialKind.ACCOUNT) is not NOBODY and current_login(request).account_id == link.account_id
+    )
+
+
+def _named(request: Request, link: Link) -> str:
+    with request.databases.readonly_session() as session:
+        account = session.get_one(Account, link.account_id)
+        return translations_for(request).gettext(ASKED_BY, name=account.display_name)
+
+
+def _is_confirmed(request: Request, link: Link) -> bool:
+    with request.databases.readonly_session() as session:
+        login = session.get(Login, link.login_id)
+        return login is not None and login.verified
+
+
+def confirm_own_form(lead: str = "With this you confirm that the address is yours.") -> FormPage:
+    """A button, for somebody who is signed in to the account."""
+    return FormPage("Confirm your address", "Confirm", [], lead=[lead])
+
+
+def confirm_password_form(request: Request, link: Link) -> FormPage:
+    """The password of the account; and the way on for whoever does not know it."""
+    anew = f"{CONFIRM_PATH}?token={quote(link_secret(request))}&new=1"
+    return FormPage(
+        "Confirm your address",
+        "Confirm",
+        [FormField("password", "Password of this account", "password", "current-password")],
+        lead=[_named(request, link), "You are not signed in to it in this browser, so give its password."],
+        links=[(anew, "I did not make this account, or do not know its password")],
+    )
+
+
+def first_reset_form(request: Request, link: Link) -> FormPage:
+    """A new password instead of one that somebody else has chosen. 410 once the address is confirmed."""
+    if _is_confirmed(request, link):
+        raise recovery.dead_link()
+    lead = [_named(request, link), FIRST_RESET_NOTICE]
+    return FormPage(
+        "Choose a new password", "Set the password", [new_password_field(request, "New password")], lead=lead
+    )
+
+
+@page(context=IAccount, name="confirm", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
+def confirm_page(_context: Any, request: Request) -> Any:
+    """``/Modhub/account/confirm``; with ``new`` in the query: by a new password."""
+    try:
+        link = valid_link(request, link_tokens.CONFIRM_LINK, link_tokens.ADD_PASSWORD_LINK)
+        if link.purpose == link_tokens.ADD_PASSWORD_LINK:
+            return _add(request, link)
+        if _is_own(request, link):
+            return confirm_own_form().show(request) if request.is_safe else _confirm_own(request)
+        if query(request, "new") is not None:
+            sheet = first_reset_form(request, link)
+            return sheet.show(request) if request.is_safe else complete_reset(request, sheet, link_tokens.CONFIRM_LINK)
+        sheet = confirm_password_form(request, link)
+        return sheet.show(request) if request.is_safe else _confirm_by_password(request, link, sheet)
+    except ApiError as refusal:
+        return dead_link_page(request, refusal)
+
+
+def _confirm_own(request: Request) -> dict[str, Any]:
+    recovery.confirm_address(request.dbsession, link_secret(request), session_id=current_login(request).session_id)
+    request.override_renderer = MESSAGE_TEMPLATE
+    return message_page(request, CONFIRMED, "You stay signed in.", links=[(HOME, "Your account")])
+
+
+def _confirm_by_password(request: Request, link: Link, sheet: FormPage) -> dict[str, Any]:
+    own, settings, password = auth_services(request), request.registry.settings, sent_value(request, "password")
+    try:
+        checked = reauthenticate(own, settings, link.account_id, password, caller_of(request))
+        if checked is None:
+            raise wrong_password()
+        recovery.confirm_address(request.dbsession, link_secret(request), password_hash=checked.password_hash)
+    except ApiError as refusal:
+        if refusal.status == GONE:
+            raise
+        return sheet.refused(request, refusal)
+    request.override_renderer = MESSAGE_TEMPLATE
+    line = "You can sign in with the address and your password now."
+    return message_page(request, CONFIRMED, line, links=[SIGN_IN])
+
+
+def _add(request: Request, link: Link) -> dict[str, Any]:
+    """The password that an account without one has asked for: in a session of that account alone."""
+    if not _is_own(request, link):
+        request.override_renderer = MESSAGE_TEMPLATE
+        back = quote(f"{CONFIRM_PATH}?token={link_secret(request)}", safe="/")
+        lines = (
+            _named(request, link),
+            "Sign in to it in this browser to go on. If it is not yours, do nothing: nothing happens then.",
+        )
+        return message_page(
+            request, "Sign in first", *lines, links=[(f"{LOGIN_PATH}?next={back}", "Sign in")], status=403
+        )
+    if request.is_safe:
+        return confirm_own_form(
+            "With this you confirm that the address is yours and that you want to sign in with it."
+        ).show(request)
+    logins.add_password(request.dbsession, link_secret(request), locked_account(request))
+    send_security_email(request, "password added")
+    request.override_renderer = MESSAGE_TEMPLATE
+    line = "You can sign in with the address and your password now."
+    return message_page(request, CONFIRMED, line, links=[(HOME, "Your account")])

@@ -1,0 +1,49 @@
+"""The end of an account, at its owner's wish (decisions 3.10)."""
+
+from typing import Any, Final
+
+from modhub.catalogue.services import mods_to_delete
+from modhub.request import Request
+from modhub.ui.xml_responses import Redirect
+from modhub.views import page
+from modhub_auth.account_deletion import delete_account
+from modhub_auth.interfaces import IAccount
+from modhub_auth.pages.form_pages import FormPage, never_stored
+from modhub_auth.pages.fresh_proof import current_login, proven_account, send_security_email
+from modhub_auth.pages.sign_in import HOME
+from modhub_auth.resources import AccountPermission
+from modhub_auth.signin.session_cookies import clear_session_cookie
+
+DELETE: Final = "modhub_auth:templates/account/delete.jinja2"
+
+
+def delete_account_form(_context: Any, request: Request) -> FormPage:
+    """What goes with the account, and consent."""
+    with request.databases.readonly_session() as session:
+        mods = mods_to_delete(session, current_login(request).account_id)
+    return FormPage(
+        "Delete your account",
+        "Delete it for ever",
+        [],
+        lead=["Your mods, their files and your votes are deleted with it, at once. There is no way back."],
+        links=[(HOME, "Keep it")],
+        danger=True,
+        more={"mods": mods},
+    )
+
+
+@page(
+    context=IAccount,
+    name="delete",
+    request_method=("GET", "POST"),
+    permission=AccountPermission.CHANGE,
+    renderer=DELETE,
+    fresh_proof=delete_account_form,
+)
+def delete_account_page(_context: Any, request: Request) -> Any:
+    """``POST /Modhub/account/delete``"""
+    account, _ = proven_account(request)
+    # While its addresses are there.
+    send_security_email(request, "account deleted")
+    delete_account(request.dbsession, request.registry, account)
+    return never_stored(clear_session_cookie(request, Redirect("/Modhub")))

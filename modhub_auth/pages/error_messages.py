@@ -1,0 +1,88 @@
+"""What a page says about a refusal: in words for people, and beside the field that it is about.
+
+The sentences of refusals are written for programs and name JSON fields; a form has labels.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from modhub.errors import ApiError
+from modhub.request import Request
+from modhub.ui.template_helpers import translations_for
+from modhub_auth.container import auth_services
+
+INPUT: Final = {
+    "email": "This is not an e-mail address.",
+    "password": "The password must have 10 to 1024 characters.",
+    "code": "This is not the code that the authenticator shows now. Try the next one.",
+}
+"""What is wrong with a field whose input breaks a rule (``invalid_input``), by its name."""
+
+SENTENCES: Final = {
+    "address_taken": ("email", "There is an account with this address already."),
+    "invalid_credentials": ("password", "The address or the password is wrong."),
+    "common_password": ("password", "This password is one that attackers try first. Choose another one."),
+    "password_warning": (
+        "password",
+        "This password is one that attackers try first. Choose another one, or type it again to keep it.",
+    ),
+    "wrong_password": ("currentPassword", "This is not the password of your account."),
+    "code_missing": ("code", "Your account has an authenticator: give its code as well, and the password once more."),
+    "code_alone": ("code", "Give a code of your authenticator."),
+    "code_refused": ("code", "This code is wrong, or has been used already. Each code works once."),
+    "authenticator_present": ("", "Your account has an authenticator already."),
+    "email_not_confirmed": (
+        "",
+        "Confirm your address first: follow the link in our letter. If the letter is lost, choose a new password; "
+        "that confirms the address too.",
+    ),
+}
+"""Field and sentence by the code of the refusal; what is not here is told in the refusal's own words."""
+
+
+def field_error(request: Request, refusal: ApiError, fields: Sequence[str]) -> tuple[str, str]:
+    """The field that ``refusal`` is about, empty when it is about none of ``fields``, and a translated sentence."""
+    messages = translations_for(request)
+    if "retryAfterSeconds" in refusal.extra:
+        minutes = -(-int(refusal.extra["retryAfterSeconds"]) // 60)
+        one, many = (
+            "Too many attempts. Try again in %(num)s minute.",
+            "Too many attempts. Try again in %(num)s minutes.",
+        )
+        return "", messages.ngettext(one, many, minutes)
+    if refusal.code == "invalid_input":
+        name = str(refusal.values.get("field", ""))
+        known = (name, INPUT[name]) if name in INPUT else None
+    else:
+        known = SENTENCES.get(_code(request, refusal))
+    if known is None:
+        return "", refusal.localized(messages.gettext)
+    field, sentence = known
+    if field == "currentPassword" and field not in fields:
+        field = "password"
+    return field if field in fields else "", messages.gettext(sentence)
+
+
+def _code(request: Request, refusal: ApiError) -> str:
+    if refusal.code != "second_factor_required":
+        return refusal.code
+    if request.POST.get("code"):
+        return "code_refused"
+    return "code_missing" if "password" in request.POST else "code_alone"
+
+
+def platform_title(request: Request, platform: str) -> str:
+    """What a platform is called; its name where it is switched off by now."""
+    known = auth_services(request).platforms.get(platform)
+    return platform if known is None else known.title
+
+
+def collect_errors(*checks: tuple[Callable[[str], Any], str]) -> list[ApiError]:
+    """What each check, with the text that it is to judge, refuses: all at once, not one after the other."""
+    found = []
+    for check, value in checks:
+        try:
+            check(value)
+        except ApiError as refusal:
+            found.append(refusal)
+    return found

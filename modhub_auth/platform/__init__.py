@@ -1,0 +1,1 @@
+"""Logins at game platforms."""

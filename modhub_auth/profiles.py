@@ -1,0 +1,56 @@
+"""The people behind account numbers, for the pages of others and for the samples of a new installation."""
+
+from typing import Any
+
+from sqlalchemy import bindparam, exists, select
+from sqlalchemy.orm import Session
+from zope.interface import implementer
+
+from modhub.db import from_micros, now
+from modhub.interfaces import IAccounts, IDemoAccounts, IProfiles, Profile
+from modhub.limits import PAGE_SIZE_MOST
+from modhub.raw_queries import RawQueryExecutor
+from modhub_auth.models import Account, Login, LoginKind
+
+
+@implementer(IProfiles)
+class AccountProfiles:
+    """See :class:`modhub.interfaces.IProfiles`."""
+
+    def __init__(self, reader: RawQueryExecutor) -> None:
+        self._reader = reader
+        # No account has the number 0: it stands where fewer are asked for.
+        asked: list[Any] = [bindparam(f"id{at}", 0) for at in range(PAGE_SIZE_MOST)]
+        self._people = reader.prepare(
+            select(Account.id, Account.display_name, Account.created_at).where(Account.id.in_(asked))
+        )
+
+    def get_profiles(self, account_ids: set[int]) -> dict[int, Profile]:
+        """Each account that is there."""
+        rows = self._reader.rows(self._people, **{f"id{at}": one for at, one in enumerate(account_ids)})
+        return {row[0]: Profile(row[1], from_micros(row[2])) for row in rows}
+
+
+@implementer(IAccounts)
+class AccountLocks:
+    """See :class:`modhub.interfaces.IAccounts`."""
+
+    def lock(self, session: Session, account_id: int) -> bool:
+        """A shared lock: a deletion waits for it, other holders do not."""
+        held = select(Account.id).where(Account.id == account_id).with_for_update(read=True)
+        return session.scalar(held) is not None
+
+
+@implementer(IDemoAccounts)
+class DemoAccounts:
+    """See :class:`modhub.interfaces.IDemoAccounts`. A sample account has no login."""
+
+    def account_for(self, session: Any, name: str) -> int:
+        """The account without a login that bears this name, made when it is not there."""
+        login = exists().where(Login.account_id == Account.id)
+        known = session.scalars(select(Account).where(Account.display_name == name, ~login)).first()
+        if known is None:
+            known = Account(kind=LoginKind.PASSWORD.value, display_name=name, created_at=now())
+            session.add(known)
+            session.flush()
+        return int(known.id)

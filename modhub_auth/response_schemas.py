@@ -1,0 +1,46 @@
+"""The shapes that accounts answer with (interface, "Account session")."""
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from modhub_auth.read_service import AccountReader, LoginRecord
+from modhub_auth.services import SignedIn
+from modhub_auth.signin.access_tokens import ACCESS_SECONDS, AccessTokens
+
+
+class SessionDocument(Struct, rename="camel"):
+    """The answer to register, login and refresh."""
+
+    access_token: str
+    expires_in_seconds: int
+    refresh_token: str
+    account_id: int
+    display_name: str
+
+
+class AccountDocument(Struct, rename="camel"):
+    """``GET /api/auth/me``"""
+
+    account_id: int
+    kind: str
+    subject: str
+    display_name: str
+    verified: bool
+
+
+def session_document(signed_in: SignedIn, tokens: AccessTokens, time: datetime) -> SessionDocument:
+    """The session of somebody who has just signed in; its access token is made here."""
+    return SessionDocument(
+        access_token=tokens.make(signed_in.login_id, time),
+        expires_in_seconds=ACCESS_SECONDS,
+        refresh_token=signed_in.refresh_token,
+        account_id=signed_in.account_id,
+        display_name=signed_in.display_name,
+    )
+
+
+def account_document(found: LoginRecord, finder: AccountReader) -> AccountDocument:
+    """The account; how it was made, whichever of its logins the token names (decisions 3.3)."""
+    subject, verified = finder.made_with(found)
+    return AccountDocument(found.account_id, found.kind, subject, found.display_name, verified)

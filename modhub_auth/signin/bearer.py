@@ -1,0 +1,34 @@
+"""The bearer credential: an access token in ``Authorization``, and the login that it names looked up."""
+
+from zope.interface import implementer
+
+from modhub.db import now
+from modhub.errors import ApiError
+from modhub.interfaces import ICredential
+from modhub.request import Request
+from modhub.security.identity import Identity, account_identity
+from modhub.security.policy import bearer_challenge
+from modhub_auth.container import auth_services
+
+
+def presented_token(request: Request) -> str:
+    """The token of ``Authorization: Bearer`` (RFC 6750, 2.1); empty when there is none."""
+    scheme, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+    return token.lstrip(" ") if scheme.lower() == "bearer" else ""
+
+
+@implementer(ICredential)
+class BearerCredential:
+    """A signed-in program. ``Identity.details`` is the `modhub_auth.read_service.LoginRecord` of its login."""
+
+    def identify(self, request: Request) -> Identity | None:
+        """The account; None for a token that is missing, wrong or lapsed, or whose login has been deleted."""
+        token = presented_token(request)
+        own = auth_services(request)
+        login_id = own.tokens.login_of(token, now()) if token else None
+        found = None if login_id is None else own.finder.login(login_id)
+        return None if found is None else account_identity(found.account_id, found, blocked=found.blocked)
+
+    def challenge(self, request: Request) -> ApiError:
+        """401 (decisions 1.7)."""
+        return bearer_challenge(request)

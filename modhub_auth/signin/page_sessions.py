@@ -1,0 +1,104 @@
+"""Sessions of pages: a random secret in a cookie, its hash in a row (decisions 3.10; threats, "Cookies")."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
+
+from modhub import text
+from modhub.db import now
+from modhub.errors import ApiError
+from modhub.security_log import log_event
+from modhub_auth.models import MAX_CLIENT_LABEL, Account, Login, PageSession
+from modhub_auth.services import lock_account, refused_blocked
+from modhub_auth.signin.access_tokens import new_refresh_token, token_digest
+
+SESSION_IDLE: Final = timedelta(hours=12)
+SESSION_LIFETIME: Final = timedelta(days=14)
+TOUCH_INTERVAL: Final = timedelta(minutes=10)
+"""A session's last use is written down this often at most."""
+PROOF_LIFETIME: Final = timedelta(minutes=10)
+"""How long a sign-in at a platform proves that it is still the same person."""
+PROOF_CLOCK_SKEW: Final = timedelta(seconds=5)
+"""What is granted to machines whose clocks differ."""
+
+
+def session_ended() -> ApiError:
+    """401 for somebody whose session ended while the request was on its way."""
+    return ApiError(401, "signed_out", "You are not signed in any more. Sign in again.")
+
+
+def is_fresh(proved_at: datetime | None) -> bool:
+    """Whether a proof at this time still counts; one from the future is from before the clock was set back."""
+    return proved_at is not None and -PROOF_CLOCK_SKEW <= now() - proved_at < PROOF_LIFETIME
+
+
+def hold_session(session: Session, account_id: int, session_id: int) -> Account:
+    """The account of a page session, locked. 401 when the session or the account has ended meanwhile.
+
+    A request recognises its visitor before it locks anything; a reset that comes between must win.
+    """
+    account = lock_account(session, account_id)
+    living = (PageSession.id == session_id, PageSession.account_id == account_id)
+    if account is None or session.scalar(select(PageSession.id).where(*living)) is None:
+        raise session_ended()
+    return account
+
+
+def begin_page_session(
+    session: Session, account: Account, login: Login, user_agent: str, *, proved: bool = False
+) -> str:
+    """A new session of an account whose row is locked; answers its secret, of which this is the one copy.
+
+    ``proved``: it begins with a sign-in at a platform. 403 for a blocked account.
+    """
+    if account.blocked_at is not None:
+        raise refused_blocked(account.id)
+    time = now()
+    over = (PageSession.created_at <= time - SESSION_LIFETIME) | (PageSession.used_at <= time - SESSION_IDLE)
+    session.execute(delete(PageSession).where(PageSession.account_id == account.id, over))
+    secret = new_refresh_token()
+    session.add(
+        PageSession(
+            account_id=account.id,
+            login_id=login.id,
+            secret_hash=token_digest(secret),
+            label=text.line(user_agent, MAX_CLIENT_LABEL),
+            created_at=time,
+            used_at=time,
+            proved_at=time if proved else None,
+        )
+    )
+    session.flush()
+    log_event("signed in", account=account.id, login=login.id, face="pages")
+    return secret
+
+
+def rotate_page_session(session: Session, session_id: int) -> str:
+    """Another secret for the same session: the old one is worth nothing any more."""
+    secret = new_refresh_token()
+    changed = {"secret_hash": token_digest(secret), "used_at": now()}
+    session.execute(update(PageSession).where(PageSession.id == session_id).values(changed))
+    return secret
+
+
+def record_proof(session: Session, session_id: int) -> None:
+    """Note that a platform has just said again who is there."""
+    session.execute(update(PageSession).where(PageSession.id == session_id).values(proved_at=now()))
+
+
+def forget_proofs(session: Session, account_id: int) -> None:
+    """A platform's word from before an authenticator was added proves nothing: a code is wanted from now on."""
+    session.execute(update(PageSession).where(PageSession.account_id == account_id).values(proved_at=None))
+
+
+def touch_page_session(session: Session, held: str, time: datetime) -> None:
+    """Note that the session was used at ``time``; not where its secret, of the hash ``held``, is no longer its own."""
+    this = (PageSession.secret_hash == held, PageSession.used_at < time)
+    session.execute(update(PageSession).where(*this).values(used_at=time))
+
+
+def end_page_session(session: Session, account_id: int, session_id: int) -> None:
+    """End one session of the account."""
+    session.execute(delete(PageSession).where(PageSession.id == session_id, PageSession.account_id == account_id))

@@ -1,0 +1,56 @@
+"""Fresh proof that whoever is signed in is still the account's owner, before it is changed who may enter the account.
+
+What is asked for is what the account has: its password, else a code of its authenticator, else its platform's sign-in.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from modhub.errors import ApiError
+from modhub.security_log import log_event
+from modhub_auth import services
+from modhub_auth.container import AuthServices
+from modhub_auth.rate_limits import RateCounter, rate_counter
+from modhub_auth.read_service import LoginRecord
+from modhub_auth.signin import page_sessions
+from modhub_auth.signin.authentication import use_code
+
+
+class Proof(StrEnum):
+    """How an account is proved. ``GIVEN``: by a platform's sign-in in this session, a few minutes ago."""
+
+    PASSWORD = "password"  # noqa: S105 - a word, not a password
+    CODE = "code"
+    PLATFORM = "platform"
+    GIVEN = "given"
+
+
+def required_proof(own: AuthServices, found: LoginRecord) -> Proof:
+    """What proves that the visitor ``found`` is still the account's owner."""
+    known = own.finder.password_of(found.account_id)
+    if known is not None and known.password_hash is not None:
+        return Proof.PASSWORD
+    if page_sessions.is_fresh(found.proved_at):
+        return Proof.GIVEN
+    return Proof.CODE if own.finder.has_factor(found.account_id) else Proof.PLATFORM
+
+
+def proof_required() -> ApiError:
+    """403: the account can be proved at its platform alone, and that was too long ago."""
+    return ApiError(403, "proof_needed", "Sign in once more at your game platform first, then send this again.")
+
+
+def code_counters(settings: Mapping[str, Any], account_id: int, caller: str) -> list[RateCounter]:
+    """The counters of codes that are given without a password: by account and by caller, wherever they are given."""
+    most = settings["modhub_auth.failures"]
+    return [rate_counter("sign-in code", str(account_id), most), rate_counter("sign-in caller", caller, most)]
+
+
+def prove_by_code(own: AuthServices, settings: Mapping[str, Any], account_id: int, code: str, caller: str) -> None:
+    """Use a code up; 401 for a wrong one, which counts as a failed sign-in. No row may be locked yet."""
+    with own.limits.attempt(code_counters(settings, account_id, caller)) as place:
+        if not use_code(own, account_id, code):
+            place.failed = True
+            log_event("code refused", account=account_id, caller=caller)
+            raise services.second_factor_required()

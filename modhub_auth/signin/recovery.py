@@ -1,0 +1,218 @@
+"""Reset and confirmation by letter (decisions 3.7). What ends sessions locks the account's row first."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from modhub import bulk
+from modhub.db import Databases, now
+from modhub.errors import ApiError, conflict
+from modhub.security_log import log_event
+from modhub_auth.mail import link_tokens
+from modhub_auth.mail.outbox import Outbox
+from modhub_auth.mail.texts import EMAIL_TEMPLATES, EmailTemplate
+from modhub_auth.models import Account, ClientSession, Link, Login, LoginKind, PageSession, ResetRequest
+from modhub_auth.rate_limits import RateLimiter, rate_counter
+from modhub_auth.services import lock_account
+from modhub_auth.signin import page_sessions, totp
+
+RESET_EMAILS_PER_WINDOW: Final = 3
+"""How many letters ``forgot`` sends to one address in the window."""
+RESET_BATCH: Final = 100
+"""How many resets are looked into before emails leave again."""
+AUTHENTICATOR: Final = "authenticator"
+"""The key of the authenticator among what a reset may remove; that of a login is its id."""
+
+
+class AccountEntry(NamedTuple):
+    """A way into an account besides its password. ``platform`` and ``subject`` are a login's."""
+
+    key: str
+    platform: str = ""
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResetChoice:
+    """What the page of a reset has shown, and which of that is to stay, by their keys."""
+
+    shown: frozenset[str]
+    kept: frozenset[str]
+
+
+def dead_link() -> ApiError:
+    """410: the link has lapsed or has been used."""
+    message = "This link has been used already, or has lapsed. Ask for a new one."
+    return ApiError(410, "dead_link", message, headers={"Referrer-Policy": "no-referrer"})
+
+
+def by_address(session: Session, address: str) -> Login | None:
+    """The login with this address."""
+    wanted = select(Login).where(Login.kind == LoginKind.PASSWORD.value, Login.platform == "", Login.subject == address)
+    return session.scalars(wanted).one_or_none()
+
+
+def queue_confirmation(session: Session, writer: Outbox, login: Login, messages: Any) -> None:
+    """Queue the letter by which a new account confirms its address."""
+    secret = link_tokens.create_link(session, link_tokens.CONFIRM_LINK, login.account_id, login_id=login.id)
+    account = session.get_one(Account, login.account_id)
+    written = writer.write("confirm", messages, secret, name=account.display_name)
+    writer.queue(session, "confirm", login.subject, written)
+
+
+def ask_reset(session: Session, limits: RateLimiter, address: str, language: str) -> None:
+    """Note that a reset of this address is wanted; at most three an address and window, the others are forgotten.
+
+    Whether there is such an account is not even looked up here: the time must not tell (threats C5).
+    """
+    if limits.allows(session, [rate_counter("letter", address, RESET_EMAILS_PER_WINDOW)]):
+        session.add(ResetRequest(address=address, language=language, asked_at=now()))
+        session.flush()
+
+
+def write_resets(databases: Databases, writer: Outbox, languages: Any) -> None:
+    """Queue the letters of the resets that were asked for, where there is an account; the others are forgotten.
+
+    Each in a transaction of its own, so that of several processes one writes the letter.
+    """
+    with databases.readonly_session() as session:
+        asked = session.scalars(select(ResetRequest).order_by(ResetRequest.id).limit(RESET_BATCH)).all()
+    for one in asked:
+        with databases.write_session.begin() as session:
+            if bulk.execute_bulk(session, delete(ResetRequest).where(ResetRequest.id == one.id)) == 1:
+                _queue_reset(session, writer, one.address, languages.choose(one.language))
+
+
+def _queue_reset(session: Session, writer: Outbox, address: str, messages: Any) -> None:
+    login = by_address(session, address)
+    if login is not None and lock_account(session, login.account_id) is not None:
+        secret = link_tokens.create_link(session, link_tokens.RESET_LINK, login.account_id, login_id=login.id)
+        writer.queue(session, "reset", login.subject, writer.write("reset", messages, secret))
+
+
+def queue_security_email(
+    session: Session,
+    writer: Outbox,
+    account_id: int,
+    kind: str,
+    messages: Any,
+    *,
+    client: str = "",
+    text: EmailTemplate | None = None,
+) -> None:
+    """Queue a notice to every confirmed address of the account: that of ``kind``, or ``text``."""
+    wanted = (Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value, Login.verified)
+    for address in session.scalars(select(Login.subject).where(*wanted)):
+        writer.queue(session, kind, address, writer.write_text(text or EMAIL_TEMPLATES[kind], messages, client=client))
+
+
+def end_sessions(session: Session, account_id: int, keep: int | None = None) -> None:
+    """Sign the account out everywhere, programs and pages; ``keep`` is the page session that stays."""
+    session.execute(delete(ClientSession).where(ClientSession.account_id == account_id))
+    others = PageSession.id != keep if keep is not None else PageSession.id.is_not(None)
+    session.execute(delete(PageSession).where(PageSession.account_id == account_id, others))
+
+
+def set_password(session: Session, login: Login, password_hash: str) -> None:
+    """Give the login another password; reset links die with the old one."""
+    login.password_hash = password_hash
+    session.execute(delete(Link).where(Link.account_id == login.account_id, Link.purpose == link_tokens.RESET_LINK))
+    session.flush()
+
+
+def _locked(session: Session, link: Link) -> Login:
+    """The login that a link is for, its account locked and the link used up; 410 when somebody was quicker."""
+    account = lock_account(session, link.account_id)
+    login = None if account is None else session.get(Login, link.login_id, populate_existing=True)
+    if login is None or not link_tokens.consume_link(session, link):
+        raise dead_link()
+    return login
+
+
+def _first_proof(session: Session, login: Login) -> None:
+    """The first proof that the address is its owner's: whoever registered a stranger's address keeps nothing."""
+    totp.remove_authenticator(session, login.account_id)
+    session.execute(delete(Login).where(Login.account_id == login.account_id, Login.id != login.id))
+    login.verified = True
+    session.flush()
+
+
+def confirm_address(
+    session: Session, secret: str, *, session_id: int | None = None, password_hash: str | None = None
+) -> None:
+    """Confirm an address by the link in its letter, for somebody who has the account as well: its page session, or the
+    password whose hash was found right a moment ago. Nothing else changes. 401 when neither holds any more.
+    """
+    link = link_tokens.find_link(session, secret, link_tokens.CONFIRM_LINK)
+    if link is None:
+        raise dead_link()
+    login = _locked(session, link)
+    if session_id is not None:
+        page_sessions.hold_session(session, login.account_id, session_id)
+    elif password_hash is None or login.password_hash != password_hash:
+        raise page_sessions.session_ended()
+    login.verified = True
+    session.flush()
+    log_event("address confirmed", account=login.account_id, login=login.id)
+
+
+def account_entries(session: Session, login: Login) -> list[AccountEntry]:
+    """What signs in to the account besides ``login``, or stands before it."""
+    others = select(Login).where(Login.account_id == login.account_id, Login.id != login.id).order_by(Login.id)
+    found = [AccountEntry(str(one.id), one.platform, one.subject) for one in session.scalars(others)]
+    return [*found, AccountEntry(AUTHENTICATOR)] if totp.has_authenticator(session, login.account_id) else found
+
+
+def _remove(session: Session, login: Login, choice: ResetChoice) -> Iterable[str]:
+    """Remove what was shown and is not to stay; the kinds of the notices about it. 409 when more is there by now."""
+    there = {one.key for one in account_entries(session, login)}
+    if there - choice.shown:
+        message = "Something was added to the account while this page was open. Look at the list once more."
+        raise conflict("changed_meanwhile", message)
+    for key in sorted(there - choice.kept):
+        if key == AUTHENTICATOR:
+            totp.remove_authenticator(session, login.account_id)
+            yield "factor removed"
+        else:
+            session.execute(delete(Login).where(Login.id == int(key), Login.account_id == login.account_id))
+            log_event("login unlinked", account=login.account_id, login=int(key))
+            yield "login unlinked"
+
+
+def reset_password(
+    session: Session,
+    writer: Outbox,
+    secret: str,
+    password_hash: str,
+    messages: Any,
+    *,
+    purpose: str = link_tokens.RESET_LINK,
+    choice: ResetChoice | None = None,
+    client: str = "",
+) -> int:
+    """Set a new password by the link in a letter; it proves the address too. Every session of the account ends.
+
+    The first proof of an address takes away all that was there; later what ``choice`` leaves out. Nobody is signed in
+    by it. Until the address is confirmed, the link that confirms it (``purpose``) is as good. Answers the account.
+    """
+    link = link_tokens.find_link(session, secret, purpose)
+    if link is None:
+        raise dead_link()
+    login = _locked(session, link)
+    kinds = ["password changed"]
+    if not login.verified:
+        _first_proof(session, login)
+    elif purpose != link_tokens.RESET_LINK:
+        raise dead_link()
+    elif choice is not None:
+        kinds += _remove(session, login, choice)
+    set_password(session, login, password_hash)
+    end_sessions(session, login.account_id)
+    session.execute(delete(Link).where(Link.account_id == login.account_id))
+    for kind in kinds:
+        queue_security_email(session, writer, login.account_id, kind, messages, client=client)
+    log_event("password reset", account=login.account_id, login=login.id)
+    return login.account_id

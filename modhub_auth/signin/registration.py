@@ -1,0 +1,55 @@
+"""Registering, for programs and pages alike. The password is hashed before the transaction begins."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from modhub_auth import email_addresses, services
+from modhub_auth.container import AuthServices
+from modhub_auth.mail.outbox import Outbox
+from modhub_auth.models import Account, Login
+from modhub_auth.rate_limits import rate_counter
+from modhub_auth.signin import recovery
+from modhub_auth.signin.common_passwords import common_password_error, is_common, words_of
+from modhub_auth.signin.passwords import validate_password
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ValidatedRegistration:
+    """A registration that may be written."""
+
+    address: str
+    password_hash: str
+
+
+def check_open(own: AuthServices, settings: Mapping[str, Any], caller: str) -> None:
+    """403 while registration is switched off, 429 for a caller who has registered too often (decisions 3.4, 3.8)."""
+    if not settings["modhub_auth.registration"]:
+        raise services.registration_closed()
+    own.limits.count([rate_counter("register", caller, settings["modhub_auth.register_limit"])])
+
+
+def validate_registration(
+    own: AuthServices, settings: Mapping[str, Any], email: str, password: str, name: str = ""
+) -> ValidatedRegistration:
+    """Judge what somebody registers with: 400 by the rules, 409 for an address that has an account."""
+    address = email_addresses.require_address(email)
+    chosen = validate_password(password)
+    if settings["modhub_auth.refuse_common_passwords"] and is_common(
+        chosen, words_of(settings["modhub.base_url"], address, name)
+    ):
+        raise common_password_error()
+    if own.finder.by_address(address) is not None:
+        raise services.address_taken()
+    return ValidatedRegistration(address, own.passwords.hash(chosen))
+
+
+def create_account(
+    session: Session, writer: Outbox, prepared: ValidatedRegistration, display_name: str, messages: Any
+) -> tuple[Account, Login]:
+    """The new account and its login, with the letter that confirms its address."""
+    account, login = services.register_account(session, prepared.address, prepared.password_hash, display_name)
+    recovery.queue_confirmation(session, writer, login, messages)
+    return account, login

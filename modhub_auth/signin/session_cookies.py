@@ -1,0 +1,112 @@
+"""The cookie credential: somebody who is signed in on pages. Programs' addresses never look at it (decisions 1.8)."""
+
+import logging
+import re
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+from urllib.parse import quote
+
+from pyramid.csrf import new_csrf_token
+from zope.interface import implementer
+
+from modhub.db import is_transient, now
+from modhub.errors import ApiError, not_found
+from modhub.http.error_views import allowed_methods
+from modhub.interfaces import ICredential
+from modhub.request import Request
+from modhub.security.identity import NOBODY, CredentialKind, Identity, account_identity
+from modhub.ui.xml_responses import Redirect
+from modhub_auth.container import auth_services
+from modhub_auth.signin.access_tokens import token_digest
+from modhub_auth.signin.page_sessions import SESSION_IDLE, SESSION_LIFETIME, TOUCH_INTERVAL, touch_page_session
+
+log = logging.getLogger(__name__)
+LOGIN_PATH: Final = "/Modhub/account/login"
+NEXT_LENGTH: Final = 2000
+_SECRET: Final = re.compile(r"\A[0-9a-f]{64}\Z")
+_PATH: Final = re.compile(r"\A/(?![/\\])[!-\[\]-~]*\Z")
+"""A path of this site, in printable ASCII without a backslash; not ``//host``, which names another."""
+
+
+def cookie_name(request: Request) -> str:
+    """``__Host-`` binds the cookie to this very host; browsers take such a name over https only."""
+    return "__Host-modhub" if is_https(request) else "modhub"
+
+
+def is_https(request: Request) -> bool:
+    """Whether the service is reached by https, as its operator says."""
+    return bool(request.registry.settings["modhub.base_url"].startswith("https:"))
+
+
+def safe_next(path: str | None) -> str | None:
+    """``path`` when it is one of this site's, else None (threats C14)."""
+    return path if path and len(path) <= NEXT_LENGTH and _PATH.match(path) else None
+
+
+def set_session_cookie(request: Request, response: Any, secret: str) -> Any:
+    """Give the browser the cookie of a session; the forms' token changes with it."""
+    response.set_cookie(cookie_name(request), secret, path="/", secure=is_https(request), httponly=True, samesite="Lax")
+    new_csrf_token(request)
+    return response
+
+
+def clear_session_cookie(request: Request, response: Any) -> Any:
+    """Take the cookie away, and all else that the browser keeps of this site."""
+    response.headers["Clear-Site-Data"] = '"cache", "cookies", "storage"'
+    response.set_cookie(
+        cookie_name(request), "", max_age=0, path="/", secure=is_https(request), httponly=True, samesite="Lax"
+    )
+    return response
+
+
+@implementer(ICredential)
+class SessionCredential:
+    """A visitor of pages. ``Identity.details`` is the `modhub_auth.read_service.LoginRecord`, with the session's id."""
+
+    def identify(self, request: Request) -> Identity | None:
+        """The account; None without a living session, which a blocked account never has."""
+        secret = request.cookies.get(cookie_name(request), "")
+        if not _SECRET.match(secret):
+            return None
+        time, held = now(), token_digest(secret)
+        living = auth_services(request).finder.page_session(held, time - SESSION_LIFETIME, time - SESSION_IDLE)
+        if living is None:
+            return None
+        found, used_at = living
+        if found.blocked:
+            return None
+        if time - used_at > TOUCH_INTERVAL:
+            # Later: the request's own transaction may have begun, and what this would wait for is its end.
+            request.add_finished_callback(partial(_note_use, held=held, time=time))
+        return account_identity(found.account_id, found)
+
+    def challenge(self, request: Request) -> ApiError | Redirect:
+        """The sign-in page for somebody who is not signed in; 404 for what is somebody else's (decisions 9)."""
+        if request.identify(CredentialKind.ACCOUNT) is not NOBODY:
+            return not_found()
+        path = request.path_qs if request.is_safe else _form_page(request)
+        wanted = safe_next(quote(path, safe="/?&=%+:@!$'()*,;~._-"))
+        return Redirect(f"{LOGIN_PATH}?next={quote(wanted, safe='/')}" if wanted else LOGIN_PATH)
+
+
+def _form_page(request: Request) -> str:
+    """The page of ours that a form was on, as the browser says; else the form's own address, where there is a page."""
+    origin: str = request.registry.settings["modhub.base_url"]
+    said: str = request.environ.get("HTTP_REFERER", "")
+    if said.startswith(f"{origin}/"):
+        return said.removeprefix(origin)
+    return str(request.path) if "GET" in allowed_methods(request) else ""
+
+
+def _note_use(request: Request, held: str, time: datetime) -> None:
+    """Note the use once the request's transaction has ended; where that would have to wait the next use will do.
+
+    Nothing is raised: the answer stands, and what else is to be finished comes after this.
+    """
+    try:
+        with auth_services(request).databases.best_effort_session.begin() as session:
+            touch_page_session(session, held, time)
+    except Exception as problem:
+        if not is_transient(problem):
+            log.error("the use of a page session cannot be noted", exc_info=problem)

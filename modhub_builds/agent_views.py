@@ -1,0 +1,51 @@
+"""App builds for build agents: a machine key with the scope ``Modhub:app`` (interface, "App publishing")."""
+
+from typing import Any
+
+from modhub import text
+from modhub.blobs.uploads import receive_upload
+from modhub.errors import invalid
+from modhub.payload import query, read_text
+from modhub.request import Request
+from modhub.views import api
+from modhub_builds import limits, services
+from modhub_builds.interfaces import IBuildPlatform, ISections
+from modhub_builds.platforms import is_platform
+from modhub_builds.resources import BuildPermission, PlatformResource
+from modhub_builds.response_schemas import PopDocument, PushDocument, UploadDocument, build_url, newest_url
+
+
+@api(context=IBuildPlatform, request_method="POST", permission=BuildPermission.PUBLISH)
+def upload_build_view(context: PlatformResource, request: Request) -> UploadDocument:
+    """``POST /api/modhub/app/{os}``: nothing is kept when anything refuses."""
+    os = context.__name__
+    if not is_platform(os):
+        message = "The name of an operating system is words of a-z and 0-9 joined by single hyphens, such as windows."
+        raise invalid(message)
+    blob = receive_upload(request, limits.BUILD).blob
+    given = services.BuildUpload(
+        os=os,
+        version=text.version(query(request, "version")),
+        name=text.file_name(query(request, "name"), f"modhub-{os}.zip"),
+        content_type=text.content_type(request.environ.get("CONTENT_TYPE")),
+        blob=blob,
+    )
+    build = services.add_build(request.dbsession, given)
+    request.response.status_int = 201
+    return UploadDocument(os, build.version, blob.size, build_url(os, build.id), newest_url(os))
+
+
+@api(context=ISections, request_method="POST", permission=BuildPermission.PUBLISH)
+def push_section_view(_context: Any, request: Request) -> PushDocument:
+    """``POST /api/modhub/app/changelog``"""
+    section = services.clean_section(read_text(request, limits.SECTION))
+    whole = services.push_section(request.dbsession, section)
+    request.response.status_int = 201
+    return PushDocument(len(section), len(whole))
+
+
+@api(context=ISections, request_method="DELETE", permission=BuildPermission.PUBLISH)
+def pop_section_view(_context: Any, request: Request) -> PopDocument:
+    """``DELETE /api/modhub/app/changelog``"""
+    left = services.pop_section(request.dbsession)
+    return PopDocument(left, len(left))

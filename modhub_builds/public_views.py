@@ -1,0 +1,44 @@
+"""App builds for readers: no credential is looked at."""
+
+from typing import Any
+
+from pyramid.response import Response
+
+from modhub.downloads import file_response
+from modhub.errors import not_found
+from modhub.request import Request
+from modhub.responses import cached_json_response
+from modhub.views import OPEN, api, page
+from modhub_builds.interfaces import IBuild, IBuildPlatform, IBuilds
+from modhub_builds.read_service import BuildReader, Release
+from modhub_builds.resources import BuildResource, PlatformResource
+
+
+def build_reader(request: Request) -> BuildReader:
+    """The reading side of app builds."""
+    found: BuildReader = request.registry.builds
+    return found
+
+
+@api(context=IBuilds, request_method="GET", permission=OPEN)
+def list_builds_view(_context: Any, request: Request) -> Response:
+    """``GET /api/modhub/app``"""
+    return cached_json_response(request, build_reader(request).shown().body)
+
+
+@page(context=IBuildPlatform, request_method="GET", permission=OPEN)
+def download_newest_view(context: PlatformResource, request: Request) -> Response:
+    """``GET /Modhub/app/{os}``: cached only with revalidation."""
+    return _file(request, build_reader(request).newest(context.__name__), moving=True)
+
+
+@page(context=IBuild, request_method="GET", permission=OPEN)
+def download_build_view(context: BuildResource, request: Request) -> Response:
+    """``GET /Modhub/app/{os}/{id}``: the same for ever."""
+    return _file(request, build_reader(request).one(context.os, context.id), moving=False)
+
+
+def _file(request: Request, release: Release | None, *, moving: bool) -> Response:
+    if release is None:
+        raise not_found()
+    return file_response(request, request.store, release.file(moving=moving))

@@ -1,0 +1,51 @@
+"""The wiki for programs that read: no credential is looked at."""
+
+from importlib.resources import files
+from typing import Any, Final
+
+from pyramid.response import Response
+
+from modhub.errors import not_found
+from modhub.payload import encode
+from modhub.request import Request
+from modhub.responses import cached_json_response
+from modhub.views import OPEN, api
+from modhub_wiki.interfaces import IDocuments, IWiki, IWikiPage
+from modhub_wiki.read_service import WikiReader
+from modhub_wiki.resources import WikiPageResource
+from modhub_wiki.response_schemas import PagesDocument
+
+CONTRACT: Final = (files("modhub_wiki") / "contract.md").read_bytes()
+
+
+def wiki_reader(request: Request) -> WikiReader:
+    """The reading side of the wiki."""
+    found: WikiReader = request.registry.wiki
+    return found
+
+
+def _markdown(request: Request, body: bytes) -> Response:
+    """A public answer of Markdown with a strong ETag."""
+    return cached_json_response(request, body, "text/markdown; charset=utf-8")
+
+
+@api(context=IWiki, request_method="GET", permission=OPEN)
+def list_pages_view(_context: Any, request: Request) -> Response:
+    """``GET /Modhub/api/wiki``"""
+    pages = wiki_reader(request).pages()
+    return cached_json_response(request, encode(PagesDocument(len(pages), pages)))
+
+
+@api(context=IWikiPage, request_method="GET", permission=OPEN)
+def read_page_view(context: WikiPageResource, request: Request) -> Response:
+    """``GET /Modhub/api/wiki/{path}``"""
+    source = wiki_reader(request).source(context.path)
+    if source is None:
+        raise not_found()
+    return _markdown(request, source.encode())
+
+
+@api(context=IDocuments, name="wiki", request_method="GET", permission=OPEN)
+def read_contract_view(_context: Any, request: Request) -> Response:
+    """``GET /api/modhub/doc/wiki`` (decisions 5.5)"""
+    return _markdown(request, CONTRACT)
