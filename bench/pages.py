@@ -1,4 +1,4 @@
-"""Every kind of page beside the JSON list (issue 5: five times its time), over HTTP on kept connections."""
+"""Every kind of page beside the JSON list, over HTTP on kept connections: at most five times its time is the aim."""
 
 import statistics
 import sys
@@ -132,7 +132,7 @@ def measure(folder: Path, kind: str, mods: int, rounds: int) -> list[dict[str, A
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    """A table; ``times_list`` is the number that issue 5 bounds by five."""
+    """A table; ``times_list`` is the number that should stay below five."""
     write = sys.stdout.write
     write(f"\n{'page':<36}{'database':<12}{'bytes':>9}{'ms':>9}{'list ms':>9}{'x list':>8}\n")
     for row in rows:

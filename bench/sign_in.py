@@ -1,4 +1,4 @@
-"""How long a refused sign-in takes, whoever is asked for (decisions 3.6; threats C5): ``python -m bench.sign_in``.
+"""How long a refused sign-in takes, whoever is asked for (C-ACC-7; T-C5): ``python -m bench.sign_in``.
 
 One process, one connection, the kinds in another order in every round, so that what else the machine does meets all
 alike; a number of rounds may follow. Prints medians as ratios to a wrong password at a confirmed address, and fails

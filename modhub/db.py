@@ -1,7 +1,7 @@
 """The database: the engines over one address, the declarative base, the column types, the request's session.
 
 The writing engine begins with ``BEGIN IMMEDIATE`` on SQLite, because a transaction that reads first and writes later
-fails under contention (architecture 5). The reading engine is in autocommit and never writes. The noting engine writes
+fails under contention. The reading engine is in autocommit and never writes. The noting engine writes
 what may be left out, and waits for nothing.
 """
 
@@ -87,7 +87,7 @@ def now() -> datetime:
 
 
 def iso(value: datetime) -> str:
-    """``2026-11-21T08:15:30.123456Z`` (decisions 1.6)."""
+    """``2026-11-21T08:15:30.123456Z`` (C-TXT-4)."""
     # Ten times as fast as strftime, and pages have many.
     return value.isoformat(timespec="microseconds")[:26] + "Z"
 
@@ -118,7 +118,7 @@ class Databases:
         """A writing session that commits and ends with the transaction ``manager``.
 
         It joins as changed from the start: otherwise what is written without the ORM's unit of work would be rolled
-        back without an error (architecture 5).
+        back without an error.
         """
         session = self.write_session()
         zope.sqlalchemy.register(session, initial_state="changed", transaction_manager=manager)
@@ -159,7 +159,7 @@ def _prepare(engine: Engine, begin: str | None, *, waits: bool = True) -> None:
             connection.execute("PRAGMA query_only = ON")
         else:
             connection.execute("PRAGMA journal_mode = WAL")
-            # FULL: what was acknowledged survives a power cut (threats F-3).
+            # FULL: what was acknowledged survives a power cut (T-F3).
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute(f"PRAGMA busy_timeout = {LOCK_RETRY_MS if waits else 0}")
 

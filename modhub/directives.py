@@ -36,7 +36,7 @@ class Migrations:
 
     @property
     def version_table(self) -> str:
-        """One a package, so that taking a feature out breaks no later upgrade (architecture 5)."""
+        """One a package, so that taking a feature out breaks no later upgrade."""
         return f"{self.package}_alembic_version"
 
 
@@ -186,7 +186,7 @@ def add_body_limit(
 ) -> None:
     """Tell the server how long a body at ``pattern`` may be, and the header without which it is not awaited.
 
-    ``pattern`` is a path with ``{segment}`` and ``{rest...}``; ``limit`` is in bytes (decisions 1.9, architecture 7).
+    ``pattern`` is a path with ``{segment}`` and ``{rest...}``; ``limit`` is in bytes (C-ERR-20).
     ``waits``: answering may wait its turn (hashing), so the server gives it a thread apart from those that others need.
     """
     wanted = (methods,) if isinstance(methods, str) else methods

@@ -1,6 +1,6 @@
 """The answer that gives out a stored file: ranges, conditions, name, and the headers that keep it from doing harm.
 
-Owners choose the content and the content type, and the files come from our own origin (threats A1, A2, A5). So every
+Owners choose the content and the content type, and the files come from our own origin (T-A1, T-A2, T-A5). So every
 answer is sandboxed, is never guessed at, and is of no use to our own pages as script, style or worker.
 """
 
@@ -98,7 +98,7 @@ class _Slice:
 
 
 def file_response(request: Request, store: BlobStore, file: StoredFile) -> Response:
-    """Answer a GET or HEAD with the file, a part of it, or 304 (decisions 2.11, 2.12, 4.6).
+    """Answer a GET or HEAD with the file, a part of it, or 304 (C-FILE-1, C-FILE-8, C-APP-7).
 
     Refusals: 403 ``not_for_embedding``, 412 ``precondition_failed``, 416 ``range_not_satisfiable``, 503
     ``storage_unreachable``. The body goes through the server's ``wsgi.file_wrapper`` when there is one, so that a slow
@@ -125,7 +125,7 @@ def content_disposition(name: str, *, inline: bool) -> str:
     """The header for a download name (RFC 6266, 8187): ``filename`` in ASCII, and ``filename*`` where that falls short.
 
     Whatever the name holds, the value is printable ASCII: control characters and overrides of the writing direction go,
-    a separator of folders becomes ``_``. Names have at most 255 characters (decisions 2.10); the rest is cut.
+    a separator of folders becomes ``_``. Names have at most 255 characters (C-FILE-5); the rest is cut.
     """
     safe = _SEPARATORS.sub("_", _DROPPED.sub("", name))
     safe = safe.strip()[:255]
@@ -149,7 +149,7 @@ def _plain(character: str) -> str:
 
 
 def _refuse_embedding(request: Request, open_to: dict[str, str]) -> None:
-    """403 when our own pages would run the file (decisions 2.11, threats A2); overlays elsewhere may."""
+    """403 when our own pages would run the file (C-FILE-1, T-A2); overlays elsewhere may."""
     headers = request.headers
     ours = headers.get("Sec-Fetch-Site", "").strip().lower() in {"same-origin", "same-site"}
     executing = headers.get("Sec-Fetch-Dest", "").strip().lower() in _EXECUTING

@@ -11,7 +11,7 @@ _FIELDS: Final = ("field", "other")
 
 
 class ApiError(Exception):
-    """A foreseen refusal: status, snake-case code, one sentence for a person (decisions 1.1).
+    """A foreseen refusal: status, snake-case code, one sentence for a person (C-ERR-1).
 
     A sentence that names something has holes, ``"A mod cannot name its own GUID in %(field)s."``, and ``values`` fills
     them: so that it can be translated, and a page can put its own label for the field. ``extra`` holds the named fields
@@ -69,13 +69,13 @@ def conflict(code: str, message: str, **extra: Any) -> ApiError:
 
 
 def too_large(limit: int) -> ApiError:
-    """413: ``limit`` is the limit in bytes that was passed (decisions 2.13)."""
+    """413: ``limit`` is the limit in bytes that was passed (C-TXT-7)."""
     message = "The upload is larger than %(limit)s bytes; nothing was kept."
     return ApiError(413, "too_large", message, values={"limit": limit}, limitBytes=limit)
 
 
 def busy(seconds: int = 2) -> ApiError:
-    """503 with ``Retry-After``: the database, or room for a body, cannot be had just now (decisions 1.4)."""
+    """503 with ``Retry-After``: the database, or room for a body, cannot be had just now (C-ERR-16)."""
     headers = {"Retry-After": str(seconds)}
     return ApiError(503, "busy", "The service is busy; try again in a moment.", headers=headers)
 
@@ -93,12 +93,12 @@ def storage_unreachable(seconds: int = 5) -> ApiError:
 
 
 def storage_refused() -> ApiError:
-    """502: the store refused the write; nothing was kept; worth one retry (interface, Errors)."""
+    """502: the store refused the write; nothing was kept; worth one retry (C-ERR-18)."""
     return ApiError(502, "storage_refused", "The file store refused the upload; nothing was kept. Try once more.")
 
 
 class OwnershipLost(Exception):
-    """The thing vanished, or was never the caller's: answered as the credential's own challenge (decisions 1.7)."""
+    """The thing vanished, or was never the caller's: answered as the credential's own challenge (C-OWN-12)."""
 
 
 class ContinueExpected(Exception):

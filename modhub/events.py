@@ -16,7 +16,7 @@ class ApplicationStarted:
 
 @dataclass(frozen=True, slots=True)
 class AccountDeleted:
-    """An account is being deleted, in the transaction of ``session``: what it owned goes with it (decisions 3.10)."""
+    """An account is being deleted, in the transaction of ``session``: what it owned goes with it (C-ACC-18)."""
 
     account_id: int
     session: Any

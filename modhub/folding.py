@@ -1,4 +1,4 @@
-"""The two folds: one for searching, one for telling games apart (decisions 2.3, 2.6).
+"""The two folds: one for searching, one for telling games apart (C-MOD-7, C-LIST-5).
 
 Both are applied to what is stored and to what is asked, so that only the folded forms are ever compared. Folding what
 is folded changes nothing, and neither fold ever makes a newline that its input does not have.
@@ -25,7 +25,7 @@ def fold_search(value: str) -> str:
 
 
 def fold_game(value: str) -> str:
-    """The identity of a game name: without case and outer spaces; accents tell games apart (decisions 2.3)."""
+    """The identity of a game name: without case and outer spaces; accents tell games apart (C-MOD-7)."""
     folded = text.scrub(value)
     while (again := text.normal("NFC", text.normal("NFD", folded.strip()).casefold())) != folded:
         folded = again
@@ -33,7 +33,7 @@ def fold_game(value: str) -> str:
 
 
 def search_words(query: str) -> list[str]:
-    """The folded words of a search as it was typed, each once, in order (decisions 2.6).
+    """The folded words of a search as it was typed, each once, in order (C-LIST-5).
 
     Every one of them must occur in the folded title or a folded game name; an empty list restricts nothing. ``%`` and
     ``_`` are ordinary characters: whoever builds a ``LIKE`` escapes them.

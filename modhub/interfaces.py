@@ -111,7 +111,7 @@ class ICredential(Interface):
 
 
 class IStorageAddress(Interface):
-    """The registry's utility for the address that the file-storage machine reported (decisions 6)."""
+    """The registry's utility for the address that the file-storage machine reported (C-ADDR-3)."""
 
     def current() -> "str | None":
         """``https://host[:port]``, at most 5 seconds old; None before the first report."""

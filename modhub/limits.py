@@ -1,6 +1,6 @@
-"""Every limit of the service in one place (interface, Limits; decisions 1, 2, 4).
+"""Every limit of the service in one place (C-UP-11; C-TXT-3, C-MOD-1, C-APP-2).
 
-Lengths of text are Unicode code points, sizes are bytes; 1 KB is 1024 bytes and 1 MB is 1024 KB (decisions 2.13).
+Lengths of text are Unicode code points, sizes are bytes; 1 KB is 1024 bytes and 1 MB is 1024 KB (C-TXT-7).
 """
 
 from typing import Final
@@ -8,7 +8,7 @@ from typing import Final
 KB: Final = 1024
 MB: Final = 1024 * KB
 
-# Text that is longer is trimmed, never refused (interface, Limits).
+# Text that is longer is trimmed, never refused (C-UP-11).
 TITLE: Final = 120
 DESCRIPTION: Final = 8000
 GAME: Final = 120
@@ -21,10 +21,10 @@ DISPLAY_NAME: Final = 80
 # Why an operator has hidden a mod; a longer text is refused.
 REASON: Final = 500
 
-# A stored media type that is longer counts as malformed (decisions 2.10).
+# A stored media type that is longer counts as malformed (C-UP-7).
 CONTENT_TYPE: Final = 255
 
-# Entries of a list: surplus games are dropped, surplus GUIDs are refused (decisions 2.3, 2.4).
+# Entries of a list: surplus games are dropped, surplus GUIDs are refused (C-MOD-6, C-MOD-9).
 GAMES: Final = 20
 GUIDS: Final = 50
 
@@ -35,10 +35,10 @@ CSS: Final = 256 * KB
 IMAGE: Final = 2 * MB
 IMAGES: Final = 10 * MB
 
-# How deep JSON may nest (threats D4), and how deep stored HTML may: browsers rearrange a tree deeper than 512.
+# How deep JSON may nest (T-D4), and how deep stored HTML may: browsers rearrange a tree deeper than 512.
 JSON_DEPTH: Final = 64
 HTML_DEPTH: Final = 64
 
-# Lists of mods (interface, Limits).
+# Lists of mods (C-UP-11).
 PAGE_SIZE: Final = 20
 PAGE_SIZE_MOST: Final = 100

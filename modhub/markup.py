@@ -1,7 +1,7 @@
-"""Cleaning of HTML: the one allowlist for everything that owners write (decisions 2.2; threats A3, A4).
+"""Cleaning of HTML: the one allowlist for everything that owners write (C-TXT-8; T-A3, T-A4).
 
 Two parsers that share no code, nh3 (html5ever) and bleach (html5lib), must both leave the stored text as it is, and nh3
-has the last word: bleach is at its end of life and nothing rests on it alone (architecture 8). :class:`_Fitting` keeps
+has the last word: bleach is at its end of life and nothing rests on it alone. :class:`_Fitting` keeps
 the text within its limit and its depth. HTML is cleaned when it is written, never when it is read.
 """
 

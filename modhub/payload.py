@@ -1,6 +1,6 @@
 """What a request carries: its body as bytes, text or declared JSON, its query parameters; and JSON on the way out.
 
-One gate settles for the whole service what a bad body answers (decisions 1.3, 1.4, 2.10; threats D4): a
+One gate settles for the whole service what a bad body answers (C-ERR-11, C-ERR-8, C-UP-1; T-D4): a
 :class:`modhub.errors.ApiError` of 400 that names the field, or 413 with ``limitBytes``; never a 500.
 """
 
@@ -22,7 +22,7 @@ from modhub.http.json_shape import check_shape
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-# What the server leaves in the environ about the body that it took, or did not take (architecture 7).
+# What the server leaves in the environ about the body that it took, or did not take.
 LIMIT_EXCEEDED = "modhub.body_limit_exceeded"
 FAILED = "modhub.body_failed"
 BUSY = "modhub.body_busy"
@@ -143,7 +143,7 @@ def read_text(request: Message, limit: int) -> str:
 
 
 def read_json(request: Message, model: type[T], limit: int = limits.JSON_BODY) -> T:
-    """The body of at most ``limit`` bytes as ``model``, whatever its ``Content-Type`` (decisions 1.3).
+    """The body of at most ``limit`` bytes as ``model``, whatever its ``Content-Type`` (C-ERR-11).
 
     ``null`` for an optional field means "not sent": the field gets its default. For that it is declared to take it,
     ``games: list[str] | msgspec.UnsetType | None = msgspec.UNSET``. Fields named in the model's class attribute

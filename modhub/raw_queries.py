@@ -1,4 +1,4 @@
-"""Statements for the short way of reading: compiled once, run on driver connections, no session (architecture 5)."""
+"""Statements for the short way of reading: compiled once, run on driver connections, no session."""
 
 from collections.abc import Sequence
 from functools import cached_property

@@ -29,13 +29,13 @@ def as_walked(path: str) -> str:
 
 
 def is_api_path(path: str) -> bool:
-    """Whether ``path`` belongs to the API, so that its errors are JSON (decisions 1.2)."""
+    """Whether ``path`` belongs to the API, so that its errors are JSON (C-ERR-3)."""
     path = as_walked(path)
     return path.startswith(API_PREFIXES) or path in {"/api", "/Modhub/api"}
 
 
 class Request(pyramid.request.Request):
-    """A subclass and not ``add_request_method``, because each of those costs a class per request (architecture 5)."""
+    """A subclass and not ``add_request_method``, because each of those costs a class per request."""
 
     registry: Any
     context: Any

@@ -1,4 +1,4 @@
-"""The short way for anonymous reads: a prepared statement, a driver connection, ready-made bytes (architecture 5).
+"""The short way for anonymous reads: a prepared statement, a driver connection, ready-made bytes.
 
 No session and no transaction manager: these answers are copies that were made when something was written. Only what
 everybody may see is read this way.

@@ -1,7 +1,7 @@
 """Declared settings: each has a name, a kind, a default and a sentence; read once, at the start.
 
 A feature declares its own with ``config.declare_settings``; the ini gives the text, an environment variable (the name
-in upper case, ``.`` as ``_``) wins over it (decisions 7). What cannot be read stops the start with one line.
+in upper case, ``.`` as ``_``) wins over it (C-TOK-4). What cannot be read stops the start with one line.
 """
 
 import os
@@ -119,7 +119,7 @@ def secrets(value: str) -> tuple[Secret, ...]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MachineKey:
-    """A configured machine key and its scopes (decisions 7, ``ApiPrivateKeys``)."""
+    """A configured machine key and its scopes (C-TOK-4, ``ApiPrivateKeys``)."""
 
     key: Secret
     scopes: frozenset[str]

@@ -1,4 +1,4 @@
-"""The address that the file-storage machine reports of itself (interface, "Internal endpoints"; decisions 6).
+"""The address that the file-storage machine reports of itself (C-ADDR-1; C-ADDR-3).
 
 Kept in the database, so that every process follows a change; offered as :class:`modhub.interfaces.IStorageAddress`. The
 report makes no outgoing request: what it names is only stored.
@@ -30,7 +30,7 @@ from modhub.traversal import Resource
 from modhub.views import api
 
 STALE_SECONDS: Final = 2.0
-"""How old a read address may be; every process must follow a change within 5 seconds (decisions 6)."""
+"""How old a read address may be; every process must follow a change within 5 seconds (C-ADDR-3)."""
 
 _ROW: Final = 1
 

@@ -1,4 +1,4 @@
-"""Cleaning of plain text: what every title, name, version and label passes before it is stored (decisions 1.5, 2.10).
+"""Cleaning of plain text: what every title, name, version and label passes before it is stored (C-TXT-1, C-UP-7).
 
 All functions are total: they take any string, lone surrogates and NUL included, and give one that encodes as UTF-8,
 that every database stores, and that they give back unchanged when it passes again. HTML is :mod:`modhub.markup`.
@@ -60,7 +60,7 @@ _SIGNATURES = (
 
 
 def line(value: str, limit: int) -> str:
-    """A single line of at most ``limit`` code points (decisions 1.5), ``""`` when nothing in it can be seen.
+    """A single line of at most ``limit`` code points (C-TXT-1), ``""`` when nothing in it can be seen.
 
     Newlines and tabs become spaces, bidirectional overrides, embeddings and isolates are removed.
     """
@@ -69,7 +69,7 @@ def line(value: str, limit: int) -> str:
 
 
 def block(value: str, limit: int) -> str:
-    """Text of several lines, at most ``limit`` code points (decisions 1.5); ``\\r\\n`` becomes ``\\n``."""
+    """Text of several lines, at most ``limit`` code points (C-TXT-1); ``\\r\\n`` becomes ``\\n``."""
     return _cut(value, limit, scrub)
 
 
@@ -79,12 +79,12 @@ def scrub(value: str) -> str:
 
 
 def version(value: str | None) -> str:
-    """A version label (decisions 2.10): one line of at most 64; ``""`` when there is none."""
+    """A version label (C-UP-7): one line of at most 64; ``""`` when there is none."""
     return line(value or "", limits.VERSION)
 
 
 def file_name(value: str | None, fallback: str) -> str:
-    """The leaf name to store for an upload (decisions 2.10): no path, nothing invisible, at most 255 characters.
+    """The leaf name to store for an upload (C-UP-7): no path, nothing invisible, at most 255 characters.
 
     ``fallback`` answers for a name that is absent, empty, ``.`` or ``..``. A cut keeps a short extension.
     """
@@ -99,7 +99,7 @@ def file_name(value: str | None, fallback: str) -> str:
 
 
 def content_type(header: str | None) -> str:
-    """The media type to store for an upload, as it was sent, parameters included (decisions 2.10).
+    """The media type to store for an upload, as it was sent, parameters included (C-UP-7).
 
     Absent, longer than 255 characters or not of the form of RFC 9110, section 8.3.1: ``application/octet-stream``.
     """
@@ -110,7 +110,7 @@ def content_type(header: str | None) -> str:
 
 
 def sniff_image(head: bytes) -> str | None:
-    """The image type that the first bytes of a file show (1 KB is plenty), or None (decisions 2.11).
+    """The image type that the first bytes of a file show (1 KB is plenty), or None (C-FILE-1).
 
     Meant for an image that came without a type; a type that was sent is never second-guessed.
     """
@@ -120,7 +120,7 @@ def sniff_image(head: bytes) -> str | None:
 def normal(form: NormalForm, value: str) -> str:
     """``unicodedata.normalize`` in a time that grows with the length alone.
 
-    The library sorts a run of combining marks by insertion: 32,000 of them take two seconds (threats D6). Long runs
+    The library sorts a run of combining marks by insertion: 32,000 of them take two seconds (T-D6). Long runs
     are therefore put in canonical order beforehand, which changes no result.
     """
     if value.isascii() or unicodedata.is_normalized(form, value):

@@ -2,7 +2,7 @@
 
 A resource is a thin object with a parent, a name and the request. It is made without asking the database: what an
 address names is looked up when an ACL or a view first needs it. So an absent thing has the same resource, the same
-views and the same refusals as one that is somebody else's (decisions 1.7), and ``exists`` tells the two apart only
+views and the same refusals as one that is somebody else's (C-OWN-12), and ``exists`` tells the two apart only
 after the ACL has let the caller through.
 """
 

@@ -1,4 +1,4 @@
-"""The end of an account, in one transaction with everything that it owned (decisions 3.10)."""
+"""The end of an account, in one transaction with everything that it owned (C-ACC-18)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""E-mail addresses: which are valid, and how two spellings of one are compared (decisions 3.1)."""
+"""E-mail addresses: which are valid, and how two spellings of one are compared (C-ACC-4)."""
 
 import unicodedata
 from typing import Final

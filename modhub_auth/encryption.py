@@ -13,7 +13,7 @@ _NONCE: Final = 12
 
 
 class SecretBox:
-    """Seals short texts. The first secret seals, all open (decisions 7)."""
+    """Seals short texts. The first secret seals, all open (C-TOK-4)."""
 
     def __init__(self, known: Sequence[str], purpose: str) -> None:
         self._keys = [AESGCM(derive_key(secret, purpose)) for secret in known]

@@ -155,7 +155,7 @@ class ResetRequest(Base):
 
 
 class PageSession(Base):
-    """Somebody who is signed in on pages: the cookie holds a secret, this row its hash (decisions 3.10)."""
+    """Somebody who is signed in on pages: the cookie holds a secret, this row its hash (C-PAGE-7)."""
 
     __tablename__ = "auth_page_session"
     __table_args__ = {"sqlite_autoincrement": True}

@@ -1,4 +1,4 @@
-"""How often something may be tried (decisions 3.4, 3.5; threats C6): counters in the database, shared by all processes.
+"""How often something may be tried (C-LIM-1, C-LIM-7; T-C6): counters in the database, shared by all processes.
 
 A try takes its place in every one of its counters at once, before anything is checked, in a transaction of its own: a
 burst over several processes never gets more tries than the counters have. A place that is taken is *settled* once the
@@ -49,7 +49,7 @@ def rate_counter(purpose: str, key: str, most: int) -> RateCounter:
 
 
 def caller_of(request: Any) -> str:
-    """Who calls: the peer address that the server vouches for, of IPv6 the /64 (decisions 3.4, 3.5)."""
+    """Who calls: the peer address that the server vouches for, of IPv6 the /64 (C-LIM-1, C-LIM-7)."""
     sent: str = request.environ.get("REMOTE_ADDR") or ""
     try:
         address = ip_address(sent)
@@ -166,7 +166,7 @@ def _limited(counters: Sequence[RateCounter], wait: float) -> ApiError:
 
 
 def _bring_back(session: Session, counters: Iterable[RateCounter], moment: datetime) -> None:
-    """Tries from the future are of now: a clock that was set back neither forgives nor locks out (threats F-7)."""
+    """Tries from the future are of now: a clock that was set back neither forgives nor locks out (T-F7)."""
     names = [one.name for one in counters]
     later = (Attempt.counter.in_(names), Attempt.at > moment + RATE_CLOCK_SKEW)
     bulk.execute_bulk(session, update(Attempt).where(*later).values(at=moment))

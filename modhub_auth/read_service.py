@@ -1,4 +1,4 @@
-"""What is read of accounts before any transaction: one driver statement for each question (architecture 5)."""
+"""What is read of accounts before any transaction: one driver statement for each question."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -141,7 +141,7 @@ class AccountReader:
         return _found(rows[0]) if rows else None
 
     def made_with(self, found: LoginRecord) -> tuple[str, bool]:
-        """(subject, whether it is confirmed) of the login that the account was made with (decisions 3.3).
+        """(subject, whether it is confirmed) of the login that the account was made with (C-ACC-13).
 
         Of the oldest of its kind; of ``found`` itself where none of that kind is left.
         """

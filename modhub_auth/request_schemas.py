@@ -1,4 +1,4 @@
-"""The request bodies of accounts, and how their fields are cleaned (interface, "Accounts"; decisions 1, 3)."""
+"""The request bodies of accounts, and how their fields are cleaned (C-ACC-1; C-ERR-1, C-ACC-1)."""
 
 from typing import Final, TypeVar
 

@@ -1,4 +1,4 @@
-"""The shapes that accounts answer with (interface, "Account session")."""
+"""The shapes that accounts answer with (C-ACC-1)."""
 
 from datetime import datetime
 
@@ -41,6 +41,6 @@ def session_document(signed_in: SignedIn, tokens: AccessTokens, time: datetime) 
 
 
 def account_document(found: LoginRecord, finder: AccountReader) -> AccountDocument:
-    """The account; how it was made, whichever of its logins the token names (decisions 3.3)."""
+    """The account; how it was made, whichever of its logins the token names (C-ACC-13)."""
     subject, verified = finder.made_with(found)
     return AccountDocument(found.account_id, found.kind, subject, found.display_name, verified)

@@ -1,5 +1,5 @@
 """Signing in and out. Every function here works in the caller's transaction and locks the account's row first, so that
-nothing outlives a reset or a deletion which happens at the same moment (architecture 5). No password is hashed here.
+nothing outlives a reset or a deletion which happens at the same moment. No password is hashed here.
 """
 
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ def invalid_credentials() -> ApiError:
 
 
 def second_factor_required() -> ApiError:
-    """401 after the right password, when the code is missing or wrong (interface, "Sign-in rules" 2)."""
+    """401 after the right password, when the code is missing or wrong (C-ACC-8)."""
     message = "Send the code of the authenticator too; each code works once."
     return ApiError(401, "second_factor_required", message, headers=CHALLENGE, twoFactorRequired=True)
 
@@ -151,7 +151,7 @@ def issue_tokens(session: Session, account: Account, login: Login, label: str) -
 
 
 def refresh_session(session: Session, token: str, label: str) -> SignedIn:
-    """Exchange a refresh token for the next one: of many that present it at once, one succeeds (decisions 3.3)."""
+    """Exchange a refresh token for the next one: of many that present it at once, one succeeds (C-ACC-14)."""
     held = token_digest(token)
     owner = session.execute(
         select(ClientSession.account_id, ClientSession.login_id).where(ClientSession.refresh_hash == held)

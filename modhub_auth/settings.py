@@ -1,4 +1,4 @@
-"""The settings of accounts and of letters (decisions 7)."""
+"""The settings of accounts and of letters (C-TOK-4)."""
 
 import re
 from email.utils import getaddresses

@@ -1,4 +1,4 @@
-"""Accounts for programs (interface, "Accounts"). Passwords are hashed before the transaction has begun."""
+"""Accounts for programs (C-ACC-1). Passwords are hashed before the transaction has begun."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ def refresh_view(_context: Any, request: Request) -> SessionDocument:
 
 @api(context=IAuth, name="logout", request_method="POST", permission=OPEN)
 def logout_view(_context: Any, request: Request) -> Response:
-    """``POST /api/auth/logout``: 204 always, also without a usable body (decisions 3.7)."""
+    """``POST /api/auth/logout``: 204 always, also without a usable body (C-MAIL-4)."""
     try:
         token = read_account_body(request, SignOut).refresh_token
     except ApiError:
@@ -78,7 +78,7 @@ def logout_view(_context: Any, request: Request) -> Response:
 
 @api(context=IAuth, name="forgot", request_method="POST", permission=OPEN)
 def forgot_view(_context: Any, request: Request) -> Response:
-    """``POST /api/auth/forgot``: 204 always, whoever has an account and whatever was sent (decisions 3.7)."""
+    """``POST /api/auth/forgot``: 204 always, whoever has an account and whatever was sent (C-MAIL-4)."""
     own, most = auth_services(request), request.registry.settings["modhub_auth.forgot_limit"]
     own.limits.count([rate_counter("forgot", caller_of(request), most)])
     try:

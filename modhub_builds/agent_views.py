@@ -1,4 +1,4 @@
-"""App builds for build agents: a machine key with the scope ``Modhub:app`` (interface, "App publishing")."""
+"""App builds for build agents: a machine key with the scope ``Modhub:app`` (C-APP-2)."""
 
 from typing import Any
 

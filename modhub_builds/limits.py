@@ -1,4 +1,4 @@
-"""The limits of app builds (interface, Limits), in bytes."""
+"""The limits of app builds (C-UP-11), in bytes."""
 
 from typing import Final
 
@@ -8,4 +8,4 @@ BUILD: Final = 64 * MB
 SECTION: Final = 256 * KB
 
 OS: Final = 32
-"""Characters of a platform's name (decisions 4.1)."""
+"""Characters of a platform's name (C-APP-1)."""

@@ -29,7 +29,7 @@ class Build(Base):
 
 
 class ChangelogSection(Base):
-    """A section of the app changelog; one that was taken back is hidden and stays (interface, "States")."""
+    """A section of the app changelog; one that was taken back is hidden and stays (C-APP-4)."""
 
     __tablename__ = "builds_section"
     __table_args__ = {"sqlite_autoincrement": True}

@@ -1,4 +1,4 @@
-"""Operating systems by their short names (interface, "App build"; decisions 4.1, 4.5)."""
+"""Operating systems by their short names (C-APP-5; C-APP-1, C-APP-6)."""
 
 import re
 from collections.abc import Mapping

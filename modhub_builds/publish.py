@@ -107,7 +107,7 @@ class Service:
         self._key = key.encode()
 
     def call(self, method: str, path: str, body: BinaryIO | None = None, kind: str = "", label: str = "") -> Answer:
-        """Send one request and judge its answer; a 502 is tried once more, nothing else is (interface, Errors)."""
+        """Send one request and judge its answer; a 502 is tried once more, nothing else is (C-ERR-18)."""
         answer = self._send(method, path, body, kind, label)
         if answer.status == 502:
             sys.stderr.write("The file store refused; trying once more.\n")

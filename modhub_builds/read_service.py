@@ -42,7 +42,7 @@ class Release:
         return label(self.os)
 
     def file(self, *, moving: bool) -> StoredFile:
-        """The file, always to be saved and never shown (decisions 4.6). ``moving``: by the address of the newest."""
+        """The file, always to be saved and never shown (C-APP-7). ``moving``: by the address of the newest."""
         return StoredFile(
             key=self.key,
             size=self.size,
@@ -80,7 +80,7 @@ def _stamp() -> Select[*tuple[Any, ...]]:
 class AppListing:
     """All that readers see of the app, as one reading found it; the next finds what came in between.
 
-    ``releases``: the builds of each operating system, newest first; the systems in the order of decisions 4.5.
+    ``releases``: the builds of each operating system, newest first; the systems in the order of C-APP-6.
     ``sections``: the changelog that is shown, newest first. ``body``: the answer of ``GET /api/modhub/app``.
     """
 

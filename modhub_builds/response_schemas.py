@@ -1,4 +1,4 @@
-"""The shapes that app builds answer with (interface, "App build", "App publishing"; decisions 4)."""
+"""The shapes that app builds answer with (C-APP-5; C-APP-2)."""
 
 from msgspec import Struct
 

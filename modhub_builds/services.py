@@ -19,7 +19,7 @@ from modhub.text import normal, scrub
 from modhub_builds.models import Build, ChangelogSection
 
 BREAK = "\n\n"
-"""Between two sections: one blank line (decisions 4.3)."""
+"""Between two sections: one blank line (C-APP-8)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def remove_build(session: Session, os: str, build_id: int) -> Build | None:
 
 
 def clean_section(value: str) -> str:
-    """A section as it is stored: plain text without outer blank lines (decisions 1.5, 4.3); 400 for nothing.
+    """A section as it is stored: plain text without outer blank lines (C-APP-9, C-APP-8); 400 for nothing.
 
     Every kind of line end becomes a newline: scrubbing would glue lines that end with a carriage return alone.
     """

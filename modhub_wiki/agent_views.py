@@ -1,4 +1,4 @@
-"""Publishing, for programs with a machine key (decisions 5.2). A page is rendered before the transaction has begun."""
+"""Publishing, for programs with a machine key (C-WIKI-2). A page is rendered before the transaction has begun."""
 
 import hashlib
 import hmac

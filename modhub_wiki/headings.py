@@ -1,4 +1,4 @@
-"""Headings of a page: their text, their ids, its one title, its table of contents (decisions 5.1, 5.4)."""
+"""Headings of a page: their text, their ids, its one title, its table of contents (C-WIKI-9, C-WIKI-8)."""
 
 from collections.abc import Sequence
 from typing import Final

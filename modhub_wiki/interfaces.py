@@ -16,7 +16,7 @@ class IWiki(IResource):
 class IWikiPage(IResource):
     """A page of the wiki, below any of the three."""
 
-    path = Attribute("The page's path; None when what was sent cannot be one (decisions 5.1).")
+    path = Attribute("The page's path; None when what was sent cannot be one (C-WIKI-1).")
 
 
 class IDocuments(IResource):

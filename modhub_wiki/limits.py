@@ -1,4 +1,4 @@
-"""The limits of the wiki (decisions 5)."""
+"""The limits of the wiki (C-WIKI-1)."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Where links and images of a page lead: between pages, to the service's own addresses, elsewhere (decisions 5.1, 5.4).
+"""Where links and images of a page lead: between pages, to the service's own addresses, elsewhere (C-WIKI-1, C-WIKI-8).
 
 Whatever an address says, what comes of it here is one that :data:`modhub_wiki.allowlist.WIKI` keeps, or None.
 """

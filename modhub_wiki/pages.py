@@ -1,4 +1,4 @@
-"""The wiki for people: pages, their history, the difference of two revisions, search (decisions 5.4).
+"""The wiki for people: pages, their history, the difference of two revisions, search (C-WIKI-8).
 
 What belongs to a page stands in the query and not in the path: every path is one that a page may have.
 """

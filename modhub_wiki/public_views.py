@@ -47,5 +47,5 @@ def read_page_view(context: WikiPageResource, request: Request) -> Response:
 
 @api(context=IDocuments, name="wiki", request_method="GET", permission=OPEN)
 def read_contract_view(_context: Any, request: Request) -> Response:
-    """``GET /api/modhub/doc/wiki`` (decisions 5.5)"""
+    """``GET /api/modhub/doc/wiki`` (C-WIKI-10)"""
     return _markdown(request, CONTRACT)

@@ -142,7 +142,7 @@ class WikiReader:
         return [_changed(row) for row in self.reader.rows(self._recent)]
 
     def search(self, query: str) -> Hits:
-        """The pages in which every word of ``query`` occurs (as decisions 2.6); those that bear it as title first."""
+        """The pages in which every word of ``query`` occurs (as C-LIST-5); those that bear it as title first."""
         words = search_words(query)
         if not words:
             return Hits([], 0)

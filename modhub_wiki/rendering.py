@@ -1,6 +1,6 @@
 """From Markdown to what is shown: HTML with one ``h1``, named headings, a table of contents, and the words for search.
 
-CommonMark with tables and fenced code (decisions 5.1), done once, when a page is published. Raw HTML is text, and what
+CommonMark with tables and fenced code (C-WIKI-8), done once, when a page is published. Raw HTML is text, and what
 the renderer makes passes the cleaner of the core all the same. The time is bounded: a page that would take more
 work than :mod:`modhub_wiki.limits` allows is shown as plain text, as it was sent.
 """

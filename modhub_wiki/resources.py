@@ -1,6 +1,6 @@
 """The resources of the wiki: one class for the wiki and one for a page, mounted wherever they show.
 
-Traversal passes over empty segments, and a page's path is judged as it was sent (decisions 5.1). So a route
+Traversal passes over empty segments, and a page's path is judged as it was sent (C-WIKI-1). So a route
 takes what lies below the wiki as it stands in the address, percent-decoded and nothing else, and finds the page without
 letting traversal touch it. A page that traversal finds all the same was asked for by an odd address: its path is bad.
 """
@@ -30,7 +30,7 @@ class WikiPermission(Permission):
 
 
 def parse_path(sent: str) -> str | None:
-    """The path of a page that ``sent`` spells, None when it is none (decisions 5.1)."""
+    """The path of a page that ``sent`` spells, None when it is none (C-WIKI-1)."""
     return sent if len(sent) <= PATH and _PATH.fullmatch(sent) else None
 
 
@@ -46,7 +46,7 @@ class DocumentsResource(Resource):
 
 @implementer(IWiki)
 class WikiResource(Resource):
-    """The wiki, under any of its addresses. A key without the scope is an unknown key here (decisions 5.2)."""
+    """The wiki, under any of its addresses. A key without the scope is an unknown key here (C-WIKI-2)."""
 
     __acl__ = [(Allow, f"scope:{SCOPE}", WikiPermission.PUBLISH)]
 

@@ -1,4 +1,4 @@
-"""The shapes that the wiki answers with (decisions 5.2)."""
+"""The shapes that the wiki answers with (C-WIKI-2)."""
 
 from msgspec import Struct
 

@@ -90,7 +90,7 @@ def _later(before: datetime) -> datetime:
 
 
 def remove_page(session: Session, path: str) -> None:
-    """Take a page away; its history stays stored (decisions 5.2). 404 when it is not there."""
+    """Take a page away; its history stays stored (C-WIKI-2). 404 when it is not there."""
     page = _locked(session, path)
     if page is None or page.deleted_at is not None:
         raise not_found()

@@ -1,4 +1,4 @@
-"""What a store remembers of the files whose content it found right, so that it hashes each one once (threats F-10)."""
+"""What a store remembers of the files whose content it found right, so that it hashes each one once (T-F10)."""
 
 import os
 import time

@@ -1,6 +1,6 @@
 """Files take part in the transaction: what is staged is published by its commit and vanishes with its abort.
 
-The order of a commit (architecture, 6): rows are flushed, files are published (our vote), rows are committed
+The order of a commit: rows are flushed, files are published (our vote), rows are committed
 (zope.sqlalchemy votes last), answer. So a crash leaves at most a file that no row names, never a row without its file.
 """
 

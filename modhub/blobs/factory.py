@@ -1,4 +1,4 @@
-"""The setting ``modhub.storage`` as a store (decisions, 7)."""
+"""The setting ``modhub.storage`` as a store (C-SET-2)."""
 
 from pathlib import Path
 from urllib.parse import unquote

@@ -1,4 +1,4 @@
-"""Files in a folder of this machine, written by hand so that the order of fsync and rename is ours (threats F-3).
+"""Files in a folder of this machine, written by hand so that the order of fsync and rename is ours (T-F3).
 
 Layout below the root: ``staging/<key>`` while an upload is not decided, ``<first two digits>/<the other thirty>`` once
 it is published. All on one file system, so that publishing is one rename.
@@ -33,7 +33,7 @@ class LocalStore:
     service.
 
     Reading checks the SHA-256 the first time that this process opens a file, and again whenever the file has changed
-    (threats F-10); every other open costs one ``fstat``.
+    (T-F10); every other open costs one ``fstat``.
     """
 
     def __init__(self, root: Path, *, remembered: int = MAX_CHECKSUMS, make: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""``sweep`` and ``verify`` for files: both read the core's one table of blobs alone (decisions 8.3).
+"""``sweep`` and ``verify`` for files: both read the core's one table of blobs alone (C-RUN-6).
 
 The service may run meanwhile, in any number of processes: what is locked, and for how long, is said where it happens.
 """

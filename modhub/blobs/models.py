@@ -1,4 +1,4 @@
-"""The one table that names every blob of every feature (decisions 8.3).
+"""The one table that names every blob of every feature (C-RUN-7).
 
 A feature's row refers to a blob's row and never to a file. Replacing or deleting marks the blob as trash in the same
 transaction; ``modhub-admin sweep`` removes the file after a grace, so that running downloads and backups stay whole.

@@ -1,7 +1,7 @@
 """What a file store is: the value that names a stored file, and the interface that every store provides.
 
 A blob is immutable and has a key of its own, made at random for each upload (never from the content or from a name), so
-that undoing one upload can never touch what another one stored (architecture, 6).
+that undoing one upload can never touch what another one stored.
 """
 
 import re
@@ -67,7 +67,7 @@ class BlobStore(Protocol):
     def open(self, key: str, size: int, sha256: str) -> BinaryIO:
         """A binary, seekable file at position 0 that holds exactly what was stored; the caller closes it.
 
-        It keeps giving the old bytes when the blob is deleted meanwhile (decisions 2.12). Missing, unreadable, or not
+        It keeps giving the old bytes when the blob is deleted meanwhile (C-FILE-8). Missing, unreadable, or not
         ``size`` bytes with that ``sha256``: an alarm in the log and the 503 ``storage_unreachable``, never wrong bytes.
         """
 

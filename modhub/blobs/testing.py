@@ -146,7 +146,7 @@ class BlobStoreSuite(ABC):
             assert list(store.keys()) == []
 
     def test_a_running_reader_keeps_the_old_bytes(self, store: BlobStore) -> None:
-        """Decisions 2.12."""
+        """C-FILE-8."""
         blob = self.published(store, b"x" * (2 * COPY_BYTES))
         with store.open(blob.key, blob.size, blob.sha256) as file:
             assert file.read(10) == b"x" * 10
@@ -169,7 +169,7 @@ class BlobStoreSuite(ABC):
 
     @pytest.mark.parametrize("damaged", [b"", CONTENT[:-1], CONTENT + b"!", CONTENT[:-1] + b"?"])
     def test_damage_is_seen_before_a_byte_leaves(self, store: BlobStore, damaged: bytes) -> None:
-        """Cut, grown, or changed at the same length (threats F-10), also after it was read once."""
+        """Cut, grown, or changed at the same length (T-F10), also after it was read once."""
         blob = self.published(store)
         store.open(blob.key, blob.size, blob.sha256).close()
         self.overwrite(store, blob.key, damaged)

@@ -19,7 +19,7 @@ class InstallChain:
 
 
 def install_order(root: str, requires: Mapping[str, list[str]]) -> tuple[list[str], list[str]]:
-    """(order, missing) of the chain below ``root`` (decisions 2.8).
+    """(order, missing) of the chain below ``root`` (C-READ-5).
 
     Depth first over the lists in their order, post-order, each once; iterative, since chains have no greatest depth.
     ``requires`` has folded GUIDs as its keys, and lists as they were written. What it does not know is missing, and

@@ -20,7 +20,7 @@ class AssetKind(StrEnum):
 
 
 class Mod(Base):
-    """A mod. ``owner`` is an account's plain number: accounts belong to another package (decisions 3.10).
+    """A mod. ``owner`` is an account's plain number: accounts belong to another package (C-ACC-18).
 
     ``hidden_at``: an operator has hidden it from everybody but its owner. ``published`` stays what its owner made it.
     """
@@ -52,7 +52,7 @@ class Mod(Base):
 
 
 class Asset(Base):
-    """A file of a mod. A second code or css upload keeps the row and changes the blob (decisions 2.11)."""
+    """A file of a mod. A second code or css upload keeps the row and changes the blob (C-FILE-1)."""
 
     __tablename__ = "core_asset"
     __table_args__ = {"sqlite_autoincrement": True}
@@ -102,7 +102,7 @@ class Vote(Base):
 
 
 class Game(Base):
-    """A curated game; ``folded`` is its identity (decisions 2.3)."""
+    """A curated game; ``folded`` is its identity (C-MOD-6)."""
 
     __tablename__ = "core_game"
     __table_args__ = {"sqlite_autoincrement": True}

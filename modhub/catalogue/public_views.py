@@ -30,7 +30,7 @@ def catalogue_reader(request: Request) -> Finder:
 
 
 def list_params(request: Request) -> ListParams:
-    """The list parameters; whatever is sent, none is refused (decisions 2.5)."""
+    """The list parameters; whatever is sent, none is refused (C-LIST-2)."""
     sort = query(request, "sort") or "new"
     return ListParams(
         q=_line(query(request, "q"), limits.QUERY),
@@ -118,7 +118,7 @@ def _file(request: Request, file: Any) -> Response:
 
 @api(context=IVotes, request_method="GET", permission=OPEN)
 def read_votes_view(context: VotesResource, request: Request) -> VotesDocument:
-    """``GET /api/modhub/{id}/vote``: the one public read that looks at a bearer (decisions 1.7)."""
+    """``GET /api/modhub/{id}/vote``: the one public read that looks at a bearer (C-OWN-12)."""
     votes = catalogue_reader(request).votes(context.mod.id)
     if votes is None:
         raise not_found()

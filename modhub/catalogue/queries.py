@@ -103,7 +103,7 @@ def chain_statement(start: ColumnElement[bool] | None = None) -> AnySelect:
     NULL: missing. ``start`` chooses other mods to begin with.
 
     One statement whatever the chain. Scalar subqueries instead of joins: SQLite's planner answers a join here with a
-    filter over the whole table (architecture 5).
+    filter over the whole table.
     """
     start = PublicMod.id == bindparam("id") if start is None else start
     reach = select(PublicMod.guid.label("guid")).where(start).cte("reach", recursive=True)

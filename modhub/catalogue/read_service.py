@@ -22,7 +22,7 @@ _NO_ID = -1
 
 @dataclass(frozen=True, slots=True)
 class ListParams:
-    """What a list is asked for, with the values that are used (decisions 2.5)."""
+    """What a list is asked for, with the values that are used (C-LIST-2)."""
 
     q: str = ""
     game: str = ""
@@ -88,7 +88,7 @@ class CatalogueReader:
         return self._account(self._image_owner, id=mod_id, member=asset_id)
 
     def _account(self, statement: PreparedQuery, **ids: int | None) -> int | None:
-        # The statement runs for what is no id too, so that the time tells nothing (threats B4).
+        # The statement runs for what is no id too, so that the time tells nothing (T-B4).
         rows = self.reader.rows(statement, **{name: _NO_ID if value is None else value for name, value in ids.items()})
         return rows[0][0] if rows else None
 
@@ -188,7 +188,7 @@ class CatalogueReader:
 
 
 def like_pattern(word: str) -> str:
-    """The LIKE pattern for "contains ``word``"; ``%`` and ``_`` are ordinary characters (decisions 2.6)."""
+    """The LIKE pattern for "contains ``word``"; ``%`` and ``_`` are ordinary characters (C-LIST-5)."""
     return "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
 
 
@@ -204,7 +204,7 @@ def note_of(row: Row) -> NoteDocument:
 
 def file_of(row: Row, *, inline: bool, cache_control: str, private: bool = False) -> StoredFile:
     """A stored file from a row of `modhub.catalogue.queries.FILE_COLUMNS`; ``inline``: shown in place, if an image."""
-    # Only a stored image type may be shown in place, whatever the kind (decisions 2.11).
+    # Only a stored image type may be shown in place, whatever the kind (C-FILE-4).
     shown = inline and is_picture(row[4])
     return StoredFile(
         key=row[0],

@@ -1,4 +1,4 @@
-"""The rules for ``requires`` and ``conflictsWith`` (interface, "Edit semantics" 4; decisions 2.4)."""
+"""The rules for ``requires`` and ``conflictsWith`` (C-OWN-2; C-MOD-9)."""
 
 import re
 from collections.abc import Iterable

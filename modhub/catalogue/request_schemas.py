@@ -1,4 +1,4 @@
-"""The request bodies of the catalogue, and how their fields are cleaned (interface, "Resources"; decisions 1.5, 2)."""
+"""The request bodies of the catalogue, and how their fields are cleaned (C-MOD-1; C-TXT-1, C-MOD-1)."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -26,7 +26,7 @@ def _title(value: str) -> str:
 
 
 def clean_games(games: list[str]) -> list[str]:
-    """A set of games in the order sent: trimmed, none empty, merged by identity, the first 20 (decisions 2.3).
+    """A set of games in the order sent: trimmed, none empty, merged by identity, the first 20 (C-MOD-6).
 
     Of a list that is far too long the beginning alone is looked at: cleaning a body full of names takes seconds.
     """
@@ -103,7 +103,7 @@ class NewMod(ModChange):
 
 
 class NoteChange(Struct):
-    """``PUT /api/modhub/{id}/changelog/{noteId}``: ``null`` clears the title (decisions 2.18)."""
+    """``PUT /api/modhub/{id}/changelog/{noteId}``: ``null`` clears the title (C-NOTE-3)."""
 
     nullable: ClassVar[frozenset[str]] = frozenset({"title"})
 

@@ -95,7 +95,7 @@ class OwnedChild(ModChild, ABC):
     """A thing of a mod that has a number of its own.
 
     Its ACL asks for mod and thing in one statement, so that an absent one, one of another mod and one of a mod that is
-    not the caller's are the same to everybody, before a byte of the body is looked at (decisions 1.7).
+    not the caller's are the same to everybody, before a byte of the body is looked at (C-OWN-12).
     """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The shapes that the catalogue answers with (interface, "Resources and their fields")."""
+"""The shapes that the catalogue answers with (C-MOD-1)."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -102,7 +102,7 @@ AnyAsset = Asset | AssetRow
 
 
 def is_picture(content_type: str) -> bool:
-    """Whether a file's stored type says that a browser may show it (decisions 2.11)."""
+    """Whether a file's stored type says that a browser may show it (C-FILE-1)."""
     return content_type.lower().startswith("image/")
 
 
@@ -112,7 +112,7 @@ def asset_document(asset: AnyAsset) -> AssetDocument:
 
 
 def in_order(assets: Iterable[AnyAsset]) -> list[AnyAsset]:
-    """Code, css, then the images as uploaded (decisions 1.6)."""
+    """Code, css, then the images as uploaded (C-MOD-12)."""
     return sorted(assets, key=lambda asset: (_ORDER.index(AssetKind(asset.kind)), asset.id))
 
 

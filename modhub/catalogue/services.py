@@ -1,7 +1,7 @@
 """What owners do with their mods. Functions over a session; nothing here knows a request.
 
 Each takes the mod's number and the caller's account, and locks the mod's row first, so that all that happens to one mod
-happens in some order (threats E). :class:`modhub.errors.OwnershipLost` when the mod went away after its ACL was judged.
+happens in some order (T-E). :class:`modhub.errors.OwnershipLost` when the mod went away after its ACL was judged.
 """
 
 import uuid
@@ -50,7 +50,7 @@ def next_update_time(session: Session, after: datetime | None = None) -> datetim
 
 
 def touch_mod(session: Session, mod: Mod) -> None:
-    """The mod has changed (decisions 2.7)."""
+    """The mod has changed (C-MOD-13)."""
     mod.updated_at = next_update_time(session, after=mod.updated_at)
 
 
@@ -78,7 +78,7 @@ def create_mod(session: Session, owner: int, given: CleanedMod) -> Mod:
 
 
 def edit_mod(session: Session, mod_id: int | None, owner: int, given: CleanedMod) -> Mod:
-    """Change the fields that were sent; an edit that changes nothing moves no time (decisions 2.7)."""
+    """Change the fields that were sent; an edit that changes nothing moves no time (C-MOD-13)."""
     mod = own_mod(session, mod_id, owner)
     lists = check_references(given.lists, mod.guid, Lists(mod.requires, mod.conflicts))
     changes = {
@@ -98,7 +98,7 @@ def edit_mod(session: Session, mod_id: int | None, owner: int, given: CleanedMod
 
 
 def publish_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
-    """Make the mod public; a second time changes nothing (decisions 2.9). 409 without a code file."""
+    """Make the mod public; a second time changes nothing (C-OWN-8). 409 without a code file."""
     mod = own_mod(session, mod_id, owner)
     if not any(asset.kind == "code" for asset in mod.assets):
         raise conflict("no_code", "A mod can be published once a code file has been uploaded.")
@@ -129,7 +129,7 @@ def mods_to_delete(session: Session, owner: int) -> list[Leaving]:
 
 
 def delete_mod(session: Session, mod_id: int | None, owner: int) -> None:
-    """Delete the mod with its changelog, votes and files (decisions 2.15)."""
+    """Delete the mod with its changelog, votes and files (C-OWN-11)."""
     mod = own_mod(session, mod_id, owner)
     erase_mods(session, [mod.id])
 
@@ -154,7 +154,7 @@ def _own_note(session: Session, mod_id: int | None, note_id: int | None, owner: 
 
 
 def edit_note(session: Session, mod_id: int | None, note_id: int | None, owner: int, given: CleanedNote) -> Note:
-    """Rewrite an entry; it is its author's from now on (decisions 2.18). The mod's own time stays."""
+    """Rewrite an entry; it is its author's from now on (C-NOTE-3). The mod's own time stays."""
     note = _own_note(session, mod_id, note_id, owner)
     if given.title is not UNSET:
         note.title = given.title

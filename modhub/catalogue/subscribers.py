@@ -1,4 +1,4 @@
-"""What the catalogue deletes with an account: its mods with their files, and its votes (decisions 3.10)."""
+"""What the catalogue deletes with an account: its mods with their files, and its votes (C-ACC-18)."""
 
 from sqlalchemy import select, union_all
 from sqlalchemy.orm import aliased

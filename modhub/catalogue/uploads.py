@@ -36,7 +36,7 @@ class AssetUpload:
 
 
 def store_upload(session: Session, mod_id: int | None, owner: int, given: AssetUpload) -> Mod:
-    """Store an upload. 409 for a version that is used (decisions 2.14), 413 when images would pass 10 MB in all."""
+    """Store an upload. 409 for a version that is used (C-UP-4), 413 when images would pass 10 MB in all."""
     mod = own_mod(session, mod_id, owner)
     if given.kind is AssetKind.CODE:
         _refuse_used(session, mod, given.version)
@@ -79,7 +79,7 @@ def _note_upload(session: Session, mod: Mod, given: AssetUpload) -> None:
 
 
 def _place(session: Session, mod: Mod, given: AssetUpload) -> None:
-    """One code and one css: a second keeps the asset's id and replaces its file (decisions 2.11). Images accumulate."""
+    """One code and one css: a second keeps the asset's id and replaces its file (C-FILE-1). Images accumulate."""
     blob = create_blob_row(session, given.blob)
     time = now()
     asset = None
@@ -99,7 +99,7 @@ def _place(session: Session, mod: Mod, given: AssetUpload) -> None:
 
 
 def remove_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int) -> None:
-    """Remove one image (decisions 2.17)."""
+    """Remove one image (C-UP-14)."""
     mod = own_mod(session, mod_id, owner)
     image = next((asset for asset in mod.assets if asset.id == asset_id and asset.kind == AssetKind.IMAGE), None)
     if image is None:

@@ -1,4 +1,4 @@
-"""Votes on published mods (decisions 2.16): one an account, counted on the mod's row."""
+"""Votes on published mods (C-VOTE-1): one an account, counted on the mod's row."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ from modhub.errors import ApiError, not_found
 
 
 def refuse_own_vote(owner: int | None, account_id: int) -> None:
-    """403 on one's own mod, before the vote itself is looked at (decisions 1.7)."""
+    """403 on one's own mod, before the vote itself is looked at (C-OWN-12)."""
     if owner == account_id:
         raise ApiError(403, "own_mod", "Nobody votes on a mod of their own.")
 

@@ -12,7 +12,7 @@ def parse_cookies(header: str) -> dict[str, str]:
     """The cookies by name, each value as it came but for one pair of quotes around it.
 
     Of two with one name the last counts. ``header`` is as WSGI gives it. What is no pair or no UTF-8 is passed over: a
-    cookie of anybody on the same host must not break every page (decisions 1.4).
+    cookie of anybody on the same host must not break every page (C-ERR-8).
     """
     found = {}
     for pair in header.split(";"):

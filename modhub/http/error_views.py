@@ -67,7 +67,7 @@ def allowed_methods(request: Request) -> list[str]:
 
 
 def notfound_view(_error: HTTPNotFound, request: Request) -> Response:
-    """404, or 405 with ``Allow`` where the address is known by other methods: to everybody alike (decisions 1.7)."""
+    """404, or 405 with ``Allow`` where the address is known by other methods: to everybody alike (C-OWN-12)."""
     methods = []
     if isinstance(request.exception, PredicateMismatch) and not request.subpath:
         methods = allowed_methods(request)

@@ -83,7 +83,7 @@ def server_error_response(environ: dict[str, Any], router: Any, error: Exception
 
 
 def _line(environ: dict[str, Any], status: int, seconds: float) -> str:
-    """One JSON object, control characters escaped (threats D11). The query may hold secrets: left out."""
+    """One JSON object, control characters escaped (T-D11). The query may hold secrets: left out."""
     return json.dumps(
         {
             "id": environ[REQUEST_ID],

@@ -1,7 +1,7 @@
 """The bodies of forms: ``application/x-www-form-urlencoded`` and ``multipart/form-data`` (RFC 7578).
 
 Not by WebOb: its parser takes minutes over heads that are made for it, puts U+FFFD for what is no UTF-8, and raises
-what no page foresees (decisions 1.4). Here every step is linear, and what cannot be read is a refusal.
+what no page foresees (C-ERR-8). Here every step is linear, and what cannot be read is a refusal.
 """
 
 import io
@@ -41,7 +41,7 @@ def media_type_of(content_type: str) -> str:
 def parse_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
     """The fields of a form without files, in their order; a body of any other type has none.
 
-    It is UTF-8, whatever it claims; what is not is 400, as in JSON (decisions 1.3).
+    It is UTF-8, whatever it claims; what is not is 400, as in JSON (C-ERR-11).
     """
     kind = media_type_of(content_type)
     try:

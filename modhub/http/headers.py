@@ -1,4 +1,4 @@
-"""The headers that each kind of route must carry (threats, "Headers and cookies by route kind"), in one place.
+"""The headers that each kind of route must carry (T-H1), in one place.
 
 A view sets what is particular to its answer; what it does not set is filled in here by the kind of address.
 """
@@ -97,7 +97,7 @@ def make_header_rules(registry: Any) -> HeaderRules:
 
 
 def page_headers(request: Request, response: Any) -> Pairs:
-    """What depends on the page: scripts run by its nonce alone, never by ``'self'`` (architecture 8).
+    """What depends on the page: scripts run by its nonce alone, never by ``'self'``.
 
     A page without a script has no nonce: an error page is then the same to the letter for whatever is not there. Style
     sheets need none, since our files refuse to be one (:mod:`modhub.downloads`).

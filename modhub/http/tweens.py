@@ -32,7 +32,7 @@ def early_error(request: Request) -> ApiError | None:
 
 
 def repair_query_string(query: str) -> str:
-    """The query with what is no UTF-8 replaced: no parameter of a list is ever refused (decisions 2.5, threats D6)."""
+    """The query with what is no UTF-8 replaced: no parameter of a list is ever refused (C-LIST-2, T-D6)."""
     return _ENCODED.sub(lambda run: quote(_bytes(run[0]).decode("utf-8", "replace"), safe=""), query)
 
 

@@ -1,4 +1,4 @@
-"""``modhub-admin -c INI COMMAND``: what the operator does from a shell (decisions 8.3). Features add commands."""
+"""``modhub-admin -c INI COMMAND``: what the operator does from a shell (C-RUN-4). Features add commands."""
 
 import argparse
 import re

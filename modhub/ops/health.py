@@ -1,4 +1,4 @@
-"""``/healthz`` and ``/readyz``: for whoever watches the process (decisions 8.4)."""
+"""``/healthz`` and ``/readyz``: for whoever watches the process (C-RUN-8)."""
 
 import logging
 import math

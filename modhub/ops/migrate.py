@@ -1,4 +1,4 @@
-"""Schema migrations: alembic without an ini file, one version table for each package (architecture 5)."""
+"""Schema migrations: alembic without an ini file, one version table for each package."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator

@@ -17,7 +17,7 @@ ADDRESS_KEY_REALM = "address"
 
 
 class KeyError401(ApiError):
-    """401 whose body is exactly ``{"error": code}`` (decisions 1.1)."""
+    """401 whose body is exactly ``{"error": code}`` (C-ERR-2)."""
 
     def __init__(self, code: str) -> None:
         super().__init__(401, code, code, headers={"WWW-Authenticate": 'ApiKey realm="modhub"'})
@@ -57,7 +57,7 @@ class ApiKey:
         return Identity(frozenset().union(*found)) if found else None
 
     def challenge(self, request: Request) -> ApiError:
-        """``no_api_key`` only when no header arrived (interface, "Machine key rules")."""
+        """``no_api_key`` only when no header arrived (C-KEY-2)."""
         return KeyError401("no_api_key" if presented_key(request) is None else "unknown_api_key")
 
 

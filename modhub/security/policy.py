@@ -13,7 +13,7 @@ from modhub.security.identity import NOBODY, CredentialKind, Identity, Permissio
 
 
 def bearer_challenge(request: Request) -> ApiError:
-    """401 for a bearer address, one for anonymous and stranger; a bad token alone adds its error (decisions 1.7)."""
+    """401 for a bearer address, one for anonymous and stranger; a bad token alone adds its error (C-ERR-6)."""
     scheme, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
     presented = scheme.lower() == "bearer" and token.strip()
     invalid = presented and request.identify(CredentialKind.ACCOUNT) is NOBODY
@@ -24,7 +24,7 @@ def bearer_challenge(request: Request) -> ApiError:
 
 @implementer(ICredential)
 class AnonymousCredential:
-    """Stands where no feature gives accounts: nobody is signed in; programs get 401, pages 404 (decisions 9)."""
+    """Stands where no feature gives accounts: nobody is signed in; programs get 401, pages 404 (C-PAGE-12)."""
 
     def __init__(self, *, api: bool) -> None:
         self.api = api

@@ -1,4 +1,4 @@
-"""``egg:modhub#server``: waitress, hardened (architecture section 7; threats D1, D2, D3, F-9).
+"""``egg:modhub#server``: waitress, hardened (T-D1, T-D2, T-D3, T-F9).
 
 The application sees waitress's environ and the notes of `modhub.server.parser.Parser`; what the server may do with a
 body before that is said by the `IBodyRules` utility of the application's registry.

@@ -1,4 +1,4 @@
-"""The chunked transfer coding, read strictly and in bounded memory and time (RFC 9112, 7.1; threat D1)."""
+"""The chunked transfer coding, read strictly and in bounded memory and time (RFC 9112, 7.1; T-D1)."""
 
 import re
 from typing import Any

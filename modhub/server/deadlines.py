@@ -1,4 +1,4 @@
-"""The deadlines of one connection (threat D2), enforced in the loop's thread about once a second."""
+"""The deadlines of one connection (T-D2), enforced in the loop's thread about once a second."""
 
 import math
 import socket

@@ -1,4 +1,4 @@
-"""Files straight from the disk to the socket (architecture section 6: a quarter of the stock wrapper's CPU)."""
+"""Files straight from the disk to the socket (a quarter of the stock wrapper's CPU)."""
 
 import errno
 import fcntl

@@ -1,4 +1,4 @@
-"""The head of a request, read strictly: one reading of it and no other (RFC 9112; threat D1).
+"""The head of a request, read strictly: one reading of it and no other (RFC 9112; T-D1).
 
 Whatever another HTTP party could read differently is refused with 400, 501 or 505.
 """
@@ -22,7 +22,7 @@ _DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
 _SINGLE = frozenset(("CONTENT_LENGTH", "HOST", "TRANSFER_ENCODING"))
 _DOUBLED_CREDENTIAL = {"AUTHORIZATION": "Bearer , doubled", "X_API_KEY": ", doubled"}
 """What the application sees for a credential sent twice: no key and no token contains a space, so that it answers
-its own 401, and none of the two is preferred (threats C10, C11)."""
+its own 401, and none of the two is preferred (T-C10, T-C11)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _joined(name: str, first: str, second: str) -> str:
 
 
 def _check_host(host: str) -> None:
-    """Host decides nothing, but a malformed or missing one is 400 (decisions 1.10; RFC 9112, 3.2)."""
+    """Host decides nothing, but a malformed or missing one is 400 (C-HTTP-6; RFC 9112, 3.2)."""
     match = _HOST.fullmatch(host)
     if match is None or int(match[1] or 0) > 65535:
         raise malformed_request("The Host header is missing or malformed.")

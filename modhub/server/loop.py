@@ -187,7 +187,7 @@ class Server:
         self.map.touch_all()
 
     def _drain(self, since: float) -> None:
-        """Take no more connections, let what runs end, close the rest (threat F-9)."""
+        """Take no more connections, let what runs end, close the rest (T-F9)."""
         self.peers.close()
         logger.info("stopping: running requests have %g seconds", self.adj.drain_seconds)
         for channel in self._channels():

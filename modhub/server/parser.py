@@ -1,4 +1,4 @@
-"""One request as it arrives: head, then body, with the early answers of decisions 1.9."""
+"""One request as it arrives: head, then body, with the early answers of C-ERR-20."""
 
 import copy
 import logging
@@ -133,7 +133,7 @@ class Parser(HTTPRequestParser):
         return left
 
     def expect_probe(self) -> "Parser":
-        """This request without its body, for the application to refuse before it is taken (decisions 1.9).
+        """This request without its body, for the application to refuse before it is taken (C-ERR-20).
 
         Where the application wants the body it answers 100, and the body is read (a client that holds it back is told
         to send it); any other answer is the last one of the connection.

@@ -1,4 +1,4 @@
-"""The open connections by peer, and which of them gives way when one more comes (threat D13).
+"""The open connections by peer, and which of them gives way when one more comes (T-D13).
 
 A peer is an IPv4 address or the /64 of an IPv6 address. A trusted proxy or a unix socket has no limit: its connection
 counts for the caller whom the head of the latest request names. For the loop's thread only.

@@ -1,4 +1,4 @@
-"""What the server itself refuses: requests that no application should see (threats D1, D2)."""
+"""What the server itself refuses: requests that no application should see (T-D1, T-D2)."""
 
 import json
 import secrets
@@ -14,7 +14,7 @@ ERROR_CODES = {
     503: "busy",
     505: "http_version_not_supported",
 }
-"""The ``error`` of each status that the server answers by itself (decisions 1.1)."""
+"""The ``error`` of each status that the server answers by itself (C-ERR-1)."""
 
 RETRY_SECONDS = "5"
 

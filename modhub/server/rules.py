@@ -1,6 +1,6 @@
 """Which request bodies the server takes, and how much of them: one table, filled by the features at start.
 
-The server asks it at the end of the headers, before a byte of the body is read (decisions 1.9, threat D3).
+The server asks it at the end of the headers, before a byte of the body is read (C-ERR-19, T-D3).
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from zope.interface import Attribute, Interface, implementer
 
 DEFAULT_LIMIT = 8 * 1024 * 1024
-"""Bytes of a body that no rule speaks of: the cap of JSON bodies (decisions 1.3)."""
+"""Bytes of a body that no rule speaks of: the cap of JSON bodies (C-ERR-11)."""
 ASKED_ABOVE = 256 * 1024
 """The application is asked for its answer before a body that may have more bytes is taken."""
 

@@ -68,10 +68,10 @@ class Settings(Adjustments):
     write_seconds = 120.0
     """A connection that takes no byte of its answer for so long is closed."""
     discard_bytes = 128 * 1024 * 1024
-    """What is read and thrown away after an early refusal, so that the answer arrives (decisions 1.9)."""
+    """What is read and thrown away after an early refusal, so that the answer arrives (C-ERR-19)."""
     discard_seconds = 30.0
     drain_seconds = 30.0
-    """How long SIGTERM waits for running requests and downloads (threat F-9)."""
+    """How long SIGTERM waits for running requests and downloads (T-F9)."""
     connections_per_peer = 512
     """Of one IPv4 address or one IPv6 /64; a trusted proxy has no limit, the callers whom it names have this one."""
     unread_bytes_per_peer = 64 * 1024 * 1024
@@ -82,7 +82,7 @@ class Settings(Adjustments):
     write_threads = 8
     """Worker threads of POST, PUT and DELETE; ``threads`` are those of reads."""
     wait_threads = 72
-    """Threads of addresses whose answer may wait its turn: 64 places and those who have theirs (decisions 3.4)."""
+    """Threads of addresses whose answer may wait its turn: 64 places and those who have theirs (C-LIM-6)."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)

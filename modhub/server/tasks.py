@@ -63,7 +63,7 @@ class _Head:
         """Whether the connection ends with this answer.
 
         A 401 on a body that the rules may leave unread, and a 413, end it always: the answer tells nothing about
-        whether the body was taken (decisions 1.7: an absent and a bad credential are answered alike).
+        whether the body was taken (C-ERR-6: an absent and a bad credential are answered alike).
         """
         request = self.request
         refused = self.status.startswith("413") or (request.credential is not None and self.status.startswith("401"))

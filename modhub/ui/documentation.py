@@ -1,4 +1,4 @@
-"""``/Modhub/doc``: the reference of the API (issue 5), in which every feature describes its own calls.
+"""``/Modhub/doc``: the reference of the API, in which every feature describes its own calls.
 
 A section is a template that a feature shows at the place ``documentation``; it is marked up with the pieces of
 ``modhub:templates/documentation/parts.jinja2``. What it says depends on constants and settings alone, so that sections

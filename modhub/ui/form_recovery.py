@@ -58,7 +58,7 @@ def preserve_form_deriver(view: RecoverableView, info: Any) -> RecoverableView:
             return view(context, request)
         except HTTPForbidden:
             answer = request.registry.security.challenge(request, CredentialKind.ACCOUNT)
-            # With nothing to keep the visitor is led to the sign-in page as from any page (decisions 9). What nobody
+            # With nothing to keep the visitor is led to the sign-in page as from any page (C-PAGE-8). What nobody
             # can type is no reason to take a large body from somebody unknown.
             keeps = (fields and STATE not in request.environ) or wants_json(request)
             if not keeps or not isinstance(answer, Redirect) or not _may_keep(request):

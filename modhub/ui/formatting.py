@@ -21,7 +21,7 @@ MONTHS: Final = (
 
 
 def format_size(count: int, messages: Translations) -> str:
-    """Bytes for people; 1 KB is 1024 bytes, as everywhere here (decisions 2.13)."""
+    """Bytes for people; 1 KB is 1024 bytes, as everywhere here (C-TXT-7)."""
     if count < KB:
         return messages.ngettext("%(num)s byte", "%(num)s bytes", count)
     number, unit = (count / MB, "MB") if count >= MB else (count / KB, "KB")

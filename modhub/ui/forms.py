@@ -43,7 +43,7 @@ def foreign_form() -> ApiError:
 
 
 def check_origin(request: Request) -> None:
-    """Refuse a form whose ``Origin`` is not ours; without one the token decides (decisions 9).
+    """Refuse a form whose ``Origin`` is not ours; without one the token decides (C-PAGE-8).
 
     ``null`` is what a browser sends from a page with ``Referrer-Policy: no-referrer``; that is ours only where the
     browser vouches for it.

@@ -15,7 +15,7 @@ from modhub.ui.forms import CSRF_FIELD, check_token
 
 HEAD_OF_FILE: Final = 1024
 FIELD: Final = 8 * 1024
-"""Bytes that are kept of one field before the file: over-long text is trimmed, not refused (interface, Limits)."""
+"""Bytes that are kept of one field before the file: over-long text is trimmed, not refused (C-UP-11)."""
 MAX_FIELDS: Final = 8 * FIELD
 """Bytes that are kept of all of them together."""
 OVERHEAD: Final = 2 * MAX_FIELDS

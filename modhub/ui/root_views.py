@@ -23,7 +23,7 @@ Sitemap: {base_url}/sitemap.xml
 
 @page(context=IRoot, request_method="GET", permission=OPEN)
 def home_view(_context: Any, _request: Request) -> Response:
-    """``/`` goes to ``/Modhub`` (decisions 9)."""
+    """``/`` goes to ``/Modhub`` (C-PAGE-1)."""
     return Redirect("/Modhub", 302)
 
 

@@ -34,7 +34,7 @@ class PageHelpers(Formatter):
 
     @cached_property
     def nonce(self) -> str:
-        """The page's own nonce; whatever script has it may run (architecture 8)."""
+        """The page's own nonce; whatever script has it may run."""
         value: str = self.request.environ.setdefault(NONCE, secrets.token_urlsafe(16))
         return value
 

@@ -9,7 +9,7 @@ from modhub.responses import revalidated
 
 
 class Redirect(Response):
-    """A redirect whose ``Location`` stays relative: the request's ``Host`` decides nothing (decisions 1.10)."""
+    """A redirect whose ``Location`` stays relative: the request's ``Host`` decides nothing (C-HTTP-6)."""
 
     def __init__(self, location: str, status: int = 303) -> None:
         super().__init__(status=status, headerlist=[("Location", location), ("Content-Length", "0")])

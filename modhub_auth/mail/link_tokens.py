@@ -1,4 +1,4 @@
-"""Links in letters: a random secret, stored as a hash, bound to one purpose, working once (decisions 3.7)."""
+"""Links in letters: a random secret, stored as a hash, bound to one purpose, working once (C-MAIL-4)."""
 
 from datetime import timedelta
 from typing import Final
@@ -53,7 +53,7 @@ def create_link(
 def find_link(session: Session, secret: str, *purposes: str) -> Link | None:
     """The living link of one of these purposes; None for every other secret.
 
-    One from the future is dead: when the clock is set back, none lives longer for it (threats F-7).
+    One from the future is dead: when the clock is set back, none lives longer for it (T-F7).
     """
     time = now()
     living = (Link.secret_hash == token_digest(secret), Link.purpose.in_(purposes), Link.expires_at > time)

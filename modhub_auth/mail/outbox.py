@@ -1,4 +1,4 @@
-"""The letters and their outbox: a letter is a row of the transaction that causes it (decisions 3.7)."""
+"""The letters and their outbox: a letter is a row of the transaction that causes it (C-MAIL-1)."""
 
 import re
 import secrets
@@ -43,7 +43,7 @@ class EmailText(msgspec.Struct):
 
 
 class Outbox:
-    """Writes letters. Links begin with ``modhub.base_url``, whatever host the request named (threats C7)."""
+    """Writes letters. Links begin with ``modhub.base_url``, whatever host the request named (T-C7)."""
 
     def __init__(self, base_url: str, sender: str, seal: SecretBox) -> None:
         self._base_url = base_url

@@ -1,4 +1,4 @@
-"""How a letter leaves: by SMTP, else as a file in ``modhub.mail_dir``, else into the log (decisions 7)."""
+"""How a letter leaves: by SMTP, else as a file in ``modhub.mail_dir``, else into the log (C-SET-2)."""
 
 import logging
 import smtplib

@@ -74,7 +74,7 @@ class MailWorker:
     def _due(self) -> list[OutgoingEmail]:
         time = now()
         # A letter that nobody has tried is due, and none waits longer than the longest pause: else a clock that was
-        # set back would hold them up (threats F-7).
+        # set back would hold them up (T-F7).
         due = (
             (OutgoingEmail.next_at <= time)
             | (OutgoingEmail.attempts == 0)

@@ -1,4 +1,4 @@
-"""The pages of accounts, below ``/Modhub/account`` (decisions 3.10, 9). They work without JavaScript."""
+"""The pages of accounts, below ``/Modhub/account`` (C-PAGE-4). They work without JavaScript."""
 
 from pyramid.config import Configurator
 

@@ -1,4 +1,4 @@
-"""The account's own page: its name, its logins, where it is signed in (decisions 3.10)."""
+"""The account's own page: its name, its logins, where it is signed in (C-PAGE-4)."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Adding and removing an authenticator, and its recovery codes (decisions 3.10, 9; RFC 6238).
+"""Adding and removing an authenticator, and its recovery codes (C-PAGE-4; RFC 6238).
 
 The secret that a page proposes comes from the visitor's session and is stored nowhere before its first code has come.
 """

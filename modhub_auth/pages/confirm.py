@@ -1,4 +1,4 @@
-"""The page to which a letter leads that confirms an address (decisions 3.7). Opening it changes nothing.
+"""The page to which a letter leads that confirms an address (C-MAIL-4). Opening it changes nothing.
 
 Whoever has the letter alone may be a stranger to the account: the address was typed by somebody else then. So the page
 wants the account as well, by a session of it in this browser or by its password; else it offers a new password, which

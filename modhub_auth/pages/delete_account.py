@@ -1,4 +1,4 @@
-"""The end of an account, at its owner's wish (decisions 3.10)."""
+"""The end of an account, at its owner's wish (C-ACC-18)."""
 
 from typing import Any, Final
 

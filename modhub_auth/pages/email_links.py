@@ -1,4 +1,4 @@
-"""A forgotten password, and the page to which its letter leads (decisions 3.7). Nobody is signed in by a link."""
+"""A forgotten password, and the page to which its letter leads (C-MAIL-1). Nobody is signed in by a link."""
 
 from typing import Any, Final
 
@@ -41,7 +41,7 @@ GONE: Final = 410
 
 
 def _quiet(request: Request) -> None:
-    """The address holds a secret: it is told to nobody (threats C8)."""
+    """The address holds a secret: it is told to nobody (T-C8)."""
     request.response.headers["Referrer-Policy"] = "no-referrer"
 
 

@@ -20,7 +20,7 @@ Links = list[tuple[str, str]]
 
 @dataclass(slots=True)
 class FormField:
-    """One field. ``name`` is that of the JSON field (decisions 9); ``complete`` helps password managers.
+    """One field. ``name`` is that of the JSON field (C-PAGE-6); ``complete`` helps password managers.
 
     ``keys`` is the keyboard that a telephone shows (HTML, ``inputmode``); ``error`` is translated.
     """

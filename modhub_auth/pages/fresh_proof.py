@@ -54,7 +54,7 @@ def proven_account(request: Request) -> tuple[Account, Login | None]:
 
 
 def rotate_session(request: Request, response: Any) -> Any:
-    """What has changed who may do what gives the session another secret (threats C12)."""
+    """What has changed who may do what gives the session another secret (T-C12)."""
     session_id = current_login(request).session_id
     assert session_id is not None
     return never_stored(

@@ -1,4 +1,4 @@
-"""Changing the password, and adding one to an account that has none (decisions 3.10)."""
+"""Changing the password, and adding one to an account that has none (C-PAGE-4)."""
 
 from typing import Any
 
@@ -74,7 +74,7 @@ def password_page(_context: Any, request: Request) -> Any:
 
 
 def _ask_password(request: Request) -> dict[str, Any]:
-    """The same page whether the address is taken or not: that is told by letter (decisions 3.10)."""
+    """The same page whether the address is taken or not: that is told by letter (C-PAGE-4)."""
     own, address = auth_services(request), email_addresses.require_address(sent_value(request, "email"))
     own.limits.count(
         [rate_counter("forgot", caller_of(request), request.registry.settings["modhub_auth.forgot_limit"])]

@@ -1,4 +1,4 @@
-"""``/Modhub/account/platform/{provider}``: leave for a game platform, and come back from it (decisions 3.9).
+"""``/Modhub/account/platform/{provider}``: leave for a game platform, and come back from it (C-ACC-19).
 
 The return is a GET that another site brings about, so it may only do what a state says that this browser began; it
 writes in a transaction of its own.
@@ -175,7 +175,7 @@ def _come_back(request: Request, platform: Steam) -> Any:
 
 
 def _rotated(request: Request, session: Session, found: LoginRecord, path: str) -> Any:
-    """What has proved or changed who may do what gives the session another secret (threats C12)."""
+    """What has proved or changed who may do what gives the session another secret (T-C12)."""
     assert found.session_id is not None
     return never_stored(
         set_session_cookie(request, Redirect(path), page_sessions.rotate_page_session(session, found.session_id))

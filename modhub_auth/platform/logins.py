@@ -1,4 +1,4 @@
-"""Logins at game platforms: whom an assertion signs in, links or makes (decisions 3.9, 3.10)."""
+"""Logins at game platforms: whom an assertion signs in, links or makes (C-ACC-19, C-PAGE-4)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -125,7 +125,7 @@ def prove_by_platform(session: Session, account: Account, session_id: int, ident
 def unlink_login(session: Session, account_id: int, login_id: int | None) -> bool:
     """Take a platform's login away from a locked account, with the sessions that it began; never the last login.
 
-    A login by password stays: what the account was made with is its ``subject`` (decisions 3.3). False for no login.
+    A login by password stays: what the account was made with is its ``subject`` (C-ACC-13). False for no login.
     """
     mine = Login.account_id == account_id
     if (session.scalar(select(func.count()).select_from(Login).where(mine)) or 0) < 2:

@@ -1,4 +1,4 @@
-"""A relying party of OpenID Authentication 2.0, without associations and without state of its own (decisions 3.9).
+"""A relying party of OpenID Authentication 2.0, without associations and without state of its own (C-ACC-19).
 
 The provider is asked about every assertion (section 11.4.2), so that no signature is checked here; all else that an
 assertion must hold is.

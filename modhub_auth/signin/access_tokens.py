@@ -1,4 +1,4 @@
-"""Access tokens and refresh tokens (interface, "Access token rules"; decisions 3.3).
+"""Access tokens and refresh tokens (C-TOK-2; C-TOK-1).
 
 An access token is lower-case hex of packed fields and their HMAC-SHA256: no other spelling of it passes, as many
 spellings of a base64 token would. A refresh token is random; only its hash is stored.
@@ -34,7 +34,7 @@ def derive_key(secret: str, purpose: str) -> bytes:
 
 
 class AccessTokens:
-    """Makes and checks access tokens. The first secret makes them, all check them (decisions 7)."""
+    """Makes and checks access tokens. The first secret makes them, all check them (C-TOK-4)."""
 
     def __init__(self, known: Sequence[str]) -> None:
         self._keys = [derive_key(secret, _PURPOSE) for secret in known]
@@ -50,7 +50,7 @@ class AccessTokens:
     def login_of(self, token: str, time: datetime) -> int | None:
         """The login that a valid token names; None for every other text.
 
-        A token from the future is refused too: when the clock is set back, none lives longer for it (threats F-7).
+        A token from the future is refused too: when the clock is set back, none lives longer for it (T-F7).
         Some seconds are granted to machines whose clocks differ.
         """
         if not _SPELLING.match(token):

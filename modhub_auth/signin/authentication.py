@@ -40,7 +40,7 @@ def _counters(given: Credentials, address: str | None, most: int) -> list[RateCo
 
 
 def authenticate(own: AuthServices, settings: dict[str, Any], given: Credentials) -> Checked:
-    """Judge a sign-in (decisions 3.4, 3.6, 3.8). A code is used up by it.
+    """Judge a sign-in (C-LIM-1, C-ACC-7, C-ACC-11). A code is used up by it.
 
     401 with one answer for a wrong address and a wrong password, 403 for a blocked account and for an address that must
     be confirmed first, 429 after too many failures, 503 while too many are being checked.

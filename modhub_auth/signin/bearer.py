@@ -30,5 +30,5 @@ class BearerCredential:
         return None if found is None else account_identity(found.account_id, found, blocked=found.blocked)
 
     def challenge(self, request: Request) -> ApiError:
-        """401 (decisions 1.7)."""
+        """401 (C-ERR-6)."""
         return bearer_challenge(request)

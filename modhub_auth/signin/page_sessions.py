@@ -1,4 +1,4 @@
-"""Sessions of pages: a random secret in a cookie, its hash in a row (decisions 3.10; threats, "Cookies")."""
+"""Sessions of pages: a random secret in a cookie, its hash in a row (C-PAGE-7; T-H6)."""
 
 from datetime import datetime, timedelta
 from typing import Final

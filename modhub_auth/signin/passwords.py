@@ -1,4 +1,4 @@
-"""Passwords: their rules, and argon2id behind a gate, so that a burst of sign-ins leaves browsing fast (decisions 3).
+"""Passwords: their rules, and argon2id behind a gate, so that a burst of sign-ins leaves browsing fast (C-ACC-5).
 
 Everything here belongs to one application: it hangs on the registry, not on the module.
 """
@@ -23,7 +23,7 @@ _SHRINK: Final = 4  # NFC joins at most four code points to one, so what is long
 MEMORY_KIB: Final = 19 * 1024
 TIME_COST: Final = 2
 PARALLELISM: Final = 1
-"""OWASP's least; 64 MiB on four threads made a list of mods take 1.1 s under sixteen sign-ins (architecture 6)."""
+"""OWASP's least; 64 MiB on four threads made a list of mods take 1.1 s under sixteen sign-ins."""
 
 Result = TypeVar("Result")
 
@@ -33,7 +33,7 @@ HASH_WAIT_SECONDS: Final = 15.0
 
 
 def normalize_password(value: str) -> str:
-    """The password in NFC, otherwise untouched; 400 for one that cannot be encoded (decisions 1.5)."""
+    """The password in NFC, otherwise untouched; 400 for one that cannot be encoded (C-TXT-1)."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -104,7 +104,7 @@ class QueuedHasher:
         return self._in_turn(lambda: self._hasher.hash(password))
 
     def verify(self, known: str | None, password: str) -> bool:
-        """Whether ``password`` is that of ``known``; None, for nobody's, takes the same time (decisions 3.6)."""
+        """Whether ``password`` is that of ``known``; None, for nobody's, takes the same time (C-ACC-7)."""
         possible = known is not None and len(password) <= MAX_PASSWORD
         judged = known if possible and known else self._dummy
         try:

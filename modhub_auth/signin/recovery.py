@@ -1,4 +1,4 @@
-"""Reset and confirmation by letter (decisions 3.7). What ends sessions locks the account's row first."""
+"""Reset and confirmation by letter (C-MAIL-1). What ends sessions locks the account's row first."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ def queue_confirmation(session: Session, writer: Outbox, login: Login, messages:
 def ask_reset(session: Session, limits: RateLimiter, address: str, language: str) -> None:
     """Note that a reset of this address is wanted; at most three an address and window, the others are forgotten.
 
-    Whether there is such an account is not even looked up here: the time must not tell (threats C5).
+    Whether there is such an account is not even looked up here: the time must not tell (T-C5).
     """
     if limits.allows(session, [rate_counter("letter", address, RESET_EMAILS_PER_WINDOW)]):
         session.add(ResetRequest(address=address, language=language, asked_at=now()))

@@ -25,7 +25,7 @@ class ValidatedRegistration:
 
 
 def check_open(own: AuthServices, settings: Mapping[str, Any], caller: str) -> None:
-    """403 while registration is switched off, 429 for a caller who has registered too often (decisions 3.4, 3.8)."""
+    """403 while registration is switched off, 429 for a caller who has registered too often (C-LIM-1, C-ACC-11)."""
     if not settings["modhub_auth.registration"]:
         raise services.registration_closed()
     own.limits.count([rate_counter("register", caller, settings["modhub_auth.register_limit"])])

@@ -1,4 +1,4 @@
-"""The cookie credential: somebody who is signed in on pages. Programs' addresses never look at it (decisions 1.8)."""
+"""The cookie credential: somebody who is signed in on pages. Programs' addresses never look at it (C-HTTP-5)."""
 
 import logging
 import re
@@ -40,7 +40,7 @@ def is_https(request: Request) -> bool:
 
 
 def safe_next(path: str | None) -> str | None:
-    """``path`` when it is one of this site's, else None (threats C14)."""
+    """``path`` when it is one of this site's, else None (T-C14)."""
     return path if path and len(path) <= NEXT_LENGTH and _PATH.match(path) else None
 
 
@@ -82,7 +82,7 @@ class SessionCredential:
         return account_identity(found.account_id, found)
 
     def challenge(self, request: Request) -> ApiError | Redirect:
-        """The sign-in page for somebody who is not signed in; 404 for what is somebody else's (decisions 9)."""
+        """The sign-in page for somebody who is not signed in; 404 for what is somebody else's (C-PAGE-4)."""
         if request.identify(CredentialKind.ACCOUNT) is not NOBODY:
             return not_found()
         path = request.path_qs if request.is_safe else _form_page(request)

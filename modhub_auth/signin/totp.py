@@ -1,4 +1,4 @@
-"""The second factor: time-based codes (RFC 6238) and recovery codes; a code works once (decisions 3.4; threats C3).
+"""The second factor: time-based codes (RFC 6238) and recovery codes; a code works once (C-LIM-1; T-C3).
 
 Adding and removing want the account's row locked by the caller; using a code is one statement that succeeds once.
 """

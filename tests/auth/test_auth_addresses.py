@@ -1,4 +1,4 @@
-"""Addresses: what is one, and which spellings are the same (decisions 3.1; threats C6, C9)."""
+"""Addresses: what is one, and which spellings are the same (C-ACC-4; T-C6, T-C9)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who gets an account whose address somebody else had typed: confirmation, first reset, later reset (threats C16)."""
+"""Who gets an account whose address somebody else had typed: confirmation, first reset, later reset (T-C16)."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The second factor over REST (interface, "Sign-in rules"; decisions 3.4; threats C3, C4)."""
+"""The second factor over REST (C-ACC-8; C-LIM-1; T-C3, T-C4)."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Letters: queued in the causing transaction, sent beside it, none lost (decisions 3.7; threats C7, C9, F-6)."""
+"""Letters: queued in the causing transaction, sent beside it, none lost (C-MAIL-1; T-C7, T-C9, T-F6)."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -208,7 +208,7 @@ def test_a_letter_taken_by_a_process_that_died_is_sent_later(app: Any, person: P
 
 @pytest.mark.parametrize("ahead", [timedelta(minutes=30), timedelta(days=1)])
 def test_a_clock_that_was_set_back_holds_no_letter_up(app: Any, person: Person, mail: Any, ahead: timedelta) -> None:
-    """Threats F-7: a new letter leaves at once, one that has been tried within the longest pause."""
+    """T-F7: a new letter leaves at once, one that has been tried within the longest pause."""
     app.post_json("/api/auth/register", person)
     with app.registry.databases.write_session.begin() as session:
         session.execute(update(OutgoingEmail).values(next_at=now() + ahead, created_at=now() + ahead))
@@ -235,7 +235,7 @@ def test_a_letter_that_met_no_way_is_due_by_any_clock(auth: Any, person: Person,
 
 @pytest.mark.parametrize("purpose", ["confirm", "reset"])
 def test_a_link_from_the_future_is_dead(app: Any, person: Person, mail: Any, purpose: str) -> None:
-    """Threats F-7: made before the clock was set back, it would live too long."""
+    """T-F7: made before the clock was set back, it would live too long."""
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/forgot", {"email": person["email"]})
     mail.read()

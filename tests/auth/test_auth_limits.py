@@ -1,4 +1,4 @@
-"""Limits on sign-in, register and forgot (decisions 3.4, 3.5; threats C6)."""
+"""Limits on sign-in, register and forgot (C-LIM-1, C-LIM-7; T-C6)."""
 
 from collections import Counter
 from datetime import timedelta
@@ -212,7 +212,7 @@ def test_old_attempts_are_forgotten(app: Any) -> None:
 
 @pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(days=1), timedelta(days=20_000)])
 def test_a_clock_that_was_set_back_neither_forgives_nor_locks_out(auth: Any, person: Person, ahead: timedelta) -> None:
-    """Threats F-7: failures from a time that has not come yet count as of now."""
+    """T-F7: failures from a time that has not come yet count as of now."""
     app = auth(modhub_auth__failures="2", modhub_auth__forgot_limit="1")
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/forgot", {"email": "eve@example.org"}, status=204)

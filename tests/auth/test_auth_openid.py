@@ -1,4 +1,4 @@
-"""Asking a provider takes two threads at most, each for so long at most (decisions 3.9)."""
+"""Asking a provider takes two threads at most, each for so long at most (C-ACC-19)."""
 
 import ipaddress
 import runpy

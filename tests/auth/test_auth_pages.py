@@ -1,4 +1,4 @@
-"""Pages of accounts (decisions 3.7, 3.10, 9; threats C5, C8, C12, C14)."""
+"""Pages of accounts (C-MAIL-4, C-PAGE-4, C-PAGE-2; T-C5, T-C8, T-C12, T-C14)."""
 
 from datetime import timedelta
 from typing import Any

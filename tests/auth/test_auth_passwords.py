@@ -1,4 +1,4 @@
-"""Password rules, hashing and its gate (decisions 1.5, 3.1, 3.4, 3.6)."""
+"""Password rules, hashing and its gate (C-TXT-1, C-ACC-4, C-LIM-1, C-ACC-7)."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Game-platform login over OpenID 2.0 (decisions 3.9, 3.10), against a provider on loopback."""
+"""Game-platform login over OpenID 2.0 (C-ACC-19, C-PAGE-4), against a provider on loopback."""
 
 import runpy
 from collections.abc import Iterator
@@ -478,7 +478,7 @@ def test_a_way_to_prove_or_to_sign_in_links_nothing(site: Any, provider: Provide
 
 
 def test_codes_alone_are_counted_by_account(auth: Any, provider: Provider) -> None:
-    """Wherever a code is the whole proof, guesses from many places are guesses at one account (finding 16)."""
+    """Wherever a code is the whole proof, guesses from many places are guesses at one account."""
     site = auth(modhub_auth__steam="true", modhub_auth__steam_provider=provider.endpoint, modhub_auth__failures="3")
     sign_in(site, provider)
     page = site.get(f"{HOME}/authenticator")

@@ -1,4 +1,4 @@
-"""Races on one promise: of many at the same moment exactly one has it (decisions 3.3; threats C1, E8)."""
+"""Races on one promise: of many at the same moment exactly one has it (C-TOK-1; T-C1, T-E8)."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Accounts over REST (interface, "Accounts"; decisions 1, 3)."""
+"""Accounts over REST (C-ACC-1; C-ERR-1, C-ACC-1)."""
 
 import json
 from typing import Any
@@ -29,7 +29,7 @@ def write(app: Any, statement: Any) -> None:
 
 
 def same(first: Any, second: Any) -> bool:
-    """One answer: body and headers without the request id (decisions 1.7)."""
+    """One answer: body and headers without the request id (C-OWN-12)."""
 
     def seen(answer: Any) -> Any:
         return answer.status, answer.body, sorted(pair for pair in answer.headerlist if pair[0] != "X-Request-Id")
@@ -235,7 +235,7 @@ def test_a_refresh_token_works_once(app: Any, person: Person) -> None:
     again = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
     assert again.json["error"] == "invalid_refresh_token"
     assert again.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
-    # A used token changes nothing else (decisions 3.3).
+    # A used token changes nothing else (C-TOK-1).
     third = app.post_json("/api/auth/refresh", {"refreshToken": answer.json["refreshToken"], "client": "phone"})
     assert third.json["refreshToken"] not in {made["refreshToken"], answer.json["refreshToken"]}
     with app.registry.databases.readonly_session() as session:

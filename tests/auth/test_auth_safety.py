@@ -1,4 +1,4 @@
-"""Every form of accounts against what is sent from elsewhere, twice, or without what it needs (decisions 3.10, 9)."""
+"""Every form of accounts against what is sent from elsewhere, twice, or without what it needs (C-PAGE-4, C-PAGE-2)."""
 
 from typing import Any
 

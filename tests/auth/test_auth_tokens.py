@@ -1,4 +1,4 @@
-"""Access tokens: opaque, signed, one spelling (decisions 3.3; threats C10, F-7)."""
+"""Access tokens: opaque, signed, one spelling (C-TOK-1; T-C10, T-F7)."""
 
 from datetime import timedelta
 

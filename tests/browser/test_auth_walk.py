@@ -1,4 +1,4 @@
-"""An account's whole life in a real browser without JavaScript; its pages as axe sees them (issue 3, "Must show")."""
+"""An account's whole life in a real browser without JavaScript; its pages as axe sees them."""
 
 import email.policy
 import json

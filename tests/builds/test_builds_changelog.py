@@ -1,4 +1,4 @@
-"""The app changelog: sections are pushed on top and taken back; what is hidden stays stored (decisions 4.3)."""
+"""The app changelog: sections are pushed on top and taken back; what is hidden stays stored (C-APP-8)."""
 
 from sqlalchemy import text
 

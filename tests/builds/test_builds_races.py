@@ -1,4 +1,4 @@
-"""Several at once: every build is kept, every section is there once, each removal takes another one (threats E7)."""
+"""Several at once: every build is kept, every section is there once, each removal takes another one (T-E7)."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -124,7 +124,7 @@ def test_a_disk_that_writes_in_small_pieces(store, monkeypatch):
 
 
 def test_the_order_that_survives_a_power_loss(store, root, monkeypatch):
-    """The bytes are synced before the rename, the shard after it (threats F-3)."""
+    """The bytes are synced before the rename, the shard after it (T-F3)."""
     events = []
     fsync, rename = os.fsync, Path.rename
 

@@ -1,4 +1,4 @@
-"""A mod's changelog: entries by uploads alone, their author's edits, deletion frees the version (decisions 2.18)."""
+"""A mod's changelog: entries by uploads alone, their author's edits, deletion frees the version (C-NOTE-3)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Nothing of a draft reaches anybody but its owner's own calls; a draft answers as what never was (threats B1, B2).
+"""Nothing of a draft reaches anybody but its owner's own calls; a draft answers as what never was (T-B1, T-B2).
 
 So does a mod that an operator has hidden, whether it had been published or not: every test here is about all three.
 """

@@ -1,4 +1,4 @@
-"""Creating and editing mods: fields, their cleaning, the rules for the lists (interface, "Edit semantics")."""
+"""Creating and editing mods: fields, their cleaning, the rules for the lists (C-OWN-2)."""
 
 import uuid
 from typing import Any

@@ -1,4 +1,4 @@
-"""The chain of a mod: ``install`` and ``missing`` (interface, "Resolution rules"; decisions 2.8)."""
+"""The chain of a mod: ``install`` and ``missing`` (C-READ-2; C-READ-5)."""
 
 import random
 import uuid

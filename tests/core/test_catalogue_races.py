@@ -1,4 +1,4 @@
-"""Many at once over two applications and one database: every promise on one mod holds (threats E)."""
+"""Many at once over two applications and one database: every promise on one mod holds (T-E)."""
 
 import hashlib
 import threading

@@ -1,4 +1,4 @@
-"""The four 401s: anonymous or stranger, existing or not, are one answer for every owner call (decisions 1.7)."""
+"""The four 401s: anonymous or stranger, existing or not, are one answer for every owner call (C-OWN-12)."""
 
 from itertools import product
 from typing import Any

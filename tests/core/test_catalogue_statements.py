@@ -1,4 +1,4 @@
-"""How many SQL statements each list and read runs: a constant, whatever there is (architecture 5)."""
+"""How many SQL statements each list and read runs: a constant, whatever there is."""
 
 import uuid
 from collections.abc import Callable

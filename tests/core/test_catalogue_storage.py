@@ -1,4 +1,4 @@
-"""A file store that is not there, refuses writes, or lost a file (interface, Errors 502 and 503; decisions 1.4)."""
+"""A file store that is not there, refuses writes, or lost a file (C-ERR-18 502 and 503; C-ERR-17)."""
 
 import os
 from typing import Any

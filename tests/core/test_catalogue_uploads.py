@@ -1,4 +1,4 @@
-"""Uploads: names, types, limits, what replaces what; nothing is kept after a refusal (decisions 2.10 to 2.14)."""
+"""Uploads: names, types, limits, what replaces what; nothing is kept after a refusal (C-UP-4, C-UP-7, C-FILE-8)."""
 
 import hashlib
 import re

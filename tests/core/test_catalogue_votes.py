@@ -1,4 +1,4 @@
-"""Votes (decisions 2.16) and removing images (2.17)."""
+"""Votes (C-VOTE-1) and removing images (2.17)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Errors whatever is asked: methods, addresses, hostile input; JSON for programs, pages for people (decisions 1)."""
+"""Errors whatever is asked: methods, addresses, hostile input; JSON for programs, pages for people (C-ERR-1)."""
 
 import re
 from typing import Any

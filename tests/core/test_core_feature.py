@@ -1,4 +1,4 @@
-"""The seam: a small feature plugs in by its ini line alone, and leaves again (architecture 3; issue 2, "Must show")."""
+"""The seam: a small feature plugs in by its ini line alone, and leaves again."""
 
 import sys
 import types

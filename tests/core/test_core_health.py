@@ -1,4 +1,4 @@
-"""``/healthz`` and ``/readyz`` (decisions 8.4)."""
+"""``/healthz`` and ``/readyz`` (C-RUN-8)."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Machine keys and the address key (interface, "Machine key rules"; threats C11)."""
+"""Machine keys and the address key (C-KEY-2; T-C11)."""
 
 import sys
 import types

@@ -1,4 +1,4 @@
-"""A table test over every registered view: each has a permission or says that it is open (architecture 9)."""
+"""A table test over every registered view: each has a permission or says that it is open."""
 
 import sys
 import types

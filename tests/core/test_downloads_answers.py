@@ -296,7 +296,7 @@ def test_through_waitress(tmp_path, caplog):
 
 
 def test_a_reader_gets_the_old_bytes_whole(tmp_path):
-    """Decisions 2.12, threats E5: replaced and deleted while the body is under way; others are answered meanwhile."""
+    """C-FILE-8, T-E5: replaced and deleted while the body is under way; others are answered meanwhile."""
     files = Files(tmp_path / "files", BIG)
     old = files.file
     with served(files) as slow:

@@ -1,4 +1,4 @@
-"""The two folds and the words of a search: decisions 2.3, 2.6, threat D6."""
+"""The two folds and the words of a search: C-MOD-7, C-LIST-5, T-D6."""
 
 import time
 

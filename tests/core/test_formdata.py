@@ -1,4 +1,4 @@
-"""Forms without files: what browsers send is read, what cannot be read is 400, and all at once (decisions 1.4)."""
+"""Forms without files: what browsers send is read, what cannot be read is 400, and all at once (C-ERR-8)."""
 
 import contextlib
 import time

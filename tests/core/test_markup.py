@@ -1,4 +1,4 @@
-"""Cleaning of HTML: decisions 2.2, threats A3 and A4. Every vector below is written for this suite."""
+"""Cleaning of HTML: C-TXT-8, T-A3, T-A4. Every vector below is written for this suite."""
 
 import time
 from html.parser import HTMLParser

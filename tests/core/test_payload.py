@@ -1,4 +1,4 @@
-"""The gate for bodies and query parameters: decisions 1.3, 1.4, 2.10, threats D4 and D6."""
+"""The gate for bodies and query parameters: C-ERR-11, C-ERR-8, C-UP-1, T-D4, T-D6."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Callers that a proxy names (decisions 3.5)."""
+"""Callers that a proxy names (C-LIM-7)."""
 
 import json
 import logging

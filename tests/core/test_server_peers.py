@@ -1,4 +1,4 @@
-"""The limit of connections of one peer, and who gives way (threat D13)."""
+"""The limit of connections of one peer, and who gives way (T-D13)."""
 
 import contextlib
 import socket

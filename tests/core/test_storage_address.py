@@ -1,4 +1,4 @@
-"""The address of the file-storage machine: who may report it, what is an origin, who learns of it (decisions 6)."""
+"""The address of the file-storage machine: who may report it, what is an origin, who learns of it (C-ADDR-3)."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""Cleaning of plain text: decisions 1.5 and 2.10, threats A5, A7, D6."""
+"""Cleaning of plain text: C-TXT-1, C-UP-7, T-A5, T-A7, T-D6."""
 
 import string
 import time

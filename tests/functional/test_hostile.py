@@ -58,7 +58,7 @@ def status(answer: bytes) -> int:
     return int(answer.split(b" ", 2)[1])
 
 
-# The four 401s (decisions 1.7)
+# The four 401s (C-OWN-12)
 
 
 def test_the_four_401s_are_the_same_bytes(service, own, stranger, mod):

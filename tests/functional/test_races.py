@@ -1,4 +1,4 @@
-"""Races on one promise: two processes on one database, and callers that begin at the same moment (threats C1, E)."""
+"""Races on one promise: two processes on one database, and callers that begin at the same moment (T-C1, E)."""
 
 import hashlib
 import random
@@ -106,7 +106,7 @@ class VersionReader:
 
 
 def test_different_versions_at_once_are_all_taken_and_belong_together(service, own):
-    """At every read `version`, size and bytes are of one upload, whoever uploads meanwhile (threat E2)."""
+    """At every read `version`, size and bytes are of one upload, whoever uploads meanwhile (T-E2)."""
     contents = {f"v{number}": random.Random(number).randbytes(200_000 + number) for number in range(16)}
     names = list(contents)
     contents["1"] = b"the code of a mod"
@@ -146,7 +146,7 @@ def test_of_eight_refreshes_of_one_token_one_is_answered(service):
 def test_of_eight_registrations_of_one_address_one_is_made(service):
     caller = service.caller()
     for turn in range(3):
-        # The same address, however it is written (decisions 3.1).
+        # The same address, however it is written (C-ACC-4).
         spellings = [f"Twin{turn}@example.org", f" twin{turn}@EXAMPLE.org "] * 4
         given = [{"email": spelling, "password": PASSWORD} for spelling in spellings]
         sent = at_once([lambda g=g: caller.ask("POST", "/api/auth/register", g) for g in given])
@@ -180,7 +180,7 @@ def test_whatever_meets_a_deletion_is_done_before_it_or_refused(service, own):
 
 
 def test_two_edits_that_contradict_each_other_never_both_pass(service, own):
-    """Each by itself is right, both together are the same GUID in both lists (threat E6, write skew)."""
+    """Each by itself is right, both together are the same GUID in both lists (T-E6, write skew)."""
     other = own.new_mod("Other")["guid"]
     for turn in range(8):
         path = f"/api/modhub/{own.new_mod(f'Skew {turn}')['id']}"
@@ -194,7 +194,7 @@ def test_two_edits_that_contradict_each_other_never_both_pass(service, own):
 
 
 class Register:
-    """The history of a title that many write and read: Jepsen's register test (threat E9)."""
+    """The history of a title that many write and read: Jepsen's register test (T-E9)."""
 
     def __init__(self, path: str) -> None:
         self.path = path

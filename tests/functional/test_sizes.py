@@ -1,4 +1,4 @@
-"""Limits of uploads over real sockets, memory, leftovers on disk, load (interface, Limits; threats D2, D3, F-9)."""
+"""Limits of uploads over real sockets, memory, leftovers on disk, load (C-UP-11; T-D2, T-D3, T-F9)."""
 
 import contextlib
 import hashlib
@@ -203,7 +203,7 @@ def test_a_client_that_sends_20_mb_blindly_still_reads_its_answer(service, own):
     assert (status, answer["limitBytes"]) == (413, 2 * MB)
 
 
-# Load (threat D2)
+# Load (T-D2)
 
 
 def test_half_open_connections_and_slow_readers_leave_browsing_undisturbed(service, own):

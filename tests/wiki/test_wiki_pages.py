@@ -1,4 +1,4 @@
-"""The wiki for people: pages, tree, history, differences, search, feed (decisions 5.4)."""
+"""The wiki for people: pages, tree, history, differences, search, feed (C-WIKI-8)."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""Publishing and reading over REST, at both addresses (decisions 5.2, 5.3)."""
+"""Publishing and reading over REST, at both addresses (C-WIKI-2, C-WIKI-7)."""
 
 import re
 from itertools import product

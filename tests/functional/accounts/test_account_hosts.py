@@ -1,5 +1,5 @@
 """Who the request says that the service is, and who it says that the caller is: both are decided by the operator alone
-(decisions 1.10, 3.5, 3.7; threats C6, C7). Raw requests over a socket to a real process.
+(C-HTTP-6, C-LIM-7, C-MAIL-4; T-C6, T-C7). Raw requests over a socket to a real process.
 """
 
 import email

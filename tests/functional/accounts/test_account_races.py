@@ -1,4 +1,4 @@
-"""Two processes, one promise: a token, code or link works once, and nothing outlives a reset (threats C1, C2, C3, C8).
+"""Two processes, one promise: a token, code or link works once, and nothing outlives a reset (T-C1, T-C2, T-C3, T-C8).
 
 Every run makes a few rounds of eight contenders each. ``MODHUB_LONG_RACES=1`` makes 200, and 500 of reset against
 refresh; that takes minutes.
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.timeout(3600 if LONG else 300)
 
 
 def one_had_it(sent: list[CallerResponse], refusal: int) -> bool:
-    """One success; the others are refused, or told that too many hash just now (decisions 3.4)."""
+    """One success; the others are refused, or told that too many hash just now (C-LIM-1)."""
     found = Counter(answer.status for answer in sent)
     return found[200] == 1 and set(found) <= {200, refusal, 503}
 

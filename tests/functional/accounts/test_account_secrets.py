@@ -1,5 +1,5 @@
 """A whole journey through every account action over a real process that logs all it can: afterwards no secret is in
-clear in its log, in its database (rows and raw files) or in an answer that refuses (decisions 7; issue 3).
+clear in its log, in its database (rows and raw files) or in an answer that refuses (C-SET-2).
 """
 
 import html

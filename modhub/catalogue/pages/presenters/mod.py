@@ -74,7 +74,7 @@ class ModPresenter:
 
     @property
     def papers(self) -> list[AssetDocument]:
-        """What was uploaded as an image under another type; it is given out as a file (decisions 2.11)."""
+        """What was uploaded as an image under another type; it is given out as a file (C-FILE-4)."""
         return self._parted[1]
 
     @property

@@ -1,4 +1,4 @@
-"""What was lost of what was typed: over-long text is trimmed, not refused (interface, Limits), and a page says so."""
+"""What was lost of what was typed: over-long text is trimmed, not refused (C-UP-11), and a page says so."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -232,7 +232,7 @@ class PageReader:
         return users, total
 
     def named(self, guids: Iterable[str]) -> list[tuple[str, ModPresenter | None]]:
-        """Each GUID with its mod, None where that is not published; at most 50 GUIDs (interface, Limits)."""
+        """Each GUID with its mod, None where that is not published; at most 50 GUIDs (C-UP-11)."""
         return [(guid, ModPresenter(found) if found else None) for guid, found in self._named_documents(guids)]
 
     def _named_documents(self, guids: Iterable[str]) -> list[tuple[str, bytes | None]]:

@@ -95,7 +95,7 @@ def _said(ui: PageHelpers, stamp: str | None) -> str:
 
 @page(context=IMod, request_method="GET", permission=OPEN, renderer=SHOW)
 def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/{id}``; what is absent and what is not published are one (interface, "Mod publication")."""
+    """``GET /Modhub/{id}``; what is absent and what is not published are one (C-OWN-9)."""
     detail = page_reader(request).detail(context.id, asked_notes(request))
     if detail is None:
         raise not_found()
@@ -116,7 +116,7 @@ def to_votes(context: VotesResource, _request: Request) -> Response:
 
 @page(context=IVotes, request_method="POST", permission=ModPermission.VOTE, preserve_fields={"value": ""})
 def vote_page(context: VotesResource, request: Request) -> Response:
-    """``POST /Modhub/{id}/vote``: ``value`` is 1, -1 or, to withdraw, 0 (decisions 2.16)."""
+    """``POST /Modhub/{id}/vote``: ``value`` is 1, -1 or, to withdraw, 0 (C-VOTE-1)."""
     value = _VALUES.get(request.POST.get("value", ""))
     if value is None:
         raise invalid("The field %(field)s must be 1, 0 or -1.", field="value")

@@ -1,4 +1,4 @@
-"""``/Modhub/mine…``: an author makes, fills, publishes and deletes a mod with forms alone (decisions 9).
+"""``/Modhub/mine…``: an author makes, fills, publishes and deletes a mod with forms alone (C-PAGE-2).
 
 The same service functions as the API; what they refuse is shown beside the field, with the input kept.
 """

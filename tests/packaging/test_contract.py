@@ -1,0 +1,68 @@
+"""What the code cites is in the repository: docs/contract.md, docs/threats.md and docs/adr."""
+
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LAW = ("docs/contract.md", "docs/threats.md")
+CLAUSE = re.compile(r"\b(?:C-[A-Z]+-[0-9]+|T-[A-H][0-9]+)\b")
+DEFINED = re.compile(r"(?m)^(?:- \*\*|\| )(C-[A-Z]+-[0-9]+|T-[A-H][0-9]+)\b")
+ELSEWHERE = re.compile(
+    r"(?i)\b(?:decisions|threats?|architecture|findings?|interface),? (?:[0-9]+(?:\.[0-9]+)?\b|[A-F]-?[0-9]+\b)"
+)
+TEXT = (".py", ".md", ".jinja2", ".ini", ".toml", ".css", ".js")
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [ROOT / name for name in listed.split("\0") if name.endswith(TEXT)]
+
+
+def defined() -> Counter[str]:
+    return Counter(found for name in LAW for found in DEFINED.findall((ROOT / name).read_text("utf-8")))
+
+
+def test_every_id_is_defined_once() -> None:
+    ids = defined()
+    assert len(ids) > 250
+    assert [one for one, times in ids.items() if times > 1] == []
+
+
+def test_every_citation_leads_somewhere() -> None:
+    known = defined().keys()
+    dead = {
+        f"{path.relative_to(ROOT)}: {cited}"
+        for path in tracked()
+        for cited in CLAUSE.findall(path.read_text("utf-8"))
+        if cited not in known
+    }
+    assert dead == set()
+
+
+@pytest.mark.parametrize("number", ["0"])
+def test_a_citation_that_leads_nowhere_would_be_found(number: str) -> None:
+    assert CLAUSE.findall(f"(C-MOD-{number}; T-B{number})") == [f"C-MOD-{number}", f"T-B{number}"]
+    assert {f"C-MOD-{number}", f"T-B{number}"}.isdisjoint(defined())
+    assert ELSEWHERE.search("decisions" + " 1.3") is not None
+
+
+def test_nothing_cites_a_document_that_is_not_here() -> None:
+    dead = {
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for path in tracked()
+        if path != Path(__file__)
+        for found in ELSEWHERE.finditer(path.read_text("utf-8"))
+    }
+    assert dead == set()
+
+
+def test_every_decision_that_is_cited_is_there() -> None:
+    records = {path.name[:3] for path in (ROOT / "docs/adr").glob("[0-9]*.md")}
+    cited = {
+        found for path in tracked() for found in re.findall(r"(?:docs/adr/|\bADR )([0-9]{3})", path.read_text("utf-8"))
+    }
+    assert cited <= records
