@@ -26,6 +26,7 @@ from modhub_auth.pages.email_links import (
     complete_reset,
     dead_link_page,
     link_secret,
+    own_words,
     valid_link,
 )
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, message_page, sent_value
@@ -54,12 +55,6 @@ def _named(request: Request, link: Link) -> str:
         return translations_for(request).gettext(ASKED_BY, name=account.display_name)
 
 
-def _is_confirmed(request: Request, link: Link) -> bool:
-    with request.databases.readonly_session() as session:
-        login = session.get(Login, link.login_id)
-        return login is not None and login.verified
-
-
 def confirm_own_form(lead: str = "With this you confirm that the address is yours.") -> FormPage:
     """A button, for somebody who is signed in to the account."""
     return FormPage("Confirm your address", "Confirm", [], lead=[lead])
@@ -79,12 +74,14 @@ def confirm_password_form(request: Request, link: Link) -> FormPage:
 
 def first_reset_form(request: Request, link: Link) -> FormPage:
     """A new password instead of one that somebody else has chosen. 410 once the address is confirmed."""
-    if _is_confirmed(request, link):
-        raise recovery.dead_link()
+    with request.databases.readonly_session() as session:
+        login = session.get(Login, link.login_id)
+        if login is None or login.verified:
+            raise recovery.dead_link()
+        told = own_words(session, login)
     lead = [_named(request, link), FIRST_RESET_NOTICE]
-    return FormPage(
-        "Choose a new password", "Set the password", [new_password_field(request, "New password")], lead=lead
-    )
+    field = new_password_field(request, "New password", *told)
+    return FormPage("Choose a new password", "Set the password", [field], lead=lead)
 
 
 @page(context=IAccount, name="confirm", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)

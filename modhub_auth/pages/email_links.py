@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from sqlalchemy.orm import Session
+
 from modhub.errors import ApiError
 from modhub.payload import query
 from modhub.request import Request
@@ -11,7 +13,7 @@ from modhub_auth import email_addresses
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
 from modhub_auth.mail import link_tokens
-from modhub_auth.models import Link, Login
+from modhub_auth.models import Account, Link, Login
 from modhub_auth.pages.error_messages import collect_errors, platform_title
 from modhub_auth.pages.form_pages import (
     FORM_TEMPLATE,
@@ -107,18 +109,24 @@ def dead_link_page(request: Request, refusal: ApiError) -> dict[str, Any]:
     return error_page(request, title, refusal, [FORGOT, SIGN_IN])
 
 
+def own_words(session: Session, login: Login) -> tuple[str, str]:
+    """The name and the address of the account, which make poor passwords."""
+    return session.get_one(Account, login.account_id).display_name, login.subject
+
+
 def reset_form(request: Request, link: Link) -> FormPage:
     """The new password; and what has been added to the account, to be looked over."""
     with request.databases.readonly_session() as session:
         login = session.get(Login, link.login_id)
         if login is None:
             raise recovery.dead_link()
+        told = own_words(session, login)
         held = recovery.account_entries(session, login) if login.verified else []
         first = not login.verified
     sheet = FormPage(
         "Choose a new password",
         "Set the password",
-        [new_password_field(request, "New password")],
+        [new_password_field(request, "New password", *told)],
         lead=["Whoever is signed in to the account now, in any browser or program, is signed out by this."],
     )
     if first:

@@ -199,6 +199,15 @@ def test_a_reset_warns_and_goes_on(app: Any, person: Person, mail: Any) -> None:
     app.post_json("/api/auth/login", {**person, "password": COMMON}, status=200)
 
 
+@pytest.mark.parametrize("password", ["lovelace1815", "Countess1815"])
+def test_a_reset_knows_the_address_and_the_name_too(app: Any, person: Person, mail: Any, password: str) -> None:
+    given = {**person, "email": "lovelace@example.org", "displayName": "Countess"}
+    app.post_json("/api/auth/register", given)
+    warned(app.get(f"{mail.link()}&new=1"), password=password)
+    app.post_json("/api/auth/forgot", {"email": given["email"]})
+    warned(app.get(mail.link()), password=password)
+
+
 def test_adding_one_warns_and_goes_on(app: Any, person: Person, mail: Any) -> None:
     signed_in(app, person)
     mail.read()
