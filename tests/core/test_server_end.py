@@ -299,8 +299,14 @@ def test_a_hang_up_that_nohup_keeps_away_stays_away(tmp_path):
     heard = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Server, "run", lambda self: seen.append(signal.getsignal(signal.SIGHUP)))
-            seen = []
+            real, seen = Server.run, []
+
+            def stopped(self):
+                seen.append(signal.getsignal(signal.SIGHUP))
+                self.stop()
+                real(self)
+
+            patch.setattr(Server, "run", stopped)
             assert server.serve(hello, listen="127.0.0.1:0") == 0
     finally:
         signal.signal(signal.SIGHUP, heard)

@@ -165,6 +165,7 @@ def test_beyond_the_bound_a_large_body_is_refused_until_there_is_room(chunked):
                 assert third.ask(sized(MB + 1) + b"x" * (MB + 1)).status == 200
             until(service, 2 * MB - 1)
             assert first.ask(b"x").status == 200
+        until(service, 0)
         with RawClient(service) as again:
             assert again.ask(sized(3 * MB) + b"x" * (3 * MB)).status == 200
         until(service, 0)
