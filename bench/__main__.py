@@ -20,7 +20,10 @@ import modhub as application
 from bench import pages, servers
 from bench.client import Client, seconds_each
 from bench.seed import seed
+from modhub.db import Databases
+from modhub.declarations import Declarations
 from modhub.ops import migrate
+from modhub.service_registry import find_service
 
 SIZE = 64 * 1024 * 1024
 TOKEN = ("Authorization: Bearer account-1",)
@@ -164,9 +167,9 @@ def run(mods: int, rounds: int) -> dict[str, Any]:
         port = servers.free_port()
         ini = servers.write_ini(folder, port, f"sqlite:///{folder}/bench.sqlite", "modhub.testing.accounts")
         registry: Any = application.configure(get_appsettings(str(ini), name="main")).registry
-        migrate.upgrade(registry.databases, registry.migrations)
-        seed(registry.databases, mods)
-        registry.databases.dispose()
+        migrate.upgrade(find_service(registry, Databases), find_service(registry, Declarations).migrations)
+        seed(find_service(registry, Databases), mods)
+        find_service(registry, Databases).dispose()
         process = stack.enter_context(servers.modhub(folder, ini, port))
         rows = reads(port, folder, rounds)
         peak_reads = servers.peak_megabytes(process)

@@ -13,7 +13,10 @@ import modhub as application
 from bench import fuller, servers
 from bench.client import Client, seconds_each
 from bench.seed import seed
+from modhub.db import Databases
+from modhub.declarations import Declarations
 from modhub.ops import migrate
+from modhub.service_registry import find_service
 from modhub.testing.postgres import postgres_server
 
 LIST = "/api/modhub"
@@ -113,13 +116,13 @@ def measure(folder: Path, kind: str, mods: int, rounds: int) -> list[dict[str, A
         url = stack.enter_context(database(kind, folder))
         ini = servers.write_ini(folder, port, url, FEATURES, key=f"{fuller.KEY} Modhub:app Modhub:wiki")
         registry: Any = application.configure(get_appsettings(str(ini), name="main")).registry
-        migrate.upgrade(registry.databases, registry.migrations)
-        seed(registry.databases, mods)
-        fuller.fill(registry.databases, mods)
-        stack.callback(registry.databases.dispose)
+        migrate.upgrade(find_service(registry, Databases), find_service(registry, Declarations).migrations)
+        seed(find_service(registry, Databases), mods)
+        fuller.fill(find_service(registry, Databases), mods)
+        stack.callback(find_service(registry, Databases).dispose)
         stack.enter_context(servers.modhub(folder, ini, port))
         visitor = fuller.Visitor(port)
-        fuller.own(registry.databases, visitor.sign_in())
+        fuller.own(find_service(registry, Databases), visitor.sign_in())
         visitor.publish()
         client = Client(port)
         stack.callback(client.close)

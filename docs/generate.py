@@ -7,6 +7,8 @@ import sys
 from itertools import groupby
 
 import modhub
+from modhub.declarations import Declarations
+from modhub.service_registry import find_service
 from modhub.settings import Setting, variable
 
 SECRET = "0" * 32
@@ -34,7 +36,7 @@ def package(setting: Setting) -> str:
 def document(features: str = FEATURES) -> str:
     """The whole text."""
     given = {"sqlalchemy.url": "sqlite:////nowhere", "modhub.secret": SECRET, "pyramid.includes": features}
-    declared = modhub.configure(given).registry.declared_settings
+    declared = find_service(modhub.configure(given).registry, Declarations).settings
     parts = [HEAD]
     for name, settings in groupby(declared, package):
         parts.append(f"\n## {name}\n\n| key | environment | default | meaning |\n| --- | --- | --- | --- |\n")

@@ -18,14 +18,16 @@ from pyramid_retry import BeforeRetry
 
 from modhub.blobs import BlobStore, storage_from_url
 from modhub.db import Databases
+from modhub.declarations import Declarations, StartOptions
 from modhub.events import ApplicationStarted
 from modhub.interfaces import IApi, IRoot, ISite
 from modhub.ops.migrate import refuse_when_behind
 from modhub.ops.start_checks import start_warnings
 from modhub.request import Request
 from modhub.security.api_keys import address_credential, machine_credential
-from modhub.security.identity import CorePermission, CredentialKind
+from modhub.security.identity import CorePermission, CredentialKind, CredentialPolicy
 from modhub.security.policy import SecurityPolicy
+from modhub.service_registry import add_service, find_service
 from modhub.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
 from modhub.traversal import ApiResource, SiteResource, root_factory
 
@@ -39,7 +41,8 @@ def main(global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any
     ini = (global_config or {}).get("__file__", "YOUR.ini")
     try:
         config = configure(settings)
-        refuse_when_behind(config.registry.databases, config.registry.migrations, ini)
+        declared = find_service(config.registry, Declarations)
+        refuse_when_behind(find_service(config.registry, Databases), declared.migrations, ini)
     except StartRefused as refusal:
         sys.exit(f"modhub does not start: {refusal}.")
     for sentence in start_warnings(config.registry, settings):
@@ -59,20 +62,19 @@ def configure(settings: Mapping[str, Any], *, makes_store: bool = True) -> Confi
     given = dict(settings)
     features = aslist(os.environ.get(variable("pyramid.includes"), given.pop("pyramid.includes", "")))
     config = Configurator(settings=given, root_factory=root_factory, request_factory=Request)
-    config.registry.makes_store = makes_store
-    config.registry.included = tuple(features)
+    add_service(config, StartOptions, StartOptions(tuple(features), makes_store))
     config.include("modhub")
     for feature in features:
         _include(config, feature)
-    registry = config.registry
-    refuse_unknown(registry.declared_settings, registry.settings_prefixes, registry.settings)
+    declared = find_service(config.registry, Declarations)
+    refuse_unknown(declared.settings, declared.settings_prefixes, config.registry.settings)
     config.commit()
     return config
 
 
 def _include(config: Configurator, feature: str) -> None:
     """Include a feature that the ini names; a slip of the operator is one sentence."""
-    if config.registry.included.count(feature) > 1:
+    if find_service(config.registry, StartOptions).includes.count(feature) > 1:
         raise StartRefused(f"pyramid.includes names {feature} twice")
     try:
         config.include(feature)
@@ -120,10 +122,13 @@ def open_store(url: str, *, make: bool) -> BlobStore | None:
 def _parts(config: Configurator) -> None:
     registry = config.registry
     settings = registry.settings
-    registry.databases = Databases(settings["sqlalchemy.url"])
-    registry.blob_store = open_store(settings["modhub.storage"], make=getattr(registry, "makes_store", True))
-    registry.security = SecurityPolicy(registry.credentials)
-    config.set_security_policy(registry.security)
+    config.add_service(Databases, Databases(settings["sqlalchemy.url"]))
+    store = open_store(settings["modhub.storage"], make=find_service(registry, StartOptions).makes_store)
+    if store is not None:
+        config.add_service(BlobStore, store)
+    policy = SecurityPolicy(find_service(registry, Declarations).credentials)
+    config.add_service(CredentialPolicy, policy)
+    config.set_security_policy(policy)
     config.set_default_permission(CorePermission.CLOSED)
     for side in (IApi, ISite):
         config.add_credential(CredentialKind.MACHINE, side, machine_credential(settings["ApiPrivateKeys"]))

@@ -5,86 +5,44 @@ names both lines.
 """
 
 import re
-from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from pyramid.config import Configurator
 from pyramid.path import AssetResolver
 
+from modhub.declarations import AdminCommand, Declarations, Feature, Migrations, Panel, StartOptions
 from modhub.security.identity import CredentialKind
 from modhub.server.rules import BodyRules, IBodyRules
+from modhub.service_registry import add_service, find_optional_service, find_service
 from modhub.settings import Setting, StartRefused, read_settings
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
-    """A feature that is switched on, with the prefix of its settings."""
-
-    name: str
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
-class Migrations:
-    """The migrations of one package: a folder of alembic revisions, and the prefix of the tables that are its own."""
-
-    package: str
-    folder: str
-    table_prefix: str
-
-    @property
-    def version_table(self) -> str:
-        """One a package, so that taking a feature out breaks no later upgrade."""
-        return f"{self.package}_alembic_version"
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """A named block in a place of the core's pages. ``render(context, request)`` gives markup or None for nothing."""
-
-    place: str
-    name: str
-    order: int
-    render: Callable[[Any, Any], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class AdminCommand:
-    """A command of ``modhub-admin``: ``run(admin, arguments)`` answers the exit code.
-
-    ``needs_schema``: it is run only when the database has the schema of this code.
-    """
-
-    name: str
-    help: str
-    arguments: Callable[[ArgumentParser], None]
-    run: Callable[[Any, Namespace], int]
-    needs_schema: bool = True
+def _declared(config: Configurator) -> Declarations:
+    return find_service(config.registry, Declarations)
 
 
 def add_feature(config: Configurator, name: str, title: str, *, requires: tuple[str, ...] = ()) -> None:
     """Name the feature, its package's name as a rule: an unknown setting under ``name.`` stops the start.
 
     ``requires`` are the packages of features that this one builds on: one that ``pyramid.includes`` does not name
-    before it stops the start with a sentence. ``registry.features`` tells what is there, for those who only want to
-    know.
+    before it stops the start with a sentence. ``Declarations.features`` tells what is there, for those who only want
+    to know.
     """
-    included = config.registry.included
-    before = included[: included.index(name)] if name in included else included
+    includes = find_service(config.registry, StartOptions).includes
+    before = includes[: includes.index(name)] if name in includes else includes
     for needed in requires:
         if needed not in before:
             raise StartRefused(f"{name} needs {needed}: name it before {name} in pyramid.includes")
-    config.registry.settings_prefixes.add(f"{name}.")
-    config.action(("modhub feature", name), lambda: config.registry.features.append(Feature(name, title)))
+    _declared(config).settings_prefixes.add(f"{name}.")
+    config.action(("modhub feature", name), lambda: _declared(config).features.append(Feature(name, title)))
 
 
 def add_child(config: Configurator, parent: Any, name: str, factory: Callable[[Any, str], Any]) -> None:
     """Mount ``factory(parent_resource, name)`` below every resource that provides ``parent``."""
 
     def register() -> None:
-        config.registry.children[parent, name] = factory
+        _declared(config).children[parent, name] = factory
 
     config.action(("modhub child", parent, name), register)
 
@@ -93,7 +51,7 @@ def add_credential(config: Configurator, kind: CredentialKind, side: Any, creden
     """Recognise callers of ``kind`` on ``side`` (``IApi`` or ``ISite``) by an :class:`ICredential`."""
 
     def register() -> None:
-        config.registry.credentials[kind, side] = credential
+        _declared(config).credentials[kind, side] = credential
 
     config.action(("modhub credential", kind, side), register)
 
@@ -102,7 +60,7 @@ def add_scope(config: Configurator, name: str, help: str) -> None:  # noqa: A002
     """Name a scope that a machine key may be granted; ``modhub-admin key new`` lists them."""
 
     def register() -> None:
-        config.registry.scopes[name] = help
+        _declared(config).scopes[name] = help
 
     config.action(("modhub scope", name), register)
 
@@ -115,7 +73,7 @@ def add_migrations(config: Configurator, package: str, folder: str, table_prefix
     path = AssetResolver().resolve(folder).abspath()
 
     def register() -> None:
-        config.registry.migrations.append(Migrations(package, path, table_prefix))
+        _declared(config).migrations.append(Migrations(package, path, table_prefix))
 
     config.action(("modhub migrations", package), register)
     config.action(("modhub table prefix", table_prefix), None)
@@ -131,7 +89,7 @@ def add_panel(
     """
 
     def register() -> None:
-        config.registry.panels.append(Panel(place, name, order, render))
+        _declared(config).panels.append(Panel(place, name, order, render))
 
     config.action(("modhub panel", place, name), register)
 
@@ -143,7 +101,7 @@ def add_health_check(config: Configurator, name: str, check: Callable[[Any], str
     """
 
     def register() -> None:
-        config.registry.health_checks[name] = check
+        _declared(config).health_checks[name] = check
 
     config.action(("modhub health check", name), register)
 
@@ -152,7 +110,7 @@ def add_maintenance(config: Configurator, name: str, verify: Callable[[Any], Ite
     """Let ``modhub-admin verify`` ask ``verify(session)`` for sentences about damage; none is well."""
 
     def register() -> None:
-        config.registry.maintenance[name] = verify
+        _declared(config).maintenance[name] = verify
 
     config.action(("modhub maintenance", name), register)
 
@@ -161,7 +119,7 @@ def add_command(config: Configurator, command: AdminCommand) -> None:
     """Give ``modhub-admin`` a command."""
 
     def register() -> None:
-        config.registry.commands[command.name] = command
+        _declared(config).commands[command.name] = command
 
     config.action(("modhub command", command.name), register)
 
@@ -170,7 +128,7 @@ def add_demo(config: Configurator, name: str, fill: Callable[[Any], None], *, or
     """Let ``modhub-admin demo`` call ``fill(admin)``, the lowest ``order`` first."""
 
     def register() -> None:
-        config.registry.demos.append((order, name, fill))
+        _declared(config).demos.append((order, name, fill))
 
     config.action(("modhub demo", name), register)
 
@@ -203,7 +161,7 @@ def add_cross_origin(config: Configurator, pattern: str) -> None:
     ``pattern`` is a regular expression for the whole path, without a slash at its end.
     """
     compiled = re.compile(pattern + "/?")
-    config.action(("modhub cross origin", pattern), lambda: config.registry.cross_origin.append(compiled))
+    config.action(("modhub cross origin", pattern), lambda: _declared(config).cross_origin.append(compiled))
 
 
 def declare_settings(config: Configurator, prefix: str, settings: Iterable[Setting]) -> None:
@@ -212,8 +170,8 @@ def declare_settings(config: Configurator, prefix: str, settings: Iterable[Setti
     An unknown key under ``prefix`` stops the start. (``Configurator.add_settings`` is Pyramid's own and another thing.)
     """
     found = tuple(settings)
-    config.registry.declared_settings.extend(found)
-    config.registry.settings_prefixes.add(prefix)
+    _declared(config).settings.extend(found)
+    _declared(config).settings_prefixes.add(prefix)
     read_settings(found, config.registry.settings)
     for setting in found:
         config.action(("modhub setting", setting.name), None)
@@ -221,23 +179,11 @@ def declare_settings(config: Configurator, prefix: str, settings: Iterable[Setti
 
 def includeme(config: Configurator) -> None:
     """The places that the directives fill, then the directives."""
-    registry = config.registry
-    registry.included = getattr(registry, "included", ())
-    registry.children = {}
-    registry.children_of = {}
-    registry.credentials = {}
-    registry.scopes = {}
-    registry.commands = {}
-    registry.health_checks = {}
-    registry.maintenance = {}
-    registry.features = []
-    registry.migrations = []
-    registry.panels = []
-    registry.cross_origin = []
-    registry.demos = []
-    registry.declared_settings = []
-    registry.settings_prefixes = set()
-    registry.registerUtility(BodyRules(), IBodyRules)
+    config.add_directive("add_service", add_service)
+    if find_optional_service(config.registry, StartOptions) is None:
+        config.add_service(StartOptions, StartOptions())
+    config.add_service(Declarations, Declarations())
+    config.registry.registerUtility(BodyRules(), IBodyRules)
     for directive in (
         add_feature,
         add_child,

@@ -1,17 +1,17 @@
 """All that a feature may rely on: the resources of the tree, the seams and the events of the core."""
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from zope.interface import Attribute, Interface
 
-from modhub.blobs.store import IBlobStore
+from modhub.blobs.store import BlobStore
 
 __all__ = [
+    "BlobStore",
     "IAccounts",
     "IApi",
     "IAsset",
-    "IBlobStore",
     "ICatalogue",
     "ICredential",
     "IDemoAccounts",
@@ -110,10 +110,10 @@ class ICredential(Interface):
         """The refusal or response for a caller who may not do this."""
 
 
-class IStorageAddress(Interface):
-    """The registry's utility for the address that the file-storage machine reported (C-ADDR-3)."""
+class IStorageAddress(Protocol):
+    """The service for the address that the file-storage machine reported (C-ADDR-3)."""
 
-    def current() -> "str | None":
+    def current(self) -> str | None:
         """``https://host[:port]``, at most 5 seconds old; None before the first report."""
 
 
@@ -124,22 +124,22 @@ class Profile(NamedTuple):
     since: datetime
 
 
-class IProfiles(Interface):
-    """The registry's utility for the people behind account numbers; absent where no feature gives accounts."""
+class IProfiles(Protocol):
+    """The service for the people behind account numbers; absent where no feature gives accounts."""
 
-    def get_profiles(account_ids: "set[int]") -> "dict[int, Profile]":  # noqa: N805
+    def get_profiles(self, account_ids: set[int]) -> dict[int, Profile]:
         """Each of at most 100 accounts that is there, in one statement whatever their number."""
 
 
-class IAccounts(Interface):
-    """The registry's utility that knows which accounts are there; absent where no feature gives accounts."""
+class IAccounts(Protocol):
+    """The service that knows which accounts are there; absent where no feature gives accounts."""
 
-    def lock(session: Any, account_id: int) -> bool:  # noqa: N805
+    def lock(self, session: Any, account_id: int) -> bool:
         """Keep the account from being deleted until the transaction ends; False when it has been deleted."""
 
 
-class IDemoAccounts(Interface):
-    """The registry's utility that gives ``modhub-admin demo`` people to own its samples."""
+class IDemoAccounts(Protocol):
+    """The service that gives ``modhub-admin demo`` people to own its samples."""
 
-    def account_for(session: Any, name: str) -> int:  # noqa: N805
+    def account_for(self, session: Any, name: str) -> int:
         """The number of the sample account of this name, made when it is not there; nobody can sign in to it."""

@@ -9,14 +9,15 @@ import transaction
 from sqlalchemy.orm import Session
 from webob.multidict import MultiDict
 
-from modhub.blobs import IBlobStore
+from modhub.blobs import BlobStore
 from modhub.db import Databases
 from modhub.errors import storage_not_configured
 from modhub.http import cookies
 from modhub.http.forms import MULTIPART, URLENCODED, media_type_of, parse_fields
 from modhub.limits import JSON_BODY
 from modhub.payload import read_body
-from modhub.security.identity import CredentialKind, Identity
+from modhub.security.identity import CredentialKind, CredentialPolicy, Identity
+from modhub.service_registry import Service, find_optional_service, find_service
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 API_PREFIXES = ("/api/", "/Modhub/api/")
@@ -69,8 +70,11 @@ class Request(pyramid.request.Request):
     @property
     def databases(self) -> Databases:
         """The engines of this application."""
-        found: Databases = self.registry.databases
-        return found
+        return self.find_service(Databases)
+
+    def find_service(self, kind: type[Service]) -> Service:
+        """The application's service of ``kind``. Raises ``LookupError`` where no package registers one."""
+        return find_service(self.registry, kind)
 
     @cached_property
     def tm(self) -> Any:
@@ -87,9 +91,9 @@ class Request(pyramid.request.Request):
         return session
 
     @property
-    def store(self) -> IBlobStore:
+    def store(self) -> BlobStore:
         """The file store; 503 ``storage_not_configured`` where there is none."""
-        store: IBlobStore | None = self.registry.blob_store
+        store = find_optional_service(self.registry, BlobStore)
         if store is None:
             raise storage_not_configured()
         return store
@@ -101,5 +105,5 @@ class Request(pyramid.request.Request):
     def identify(self, credential: CredentialKind) -> Identity:
         """Who the caller is by this kind of credential alone; a wrong key never falls through to another kind."""
         if credential not in self._identities:
-            self._identities[credential] = self.registry.security.identify(self, credential)
+            self._identities[credential] = self.find_service(CredentialPolicy).identify(self, credential)
         return self._identities[credential]

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 from zope.interface import Interface, implementer
 
 from modhub import bulk, limits
-from modhub.db import Base, Timestamp, now
+from modhub.db import Base, Databases, Timestamp, now
 from modhub.errors import invalid
 from modhub.interfaces import ICatalogue, IStorageAddress
 from modhub.origins import parse_origin
@@ -26,6 +26,7 @@ from modhub.raw_queries import RawQueryExecutor
 from modhub.request import Request
 from modhub.security.api_keys import ADDRESS_KEY_REALM
 from modhub.security.identity import CredentialKind, Permission
+from modhub.service_registry import find_service
 from modhub.traversal import Resource
 from modhub.views import api
 
@@ -52,7 +53,6 @@ def store_reported_address(session: Session, base_url: str) -> bool:
     return bulk.execute_bulk(session, change) == 1
 
 
-@implementer(IStorageAddress)
 class CurrentAddress:
     """The address as the database has it, asked at most every :data:`STALE_SECONDS`; one for an application."""
 
@@ -126,7 +126,7 @@ def report_address_view(_context: Any, request: Request) -> AddressDocument:
 
 def includeme(config: Configurator) -> None:
     """The address's place in the tree, its utility, and its rule for the server."""
-    config.registry.registerUtility(CurrentAddress(config.registry.databases.raw_queries), IStorageAddress)
+    config.add_service(IStorageAddress, CurrentAddress(find_service(config.registry, Databases).raw_queries))
     config.add_child(ICatalogue, "storage", StorageResource)
     config.add_child(IStorage, "address", StorageAddressResource)
     config.add_body_limit("POST", "/api/modhub/storage/address", limits.JSON_BODY, credential="X-Api-Key")

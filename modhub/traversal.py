@@ -12,10 +12,12 @@ from typing import Any
 
 from pyramid.config import Configurator
 from pyramid.interfaces import IMultiView, IRequest, ISecuredView, ITraverser, IView, IViewClassifier
-from zope.interface import implementer, providedBy
+from zope.interface import implementedBy, implementer, providedBy
 
+from modhub.declarations import Declarations
 from modhub.interfaces import IApi, IResource, IRoot, ISite
 from modhub.request import Request
+from modhub.service_registry import find_service
 
 Acl = list[tuple[str, str, Any]]
 ANY = "*"
@@ -33,6 +35,27 @@ def parse_id(segment: str) -> int | None:
     A number has one spelling: ``01`` would be a second address of the same thing.
     """
     return int(segment) if _ID.match(segment) else None
+
+
+class ChildFactories(dict[type, dict[str, Factory]]):
+    """The declared children of each resource class, by name.
+
+    Looked up once for a class: walking the interfaces at each step of a traversal costs more than the step.
+    """
+
+    def __init__(self, declared: Mapping[tuple[Any, str], Factory]) -> None:
+        super().__init__()
+        self._declared = declared
+
+    def __missing__(self, resource_class: type) -> dict[str, Factory]:
+        ranked = reversed(list(implementedBy(resource_class)))
+        self[resource_class] = children = {
+            name: factory
+            for interface in ranked
+            for (parent, name), factory in self._declared.items()
+            if parent is interface
+        }
+        return children
 
 
 @implementer(IResource)
@@ -68,15 +91,7 @@ class Resource:
     @property
     def children(self) -> "Mapping[str, Factory]":
         """The children that are declared for one of this resource's interfaces, by name."""
-        known: dict[type, dict[str, Factory]] = self.request.registry.children_of
-        found = known.get(type(self))
-        if found is None:
-            # Once for a class: walking the interfaces at each step of a traversal costs more than the step.
-            declared: Mapping[tuple[Any, str], Factory] = self.request.registry.children
-            ranked = reversed(list(providedBy(self)))
-            found = {name: make for one in ranked for (parent, name), make in declared.items() if parent is one}
-            known[type(self)] = found
-        return found
+        return self.request.find_service(ChildFactories)[type(self)]
 
     def get_member(self, name: str) -> "Resource":
         """The member of a collection: what is declared as the child :data:`ANY`; most resources have none."""
@@ -147,4 +162,5 @@ class Traverser:
 
 def includeme(config: Configurator) -> None:
     """How addresses are walked."""
+    config.add_service(ChildFactories, ChildFactories(find_service(config.registry, Declarations).children))
     config.add_traverser(Traverser)

@@ -2,10 +2,12 @@
 
 from pyramid.config import Configurator
 
+from modhub.db import Databases
 from modhub.events import ApplicationStarted
 from modhub.interfaces import IAccounts, IApi, IDemoAccounts, IProfiles
 from modhub.security.identity import CredentialKind
-from modhub_auth.container import create_auth_services
+from modhub.service_registry import find_service
+from modhub_auth.container import AuthServices, create_auth_services
 from modhub_auth.profiles import AccountLocks, AccountProfiles, DemoAccounts
 from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
 from modhub_auth.resources import Auth
@@ -15,7 +17,7 @@ from modhub_auth.signin.bearer import BearerCredential
 
 def start_sender(event: ApplicationStarted) -> None:
     """Letters leave beside the requests of a service; commands and tests send them by themselves."""
-    event.registry.accounts.sender.start()
+    find_service(event.registry, AuthServices).sender.start()
 
 
 def includeme(config: Configurator) -> None:
@@ -25,12 +27,12 @@ def includeme(config: Configurator) -> None:
     config.declare_settings("modhub_auth.", ACCOUNT_SETTINGS)
     config.declare_settings("mail.", MAIL_SETTINGS)
     config.add_migrations("modhub_auth", "modhub_auth:migrations", "auth_")
-    config.registry.accounts = create_auth_services(config.registry)
+    config.add_service(AuthServices, create_auth_services(config.registry))
     config.add_child(IApi, "auth", Auth)
     config.add_credential(CredentialKind.ACCOUNT, IApi, BearerCredential())
-    config.registry.registerUtility(AccountProfiles(config.registry.databases.raw_queries), IProfiles)
-    config.registry.registerUtility(AccountLocks(), IAccounts)
-    config.registry.registerUtility(DemoAccounts(), IDemoAccounts)
+    config.add_service(IProfiles, AccountProfiles(find_service(config.registry, Databases).raw_queries))
+    config.add_service(IAccounts, AccountLocks())
+    config.add_service(IDemoAccounts, DemoAccounts())
     config.add_subscriber(start_sender, ApplicationStarted)
     config.include("modhub_auth.commands")
     config.include("modhub_auth.pages")

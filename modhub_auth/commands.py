@@ -9,11 +9,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.db import iso
-from modhub.directives import AdminCommand
+from modhub.declarations import AdminCommand
 from modhub.settings import StartRefused
 from modhub.traversal import parse_id
+from modhub.ui.i18n import Catalogs
 from modhub_auth import account_blocking, email_addresses
 from modhub_auth.account_deletion import delete_account
+from modhub_auth.container import AuthServices
 from modhub_auth.mail.transports import Unreachable
 from modhub_auth.models import Account, Login, LoginKind, OutgoingEmail
 from modhub_auth.read_service import LoginMethod
@@ -32,7 +34,7 @@ def send_letters(admin: Any) -> int:
     """Send all that is due."""
     sent = 0
     try:
-        while count := admin.registry.accounts.sender.send_due():
+        while count := admin.find_service(AuthServices).sender.send_due():
             sent += count
     except Unreachable as problem:
         admin.say(f"Sent {sent}; the others wait: {problem}.")
@@ -86,7 +88,7 @@ def show_account(admin: Any, _session: Session, account: Account) -> None:
     if account.blocked_at is not None:
         reason = f": {account.block_reason}" if account.block_reason else ""
         admin.say(f"  blocked since {iso(account.blocked_at)}{reason}")
-    own = admin.registry.accounts.finder.overview(account.id)
+    own = admin.find_service(AuthServices).finder.overview(account.id)
     for login in own.logins:
         admin.say(f"  login: {_said(login)}")
     admin.say(f"  authenticator: {'yes' if own.factor else 'no'}")
@@ -122,8 +124,9 @@ def remove_factor(admin: Any, session: Session, account: Account) -> None:
     if not totp.remove_authenticator(session, account.id):
         admin.say(f"Account {account.id} has no authenticator.")
         return
-    messages = admin.registry.languages.choose(None)
-    recovery.queue_security_email(session, admin.registry.accounts.writer, account.id, "factor removed", messages)
+    messages = admin.find_service(Catalogs).choose(None)
+    writer = admin.find_service(AuthServices).writer
+    recovery.queue_security_email(session, writer, account.id, "factor removed", messages)
     admin.say(f"The authenticator of account {account.id} and its recovery codes are removed.")
 
 

@@ -1,4 +1,4 @@
-"""What accounts keep for the length of an application; it hangs on the registry."""
+"""What accounts keep for the length of an application; one service of the application."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,6 +8,9 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from modhub.db import Databases
+from modhub.request import Request
+from modhub.service_registry import find_service
+from modhub.ui.i18n import Catalogs
 from modhub_auth import expiry
 from modhub_auth.encryption import SecretBox
 from modhub_auth.mail import link_tokens
@@ -26,7 +29,7 @@ from modhub_auth.signin.totp import AuthenticatorProposals
 
 @dataclass(slots=True)
 class AuthServices:
-    """``registry.accounts``; a test may put cheaper ``passwords`` in."""
+    """The services of this feature, found by this class; a test may put cheaper ``passwords`` in."""
 
     databases: Databases
     finder: AccountReader
@@ -52,7 +55,7 @@ def delete_expired(limits: RateLimiter, session: Session) -> None:
 
 def create_auth_services(registry: Any) -> AuthServices:
     """The parts of this application; its settings are declared by now."""
-    settings, databases = registry.settings, registry.databases
+    settings, databases = registry.settings, find_service(registry, Databases)
     secret = settings["modhub.secret"]
     limits = RateLimiter(databases, timedelta(seconds=settings["modhub_auth.window_seconds"]))
     writer = Outbox(settings["modhub.base_url"], settings["mail.default_sender"], SecretBox(secret, LETTER))
@@ -71,13 +74,12 @@ def create_auth_services(registry: Any) -> AuthServices:
             databases,
             writer,
             transport_from_settings(settings),
-            partial(recovery.write_resets, databases, writer, registry.languages),
+            partial(recovery.write_resets, databases, writer, find_service(registry, Catalogs)),
             partial(delete_expired, limits),
         ),
     )
 
 
-def auth_services(request: Any) -> AuthServices:
+def auth_services(request: Request) -> AuthServices:
     """The parts of the application that serves ``request``."""
-    found: AuthServices = request.registry.accounts
-    return found
+    return request.find_service(AuthServices)

@@ -4,16 +4,14 @@ from typing import Any
 
 from sqlalchemy import bindparam, exists, select
 from sqlalchemy.orm import Session
-from zope.interface import implementer
 
 from modhub.db import from_micros, now
-from modhub.interfaces import IAccounts, IDemoAccounts, IProfiles, Profile
+from modhub.interfaces import Profile
 from modhub.limits import PAGE_SIZE_MOST
 from modhub.raw_queries import RawQueryExecutor
 from modhub_auth.models import Account, Login, LoginKind
 
 
-@implementer(IProfiles)
 class AccountProfiles:
     """See :class:`modhub.interfaces.IProfiles`."""
 
@@ -31,7 +29,6 @@ class AccountProfiles:
         return {row[0]: Profile(row[1], from_micros(row[2])) for row in rows}
 
 
-@implementer(IAccounts)
 class AccountLocks:
     """See :class:`modhub.interfaces.IAccounts`."""
 
@@ -41,7 +38,6 @@ class AccountLocks:
         return session.scalar(held) is not None
 
 
-@implementer(IDemoAccounts)
 class DemoAccounts:
     """See :class:`modhub.interfaces.IDemoAccounts`. A sample account has no login."""
 

@@ -3,7 +3,9 @@
 from pyramid.config import Configurator
 
 from modhub import limits as core_limits
+from modhub.db import Databases
 from modhub.interfaces import ICatalogue, ISite
+from modhub.service_registry import find_service
 from modhub.ui.documentation import documentation_section
 from modhub_builds import limits
 from modhub_builds.interfaces import IBuilds
@@ -16,7 +18,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub")
     config.add_feature("modhub_builds", "App builds")
     config.add_migrations("modhub_builds", "modhub_builds:migrations", "builds_")
-    config.registry.builds = BuildReader(config.registry.databases.raw_queries)
+    config.add_service(BuildReader, BuildReader(find_service(config.registry, Databases).raw_queries))
     config.add_scope("Modhub:app", "publish app builds and the app changelog")
     config.add_child(ICatalogue, "app", BuildsResource)
     config.add_child(ISite, "app", BuildsResource)

@@ -10,9 +10,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.blobs import stage
-from modhub.directives import AdminCommand
+from modhub.declarations import AdminCommand
 from modhub_builds import limits, services
 from modhub_builds.models import Build
+from modhub_builds.read_service import BuildReader
 
 DEMO_BUILDS: Final = (("linux", "0.9"), ("windows", "0.9"), ("linux", "1.0"), ("windows", "1.0"), ("macos", "1.0"))
 DEMO_SECTIONS: Final = (
@@ -24,7 +25,7 @@ DEMO_SECTIONS: Final = (
 def run_build(admin: Any, arguments: argparse.Namespace) -> int:
     """``build list|remove``"""
     if arguments.action == "list":
-        for releases in admin.registry.builds.shown().releases.values():
+        for releases in admin.find_service(BuildReader).shown().releases.values():
             for one in releases:
                 admin.say(f"{one.url}: {one.version or '(no label)'}, {one.name}, {one.size} bytes")
         return 0

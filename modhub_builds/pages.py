@@ -11,6 +11,7 @@ from pyramid.response import Response
 
 from modhub.db import iso
 from modhub.request import Request
+from modhub.service_registry import find_service
 from modhub.ui.atom import AtomEntry, AtomFile, atom_feed
 from modhub.ui.sitemap import SitemapEntries
 from modhub.ui.template_helpers import PageHelpers, nav_link
@@ -18,7 +19,7 @@ from modhub.views import OPEN, page
 from modhub_builds.interfaces import IAppPage
 from modhub_builds.platforms import PLATFORM_LABELS, hinted, hinted_label, label, rank
 from modhub_builds.public_views import build_reader
-from modhub_builds.read_service import Release
+from modhub_builds.read_service import BuildReader, Release
 from modhub_builds.response_schemas import newest_url
 
 APP_TEMPLATE: Final = "/Modhub/App"
@@ -112,7 +113,7 @@ def app_feed_entry(release: Release) -> AtomEntry:
 
 def app_in_sitemap(registry: Any, part: int) -> SitemapEntries:
     """The one page; its last change is that of the newest build."""
-    releases = [found[0] for found in registry.builds.shown().releases.values()]
+    releases = [found[0] for found in find_service(registry, BuildReader).shown().releases.values()]
     newest = max(releases, key=lambda one: one.id, default=None)
     return [(APP_TEMPLATE, iso(newest.uploaded_at) if newest else None)] if part == 0 else []
 

@@ -16,8 +16,7 @@ from modhub_builds.resources import BuildResource, PlatformResource
 
 def build_reader(request: Request) -> BuildReader:
     """The reading side of app builds."""
-    found: BuildReader = request.registry.builds
-    return found
+    return request.find_service(BuildReader)
 
 
 @api(context=IBuilds, request_method="GET", permission=OPEN)

@@ -3,7 +3,9 @@
 from pyramid.config import Configurator
 
 from modhub import limits as core_limits
+from modhub.db import Databases
 from modhub.interfaces import ICatalogue, ISite
+from modhub.service_registry import find_service
 from modhub.ui.documentation import documentation_section
 from modhub_wiki import limits
 from modhub_wiki.interfaces import ISiteApi
@@ -23,7 +25,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub")
     config.add_feature("modhub_wiki", "Developer wiki")
     config.add_migrations("modhub_wiki", "modhub_wiki:migrations", "wiki_")
-    config.registry.wiki = WikiReader(config.registry.databases.raw_queries)
+    config.add_service(WikiReader, WikiReader(find_service(config.registry, Databases).raw_queries))
     config.add_scope(SCOPE, "publish and delete pages of the developer wiki")
     config.add_child(ISite, "api", SiteApiResource)
     config.add_child(ISiteApi, "wiki", WikiResource)

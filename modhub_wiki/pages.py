@@ -14,6 +14,7 @@ from modhub import limits, text
 from modhub.errors import not_found
 from modhub.payload import query
 from modhub.request import Request
+from modhub.service_registry import find_service
 from modhub.ui import sitemap
 from modhub.ui.template_helpers import PageHelpers, nav_link
 from modhub.ui.xml_responses import Redirect
@@ -24,7 +25,7 @@ from modhub_wiki.interfaces import IWiki, IWikiPage
 from modhub_wiki.links import ROOT
 from modhub_wiki.navigation_tree import INDEX, page_tree
 from modhub_wiki.public_views import wiki_reader
-from modhub_wiki.read_service import WikiPageView
+from modhub_wiki.read_service import WikiPageView, WikiReader
 from modhub_wiki.resources import WikiPageResource
 from modhub_wiki.response_schemas import page_url
 
@@ -153,13 +154,13 @@ def _number(request: Request, name: str) -> int | None:
 
 def wiki_in_sitemap(registry: Any, part: int) -> sitemap.SitemapEntries:
     """The wiki and the pages that are there, under the addresses that they call their own."""
-    places = {ROOT: None} | {_address(one.path): one.updated_at for one in registry.wiki.pages()}
+    places = {ROOT: None} | {_address(one.path): one.updated_at for one in find_service(registry, WikiReader).pages()}
     return list(places.items())[part * sitemap.PART : (part + 1) * sitemap.PART]
 
 
 def parts_in_sitemap(registry: Any) -> int:
     """The wiki's own address is one more, unless a page has it."""
-    return sitemap.parts_of(len(registry.wiki.pages()) + 1)
+    return sitemap.parts_of(len(find_service(registry, WikiReader).pages()) + 1)
 
 
 def wiki_navigation(_context: Any, request: Request) -> Markup:

@@ -20,8 +20,7 @@ CONTRACT: Final = (files("modhub_wiki") / "contract.md").read_bytes()
 
 def wiki_reader(request: Request) -> WikiReader:
     """The reading side of the wiki."""
-    found: WikiReader = request.registry.wiki
-    return found
+    return request.find_service(WikiReader)
 
 
 def _markdown(request: Request, body: bytes) -> Response:

@@ -3,6 +3,6 @@
 from modhub.blobs.data_manager import stage
 from modhub.blobs.factory import storage_from_url
 from modhub.blobs.local import LocalStore
-from modhub.blobs.store import Blob, BlobStore, IBlobStore, Readable, is_key
+from modhub.blobs.store import Blob, BlobStore, Readable, is_key
 
-__all__ = ["Blob", "BlobStore", "IBlobStore", "LocalStore", "Readable", "is_key", "stage", "storage_from_url"]
+__all__ = ["Blob", "BlobStore", "LocalStore", "Readable", "is_key", "stage", "storage_from_url"]

@@ -13,10 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from zope.interface import implementer
-
 from modhub.blobs.checksum_cache import MAX_CHECKSUMS, ChecksumCache, stamp_of
-from modhub.blobs.store import COPY_BYTES, Blob, IBlobStore, Readable, is_key, new_key
+from modhub.blobs.store import COPY_BYTES, Blob, Readable, is_key, new_key
 from modhub.errors import ApiError, storage_refused, storage_unreachable, too_large
 
 _STAGING = "staging"
@@ -25,7 +23,6 @@ _FOLDERS = (_STAGING, *(f"{number:02x}" for number in range(256)))
 log = logging.getLogger(__name__)
 
 
-@implementer(IBlobStore)
 class LocalStore:
     """A :class:`~modhub.blobs.store.BlobStore` on local disk. ``OSError`` when the folder cannot be made or used.
 

@@ -10,9 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
-from zope.interface import Interface
-from zope.interface.interface import InterfaceClass, fromFunction
-
 COPY_BYTES = 256 * 1024
 """Bytes that are read or written at once."""
 
@@ -85,22 +82,6 @@ class BlobStore(Protocol):
 
     def probe(self) -> None:
         """Write something small and remove it again; 503 ``storage_unreachable`` when that does not work."""
-
-
-IBlobStore = InterfaceClass(
-    "IBlobStore",
-    (Interface,),
-    {
-        name: fromFunction(method, name=name, imlevel=1)
-        for name, method in vars(BlobStore).items()
-        if not name.startswith("_") and callable(method)
-    },
-    __doc__="What keeps files; `registry.blob_store`, None when storage is not configured. See BlobStore.",
-    __module__=__name__,
-)
-"""``BlobStore`` as an interface, for stores to provide (the type checker reads no zope interface, so the methods and
-their rules are written once, there).
-"""
 
 
 def new_key() -> str:

@@ -5,7 +5,7 @@ from pyramid.config import Configurator
 from modhub import limits
 from modhub.catalogue import public_copies, subscribers
 from modhub.catalogue.owner_queries import OwnerReader
-from modhub.catalogue.read_service import CatalogueReader as Finder
+from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.resources import (
     CatalogueResource,
     FilesResource,
@@ -16,17 +16,19 @@ from modhub.catalogue.resources import (
     NotesResource,
     VotesResource,
 )
+from modhub.db import Databases
 from modhub.events import AccountDeleted
 from modhub.interfaces import IApi, IMod, IOwnMod, ISite
+from modhub.service_registry import find_service
 from modhub.traversal import ANY
 
 
 def includeme(config: Configurator) -> None:
     """Where the catalogue's things are in the tree, how large its uploads may be, and what keeps its copies true."""
-    registry = config.registry
-    registry.catalogue = Finder(registry.databases.raw_queries)
-    registry.catalogue_owned = OwnerReader(registry.databases.raw_queries)
-    public_copies.register_listeners(registry.databases.write_session)
+    databases = find_service(config.registry, Databases)
+    config.add_service(CatalogueReader, CatalogueReader(databases.raw_queries))
+    config.add_service(OwnerReader, OwnerReader(databases.raw_queries))
+    public_copies.register_listeners(databases.write_session)
     config.add_child(IApi, "modhub", CatalogueResource)
     config.add_child(IMod, "changelog", NotesResource)
     config.add_child(IMod, "images", ImagesResource)

@@ -14,8 +14,9 @@ from modhub.blobs import stage
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.catalogue import public_copies
 from modhub.catalogue.models import Game, GameIcon
+from modhub.catalogue.read_service import CatalogueReader
 from modhub.db import now
-from modhub.directives import AdminCommand
+from modhub.declarations import AdminCommand
 from modhub.folding import fold_game
 from modhub.settings import StartRefused
 
@@ -87,7 +88,7 @@ def remove_game(admin: Any, name: str) -> bool:
 def run_game(admin: Any, arguments: argparse.Namespace) -> int:
     """``game add|remove|list``"""
     if arguments.action == "list":
-        for game in admin.registry.catalogue.games():
+        for game in admin.find_service(CatalogueReader).games():
             icon = "" if game["iconUrl"] else " (no icon)"
             admin.say(f"{game['name']}: {game['displayName']}{icon}")
         return 0
@@ -118,7 +119,7 @@ def game_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_rebuild(admin: Any, _arguments: argparse.Namespace) -> int:
     """Make the public copies of all mods anew."""
-    count = public_copies.rebuild_copies(admin.registry.databases.write_session.begin)
+    count = public_copies.rebuild_copies(admin.databases.write_session.begin)
     admin.say(f"Public copies made anew: {count}.")
     return 0
 

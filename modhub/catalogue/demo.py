@@ -21,6 +21,7 @@ from modhub.catalogue.request_schemas import ModChange, NewMod, NoteChange
 from modhub.catalogue.samples import ABSENT, SAMPLE_AUTHORS, SAMPLE_GAMES, SAMPLE_MODS, Sample
 from modhub.catalogue.uploads import AssetUpload
 from modhub.interfaces import IDemoAccounts
+from modhub.service_registry import find_optional_service
 
 FIRST_ACCOUNT = 900_000_001
 """The first of the numbers that stand for the authors where no feature gives accounts."""
@@ -39,7 +40,7 @@ def fill_demo(admin: Any) -> None:
 
 
 def _owners(admin: Any, session: Session) -> dict[str, int]:
-    accounts = admin.registry.queryUtility(IDemoAccounts)
+    accounts = find_optional_service(admin.registry, IDemoAccounts)
     if accounts is None:
         return {name: FIRST_ACCOUNT + at for at, name in enumerate(SAMPLE_AUTHORS)}
     return {name: accounts.account_for(session, name) for name in SAMPLE_AUTHORS}

@@ -20,7 +20,7 @@ from modhub.catalogue.moderation_queries import (
     users_of,
 )
 from modhub.db import iso
-from modhub.directives import AdminCommand
+from modhub.declarations import AdminCommand
 
 ON_A_PAGE: Final = 50
 """Mods that ``mod list`` shows at once."""

@@ -19,6 +19,7 @@ from modhub.db import iso
 from modhub.folding import fold_search, search_words
 from modhub.interfaces import IProfiles
 from modhub.markup import to_text
+from modhub.service_registry import find_optional_service
 
 STATES: Final = {
     "draft": and_(not_(Mod.published), Mod.hidden_at.is_(None)),
@@ -131,7 +132,7 @@ def describe_mod(session: Session, registry: Any, name: str) -> Iterator[str]:
 
 
 def _facts(registry: Any, mod: Mod) -> Iterator[tuple[str, str | None]]:
-    profiles = registry.queryUtility(IProfiles)
+    profiles = find_optional_service(registry, IProfiles)
     person = profiles.get_profiles({mod.owner}).get(mod.owner) if profiles is not None else None
     yield "GUID", mod.guid
     yield "owner", f"account {mod.owner}" + (f" ({person.name})" if person is not None else "")

@@ -25,6 +25,7 @@ from modhub.interfaces import IAccounts, IAsset, ICatalogue, IImages, IMod, INot
 from modhub.payload import query, read_json
 from modhub.request import Request
 from modhub.security.identity import CorePermission, CredentialKind
+from modhub.service_registry import find_optional_service
 from modhub.views import api
 
 
@@ -37,14 +38,13 @@ def account_id_of(request: Request) -> int:
 
 def owner_reader(request: Request) -> OwnerReader:
     """What owners read of their own mods."""
-    found: OwnerReader = request.registry.catalogue_owned
-    return found
+    return request.find_service(OwnerReader)
 
 
 def locked_account_id(request: Request) -> int:
     """The signed-in account, which cannot be deleted before this transaction ends: what it makes has an owner."""
     account_id = account_id_of(request)
-    accounts = request.registry.queryUtility(IAccounts)
+    accounts = find_optional_service(request.registry, IAccounts)
     if accounts is not None and not accounts.lock(request.dbsession, account_id):
         raise OwnershipLost
     return account_id

@@ -6,8 +6,8 @@ from pyramid.response import Response
 
 from modhub import limits, text
 from modhub.catalogue import voting
+from modhub.catalogue.read_service import CatalogueReader, ListParams
 from modhub.catalogue.read_service import CatalogueReader as Finder
-from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.resources import FileResource, GameIconResource, ModChild, ModResource, VotesResource
 from modhub.catalogue.response_schemas import VotesDocument
 from modhub.downloads import file_response
@@ -25,8 +25,7 @@ _DIGITS = 9
 
 def catalogue_reader(request: Request) -> Finder:
     """The reading side of the catalogue."""
-    found: Finder = request.registry.catalogue
-    return found
+    return request.find_service(CatalogueReader)
 
 
 def list_params(request: Request) -> ListParams:

@@ -6,6 +6,7 @@ from functools import cached_property
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
 from zope.interface import implementer, implementer_only
 
+from modhub.catalogue.read_service import CatalogueReader
 from modhub.interfaces import (
     IAsset,
     ICatalogue,
@@ -60,7 +61,7 @@ class ModResource(Resource):
     @cached_property
     def owner(self) -> int | None:
         """The account that owns it, None when there is no such mod."""
-        found: int | None = self.request.registry.catalogue.owner(self.id)
+        found: int | None = self.request.find_service(CatalogueReader).owner(self.id)
         return found
 
     @property
@@ -117,7 +118,7 @@ class VotesResource(ModChild):
     @property
     def exists(self) -> bool:
         """Whether the mod is published."""
-        return self.request.registry.catalogue.votes(self.mod.id) is not None
+        return self.request.find_service(CatalogueReader).votes(self.mod.id) is not None
 
 
 @implementer(INotes)
@@ -135,7 +136,7 @@ class NoteResource(OwnedChild):
 
     def owner_of(self, mod_id: int | None, member_id: int | None) -> int | None:
         """By the entry's row."""
-        found: int | None = self.request.registry.catalogue.note_owner(mod_id, member_id)
+        found: int | None = self.request.find_service(CatalogueReader).note_owner(mod_id, member_id)
         return found
 
 
@@ -154,7 +155,7 @@ class ImageResource(OwnedChild):
 
     def owner_of(self, mod_id: int | None, member_id: int | None) -> int | None:
         """By the asset's row; code and css are no images."""
-        found: int | None = self.request.registry.catalogue.image_owner(mod_id, member_id)
+        found: int | None = self.request.find_service(CatalogueReader).image_owner(mod_id, member_id)
         return found
 
 

@@ -19,8 +19,9 @@ from modhub.errors import ApiError, ContinueExpected, OwnershipLost, account_blo
 from modhub.http.headers import REQUEST_ID
 from modhub.payload import encode
 from modhub.request import Request
-from modhub.security.identity import CredentialKind
+from modhub.security.identity import CredentialKind, CredentialPolicy
 from modhub.security.policy import Blocked, provided_interfaces
+from modhub.service_registry import find_service
 
 log = logging.getLogger(__name__)
 ERROR_TITLES = {
@@ -37,6 +38,10 @@ ERROR_TITLES = {
     502: "The file store refused",
     503: "Not available just now",
 }
+
+
+class AllowedMethods(dict[tuple[Any, str, Any], set[str]]):
+    """The methods that each (interface, view name, is_api) has; complete when all views are declared."""
 
 
 def render_error(refusal: ApiError, request: Request) -> Response:
@@ -58,7 +63,7 @@ def api_error_view(refusal: ApiError, request: Request) -> Response:
 
 def allowed_methods(request: Request) -> list[str]:
     """The methods that the address of ``request`` has, sorted; empty when it has no view here at all."""
-    table = request.registry.view_methods
+    table = request.find_service(AllowedMethods)
     names = (
         table.get((interface, request.view_name, request.is_api), ())
         for interface in provided_interfaces(request.context)
@@ -92,13 +97,13 @@ def forbidden_view(error: HTTPForbidden, request: Request) -> Any:
     kind = getattr(permission, "credential", CredentialKind.NONE)
     if kind is CredentialKind.NONE:
         return render_error(not_found(), request)
-    answer = request.registry.security.challenge(request, kind)
+    answer = request.find_service(CredentialPolicy).challenge(request, kind)
     return render_error(answer, request) if isinstance(answer, ApiError) else answer
 
 
 def ownership_view(_error: OwnershipLost, request: Request) -> Any:
     """What went away meanwhile, or lies below somebody else's thing: as if the ACL had refused."""
-    answer = request.registry.security.challenge(request, CredentialKind.ACCOUNT)
+    answer = request.find_service(CredentialPolicy).challenge(request, CredentialKind.ACCOUNT)
     return render_error(answer, request) if isinstance(answer, ApiError) else answer
 
 
@@ -142,11 +147,12 @@ def build_allowed_methods(config: Configurator) -> None:
         for method in (methods,) if isinstance(methods, str) else methods:
             extra = {"HEAD"} if method == "GET" else set()
             table.setdefault((view["context"], view["name"], view.get("is_api")), set()).update({method}, extra)
-    config.registry.view_methods = table
+    find_service(config.registry, AllowedMethods).update(table)
 
 
 def includeme(config: Configurator) -> None:
     """The exception views."""
+    config.add_service(AllowedMethods, AllowedMethods())
     config.add_exception_view(api_error_view, context=ApiError)
     config.add_exception_view(ownership_view, context=OwnershipLost)
     config.add_exception_view(continue_view, context=ContinueExpected)

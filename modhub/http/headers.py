@@ -5,6 +5,7 @@ A view sets what is particular to its answer; what it does not set is filled in 
 
 from typing import Any, Final
 
+from modhub.declarations import Declarations
 from modhub.request import Request, as_walked
 
 EXPOSED: Final = (
@@ -88,7 +89,7 @@ class HeaderRules:
 def is_open(request: Request) -> bool:
     """Whether ``config.add_cross_origin`` has named the address: outside of the API, what pages elsewhere may read."""
     path = as_walked(request.environ.get("PATH_INFO", ""))
-    return any(pattern.fullmatch(path) for pattern in request.registry.cross_origin)
+    return any(pattern.fullmatch(path) for pattern in request.find_service(Declarations).cross_origin)
 
 
 def make_header_rules(registry: Any) -> HeaderRules:

@@ -14,11 +14,12 @@ from sqlalchemy.orm import Session
 
 import modhub
 from modhub.blobs import BlobStore, maintenance
-from modhub.db import is_transient
-from modhub.directives import AdminCommand
+from modhub.db import Databases, is_transient
+from modhub.declarations import AdminCommand, Declarations
 from modhub.errors import ApiError
 from modhub.ops import migrate
 from modhub.ops.ini_file import application_settings, set_up_logging
+from modhub.service_registry import Service, find_optional_service, find_service
 from modhub.settings import StartRefused
 
 
@@ -29,6 +30,20 @@ class Admin:
         self.config = config
         self.registry: Any = config.registry
 
+    def find_service(self, kind: type[Service]) -> Service:
+        """The application's service of ``kind``."""
+        return find_service(self.registry, kind)
+
+    @property
+    def databases(self) -> Databases:
+        """The engines of the application."""
+        return self.find_service(Databases)
+
+    @property
+    def declarations(self) -> Declarations:
+        """What the included packages have declared."""
+        return self.find_service(Declarations)
+
     @property
     def store(self) -> BlobStore:
         """The file store, to put files into: its folder is made; a sentence to the operator where there is none."""
@@ -38,7 +53,7 @@ class Admin:
     @property
     def kept(self) -> BlobStore:
         """The file store as it is, to read and to tidy; a sentence to the operator where there is none."""
-        store: BlobStore | None = self.registry.blob_store
+        store = find_optional_service(self.registry, BlobStore)
         if store is None:
             raise StartRefused("the setting modhub.storage is empty, so there are no files")
         return store
@@ -48,12 +63,12 @@ class Admin:
         """A session and its transaction manager; committed at the end, undone when an exception passes."""
         manager = transaction.TransactionManager(explicit=True)
         with manager:
-            yield self.registry.databases.joined_session(manager), manager
+            yield self.databases.joined_session(manager), manager
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """A session that only reads."""
-        with self.registry.databases.readonly_session() as session:
+        with self.databases.readonly_session() as session:
             yield session
 
     def say(self, line: str) -> None:
@@ -63,7 +78,7 @@ class Admin:
 
 def run_migrate(admin: Admin, _arguments: argparse.Namespace) -> int:
     """Bring the schema up."""
-    changed = migrate.upgrade_or_say(admin.registry.databases, admin.registry.migrations)
+    changed = migrate.upgrade_or_say(admin.databases, admin.declarations.migrations)
     admin.say(f"Migrated: {', '.join(changed)}." if changed else "The database is up to date.")
     return 0
 
@@ -72,9 +87,9 @@ def run_verify(admin: Admin, _arguments: argparse.Namespace) -> int:
     """Say what is damaged; 1 when something is."""
     found: list[str] = []
     with admin.reading() as session:
-        for check in admin.registry.maintenance.values():
+        for check in admin.declarations.maintenance.values():
             found.extend(check(session))
-        if admin.registry.blob_store is not None:
+        if find_optional_service(admin.registry, BlobStore) is not None:
             found.extend(maintenance.blob_damage(session, admin.kept))
     for sentence in found:
         admin.say(sentence)
@@ -84,7 +99,7 @@ def run_verify(admin: Admin, _arguments: argparse.Namespace) -> int:
 
 def run_sweep(admin: Admin, arguments: argparse.Namespace) -> int:
     """Remove what nothing refers to."""
-    trashed, orphans = maintenance.sweep(admin.registry.databases, admin.kept, arguments.older_than)
+    trashed, orphans = maintenance.sweep(admin.databases, admin.kept, arguments.older_than)
     admin.say(f"Removed {trashed} replaced or deleted files and {orphans} that no row named.")
     return 0
 
@@ -111,9 +126,9 @@ def run_key_new(admin: Admin, arguments: argparse.Namespace) -> int:
     """A fresh machine key, to be put into the ini by the operator; it is kept nowhere."""
     admin.say(" ".join([secrets.token_hex(32), *arguments.scope]))
     admin.say("Put this line into ApiPrivateKeys and give the first word to the build agent.")
-    for name, meaning in sorted(admin.registry.scopes.items()):
+    for name, meaning in sorted(admin.declarations.scopes.items()):
         admin.say(f"Scope {name}: {meaning}.")
-    for name in sorted(set(arguments.scope) - admin.registry.scopes.keys()):
+    for name in sorted(set(arguments.scope) - admin.declarations.scopes.keys()):
         admin.say(f"No included feature declares the scope {name}: it opens nothing.")
     return 0
 
@@ -126,7 +141,7 @@ def key_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_demo(admin: Admin, _arguments: argparse.Namespace) -> int:
     """Fill a new installation."""
-    for _, name, fill in sorted(admin.registry.demos, key=lambda demo: demo[:2]):
+    for _, name, fill in sorted(admin.declarations.demos, key=lambda demo: demo[:2]):
         fill(admin)
         admin.say(f"Filled: {name}.")
     return 0
@@ -150,7 +165,7 @@ def build_admin_parser(config: Configurator) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="modhub-admin", description=__doc__)
     parser.add_argument("-c", "--config", required=True, metavar="INI")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in config.registry.commands.values():
+    for command in find_service(config.registry, Declarations).commands.values():
         added = commands.add_parser(command.name, help=command.help, description=command.help)
         command.arguments(added)
         added.set_defaults(run=command.run, needs_schema=command.needs_schema)
@@ -185,19 +200,19 @@ def refused(refusal: Exception, code: int) -> int:
 
 def run_command(config: Configurator, words: Sequence[str], ini: str = "YOUR.ini") -> int:
     """Run the command that ``words`` name, and close the database."""
-    registry: Any = config.registry
+    admin = Admin(config)
     try:
         arguments = build_admin_parser(config).parse_args(words)
         if arguments.needs_schema:
-            migrate.refuse_when_behind(registry.databases, registry.migrations, ini)
-        code: int = arguments.run(Admin(config), arguments)
+            migrate.refuse_when_behind(admin.databases, admin.declarations.migrations, ini)
+        code: int = arguments.run(admin, arguments)
     except Exception as problem:
         if is_transient(problem):
             message = "the database is busy just now; what is done stays done, run the command again"
             raise StartRefused(message) from None
         raise
     finally:
-        registry.databases.dispose()
+        admin.databases.dispose()
     return code
 
 

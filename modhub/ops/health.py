@@ -10,10 +10,14 @@ from pyramid.config import Configurator
 from pyramid.response import Response
 from sqlalchemy import text
 
+from modhub.blobs import BlobStore
+from modhub.db import Databases
+from modhub.declarations import Declarations
 from modhub.interfaces import IRoot
 from modhub.payload import encode
 from modhub.request import Request
 from modhub.server.rules import IBodyRules
+from modhub.service_registry import find_optional_service, find_service
 from modhub.views import OPEN, page
 
 log = logging.getLogger(__name__)
@@ -37,7 +41,7 @@ def healthz(_context: Any, _request: Request) -> Response:
 @page(context=IRoot, name="readyz", request_method="GET", permission=OPEN)
 def readyz(_context: Any, request: Request) -> Response:
     """Each part by name; 503 when one cannot be had."""
-    parts = request.registry.readiness.parts()
+    parts = request.find_service(Readiness).parts()
     well = UNREACHABLE not in parts.values()
     return _answer({"status": "ok" if well else "unavailable", **parts}, 200 if well else 503)
 
@@ -74,7 +78,7 @@ class Readiness:
 
     def _ask_all(self) -> None:
         found = {}
-        for name, check in self._registry.health_checks.items():
+        for name, check in find_service(self._registry, Declarations).health_checks.items():
             self._part, self._asked_at = name, monotonic()
             found[name] = _run_check(name, check, self._registry)
         self._found, self._found_at = found, monotonic()
@@ -90,21 +94,22 @@ def _run_check(name: str, check: Any, registry: Any) -> str:
 
 def check_database(registry: Any) -> None:
     """The database answers a statement."""
-    with registry.databases.readonly_engine.connect() as connection:
+    with find_service(registry, Databases).readonly_engine.connect() as connection:
         connection.execute(text("SELECT 1"))
 
 
 def check_storage(registry: Any) -> str | None:
     """The file store can be written; one that is not configured is named and well."""
-    if registry.blob_store is None:
+    store = find_optional_service(registry, BlobStore)
+    if store is None:
         return "not configured"
-    registry.blob_store.probe()
+    store.probe()
     return None
 
 
 def includeme(config: Configurator) -> None:
     """The two checks of the core; ``/healthz`` is answered whatever else waits."""
-    config.registry.readiness = Readiness(config.registry)
+    config.add_service(Readiness, Readiness(config.registry))
     config.registry.getUtility(IBodyRules).prompt = frozenset({"/healthz"})
     config.add_health_check("database", check_database)
     config.add_health_check("storage", check_storage)

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from modhub.db import Base, Databases, is_transient
-from modhub.directives import Migrations
+from modhub.declarations import Migrations
 from modhub.ops import database_errors
 from modhub.settings import StartRefused
 

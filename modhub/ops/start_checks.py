@@ -5,6 +5,8 @@ from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from modhub.declarations import Declarations
+from modhub.service_registry import find_service
 from modhub.settings import SECRET_LENGTH, MachineKey
 
 _LOCAL: Final = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home", ".home.arpa", ".test", ".invalid")
@@ -16,10 +18,10 @@ def start_warnings(registry: Any, given: Iterable[str]) -> Iterator[str]:
     """Sentences without their full stop; ``given`` are the keys of the ini. No key and no secret is shown."""
     settings = registry.settings
     yield from _base_url(settings)
-    yield from _keys(settings["ApiPrivateKeys"], registry.scopes)
+    yield from _keys(settings["ApiPrivateKeys"], find_service(registry, Declarations).scopes)
     if 0 < len(settings["modhub.storage_address_key"]) < SECRET_LENGTH:
         yield f"modhub.storage_address_key has fewer than {SECRET_LENGTH} characters and may be guessed"
-    known = {setting.name for setting in registry.declared_settings}
+    known = {setting.name for setting in find_service(registry, Declarations).settings}
     if unread := sorted(key for key in given if key not in known and not key.startswith(_OTHERS)):
         yield f"nothing that is switched on reads these keys of the ini: {', '.join(unread)}"
 

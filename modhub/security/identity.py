@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from pyramid.authorization import Authenticated, Everyone
 
@@ -53,6 +53,16 @@ class Identity:
 
 
 NOBODY = Identity()
+
+
+class CredentialPolicy(Protocol):
+    """The service that picks a credential by its kind, on the side (API or pages) that the request asks."""
+
+    def identify(self, request: Any, kind: CredentialKind) -> Identity:
+        """The caller by this kind of credential, :data:`NOBODY` when it is absent or wrong."""
+
+    def challenge(self, request: Any, kind: CredentialKind) -> Any:
+        """The error or response for a caller without the right to do this."""
 
 
 def account_identity(account_id: int, details: Any = None, *, blocked: bool = False) -> Identity:

@@ -45,7 +45,7 @@ class Blocked(Denied):
 class SecurityPolicy:
     """Pyramid's security policy: permissions pick the credential, ACLs judge its principals."""
 
-    def __init__(self, credentials: dict[tuple[str, Any], Any]) -> None:
+    def __init__(self, credentials: dict[tuple[CredentialKind, Any], Any]) -> None:
         """``credentials`` maps (kind, side) to an :class:`ICredential`; it is filled by ``config.add_credential``."""
         self.credentials = credentials
         self.acl = ACLHelper()

@@ -19,7 +19,10 @@ from sqlalchemy import event
 from webtest import TestApp
 
 import modhub
+from modhub.db import Databases
+from modhub.declarations import Declarations
 from modhub.ops import migrate
+from modhub.service_registry import Service, find_service
 from modhub.testing.postgres import PostgresServer, postgres_server
 
 TEST_SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 - it guards nothing
@@ -43,6 +46,20 @@ class Site(TestApp):
         # As our own server says of its bodies; without it WebOb copies each one into a temporary file.
         super().__init__(config.make_wsgi_app(), extra_environ={"webob.is_body_seekable": True})
 
+    def find_service(self, kind: type[Service]) -> Service:
+        """The application's service of ``kind``."""
+        return find_service(self.registry, kind)
+
+    @property
+    def databases(self) -> Databases:
+        """The engines of the application."""
+        return self.find_service(Databases)
+
+    @property
+    def declarations(self) -> Declarations:
+        """What the included packages have declared."""
+        return self.find_service(Declarations)
+
     def as_account(self, account_id: int, *, blocked: bool = False) -> "Site":
         """The same application, called by the account with this number."""
         other = Site.__new__(Site)
@@ -59,7 +76,7 @@ class Site(TestApp):
         def heard(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
             seen.append(statement)
 
-        databases = self.registry.databases
+        databases = self.databases
         engines = (databases.write_engine, databases.readonly_engine, databases.best_effort_engine)
         for engine in engines:
             event.listen(engine, "before_cursor_execute", heard)
@@ -125,8 +142,8 @@ def new_database(
 def _migrate(url: str, includes: str) -> None:
     settings = {"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": includes}
     registry: Any = modhub.configure(settings).registry
-    migrate.upgrade(registry.databases, registry.migrations)
-    registry.databases.dispose()
+    migrate.upgrade(find_service(registry, Databases), find_service(registry, Declarations).migrations)
+    find_service(registry, Databases).dispose()
 
 
 @pytest.fixture
@@ -148,7 +165,7 @@ def start(new_database: Callable[[str], str], tmp_path: Path) -> Iterator[Start]
 
     yield begin
     for site in sites:
-        site.registry.databases.dispose()
+        site.databases.dispose()
 
 
 @pytest.fixture

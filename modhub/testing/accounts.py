@@ -55,7 +55,6 @@ class CookieAccounts:
         return Redirect("/Modhub/account/login?" + urlencode({"next": request.path}))
 
 
-@implementer(IProfiles)
 class NumberedProfiles:
     """Every account has a name."""
 
@@ -69,4 +68,4 @@ def includeme(config: Configurator) -> None:
     config.include("modhub")
     config.add_credential(CredentialKind.ACCOUNT, IApi, NumberedAccounts())
     config.add_credential(CredentialKind.ACCOUNT, ISite, CookieAccounts())
-    config.registry.registerUtility(NumberedProfiles(), IProfiles)
+    config.add_service(IProfiles, NumberedProfiles())

@@ -10,6 +10,8 @@ from sqlalchemy.orm import Session
 
 from modhub.catalogue import moderation
 from modhub.catalogue.models import Mod
+from modhub.db import Databases
+from modhub.service_registry import find_service
 from modhub.testing import Site
 
 OWNER = 7
@@ -71,7 +73,7 @@ def insert_mods(site: Site, many: Iterable[dict[str, Any]]) -> list[int]:
         time = began + timedelta(seconds=at)
         columns = {"guid": str(uuid.uuid4()), "owner": OWNER, "title": f"Mod {at}", "published": True}
         rows.append(Mod(**{**columns, "created_at": time, "updated_at": time, "assets": [], **given}))
-    with site.registry.databases.write_session.begin() as session:
+    with find_service(site.registry, Databases).write_session.begin() as session:
         session.add_all(rows)
         session.flush()
         return [row.id for row in rows]
@@ -79,13 +81,13 @@ def insert_mods(site: Site, many: Iterable[dict[str, Any]]) -> list[int]:
 
 def hide_mod(site: Site, mod: dict[str, Any], reason: str | None = None) -> None:
     """Hide ``mod`` as the operator does."""
-    with site.registry.databases.write_session.begin() as session:
+    with find_service(site.registry, Databases).write_session.begin() as session:
         moderation.hide_mod(session, _found(session, mod), reason)
 
 
 def restore_mod(site: Site, mod: dict[str, Any]) -> None:
     """Undo :func:`hide_mod`."""
-    with site.registry.databases.write_session.begin() as session:
+    with find_service(site.registry, Databases).write_session.begin() as session:
         moderation.restore_mod(session, _found(session, mod))
 
 

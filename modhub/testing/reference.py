@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 
 from zope.interface.interfaces import IInterface
 
+from modhub.declarations import Declarations
 from modhub.request import Request, is_api_path
+from modhub.service_registry import find_service
 from modhub.testing import Site
 from modhub.traversal import ANY, Resource, root_factory
 
@@ -61,7 +63,7 @@ def calls(site: Site) -> set[Call]:
 
 def for_programs(site: Site, found: set[Call]) -> set[Call]:
     """Those that must be described: all of the API, files and feeds. What is sent to pages is for their forms."""
-    read = site.registry.cross_origin
+    read = find_service(site.registry, Declarations).cross_origin
     return {
         (method, path)
         for method, path in found

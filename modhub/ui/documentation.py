@@ -87,9 +87,13 @@ def read_sections(markup: Markup) -> DocumentationSection:
     return DocumentationSection(markup, headings)
 
 
+class DocumentationCache(dict[str, list[DocumentationSection]]):
+    """The sections of all features by language; they depend on nothing else."""
+
+
 def documentation_sections(request: Request) -> list[DocumentationSection]:
     """The sections of all features in the reader's language, rendered when they are first asked for."""
-    known: dict[str, list[DocumentationSection]] = request.registry.documentation
+    known: dict[str, list[DocumentationSection]] = request.find_service(DocumentationCache)
     tools = PageHelpers(request)
     found = known.get(tools.lang)
     if found is None:
@@ -111,7 +115,7 @@ def show_documentation(_context: Any, request: Request) -> dict[str, Any]:
 
 def includeme(config: Configurator) -> None:
     """The page, and what the core says on it of itself."""
-    config.registry.documentation = {}
+    config.add_service(DocumentationCache, DocumentationCache())
     for name, order in (("general", 10), ("mods", 20), ("operation", 900)):
         template = f"modhub:templates/documentation/{name}.jinja2"
         cors = {"sent": SENT, "exposed": EXPOSED}

@@ -18,7 +18,7 @@ from pyramid.viewderivers import INGRESS
 from modhub.errors import ApiError
 from modhub.payload import LIMIT_EXCEEDED, STATE, encode
 from modhub.request import Request
-from modhub.security.identity import CredentialKind
+from modhub.security.identity import CredentialKind, CredentialPolicy
 from modhub.ui.forms import expired_form, is_plain, is_vouched, set_error_status
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
@@ -57,7 +57,7 @@ def preserve_form_deriver(view: RecoverableView, info: Any) -> RecoverableView:
         try:
             return view(context, request)
         except HTTPForbidden:
-            answer = request.registry.security.challenge(request, CredentialKind.ACCOUNT)
+            answer = request.find_service(CredentialPolicy).challenge(request, CredentialKind.ACCOUNT)
             # With nothing to keep the visitor is led to the sign-in page as from any page (C-PAGE-8). What nobody
             # can type is no reason to take a large body from somebody unknown.
             keeps = (fields and STATE not in request.environ) or wants_json(request)

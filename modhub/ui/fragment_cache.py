@@ -84,9 +84,9 @@ class FragmentCache:
 
 
 def includeme(config: Configurator) -> None:
-    """``registry.pieces``, when Jinja's environment is complete."""
+    """The service, when Jinja's environment is complete."""
 
     def make() -> None:
-        config.registry.pieces = FragmentCache(config.get_jinja2_environment())
+        config.registry[FragmentCache] = FragmentCache(config.get_jinja2_environment())
 
-    config.action("modhub pieces", make, order=1_000)
+    config.action(("modhub service", FragmentCache), make, order=1_000)

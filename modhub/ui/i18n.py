@@ -16,6 +16,8 @@ from pyramid.config import Configurator
 from pyramid.path import AssetResolver
 from webob.acceptparse import create_accept_language_header
 
+from modhub.service_registry import find_service
+
 ENGLISH: Final = "en"
 _LINE = re.compile(r'\A(msgid|msgid_plural|msgstr|msgstr\[(?P<form>[01])\])? *(?P<text>".*")\Z')
 
@@ -102,10 +104,10 @@ def _parts(entry: str) -> Iterator[tuple[str, str]]:
 def add_translations(config: Configurator, folder: str) -> None:
     """Add the translations in ``folder``, an asset such as ``modhub_reports:messages``."""
     path = Path(AssetResolver().resolve(folder).abspath())
-    config.action(("modhub messages", folder), lambda: config.registry.languages.add(path))
+    config.action(("modhub messages", folder), lambda: find_service(config.registry, Catalogs).add(path))
 
 
 def includeme(config: Configurator) -> None:
     """The directive."""
-    config.registry.languages = Catalogs()
+    config.add_service(Catalogs, Catalogs())
     config.add_directive("add_messages", add_translations)

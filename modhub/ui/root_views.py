@@ -7,7 +7,7 @@ from pyramid.response import Response
 from modhub.downloads import A_DAY
 from modhub.interfaces import IRoot
 from modhub.request import Request
-from modhub.ui.static_files import static_response
+from modhub.ui.static_files import StaticFiles, static_response
 from modhub.ui.xml_responses import Redirect
 from modhub.views import OPEN, page
 
@@ -39,4 +39,4 @@ def robots_view(_context: Any, request: Request) -> Response:
 @page(context=IRoot, name="favicon.ico", request_method="GET", permission=OPEN)
 def favicon_view(_context: Any, request: Request) -> Response:
     """The icon, for who asks without having read a page."""
-    return static_response(request.registry.statics.by_asset["modhub:favicon.ico"], A_DAY)
+    return static_response(request.find_service(StaticFiles).by_asset["modhub:favicon.ico"], A_DAY)

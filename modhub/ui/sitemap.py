@@ -17,6 +17,7 @@ from modhub.errors import not_found
 from modhub.interfaces import IRoot
 from modhub.payload import query
 from modhub.request import Request
+from modhub.service_registry import find_service
 from modhub.ui.xml_responses import xml_response
 from modhub.views import OPEN, page
 
@@ -33,6 +34,10 @@ class SitemapSource:
 
     addresses: Callable[[Any, int], SitemapEntries]
     parts: Callable[[Any], int]
+
+
+class Sitemaps(dict[str, SitemapSource]):
+    """The declared sources by name."""
 
 
 def one_part(_registry: Any) -> int:
@@ -58,7 +63,7 @@ def add_sitemap(
     """
 
     def register() -> None:
-        config.registry.sitemaps[name] = SitemapSource(addresses, parts)
+        find_service(config.registry, Sitemaps)[name] = SitemapSource(addresses, parts)
 
     config.action(("modhub sitemap", name), register)
 
@@ -66,7 +71,7 @@ def add_sitemap(
 @page(context=IRoot, name="sitemap.xml", request_method="GET", permission=OPEN)
 def sitemap_view(_context: Any, request: Request) -> Response:
     """``GET /sitemap.xml``: all addresses, or the index of the parts; with ``of`` and ``part``, one part."""
-    sources: dict[str, SitemapSource] = request.registry.sitemaps
+    sources: dict[str, SitemapSource] = request.find_service(Sitemaps)
     base = str(request.registry.settings["modhub.base_url"])
     wanted = query(request, "of")
     if wanted is None:
@@ -101,6 +106,6 @@ def _document(root: str, lines: Iterable[str]) -> str:
 
 def includeme(config: Configurator) -> None:
     """The directive and the address."""
-    config.registry.sitemaps = {}
+    config.add_service(Sitemaps, Sitemaps())
     config.add_directive("add_sitemap", add_sitemap)
     config.scan(__name__)

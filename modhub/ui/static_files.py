@@ -10,7 +10,7 @@ import mimetypes
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pyramid.config import Configurator
 from pyramid.path import AssetResolver
@@ -21,6 +21,7 @@ from modhub.downloads import FOR_EVER
 from modhub.errors import not_found
 from modhub.interfaces import IResource, IRoot
 from modhub.request import Request
+from modhub.service_registry import find_service
 from modhub.traversal import Resource
 from modhub.views import OPEN, page
 
@@ -89,7 +90,7 @@ class StaticFileResource(Resource):
 @page(context=IStaticFile, request_method="GET", permission=OPEN)
 def read_static(context: StaticFileResource, request: Request) -> Response:
     """``GET /static/{name}``: no cookie is looked at and none is set."""
-    file = request.registry.statics.by_name.get(context.__name__)
+    file = request.find_service(StaticFiles).by_name.get(context.__name__)
     if file is None:
         raise not_found()
     return static_response(file, FOR_EVER)
@@ -113,15 +114,14 @@ def add_static(config: Configurator, folder: str) -> None:
     path = Path(AssetResolver().resolve(folder).abspath())
 
     def register() -> None:
-        config.registry.statics.add(package, path)
+        find_service(config.registry, StaticFiles).add(package, path)
 
     config.action(("modhub static", package), register)
 
 
 def includeme(config: Configurator) -> None:
     """The directive and the address."""
-    registry: Any = config.registry
-    registry.statics = StaticFiles()
+    config.add_service(StaticFiles, StaticFiles())
     config.add_directive("add_static", add_static)
     config.add_child(IRoot, "static", StaticFolder)
     config.scan(__name__)

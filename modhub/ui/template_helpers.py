@@ -8,12 +8,16 @@ from typing import Any
 from markupsafe import Markup, escape
 from pyramid.csrf import get_csrf_token
 
+from modhub.declarations import Declarations
 from modhub.http.headers import NONCE
 from modhub.interfaces import ISite
 from modhub.request import Request
 from modhub.security.identity import CredentialKind
+from modhub.service_registry import find_service
 from modhub.ui.formatting import Formatter, format_age, parse_timestamp
-from modhub.ui.i18n import Translations
+from modhub.ui.fragment_cache import FragmentCache
+from modhub.ui.i18n import Catalogs, Translations
+from modhub.ui.static_files import StaticFiles
 
 LANGUAGE = "modhub.language"
 
@@ -54,18 +58,15 @@ class PageHelpers(Formatter):
 
     def static(self, asset: str) -> str:
         """The hashed address of a shipped file, ``package:file``."""
-        address: str = self.registry.statics.address(asset)
-        return address
+        return find_service(self.registry, StaticFiles).address(asset)
 
     def cached_fragment(self, template: str, **values: Any) -> Markup:
         """A piece of the page in its language, drawn once and kept; see :mod:`modhub.ui.fragment_cache`."""
-        drawn: Markup = self.registry.pieces(template, self.messages, **values)
-        return drawn
+        return find_service(self.registry, FragmentCache)(template, self.messages, **values)
 
     def render_fragment(self, template: str, **values: Any) -> Markup:
         """A piece of the page that is drawn for this once: hardly anybody else sees it with these values."""
-        drawn: Markup = self.registry.pieces.render(template, self.messages, **values)
-        return drawn
+        return find_service(self.registry, FragmentCache).render(template, self.messages, **values)
 
     def absolute(self, path: str) -> str:
         """The address of ``path`` for readers elsewhere: from the setting, never from the request's host."""
@@ -88,7 +89,7 @@ class PageHelpers(Formatter):
     @property
     def has_accounts(self) -> bool:
         """Whether a feature gives accounts to the pages."""
-        return (CredentialKind.ACCOUNT, ISite) in self.registry.credentials
+        return (CredentialKind.ACCOUNT, ISite) in find_service(self.registry, Declarations).credentials
 
     @cached_property
     def account(self) -> int | None:
@@ -106,9 +107,10 @@ class PageHelpers(Formatter):
         """What the features show at ``place``."""
         if self.broken:
             return []
-        wanted = sorted((one for one in self.registry.panels if one.place == place), key=lambda one: one.order)
+        declared = find_service(self.registry, Declarations).panels
+        here = sorted((panel for panel in declared if panel.place == place), key=lambda panel: panel.order)
         context = getattr(self.request, "context", None)
-        shown = (panel.render(context, self.request) for panel in wanted)
+        shown = (panel.render(context, self.request) for panel in here)
         return [Markup(markup) for markup in shown if markup is not None]  # noqa: S704 - the features own
 
 
@@ -117,7 +119,7 @@ def translations_for(request: Request) -> Translations:
     found = request.environ.get(LANGUAGE)
     if not isinstance(found, Translations):
         accept = request.environ.get("HTTP_ACCEPT_LANGUAGE")
-        found = request.environ[LANGUAGE] = request.registry.languages.choose(accept)
+        found = request.environ[LANGUAGE] = request.find_service(Catalogs).choose(accept)
     return found
 
 

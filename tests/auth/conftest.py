@@ -17,6 +17,7 @@ import pytest
 
 from modhub import db
 from modhub.testing import TEST_SECRET, Site, Start
+from modhub_auth.container import AuthServices
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 
 Auth = Callable[..., "Site"]
@@ -34,7 +35,7 @@ def auth(start: Start, tmp_path: Path) -> Auth:
     def begin(**settings: Any) -> Site:
         settings.setdefault("modhub__mail_dir", str(tmp_path / "mail"))
         site = start("modhub_auth", **settings)
-        site.registry.accounts.passwords = cheap()
+        site.find_service(AuthServices).passwords = cheap()
         return site
 
     return begin
@@ -207,7 +208,7 @@ class Mail:
 
     def read(self) -> list[EmailMessage]:
         """Send what is due; all letters so far, oldest first."""
-        self.app.registry.accounts.sender.send_due()
+        self.app.find_service(AuthServices).sender.send_due()
         files = sorted(self.folder.glob("*.eml"), key=lambda path: path.stat().st_mtime_ns)
         return [email.message_from_bytes(path.read_bytes(), policy=email.policy.default) for path in files]
 

@@ -14,6 +14,9 @@ warnings.simplefilter("ignore")
 from webtest import TestApp  # noqa: E402
 
 import modhub  # noqa: E402
+from modhub.db import Databases  # noqa: E402
+from modhub.service_registry import find_service  # noqa: E402
+from modhub_auth.container import AuthServices  # noqa: E402
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher  # noqa: E402
 
 
@@ -28,7 +31,9 @@ class Counting(QueuedHasher):
 def main() -> None:
     told = json.loads(sys.stdin.readline())
     config = modhub.configure(told["settings"])
-    config.registry.accounts.passwords = passwords = Counting(HashingGate(), memory_kib=8, time_cost=1)
+    find_service(config.registry, AuthServices).passwords = passwords = Counting(
+        HashingGate(), memory_kib=8, time_cost=1
+    )
     app = TestApp(config.make_wsgi_app())
 
     def call(wanted: list) -> list:
@@ -42,7 +47,7 @@ def main() -> None:
         answers = list(pool.map(call, told["calls"]))
     sys.stdout.write(json.dumps({"answers": answers, "verified": passwords.verified}) + "\n")
     sys.stdout.flush()
-    config.registry.databases.dispose()
+    find_service(config.registry, Databases).dispose()
 
 
 main()

@@ -10,6 +10,7 @@ from modhub.errors import ApiError
 from modhub.ops.admin import Admin, build_admin_parser
 from modhub.settings import StartRefused
 from modhub_auth import account_blocking
+from modhub_auth.container import AuthServices
 from modhub_auth.models import Account, ClientSession, Login, PageSession
 from modhub_auth.services import lock_account, sign_in
 from modhub_auth.signin import page_sessions, totp
@@ -26,7 +27,7 @@ def bearer(made: Any) -> dict[str, str]:
 
 
 def set_blocked(app: Any, account_id: int, *, blocked: bool = True) -> bool:
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         account = lock_account(session, account_id)
         assert account is not None
         return (account_blocking.block_account if blocked else account_blocking.unblock_account)(session, account)
@@ -43,7 +44,7 @@ def login(app: Any, person: Person, **more: str) -> Any:
 
 
 def add_factor(app: Any, account_id: int) -> tuple[str, list[str]]:
-    secret, own = pyotp.random_base32(), app.registry.accounts
+    secret, own = pyotp.random_base32(), app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
         return secret, totp.add_authenticator(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
 
@@ -188,7 +189,7 @@ def test_page_sessions_end_and_stay_ended(app: Any, person: Person, ada: Any) ->
 def test_a_session_that_is_there_all_the_same_opens_nothing(app: Any, person: Person, ada: Any) -> None:
     """As after a block by SQL alone."""
     browser_sign_in(app, person)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(Account).values(blocked_at=Account.created_at))
     for path in (HOME, "/Modhub/mine", f"/Modhub/mine/{ABSENT}"):
         assert app.get(path, status=303).headers["Location"].startswith(f"{HOME}/login")
@@ -213,7 +214,7 @@ def test_reset_works_but_opens_nothing(app: Any, person: Person, ada: Any, mail:
 
 
 def test_whoever_was_checked_a_moment_before_is_refused(app: Any, person: Person, ada: Any) -> None:
-    own = app.registry.accounts
+    own = app.find_service(AuthServices)
     given = Credentials(person["email"], person["password"], "", "192.0.2.1")
     checked = authenticate(own, app.registry.settings, given)
     set_blocked(app, ada["accountId"])

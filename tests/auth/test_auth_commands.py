@@ -55,7 +55,7 @@ def test_accounts_are_shown_without_secrets(app: Any, person: Person, admin: Any
         said = admin("account", "show", name)[1]
         assert "authenticator: no" in said
         assert "laptop" in said
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         assert session.scalars(select(OutgoingEmail)).one().sealed not in said
     assert "argon2" not in said
 
@@ -97,7 +97,7 @@ def test_an_account_goes_with_all_that_it_owned(app: Any, person: Person, admin:
 
 def test_people_have_names(app: Any, person: Person) -> None:
     ada = app.post_json("/api/auth/register", {**person, "displayName": "Ada"}).json["accountId"]
-    profiles = app.registry.getUtility(IProfiles)
+    profiles = app.find_service(IProfiles)
     with app.counted() as seen:
         assert {number: one.name for number, one in profiles.get_profiles({ada, 999}).items()} == {ada: "Ada"}
     assert len(seen) <= 1
@@ -105,12 +105,12 @@ def test_people_have_names(app: Any, person: Person) -> None:
 
 def test_nobody_can_sign_in_to_a_sample(app: Any, person: Person) -> None:
     app.post_json("/api/auth/register", {**person, "displayName": "Sample"})
-    people = app.registry.getUtility(IDemoAccounts)
-    with app.registry.databases.write_session.begin() as session:
+    people = app.find_service(IDemoAccounts)
+    with app.databases.write_session.begin() as session:
         first = people.account_for(session, "Sample")
         assert people.account_for(session, "Sample") == first
         assert people.account_for(session, "Other") != first
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         assert len(session.scalars(select(Account)).all()) == 3
 
 

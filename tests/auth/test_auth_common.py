@@ -104,7 +104,7 @@ def test_a_setting_refuses_them_everywhere(auth: Any, person: Person) -> None:
         page = form.submit(status=400)
         assert REFUSED in page.html.select_one("#password-error").text
         form = page.forms[0]
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         assert session.scalars(select(Account)).all() == []
     app.post_json("/api/auth/register", person, status=201)
 
@@ -148,7 +148,7 @@ def test_the_consent_is_to_that_password_alone(app: Any, person: Person) -> None
     sent = {"csrf_token": form["csrf_token"].value, "email": person["email"], "password": COMMON}
     for foreign in (mark, "", "é"):
         app.post(f"{HOME}/register", {**sent, "commonPassword": foreign}, status=400)
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         assert session.scalars(select(Account)).all() == []
 
 
@@ -211,7 +211,7 @@ def test_a_reset_knows_the_address_and_the_name_too(app: Any, person: Person, ma
 def test_adding_one_warns_and_goes_on(app: Any, person: Person, mail: Any) -> None:
     signed_in(app, person)
     mail.read()
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         login = session.scalars(select(Login)).one()
         login.kind, login.platform, login.subject = "Platform", "steam", "7"
         session.execute(update(PageSession).values(proved_at=now()))

@@ -10,7 +10,9 @@ from sqlalchemy import func, select, update
 from modhub.db import Base, now
 from modhub.errors import ApiError
 from modhub.testing.pages import new_visitor
+from modhub.ui.i18n import Catalogs
 from modhub_auth import services
+from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, Authenticator, ClientSession, Link, Login, PageSession
 from modhub_auth.platform import logins
@@ -34,20 +36,20 @@ def register(browser: Any, person: Person) -> None:
 
 
 def all_of(app: Any, model: Any) -> list[Any]:
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         return list(session.scalars(select(model)).all())
 
 
 def rows(app: Any) -> list[str]:
     """Everything that accounts store."""
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         tables = [table for name, table in sorted(Base.metadata.tables.items()) if name.startswith("auth_")]
         return [str(row) for table in tables for row in session.execute(table.select()).all()]
 
 
 def furnish(app: Any, account_id: int = 1) -> list[str]:
     """A linked login and an authenticator; answers recovery codes."""
-    own, secret = app.registry.accounts, pyotp.random_base32()
+    own, secret = app.find_service(AuthServices), pyotp.random_base32()
     with own.databases.write_session.begin() as session:
         account = services.lock_account(session, account_id)
         assert account is not None
@@ -164,11 +166,15 @@ def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(
     app.post_json("/api/auth/register", person)
     link = mail.link()
     page = app.get(f"{link}&new=1", status=200)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(Login).values(verified=True))
     app.get(f"{link}&new=1", status=410)
     send(page, 410, password=THEIRS)
-    own, secret, messages = app.registry.accounts, link.partition("token=")[2], app.registry.languages.known["en"]
+    own, secret, messages = (
+        app.find_service(AuthServices),
+        link.partition("token=")[2],
+        app.find_service(Catalogs).known["en"],
+    )
     # Also where the address is confirmed between the look and the lock.
     with own.databases.write_session() as session, pytest.raises(ApiError, match="This link has been used"):
         recovery.reset_password(session, own.writer, secret, "another hash", messages, purpose=link_tokens.CONFIRM_LINK)
@@ -177,7 +183,7 @@ def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(
 
 def ask_for_a_password(app: Any, mail: Any) -> tuple[Any, str]:
     """A platform's account that wants to sign in by an address: its browser, and the link in the letter."""
-    own = app.registry.accounts
+    own = app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
         arrived = logins.sign_in_or_register(session, PlatformIdentity("steam", "7"), registration=True)
         cookie = page_sessions.begin_page_session(session, arrived.account, arrived.login, "", proved=True)
@@ -226,7 +232,7 @@ def test_opening_a_link_changes_nothing(app: Any, person: Person, mail: Any) -> 
 def reset_page(app: Any, person: Person, mail: Any) -> Any:
     """The page of a later reset, of an account with a linked login (2) and an authenticator."""
     app.post_json("/api/auth/register", person)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(Login).values(verified=True))
     furnish(app)
     app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
@@ -265,7 +271,7 @@ def test_a_form_that_has_shown_nothing_removes_nothing(app: Any, reset_page: Any
 
 def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app: Any, reset_page: Any, person: Person) -> None:
     """Otherwise whoever has the account now links a login in the last moment, and comes back by it."""
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         account = services.lock_account(session, 1)
         assert account is not None
         logins.link_login(session, account, PlatformIdentity("steam", "666"))
@@ -286,7 +292,7 @@ def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app: Any, reset_
 
 def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: Person, race: Any) -> None:
     """Whichever comes first: the account's row is locked, and the session is looked for behind the lock."""
-    own, messages = app.registry.accounts, app.registry.languages.known["en"]
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).known["en"]
     done = {True: 0, False: 0}
     for number in range(12):
         with own.databases.write_session.begin() as session:
@@ -319,7 +325,7 @@ def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: P
 
 
 def test_a_platform_signs_nobody_in_by_a_login_that_a_reset_takes_away(app: Any, race: Any) -> None:
-    own, messages = app.registry.accounts, app.registry.languages.known["en"]
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).known["en"]
     for number in range(8):
         identity = PlatformIdentity("steam", str(number))
         with own.databases.write_session.begin() as session:
@@ -354,11 +360,11 @@ def test_after_registering_every_page_says_that_an_email_was_sent(app: Any, pers
         assert app.get(path).text.count(sentence) == 1, path
     german = app.get("/Modhub", headers={"Accept-Language": "de"}).text
     assert "Wir haben eine E-Mail an ada@example.org geschickt" in german
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(PageSession).values(created_at=now() - timedelta(minutes=61)))
     assert sentence not in app.get("/Modhub").text
     assert sentence in app.get(HOME).text
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(PageSession).values(created_at=now()))
     assert sentence in app.get("/Modhub").text
     send(app.get(mail.link()), 200)
@@ -369,14 +375,14 @@ def test_after_registering_every_page_says_that_an_email_was_sent(app: Any, pers
 def test_an_account_that_is_gone_is_no_ones(app: Any, person: Person, mail: Any) -> None:
     app.post_json("/api/auth/register", person)
     link = mail.link()
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.delete(session.scalars(select(Account)).one())
     for path in (link, f"{link}&new=1"):
         app.get(path, status=410)
 
 
 def test_a_confirmation_beside_a_reset_keeps_no_session(app: Any, race: Any) -> None:
-    own, messages = app.registry.accounts, app.registry.languages.known["en"]
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).known["en"]
     for number in range(8):
         with own.databases.write_session.begin() as session:
             account, login = services.register_account(session, f"ada{number}@example.org", "hash", "")

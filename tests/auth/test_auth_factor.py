@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 
 from modhub.db import now
 from modhub.errors import ApiError
+from modhub_auth.container import AuthServices
 from modhub_auth.encryption import SecretBox
 from modhub_auth.models import Authenticator, RecoveryCode
 from modhub_auth.signin import totp
@@ -28,8 +29,8 @@ class Protected:
         self.app = app
         self.person = person
         self.account_id: int = app.post_json("/api/auth/register", person).json["accountId"]
-        seal = app.registry.accounts.seal
-        with app.registry.databases.write_session.begin() as session:
+        seal = app.find_service(AuthServices).seal
+        with app.databases.write_session.begin() as session:
             self.secret = pyotp.random_base32()
             self.recovery = totp.add_authenticator(session, seal, self.account_id, self.secret, self.code(-1))
 
@@ -41,7 +42,7 @@ class Protected:
         return self.app.post_json("/api/auth/login", body, expect_errors=True)
 
     def forget_steps(self) -> None:
-        with self.app.registry.databases.write_session.begin() as session:
+        with self.app.databases.write_session.begin() as session:
             session.execute(update(Authenticator).values(last_step=0))
 
 
@@ -138,7 +139,7 @@ def test_a_recovery_code_works_once(ada: Protected) -> None:
     assert ada.login(first).status_int == 200
     assert ada.login(first).status_int == 401
     assert ada.login(second.replace("-", " ").upper()).status_int == 200
-    with ada.app.registry.databases.readonly_session() as session:
+    with ada.app.databases.readonly_session() as session:
         assert len(session.scalars(select(RecoveryCode)).all()) == 8
 
 
@@ -160,7 +161,7 @@ def test_of_many_who_use_one_code_one_succeeds(auth: Any, person: Person, kind: 
 
 
 def test_one_statement_succeeds_once(ada: Protected) -> None:
-    own = ada.app.registry.accounts
+    own = ada.app.find_service(AuthServices)
 
     def use(code: str) -> bool:
         with own.databases.write_session.begin() as session:
@@ -175,11 +176,11 @@ def test_one_statement_succeeds_once(ada: Protected) -> None:
 
 def test_an_authenticator_added_while_somebody_signs_in_is_asked_for(app: Any, person: Person) -> None:
     account_id = app.post_json("/api/auth/register", person).json["accountId"]
-    passwords, seal = app.registry.accounts.passwords, app.registry.accounts.seal
+    passwords, seal = app.find_service(AuthServices).passwords, app.find_service(AuthServices).seal
     verify = passwords.verify
 
     def add(known: str | None, password: str) -> bool:
-        with app.registry.databases.write_session.begin() as session:
+        with app.databases.write_session.begin() as session:
             secret = pyotp.random_base32()
             totp.add_authenticator(session, seal, account_id, secret, code_of(secret))
         return bool(verify(known, password))
@@ -189,7 +190,7 @@ def test_an_authenticator_added_while_somebody_signs_in_is_asked_for(app: Any, p
 
 
 def test_adding_and_removing(ada: Protected) -> None:
-    own = ada.app.registry.accounts
+    own = ada.app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
         with pytest.raises(ApiError):
@@ -207,7 +208,7 @@ def test_adding_and_removing(ada: Protected) -> None:
 
 
 def test_nothing_of_it_is_stored_in_clear(ada: Protected) -> None:
-    with ada.app.registry.databases.readonly_session() as session:
+    with ada.app.databases.readonly_session() as session:
         row = session.scalars(select(Authenticator)).one()
         hashes = session.scalars(select(RecoveryCode.code_hash)).all()
     assert ada.secret not in row.sealed

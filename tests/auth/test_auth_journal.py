@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from modhub.db import Base
+from modhub_auth.container import AuthServices
 from modhub_auth.signin import totp
 
 Person = dict[str, str]
@@ -22,7 +23,7 @@ def test_events_are_written_down_and_nothing_secret_is(
     mail.app = app
     made = app.post_json("/api/auth/register", person).json
     confirm = mail.secret()
-    own = app.registry.accounts
+    own = app.find_service(AuthServices)
     secret = pyotp.random_base32()
     with own.databases.write_session.begin() as session:
         codes = totp.add_authenticator(session, own.seal, made["accountId"], secret, pyotp.TOTP(secret).now())
@@ -50,7 +51,7 @@ def test_events_are_written_down_and_nothing_secret_is(
         "limited",
         "password reset",
     }
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         tables = [table for name, table in Base.metadata.tables.items() if name.startswith("auth_")]
         stored = "\n".join(str(row) for table in tables for row in session.execute(table.select()))
         assert session.execute(text("SELECT count(*) FROM auth_account")).scalar() == 1

@@ -8,6 +8,7 @@ from sqlalchemy import func, select, update
 
 from modhub.db import now
 from modhub_auth import expiry
+from modhub_auth.container import AuthServices
 from modhub_auth.models import ClientSession, PageSession
 
 Person = dict[str, str]
@@ -24,14 +25,14 @@ def sign_in(app: Any, person: Person) -> None:
 
 
 def count(app: Any) -> tuple[int, int]:
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         clients, pages = (session.scalar(select(func.count()).select_from(one)) for one in (ClientSession, PageSession))
     return int(clients or 0), int(pages or 0)
 
 
 def lapse(app: Any, account_id: int, left: timedelta = timedelta()) -> None:
     """All places of the account have ``left`` to live."""
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(
             update(ClientSession).where(ClientSession.account_id == account_id).values(expires_at=now() + left)
         )
@@ -46,7 +47,7 @@ def test_places_that_have_lapsed_are_forgotten(app: Any, person: Person) -> None
         sign_in(app, one)
     lapse(app, 1)
     lapse(app, 2, timedelta(minutes=1))
-    app.registry.accounts.sender._round(2.0, tidy=True)
+    app.find_service(AuthServices).sender._round(2.0, tidy=True)
     assert count(app) == (2, 1)
     assert app.get(HOME).status_int == 200
 
@@ -57,7 +58,7 @@ def test_a_few_go_at_once(app: Any, person: Person, monkeypatch: pytest.MonkeyPa
     sign_in(app, person)
     lapse(app, 1)
     monkeypatch.setattr(expiry, "EXPIRY_BATCH", 2)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         expiry.delete_expired_sessions(session)
     assert count(app) == (1, 0)
 
@@ -68,7 +69,7 @@ def test_what_somebody_holds_is_passed_over(app: Any, person: Person) -> None:
     app.post_json("/api/auth/register", person)
     sign_in(app, person)
     lapse(app, 1)
-    databases = app.registry.databases
+    databases = app.databases
     with databases.write_session.begin() as holder, databases.write_session.begin() as session:
         holder.execute(select(ClientSession.id).order_by(ClientSession.id).limit(1).with_for_update())
         expiry.delete_expired_sessions(session)

@@ -11,7 +11,9 @@ from sqlalchemy.exc import OperationalError
 from modhub.db import now
 from modhub.settings import StartRefused
 from modhub.testing.service import free_port
+from modhub.ui.i18n import Catalogs
 from modhub_auth.account_deletion import delete_account
+from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens, worker
 from modhub_auth.mail.outbox import without_links
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
@@ -23,12 +25,12 @@ Person = dict[str, str]
 
 
 def letters(app: Any) -> list[OutgoingEmail]:
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         return list(session.scalars(select(OutgoingEmail).order_by(OutgoingEmail.id)).all())
 
 
 def make_due(app: Any) -> None:
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(OutgoingEmail).values(next_at=now()))
 
 
@@ -101,8 +103,8 @@ def test_what_waits_is_sealed_and_what_was_sent_is_forgotten(app: Any, person: P
 
 
 def test_every_text_can_be_written(app: Any) -> None:
-    own = app.registry.accounts
-    messages = app.registry.languages.known["en"]
+    own = app.find_service(AuthServices)
+    messages = app.find_service(Catalogs).known["en"]
     for kind in EMAIL_TEMPLATES:
         written = own.writer.write(kind, messages, "SECRET")
         assert "%(" not in written.text
@@ -113,8 +115,8 @@ def test_letters_arrive_by_smtp(auth: Any, person: Person, mail_server: Any) -> 
     app = smtp(auth, mail_server.port)
     for email in ("ada@example.org", "éa@bücher.example.org", "o'hara+x@example.org"):
         app.post_json("/api/auth/register", {**person, "email": email}, status=201)
-    assert app.registry.accounts.sender.send_due() == 3
-    assert app.registry.accounts.sender.send_due() == 0
+    assert app.find_service(AuthServices).sender.send_due() == 3
+    assert app.find_service(AuthServices).sender.send_due() == 0
     recipients = [recipient for recipient, _ in mail_server.taken]
     assert recipients[0] == "ada@example.org"
     assert recipients[2] == "o'hara+x@example.org"
@@ -127,7 +129,7 @@ def test_a_letter_of_more_than_ascii_says_so_before(auth: Any, person: Person, m
     german = {"Accept-Language": "de"}
     app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}, headers=german)
     app.post_json("/api/auth/register", {**person, "email": "\u00e4rger@example.org"}, headers=german)
-    assert app.registry.accounts.sender.send_due() == 3
+    assert app.find_service(AuthServices).sender.send_due() == 3
     said = [line.upper().count("BODY=8BITMIME") for line in mail_server.heard if line.startswith("mail")]
     assert said == [0, 1, 1]
     assert "Bestätige" in mail_server.taken[1][1]["Subject"]
@@ -143,10 +145,10 @@ def test_a_server_that_is_down_changes_no_answer_and_loses_nothing(
     app.post_json("/api/auth/forgot", {"email": "ada0@example.org"}, status=204)
     for _ in range(3):
         with pytest.raises(Unreachable):
-            app.registry.accounts.sender.send_due()
+            app.find_service(AuthServices).sender.send_due()
     server = new_mail_server(port)
     with ThreadPoolExecutor(4) as pool:
-        sent = sum(pool.map(lambda _: app.registry.accounts.sender.send_due(), range(4)))
+        sent = sum(pool.map(lambda _: app.find_service(AuthServices).sender.send_due(), range(4)))
     assert sent == 26
     expected = sorted([f"ada{number}@example.org" for number in range(25)] + ["ada0@example.org"])
     assert sorted(recipient for recipient, _ in server.taken) == expected
@@ -158,13 +160,13 @@ def test_a_letter_that_is_refused_for_now_is_tried_again_later(auth: Any, person
     mail_server.refuse["ada@example.org"] = "451 later"
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/register", {**person, "email": "eve@example.org"})
-    assert app.registry.accounts.sender.send_due() == 1
+    assert app.find_service(AuthServices).sender.send_due() == 1
     first = letters(app)[0]
     assert (first.finished_at, first.problem) == (None, "the recipient was refused (451)")
-    assert app.registry.accounts.sender.send_due() == 0
+    assert app.find_service(AuthServices).sender.send_due() == 0
     mail_server.refuse.clear()
     make_due(app)
-    assert app.registry.accounts.sender.send_due() == 1
+    assert app.find_service(AuthServices).sender.send_due() == 1
     assert [recipient for recipient, _ in mail_server.taken] == ["eve@example.org", "ada@example.org"]
 
 
@@ -172,7 +174,7 @@ def test_a_letter_that_is_refused_for_ever_is_dead(auth: Any, person: Person, ma
     app = smtp(auth, mail_server.port)
     mail_server.refuse["ada@example.org"] = "550 unknown"
     app.post_json("/api/auth/register", person)
-    app.registry.accounts.sender.send_due()
+    app.find_service(AuthServices).sender.send_due()
     [dead] = letters(app)
     assert dead.finished_at is not None
     assert (dead.problem, dead.sealed) == ("the recipient was refused (550)", None)
@@ -182,9 +184,9 @@ def test_a_letter_dies_after_three_days_of_trying(auth: Any, person: Person, mai
     app = smtp(auth, mail_server.port)
     mail_server.refuse["ada@example.org"] = "451 later"
     app.post_json("/api/auth/register", person)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(OutgoingEmail).values(created_at=now() - timedelta(days=4)))
-    app.registry.accounts.sender.send_due()
+    app.find_service(AuthServices).sender.send_due()
     assert letters(app)[0].finished_at is not None
 
 
@@ -197,7 +199,7 @@ def test_pauses_grow_to_a_limit() -> None:
 
 def test_a_letter_taken_by_a_process_that_died_is_sent_later(app: Any, person: Person, mail: Any) -> None:
     app.post_json("/api/auth/register", person)
-    sender = app.registry.accounts.sender
+    sender = app.find_service(AuthServices).sender
     [letter] = letters(app)
     assert sender._take(letter)
     assert not sender._take(letter)
@@ -210,12 +212,12 @@ def test_a_letter_taken_by_a_process_that_died_is_sent_later(app: Any, person: P
 def test_a_clock_that_was_set_back_holds_no_letter_up(app: Any, person: Person, mail: Any, ahead: timedelta) -> None:
     """T-F7: a new letter leaves at once, one that has been tried within the longest pause."""
     app.post_json("/api/auth/register", person)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(OutgoingEmail).values(next_at=now() + ahead, created_at=now() + ahead))
     assert len(mail.read()) == 1
     app.post_json("/api/auth/forgot", {"email": person["email"]})
-    app.registry.accounts.sender.write_waiting()
-    with app.registry.databases.write_session.begin() as session:
+    app.find_service(AuthServices).sender.write_waiting()
+    with app.databases.write_session.begin() as session:
         waits = update(OutgoingEmail).where(OutgoingEmail.finished_at.is_(None))
         session.execute(waits.values(next_at=now() + ahead, attempts=3))
     assert len(mail.read()) == (2 if ahead > worker.LONGEST_PAUSE else 1)
@@ -226,10 +228,10 @@ def test_a_letter_that_met_no_way_is_due_by_any_clock(auth: Any, person: Person,
     blocked.write_text("a file where the folder should be")
     app = auth(modhub__mail_dir=str(blocked))
     app.post_json("/api/auth/register", person)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(OutgoingEmail).values(next_at=now() + timedelta(minutes=30)))
     with pytest.raises(Unreachable):
-        app.registry.accounts.sender.send_due()
+        app.find_service(AuthServices).sender.send_due()
     assert (letters(app)[0].attempts, letters(app)[0].next_at <= now()) == (1, True)
 
 
@@ -241,7 +243,7 @@ def test_a_link_from_the_future_is_dead(app: Any, person: Person, mail: Any, pur
     mail.read()
     link = next(mail.link(at) for at in range(2) if purpose in mail.link(at))
     app.get(link, status=200)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         later = now() + link_tokens.LINK_LIFETIMES[purpose] + timedelta(minutes=1)
         session.execute(update(Link).where(Link.purpose == purpose).values(expires_at=later))
     app.get(link, status=410)
@@ -252,12 +254,12 @@ def test_a_letter_that_the_server_cannot_bear_holds_no_other_up(auth: Any, perso
     mail_server.hang_up_on = "poison@example.org"
     for name in ("poison", "eve", "ada"):
         app.post_json("/api/auth/register", {**person, "email": f"{name}@example.org"})
-    sender = app.registry.accounts.sender
+    sender = app.find_service(AuthServices).sender
     with pytest.raises(Unreachable):
         sender.send_due()
     assert letters(app)[0].next_at > now()
     assert sender.send_due() == 2
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         waits = update(OutgoingEmail).where(OutgoingEmail.finished_at.is_(None))
         session.execute(waits.values(next_at=now(), created_at=now() - worker.DEAD_AFTER - timedelta(hours=1)))
     with pytest.raises(Unreachable):
@@ -276,7 +278,7 @@ def test_a_letter_that_left_while_the_database_was_busy_does_not_leave_again(
     app = smtp(auth, mail_server.port)
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/register", {**person, "email": "eve@example.org"})
-    sender = app.registry.accounts.sender
+    sender = app.find_service(AuthServices).sender
     working, statements = sender._update, []
 
     def busy(statement: Any) -> bool:
@@ -311,7 +313,7 @@ def test_a_sender_that_is_no_address_stops_the_start(auth: Any, sender: str) -> 
 def test_a_sender_may_have_a_name(auth: Any, person: Person, mail_server: Any, sender: str) -> None:
     app = auth(mail__host="127.0.0.1", mail__port=str(mail_server.port), mail__default_sender=sender)
     app.post_json("/api/auth/register", person)
-    assert app.registry.accounts.sender.send_due() == 1
+    assert app.find_service(AuthServices).sender.send_due() == 1
     assert mail_server.taken[0][1]["From"] == sender
 
 
@@ -323,7 +325,7 @@ def test_tls_begins_at_once_or_later_but_not_twice(auth: Any) -> None:
 def test_without_a_way_letters_are_in_the_log(auth: Any, person: Person, caplog: pytest.LogCaptureFixture) -> None:
     app = auth(modhub__mail_dir="")
     app.post_json("/api/auth/register", person)
-    assert app.registry.accounts.sender.send_due() == 1
+    assert app.find_service(AuthServices).sender.send_due() == 1
     assert "/Modhub/account/confirm?token=" in caplog.text
 
 
@@ -333,14 +335,14 @@ def test_a_folder_that_cannot_be_written_loses_nothing(auth: Any, person: Person
     app = auth(modhub__mail_dir=str(blocked))
     app.post_json("/api/auth/register", person, status=201)
     with pytest.raises(Unreachable):
-        app.registry.accounts.sender.send_due()
+        app.find_service(AuthServices).sender.send_due()
     blocked.unlink()
-    assert app.registry.accounts.sender.send_due() == 1
+    assert app.find_service(AuthServices).sender.send_due() == 1
 
 
 def test_the_thread_sends_by_itself(app: Any, person: Person, mail: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.05)
-    sender = app.registry.accounts.sender
+    sender = app.find_service(AuthServices).sender
     sent = worker.threading.Event()
     finish = sender._finish
 
@@ -359,7 +361,7 @@ def test_the_thread_sends_by_itself(app: Any, person: Person, mail: Any, monkeyp
 
 
 def test_the_thread_outlives_trouble(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    sender = app.registry.accounts.sender
+    sender = app.find_service(AuthServices).sender
     monkeypatch.setattr(sender, "send_due", lambda: 1 / 0)
     assert sender._round(2.0, tidy=True) == 4.0
     assert sender._round(1000.0, tidy=False) == worker.LONGEST_POLL_SECONDS
@@ -426,7 +428,7 @@ def test_forgot_does_the_same_work_for_strangers(
     """Its time must not tell who has an account: no statement and no letter depends on it before the answer."""
     app.post_json("/api/auth/register", person)
     mail.read()
-    writer, written = app.registry.accounts.writer, []
+    writer, written = app.find_service(AuthServices).writer, []
     write = writer.write
     monkeypatch.setattr(writer, "write", lambda *given: written.append(given) or write(*given))
     seen = [forget(app, address, page=page) for address in (person["email"], "nobody@example.org")]
@@ -435,7 +437,7 @@ def test_forgot_does_the_same_work_for_strangers(
     assert not any("auth_login" in one or "auth_account" in one for one in seen[0])
     assert written == []
     assert [letter["Subject"] for letter in mail.read()] == ["Confirm your address", "Choose a new password"]
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         assert session.scalars(select(ResetRequest)).all() == []
     for _ in range(2):
         again = [forget(app, address, page=page) for address in (person["email"], "nobody@example.org")]
@@ -447,7 +449,7 @@ def test_forgot_does_the_same_work_for_strangers(
 def test_a_reset_is_written_once_by_many_processes(app: Any, person: Person) -> None:
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/forgot", {"email": person["email"]}, headers={"Accept-Language": "de"})
-    sender = app.registry.accounts.sender
+    sender = app.find_service(AuthServices).sender
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: sender.write_waiting(), range(4)))
     assert [letter.kind for letter in letters(app)] == ["confirm", "reset"]
@@ -457,7 +459,7 @@ def test_a_reset_of_an_address_that_is_gone_meanwhile_is_forgotten(app: Any, per
     made = app.post_json("/api/auth/register", person).json
     mail.read()
     app.post_json("/api/auth/forgot", {"email": person["email"]})
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         delete_account(session, app.registry, lock_account(session, made["accountId"]))
     assert len(mail.read()) == 1
     assert len(letters(app)) == 1

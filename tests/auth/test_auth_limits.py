@@ -11,6 +11,7 @@ from sqlalchemy import select, update
 from modhub.db import now
 from modhub.errors import ApiError
 from modhub_auth import rate_limits
+from modhub_auth.container import AuthServices
 from modhub_auth.models import Attempt
 from modhub_auth.rate_limits import caller_of, rate_counter
 
@@ -24,13 +25,13 @@ def login(app: Any, given: Person, caller: str = "192.0.2.1", **headers: str) ->
 
 
 def attempts(app: Any) -> list[Attempt]:
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         return list(session.scalars(select(Attempt)).all())
 
 
 def age(app: Any, by: timedelta) -> None:
     """Let time pass for what is in the database."""
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(Attempt).values(at=now() - by))
 
 
@@ -116,7 +117,7 @@ def test_of_a_burst_over_two_processes_ten_are_checked(app: Any, person: Person,
 
 def test_places_that_are_not_settled_make_others_wait(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limits, "SLOT_WAIT_SECONDS", 0.2)
-    own, full = app.registry.accounts.limits, [rate_counter("sign-in", "ada", 1)]
+    own, full = app.find_service(AuthServices).limits, [rate_counter("sign-in", "ada", 1)]
     with own.attempt(full), pytest.raises(ApiError) as caught, own.attempt(full):
         pass
     assert (caught.value.status, caught.value.code) == (503, "busy")
@@ -128,14 +129,14 @@ def test_places_that_are_not_settled_make_others_wait(app: Any, monkeypatch: pyt
 
 
 def test_a_place_is_given_back_when_the_check_breaks(app: Any) -> None:
-    own, full = app.registry.accounts.limits, [rate_counter("sign-in", "ada", 1)]
+    own, full = app.find_service(AuthServices).limits, [rate_counter("sign-in", "ada", 1)]
     with pytest.raises(ValueError, match="broken"), own.attempt(full):
         raise ValueError("broken")
     assert attempts(app) == []
 
 
 def test_a_place_left_by_a_process_that_died_counts_as_a_failure(app: Any) -> None:
-    own, full = app.registry.accounts.limits, [rate_counter("sign-in", "ada", 1)]
+    own, full = app.find_service(AuthServices).limits, [rate_counter("sign-in", "ada", 1)]
     held = own.attempt(full)
     held.__enter__()
     age(app, timedelta(seconds=61))
@@ -205,8 +206,8 @@ def test_counters_outlive_the_process(auth: Any, person: Person) -> None:
 def test_old_attempts_are_forgotten(app: Any) -> None:
     login(app, WRONG)
     age(app, timedelta(seconds=901))
-    with app.registry.databases.write_session.begin() as session:
-        app.registry.accounts.limits.purge(session)
+    with app.databases.write_session.begin() as session:
+        app.find_service(AuthServices).limits.purge(session)
     assert attempts(app) == []
 
 
@@ -230,7 +231,7 @@ def test_a_clock_that_was_set_back_neither_forgives_nor_locks_out(auth: Any, per
 
 
 def test_a_place_from_the_future_is_abandoned_in_time(app: Any) -> None:
-    own, full = app.registry.accounts.limits, [rate_counter("sign-in", "ada", 1)]
+    own, full = app.find_service(AuthServices).limits, [rate_counter("sign-in", "ada", 1)]
     held = own.attempt(full)
     held.__enter__()
     age(app, -timedelta(days=1))

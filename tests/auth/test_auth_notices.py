@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 
 from modhub.events import AccountChanged
 from modhub_auth import services
+from modhub_auth.container import AuthServices
 from modhub_auth.models import Login, OutgoingEmail
 from modhub_auth.platform import logins
 from modhub_auth.platform.logins import PlatformIdentity
@@ -34,7 +35,7 @@ def owner(app: Any) -> Any:
     form = app.get(f"{HOME}/register").forms[0]
     form["email"], form["password"] = "ada@example.org", PASSWORD
     form.submit(status=303)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(Login).values(verified=True))
         account = services.lock_account(session, 1)
         assert account is not None
@@ -54,10 +55,10 @@ def do(app: Any, action: str, agent: str, **given: str) -> Any:
     elif action == "unlink":
         fields["loginId"] = "2"
     elif action == "authenticator":
-        secret = app.registry.accounts.proposals.secret(app.cookies["modhub"])
+        secret = app.find_service(AuthServices).proposals.secret(app.cookies["modhub"])
         fields["code"] = pyotp.TOTP(secret).now()
     elif action in {"authenticator, removed", "recovery-codes"}:
-        own, secret = app.registry.accounts, pyotp.random_base32()
+        own, secret = app.find_service(AuthServices), pyotp.random_base32()
         with own.databases.write_session.begin() as session:
             if not totp.has_authenticator(session, 1):
                 totp.add_authenticator(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
@@ -91,7 +92,7 @@ def test_a_browser_does_not_write_the_email(owner: Any, mail: Any) -> None:
 
 
 def test_an_address_that_is_not_confirmed_is_told_nothing(owner: Any, mail: Any) -> None:
-    with owner.registry.databases.write_session.begin() as session:
+    with owner.databases.write_session.begin() as session:
         session.execute(update(Login).where(Login.platform == "").values(verified=False))
     before = len(mail.read())
     do(owner, "password", FIREFOX)
@@ -99,7 +100,7 @@ def test_an_address_that_is_not_confirmed_is_told_nothing(owner: Any, mail: Any)
 
 
 def test_other_features_have_their_changes_told(owner: Any, mail: Any) -> None:
-    databases, registry = owner.registry.databases, owner.registry
+    databases, registry = owner.databases, owner.registry
     environ = {"HTTP_USER_AGENT": FIREFOX}
     sentence = "A key has just been made for your account at %(site)s."
 

@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 
 from modhub.catalogue import moderation
 from modhub.db import now
+from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, ClientSession, Link, Login, PageSession
 from modhub_auth.signin import totp
@@ -37,7 +38,7 @@ def login(app: Any, person: Person, **more: str) -> Any:
 
 
 def sessions(app: Any) -> list[PageSession]:
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         return list(session.scalars(select(PageSession)).all())
 
 
@@ -204,7 +205,7 @@ def test_the_session_changes_at_sign_in(app: Any, person: Person) -> None:
 )
 def test_sessions_end(app: Any, person: Person, values: dict[str, timedelta], alive: bool) -> None:
     register(app, person)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(PageSession).values({name: now() - ago for name, ago in values.items()}))
     assert signed_in(app) is alive
 
@@ -212,7 +213,7 @@ def test_sessions_end(app: Any, person: Person, values: dict[str, timedelta], al
 def test_use_is_noted(app: Any, person: Person) -> None:
     register(app, person)
     before = now() - timedelta(hours=1)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(PageSession).values(used_at=before))
     app.get(HOME)
     assert sessions(app)[0].used_at > before
@@ -229,7 +230,7 @@ def test_programs_and_pages_do_not_mix(app: Any, person: Person) -> None:
 
 def test_a_second_factor_holds_on_pages(app: Any, person: Person) -> None:
     account_id = app.post_json("/api/auth/register", person).json["accountId"]
-    own = app.registry.accounts
+    own = app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
         [code, *_] = totp.add_authenticator(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
@@ -262,7 +263,7 @@ def test_resetting_a_password(app: Any, person: Person, mail: Any) -> None:
 def test_a_reset_does_not_skip_the_second_factor(app: Any, person: Person, mail: Any) -> None:
     account_id = app.post_json("/api/auth/register", person).json["accountId"]
     send(app.get(mail.link()), 200, password=person["password"])
-    own = app.registry.accounts
+    own = app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
         totp.add_authenticator(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
@@ -289,7 +290,7 @@ def test_confirming_an_address(auth: Any, person: Person, tmp_path: Any, mail: A
 def test_whoever_registered_a_strangers_address_keeps_nothing(app: Any, person: Person, mail: Any, proof: str) -> None:
     made = app.post_json("/api/auth/register", person).json
     register_link = mail.link()
-    own = app.registry.accounts
+    own = app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
         totp.add_authenticator(session, own.seal, made["accountId"], secret, pyotp.TOTP(secret).now())
@@ -302,7 +303,7 @@ def test_whoever_registered_a_strangers_address_keeps_nothing(app: Any, person: 
         send(page, 200, password=person["password"])
     app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
     app.post_json("/api/auth/login", person, status=200)
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         assert [one.kind for one in session.scalars(select(Login))] == ["Password"]
 
 
@@ -311,7 +312,7 @@ def test_a_second_proof_takes_nothing_away(app: Any, person: Person, mail: Any) 
     send(app.get(mail.link()), 200, password=person["password"])
     made = app.post_json("/api/auth/login", person).json
     login(app, person)
-    own = app.registry.accounts
+    own = app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
         totp.add_authenticator(session, own.seal, made["accountId"], secret, pyotp.TOTP(secret).now())
@@ -351,7 +352,7 @@ def test_an_older_link_dies_with_a_newer(app: Any, person: Person, mail: Any) ->
 
 def test_deleted_accounts_have_no_session(app: Any, person: Person) -> None:
     register(app, person)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.delete(session.scalars(select(Account)).one())
     assert not signed_in(app)
 
@@ -443,7 +444,7 @@ def test_what_has_ended_by_itself_is_not_listed(app: Any, person: Person, model:
         app.reset()
         send(app.get(f"{HOME}/login"), 303, headers={"User-Agent": browser}, **person)
     assert label in app.get(HOME).html.select_one("#signed-in").text
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(model).where(model.label == label).values({column: now() - timedelta(days=15)}))
     listed = app.get(HOME).html.select_one("#signed-in").text
     assert label not in listed
@@ -520,7 +521,7 @@ def test_what_others_require_is_told_before_the_account_goes(app: Any, person: P
     base, hidden = made(own, "Base"), made(own, "Hidden", "0" * 8 + "-0000-0000-0000-" + "0" * 12)
     for mod in (base, hidden):
         publish(own, mod)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         moderation.hide_mod(session, moderation.find_mod(session, str(hidden["id"])))
     # Of their own, and drafts of others, are none that would be left behind.
     publish(own, made(own, "Own", base["guid"]))
@@ -576,14 +577,14 @@ def test_links_lapse(app: Any, person: Person, mail: Any, name: str, life: timed
     if name == "reset":
         app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
     link = mail.link()
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         found = session.scalars(select(Link).where(Link.purpose == name)).one()
         assert abs(found.expires_at - now() - life) < timedelta(minutes=1)
     app.get(link, status=200)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(Link).values(expires_at=now()))
     app.get(link, status=410)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         link_tokens.delete_expired_links(session)
         assert session.scalars(select(Link)).all() == []
 

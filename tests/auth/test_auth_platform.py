@@ -15,6 +15,7 @@ from sqlalchemy import delete, select, update
 
 from modhub.db import now, to_micros
 from modhub_auth import account_blocking
+from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, Login, PageSession
 from modhub_auth.pages import password
@@ -69,7 +70,7 @@ def link_login(site: Any, provider: Provider, subject: str = SUBJECT, **proof: s
 
 
 def logins(site: Any) -> list[Login]:
-    with site.registry.databases.readonly_session() as session:
+    with site.databases.readonly_session() as session:
         return list(session.scalars(select(Login).order_by(Login.id)).all())
 
 
@@ -90,7 +91,7 @@ def test_a_new_account_and_again(site: Any, provider: Provider) -> None:
     assert sign_in(site, provider).status_int == 303
     [login] = logins(site)
     assert (login.kind, login.subject, login.verified) == ("Platform", SUBJECT, True)
-    with site.registry.databases.readonly_session() as session:
+    with site.databases.readonly_session() as session:
         account = session.scalars(select(Account)).one()
     assert (account.kind, account.display_name) == ("Platform", f"Modder {account.id}")
 
@@ -116,7 +117,7 @@ def test_of_many_replays_at_once_one_counts(site: Any, provider: Provider) -> No
     fields = provider.assertion(leave(site))
     cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in site.cookies.items())}
     target = urlsplit(fields["openid.return_to"])
-    site.registry.accounts.platforms["steam"]._gate = HashingGate()
+    site.find_service(AuthServices).platforms["steam"]._gate = HashingGate()
     address = f"{target.path}?{target.query}&{urlencode(fields)}"
     browsers = [type(site)(site.config) for _ in range(6)]
 
@@ -271,7 +272,7 @@ def test_a_platform_account_adds_a_password(site: Any, provider: Provider, perso
     me = site.get("/api/auth/me", headers=bearer).json
     assert (me["kind"], me["subject"], me["verified"]) == ("Platform", SUBJECT, True)
     (platform,) = (login.id for login in logins(site) if login.kind == "Platform")
-    with site.registry.databases.write_session.begin() as session:
+    with site.databases.write_session.begin() as session:
         session.execute(delete(Login).where(Login.id == platform))
     me = site.get("/api/auth/me", headers=bearer).json
     assert (me["kind"], me["subject"], me["verified"]) == ("Platform", "ada@example.org", True)
@@ -293,7 +294,7 @@ def test_two_tabs_do_not_make_two_passwords(
     told = "This account has a password already, so this one is not added."
     assert told in tabs[1].submit(status=409).text
     assert [letter["Subject"] for letter in mail.read()] == ["Confirm your address", "A password was added"]
-    with site.registry.databases.write_session.begin() as session:
+    with site.databases.write_session.begin() as session:
         late = link_tokens.create_link(
             session, link_tokens.ADD_PASSWORD_LINK, 1, address="eve@example.org", password_hash="x"
         )
@@ -323,7 +324,7 @@ def test_an_address_that_is_taken_is_told_by_letter_only(
 
 def test_the_second_factor_holds(site: Any, provider: Provider) -> None:
     sign_in(site, provider)
-    own = site.registry.accounts
+    own = site.find_service(AuthServices)
     secret = pyotp.random_base32()
     with own.databases.write_session.begin() as session:
         codes = totp.add_authenticator(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
@@ -350,7 +351,7 @@ def test_what_is_sealed_may_name_any_number(site: Any, provider: Provider, held:
     form = site.get(f"{HOME}/login").forms[0]
     token = form["csrf_token"].value
     ids = logins(site)[0].id, to_micros(now())
-    sealed = site.registry.accounts.pending.encrypt(held.format(*ids), token)
+    sealed = site.find_service(AuthServices).pending.encrypt(held.format(*ids), token)
     page = site.post(STEAM, {"pending": sealed, "code": "0", "csrf_token": token}, status="*")
     assert page.status_int == (401 if held == "{} {}" else 403)
 
@@ -362,7 +363,7 @@ def test_who_came_back_in_the_future_is_asked_again(site: Any, provider: Provide
     token = site.get(f"{HOME}/login").forms[0]["csrf_token"].value
     for minutes, status in ((1, 403), (0, 401), (-9, 401), (-11, 403)):
         at = to_micros(now() + timedelta(minutes=minutes))
-        sealed = site.registry.accounts.pending.encrypt(f"{logins(site)[0].id} {at}", token)
+        sealed = site.find_service(AuthServices).pending.encrypt(f"{logins(site)[0].id} {at}", token)
         site.post(STEAM, {"pending": sealed, "code": "0", "csrf_token": token}, status=status)
 
 
@@ -391,7 +392,7 @@ def test_whoever_wanted_to_link_makes_no_new_account(site: Any, provider: Provid
     form = site.get(f"{STEAM}/link").forms[0]
     form["currentPassword"] = person["password"]
     fields = provider.assertion(form.submit(status=200).html.select_one(".ways a")["href"])
-    with site.registry.databases.write_session.begin() as session:
+    with site.databases.write_session.begin() as session:
         session.execute(delete(PageSession))
     answer = come_back(site, fields)
     assert answer.status_int == 403
@@ -430,7 +431,7 @@ def test_without_a_password_a_code_removes_the_authenticator(site: Any, provider
 
 def test_a_platform_proves_again_who_is_there(site: Any, provider: Provider) -> None:
     sign_in(site, provider)
-    with site.registry.databases.write_session.begin() as session:
+    with site.databases.write_session.begin() as session:
         session.execute(update(PageSession).values(proved_at=now() - timedelta(minutes=11)))
     page = site.get(f"{HOME}/delete")
     assert page.html.select_one("main form") is None
@@ -444,7 +445,7 @@ def test_a_platform_proves_again_who_is_there(site: Any, provider: Provider) -> 
 
 def test_a_platform_does_not_prove_what_an_authenticator_guards(site: Any, provider: Provider) -> None:
     sign_in(site, provider)
-    own, secret = site.registry.accounts, pyotp.random_base32()
+    own, secret = site.find_service(AuthServices), pyotp.random_base32()
     with own.databases.write_session.begin() as session:
         totp.add_authenticator(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
         session.execute(update(PageSession).values(proved_at=None))
@@ -500,7 +501,7 @@ def test_codes_alone_are_counted_by_account(auth: Any, provider: Provider) -> No
 @pytest.mark.parametrize("coded", [False, True])
 def test_a_blocked_account_is_not_entered_by_its_platform(site: Any, provider: Provider, coded: bool) -> None:
     sign_in(site, provider)
-    own, codes = site.registry.accounts, []
+    own, codes = site.find_service(AuthServices), []
     with own.databases.write_session.begin() as session:
         if coded:
             secret = pyotp.random_base32()

@@ -9,7 +9,9 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.db import now
+from modhub.ui.i18n import Catalogs
 from modhub_auth import services
+from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, Authenticator, Link, Login, OutgoingEmail, PageSession, RecoveryCode
 from modhub_auth.pages import fresh_proof
@@ -36,7 +38,7 @@ class Owner:
 
     def state(self) -> list[str]:
         """All that says who may enter the account, and the letters."""
-        with self.app.registry.databases.readonly_session() as session:
+        with self.app.databases.readonly_session() as session:
             models = (Account, Login, Authenticator, RecoveryCode, Link, OutgoingEmail)
             return [str(row) for model in models for row in session.execute(select(model.__table__)).all()]
 
@@ -50,7 +52,7 @@ class Owner:
         if action == "unlink":
             wanted |= {"loginId": str(self.extra)}
         if action == "authenticator" and "authenticator" not in self.kind:
-            shown = self.app.registry.accounts.proposals.secret(self.app.cookies["modhub"].strip('"'))
+            shown = self.app.find_service(AuthServices).proposals.secret(self.app.cookies["modhub"].strip('"'))
             wanted |= {"code": pyotp.TOTP(shown).now()}
         return wanted
 
@@ -59,14 +61,14 @@ class Owner:
 
     def prove(self, ago: timedelta | None) -> None:
         """A platform's sign-in so long ago."""
-        with self.app.registry.databases.write_session.begin() as session:
+        with self.app.databases.write_session.begin() as session:
             session.execute(update(PageSession).values(proved_at=None if ago is None else now() - ago))
 
 
 @pytest.fixture(params=KINDS)
 def owner(auth: Any, request: pytest.FixtureRequest) -> Owner:
     kind, app = str(request.param), auth(modhub_auth__steam="true")
-    own, time, codes = app.registry.accounts, now(), []
+    own, time, codes = app.find_service(AuthServices), now(), []
     hashed = own.passwords.hash(PASSWORD)
     with own.databases.write_session.begin() as session:
         account, login = services.register_account(session, "ada@example.org", hashed, "Ada")
@@ -154,11 +156,11 @@ def test_the_form_asks_for_what_the_account_has(owner: Owner, action: str) -> No
         else:
             assert names[0] == ("currentPassword" if "password" in owner.kind else "code")
     if owner.kind == "platform":
-        platforms = dict(owner.app.registry.accounts.platforms)
-        owner.app.registry.accounts.platforms.clear()
+        platforms = dict(owner.app.find_service(AuthServices).platforms)
+        owner.app.find_service(AuthServices).platforms.clear()
         if "steam" not in action:
             assert "switched off just now" in owner.app.get(f"{HOME}/{action}").text
-        owner.app.registry.accounts.platforms.update(platforms)
+        owner.app.find_service(AuthServices).platforms.update(platforms)
         owner.prove(timedelta())
         assert owner.app.get(f"{HOME}/{action}").html.select_one("main form button") is not None
 
@@ -169,7 +171,7 @@ def test_what_a_reset_overtakes_is_not_done(owner: Owner, action: str, monkeypat
     if not applies(owner, action):
         return
     given, judge, seen = right_proof(owner), fresh_proof._prove, []
-    own, messages = owner.app.registry.accounts, owner.app.registry.languages.known["en"]
+    own, messages = owner.app.find_service(AuthServices), owner.app.find_service(Catalogs).known["en"]
 
     def reset_meanwhile(*asked: Any) -> Any:
         judged = judge(*asked)

@@ -13,8 +13,10 @@ from modhub import db
 from modhub.catalogue.models import Mod
 from modhub.errors import ApiError
 from modhub.interfaces import IAccounts
+from modhub.ui.i18n import Catalogs
 from modhub_auth import services
 from modhub_auth.account_deletion import delete_account
+from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, ClientSession, Link, Login
 from modhub_auth.signin import recovery
@@ -62,18 +64,18 @@ def test_of_many_registrations_one_succeeds(auth: Any, person: Person) -> None:
         given = {**person, "email": f"ada{number}@example.org"}
         answers = at_once([lambda given=given: post(app, "register", given)] * CONTENDERS)
         assert Counter(answer.status_int for answer in answers) == {201: 1, 409: CONTENDERS - 1}
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         assert len(session.scalars(select(Account)).all()) == 5
         assert len(session.scalars(select(Login)).all()) == 5
 
 
 def test_no_transaction_is_held_while_a_password_is_hashed(app: Any, person: Person) -> None:
-    passwords = app.registry.accounts.passwords
+    passwords = app.find_service(AuthServices).passwords
     hashed, verify = passwords.hash, passwords.verify
 
     def write() -> None:
         # SQLite has one writer: this waits, and fails when the request holds its transaction.
-        with app.registry.databases.write_session.begin() as session:
+        with app.databases.write_session.begin() as session:
             session.execute(update(Account).values(kind="Password"))
 
     passwords.hash = lambda password: write() or hashed(password)
@@ -84,12 +86,12 @@ def test_no_transaction_is_held_while_a_password_is_hashed(app: Any, person: Per
 
 def test_a_password_that_changes_while_it_is_verified_does_not_sign_in(app: Any, person: Person) -> None:
     post(app, "register", person)
-    passwords = app.registry.accounts.passwords
+    passwords = app.find_service(AuthServices).passwords
     verify, other = passwords.verify, passwords.hash("another password")
 
     def change(known: str | None, password: str) -> bool:
         right = bool(verify(known, password))
-        with app.registry.databases.write_session.begin() as session:
+        with app.databases.write_session.begin() as session:
             session.execute(update(Login).values(password_hash=other))
         return right
 
@@ -99,7 +101,7 @@ def test_a_password_that_changes_while_it_is_verified_does_not_sign_in(app: Any,
 
 def test_a_full_queue_of_hashing_is_503(app: Any, person: Person) -> None:
     post(app, "register", person)
-    gate = app.registry.accounts.passwords._gate
+    gate = app.find_service(AuthServices).passwords._gate
     gate._seconds = 0.05
     with gate.turn(), gate.turn():
         answer = post(app, "login", person)
@@ -116,7 +118,7 @@ def test_over_two_processes_one_refresh_succeeds(app: Any, person: Person, conte
 
 
 def test_after_a_reset_no_refresh_token_lives(app: Any, person: Person, mail: Any) -> None:
-    own, messages = app.registry.accounts, app.registry.languages.known["en"]
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).known["en"]
     password_hash = own.passwords.hash(person["password"])
     token = post(app, "register", person).json["refreshToken"]
     with own.databases.readonly_session() as session:
@@ -144,7 +146,7 @@ def test_after_a_reset_no_refresh_token_lives(app: Any, person: Person, mail: An
 
 
 def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None:
-    own, messages = app.registry.accounts, app.registry.languages.known["en"]
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).known["en"]
     post(app, "register", person)
     with own.databases.readonly_session() as session:
         login = session.scalars(select(Login)).one()
@@ -167,7 +169,7 @@ def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None
 
 
 def test_nobody_signs_in_with_the_old_password_after_a_reset(app: Any, person: Person) -> None:
-    own, messages = app.registry.accounts, app.registry.languages.known["en"]
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).known["en"]
     post(app, "register", person)
     with own.databases.readonly_session() as session:
         login = session.scalars(select(Login)).one()
@@ -186,7 +188,7 @@ def test_nobody_signs_in_with_the_old_password_after_a_reset(app: Any, person: P
 
 @pytest.mark.parametrize("path", ["login", "refresh"])
 def test_who_comes_while_a_reset_is_being_written_waits_for_it(app: Any, person: Person, path: str) -> None:
-    own, messages = app.registry.accounts, app.registry.languages.known["en"]
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).known["en"]
     token = post(app, "register", person).json["refreshToken"]
     body = person if path == "login" else {"refreshToken": token}
     with own.databases.readonly_session() as session:
@@ -215,7 +217,7 @@ def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(
     app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Account first, links second, in both: otherwise PostgreSQL ends one of the two as a deadlock."""
-    own = app.registry.accounts
+    own = app.find_service(AuthServices)
     account_id = post(app, "register", person).json["accountId"]
     for _ in range(2):
         assert post(app, "forgot", {"email": person["email"]}).status_int == 204
@@ -228,7 +230,7 @@ def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(
             lock(session, account_id)
             later = pool.submit(own.sender.write_waiting)
             # On SQLite it does not even begin before this transaction has ended.
-            sqlite = app.registry.databases.dialect == "sqlite"
+            sqlite = app.databases.dialect == "sqlite"
             assert at_the_door.wait(0.2 if sqlite else WAIT) is not sqlite
             assert not wait([later], timeout=0.2).done
             session.execute(delete(Link).where(Link.account_id == account_id))
@@ -240,13 +242,13 @@ def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(
 def test_what_is_made_while_its_maker_is_deleted_is_not_there(app: Any, person: Person) -> None:
     token = app.post_json("/api/auth/register", person).json["accessToken"]
     bearer = {"Authorization": f"Bearer {token}"}
-    held = app.registry.getUtility(IAccounts)
+    held = app.find_service(IAccounts)
 
     class DeletedMeanwhile:
         """The account goes between the check of its token and the first statement of its request."""
 
         def lock(self, session: Any, account_id: int) -> bool:
-            with app.registry.databases.write_session.begin() as other:
+            with app.databases.write_session.begin() as other:
                 account = services.lock_account(other, account_id)
                 assert account is not None
                 delete_account(other, app.registry, account)
@@ -255,5 +257,5 @@ def test_what_is_made_while_its_maker_is_deleted_is_not_there(app: Any, person: 
     app.registry.registerUtility(DeletedMeanwhile(), IAccounts)
     answer = app.post_json("/api/modhub", {"title": "An orphan"}, headers=bearer, status=401)
     assert answer.json["error"] == "unauthorized"
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         assert session.scalars(select(Mod)).all() == []

@@ -8,6 +8,7 @@ from sqlalchemy import delete, select, update
 
 from modhub.db import now
 from modhub.server import IBodyRules
+from modhub_auth.container import AuthServices
 from modhub_auth.models import Account, ClientSession, Login
 from modhub_auth.signin.access_tokens import AccessTokens
 
@@ -24,7 +25,7 @@ def me(app: Any, token: str, status: int = 200) -> Any:
 
 
 def write(app: Any, statement: Any) -> None:
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(statement)
 
 
@@ -57,7 +58,7 @@ def test_names_are_cleaned_and_cut(app: Any, person: Person) -> None:
     given = {**person, "displayName": "  Ada\n\u202eLovelace " + "x" * 100, "client": "\tlaptop\0" + "y" * 5_000}
     answer = app.post_json("/api/auth/register", given)
     assert answer.json["displayName"] == ("Ada Lovelace " + "x" * 100)[:80]
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         assert session.scalars(select(ClientSession.label)).one() == ("laptop" + "y" * 100)[:80]
 
 
@@ -85,7 +86,7 @@ def test_a_name_that_is_none_is_made_up(app: Any, person: Person, name: str | No
 def test_registering_says_which_field_is_wrong(app: Any, person: Person, field: str, value: Any) -> None:
     answer = app.post_json("/api/auth/register", {**person, field: value}, status=400)
     assert field in answer.json["message"]
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         assert session.scalars(select(Account)).all() == []
 
 
@@ -147,7 +148,7 @@ def test_a_wrong_address_and_a_wrong_password_are_one_answer(app: Any, person: P
 
 def test_every_refused_sign_in_verifies_one_hash(app: Any, person: Person) -> None:
     app.post_json("/api/auth/register", person)
-    passwords = app.registry.accounts.passwords
+    passwords = app.find_service(AuthServices).passwords
     verified: list[bool] = []
     verify = passwords.verify
 
@@ -175,7 +176,7 @@ def test_me_needs_a_token(app: Any, person: Person) -> None:
     answer = app.get("/api/auth/me", status=401)
     assert answer.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
     foreign = AccessTokens(["the secret of another deployment, long enough"]).make(1, now())
-    unknown = app.registry.accounts.tokens.make(2**63 - 1, now())
+    unknown = app.find_service(AuthServices).tokens.make(2**63 - 1, now())
     headers = [bearer(one) for one in (token.upper(), token + "0", foreign, unknown, "x" * 5_000, "é", f"{token}, x")]
     for header in headers:
         answer = app.get("/api/auth/me", headers=header, status=401)
@@ -205,7 +206,7 @@ def test_a_deleted_login_is_nobody(app: Any, person: Person) -> None:
 
 @pytest.mark.parametrize("login_id", [0, 2**31, 2**63 - 1, 2**63, 2**64 - 1])
 def test_a_signed_token_of_a_login_that_cannot_be_is_401(app: Any, login_id: int) -> None:
-    me(app, app.registry.accounts.tokens.make(login_id, now()), 401)
+    me(app, app.find_service(AuthServices).tokens.make(login_id, now()), 401)
 
 
 def test_ids_of_deleted_accounts_do_not_return(app: Any, person: Person) -> None:
@@ -238,7 +239,7 @@ def test_a_refresh_token_works_once(app: Any, person: Person) -> None:
     # A used token changes nothing else (C-TOK-1).
     third = app.post_json("/api/auth/refresh", {"refreshToken": answer.json["refreshToken"], "client": "phone"})
     assert third.json["refreshToken"] not in {made["refreshToken"], answer.json["refreshToken"]}
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         assert session.scalars(select(ClientSession.label)).one() == "phone"
 
 
@@ -252,7 +253,7 @@ def test_signing_in_clears_what_has_lapsed(app: Any, person: Person) -> None:
     app.post_json("/api/auth/register", person)
     write(app, update(ClientSession).values(expires_at=now()))
     app.post_json("/api/auth/login", person)
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         assert len(session.scalars(select(ClientSession)).all()) == 1
 
 
@@ -315,7 +316,7 @@ def test_nothing_is_stored_in_clear(app: Any, person: Person) -> None:
     made = app.post_json("/api/auth/register", person).json
     fresh = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}).json
     secret = [person["password"], made["refreshToken"], fresh["refreshToken"], made["accessToken"]]
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         rows = [
             str(row) for model in (Account, Login, ClientSession) for row in session.execute(select(model.__table__))
         ]

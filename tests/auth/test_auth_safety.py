@@ -28,7 +28,7 @@ def token_of(app: Any) -> str:
 
 
 def count(app: Any, model: Any) -> int:
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         return len(session.scalars(select(model)).all())
 
 
@@ -141,7 +141,7 @@ def test_a_letter_that_was_lost_is_sent_again(app: Any, person: Person, mail: An
     app.get(lost, status=410)
     app.get(mail.link()).forms[0].submit(status=200)
     app.get(HOME, status=200)
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         assert session.scalars(select(Login)).one().verified
 
 

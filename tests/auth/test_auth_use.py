@@ -27,14 +27,14 @@ def send(page: Any, status: int, **fields: str) -> Any:
 
 
 def sessions(app: Any) -> list[PageSession]:
-    with app.registry.databases.readonly_session() as session:
+    with app.databases.readonly_session() as session:
         return list(session.scalars(select(PageSession)).all())
 
 
 def age(app: Any) -> datetime:
     """The last use of every session was an hour ago."""
     time = now() - timedelta(hours=1)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         session.execute(update(PageSession).values(used_at=time))
     return time
 
@@ -46,7 +46,7 @@ def noted(app: Any) -> Iterator[list[int]]:
 
     def heard(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         if statement.startswith("UPDATE auth_page_session SET used_at"):
-            seen.append(app.registry.databases.write_engine.pool.checkedout())
+            seen.append(app.databases.write_engine.pool.checkedout())
 
     event.listen(Engine, "before_cursor_execute", heard)
     try:
@@ -79,7 +79,7 @@ def test_reading_does_not_wait_for_writers(
     app = auth()
     send(app.get(f"{HOME}/register"), 303, **person)
     before = age(app)
-    with getattr(app.registry.databases, holder).begin() as session:
+    with getattr(app.databases, holder).begin() as session:
         session.execute(select(PageSession).with_for_update())
         began = monotonic()
         app.get(HOME, status=200)
@@ -104,11 +104,11 @@ def test_another_secret_is_another_use(app: Any, person: Person) -> None:
     send(app.get(f"{HOME}/register"), 303, **person)
     [old] = sessions(app)
     age(app)
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         rotate_page_session(session, old.id)
     [rotated] = sessions(app)
     assert rotated.used_at >= old.used_at
-    with app.registry.databases.write_session.begin() as session:
+    with app.databases.write_session.begin() as session:
         touch_page_session(session, old.secret_hash, now() + timedelta(hours=1))
         touch_page_session(session, rotated.secret_hash, now() - timedelta(hours=1))
     assert sessions(app)[0].used_at == rotated.used_at

@@ -9,20 +9,21 @@ import modhub
 from modhub.ops import migrate
 from modhub.settings import StartRefused
 from modhub.testing import TEST_SECRET
+from modhub_auth.container import AuthServices
 
 
 def test_models_and_migrations_agree(app: Any) -> None:
-    packages = {package.package: package for package in app.registry.migrations}
-    assert migrate.schema_differences(app.registry.databases, packages["modhub_auth"]) == []
+    packages = {package.package: package for package in app.declarations.migrations}
+    assert migrate.schema_differences(app.databases, packages["modhub_auth"]) == []
 
 
 def test_migrations_go_down_and_up_again(app: Any) -> None:
-    package = next(one for one in app.registry.migrations if one.package == "modhub_auth")
-    with app.registry.databases.write_engine.begin() as connection:
+    package = next(one for one in app.declarations.migrations if one.package == "modhub_auth")
+    with app.databases.write_engine.begin() as connection:
         config = migrate._config(package, connection)
         migrate.command.downgrade(config, "base")
         assert migrate.current(connection, package) == ()
-    assert migrate.upgrade(app.registry.databases, app.registry.migrations) == ["modhub_auth"]
+    assert migrate.upgrade(app.databases, app.declarations.migrations) == ["modhub_auth"]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_two_applications_share_nothing(auth: Any, person: dict[str, str]) -> No
     one = auth()
     other = auth(modhub__secret="another secret of more than thirty-two characters")
     token = one.post_json("/api/auth/register", person).json["accessToken"]
-    assert one.registry.accounts is not other.registry.accounts
+    assert one.find_service(AuthServices) is not other.find_service(AuthServices)
     other.post_json("/api/auth/login", person, status=401)
     other.post_json("/api/auth/register", person, status=201)
     other.get("/api/auth/me", headers={"Authorization": f"Bearer {token}"}, status=401)

@@ -6,7 +6,7 @@ KB = 1024
 
 
 def rows(site):
-    with site.registry.databases.readonly_engine.connect() as connection:
+    with site.databases.readonly_engine.connect() as connection:
         return connection.execute(text("SELECT text, hidden_at IS NULL FROM builds_section ORDER BY id")).all()
 
 

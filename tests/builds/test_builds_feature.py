@@ -3,10 +3,13 @@
 import pytest
 
 import modhub
-from modhub.blobs import maintenance
+from modhub.blobs import BlobStore, maintenance
+from modhub.db import Databases
+from modhub.declarations import Declarations
 from modhub.ops import migrate
 from modhub.ops.admin import Admin, build_admin_parser
 from modhub.ops.migrate import current, head
+from modhub.service_registry import find_service
 from modhub.settings import StartRefused
 from modhub.testing import TEST_SECRET, stored_files
 
@@ -24,8 +27,8 @@ def run(admin, *words):
 
 
 def test_models_and_migrations_agree(site):
-    own = next(one for one in site.registry.migrations if one.package == "modhub_builds")
-    assert migrate.schema_differences(site.registry.databases, own) == []
+    own = next(one for one in site.declarations.migrations if one.package == "modhub_builds")
+    assert migrate.schema_differences(site.databases, own) == []
 
 
 def test_without_the_line_nothing_of_it_is_there(start):
@@ -34,8 +37,8 @@ def test_without_the_line_nothing_of_it_is_there(start):
     for path in ("/Modhub/App", "/Modhub/app/linux", "/api/modhub/app"):
         site.get(path, status=404)
     assert "/Modhub/App" not in site.get("/Modhub")
-    assert "Modhub:app" not in site.registry.scopes
-    assert "build" not in site.registry.commands
+    assert "Modhub:app" not in site.declarations.scopes
+    assert "build" not in site.declarations.commands
 
 
 def test_taken_out_and_put_back_it_has_everything(agent, start):
@@ -43,14 +46,14 @@ def test_taken_out_and_put_back_it_has_everything(agent, start):
     build = agent.upload("linux", b"kept").json["url"]
     agent.push(b"1.0")
     without = start("", url=url)
-    databases, packages = without.registry.databases, without.registry.migrations
+    databases, packages = without.databases, without.declarations.migrations
     assert migrate.upgrade(databases, packages) == []
     without.get("/api/modhub")
     admin = admin_of(without)
     assert run(admin, "sweep", "--older-than", "0") == 0
     assert run(admin, "verify") == 0
     again = start("modhub_builds", url=url)
-    assert migrate.behind(again.registry.databases, again.registry.migrations) == []
+    assert migrate.behind(again.databases, again.declarations.migrations) == []
     assert again.get(build).body == b"kept"
     assert again.get("/api/modhub/app").json["changelog"] == "1.0"
 
@@ -60,18 +63,19 @@ def test_added_to_a_core_that_runs_already_it_asks_for_its_migration(start):
     url = str(bare.registry.settings["sqlalchemy.url"])
     settings = {"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": "modhub_builds"}
     registry = modhub.configure(settings).registry
+    databases, packages = find_service(registry, Databases), find_service(registry, Declarations).migrations
     with pytest.raises(StartRefused, match="modhub_builds"):
-        migrate.refuse_when_behind(registry.databases, registry.migrations)
-    assert migrate.upgrade(registry.databases, registry.migrations) == ["modhub_builds"]
-    own = next(one for one in registry.migrations if one.package == "modhub_builds")
-    with registry.databases.readonly_engine.connect() as connection:
+        migrate.refuse_when_behind(databases, packages)
+    assert migrate.upgrade(databases, packages) == ["modhub_builds"]
+    own = next(one for one in packages if one.package == "modhub_builds")
+    with databases.readonly_engine.connect() as connection:
         assert current(connection, own) == head(own)
-    registry.databases.dispose()
+    databases.dispose()
 
 
 def test_the_demo_fills_builds_and_changelog_once(site):
     admin = admin_of(site)
-    fill = next(fill for _, name, fill in site.registry.demos if name == "app builds")
+    fill = next(fill for _, name, fill in site.declarations.demos if name == "app builds")
     for _ in range(2):
         fill(admin)
     listed = site.get("/api/modhub/app").json
@@ -112,8 +116,8 @@ def test_verify_names_a_build_whose_file_is_damaged(agent):
     (path,) = stored_files(agent.site)
     path.write_bytes(b"wrong")
     with admin_of(agent.site).reading() as session:
-        assert list(maintenance.blob_damage(session, agent.site.registry.blob_store)) != []
+        assert list(maintenance.blob_damage(session, agent.site.find_service(BlobStore))) != []
 
 
 def test_the_feature_is_named(site):
-    assert [(one.name, one.title) for one in site.registry.features] == [("modhub_builds", "App builds")]
+    assert [(one.name, one.title) for one in site.declarations.features] == [("modhub_builds", "App builds")]

@@ -96,4 +96,4 @@ def test_reads_look_at_no_key(site):
 
 
 def test_the_scope_is_named_for_the_operator(site):
-    assert "Modhub:app" in site.registry.scopes
+    assert "Modhub:app" in site.declarations.scopes

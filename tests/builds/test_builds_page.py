@@ -12,7 +12,7 @@ import pytest
 import modhub_builds
 from modhub.request import Request
 from modhub.ui.atom import atom_feed
-from modhub.ui.i18n import read_po
+from modhub.ui.i18n import Catalogs, read_po
 from modhub_builds.pages import PlatformBlock, app_feed_entry, blocks
 from modhub_builds.platforms import hinted, is_platform, label, rank
 from modhub_builds.read_service import Release
@@ -225,7 +225,7 @@ def test_what_the_browser_says(headers, os):
 def test_the_page_speaks_german_where_it_is_asked_to(agent):
     agent.upload("linux")
     agent.upload("linux")
-    german = agent.site.registry.languages.known["de"].texts
+    german = agent.site.find_service(Catalogs).known["de"].texts
     templates = Path(modhub_builds.__file__).parent.glob("templates/**/*.jinja2")
     sources = "".join(template.read_text("utf-8") for template in templates)
     used = set(re.findall(r'(?:\b_|ngettext)\(["\']([^"\']+)["\']', sources))

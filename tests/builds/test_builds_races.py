@@ -65,7 +65,7 @@ def test_more_removals_than_sections_leave_nothing_and_tell_404(agents):
     answers = at_once([lambda n=n: agents[n % 2].pop(status="*").status_int for n in range(6)])
     assert sorted(answers) == [200, 200, 200, 404, 404, 404]
     assert agents[0].list()["changelog"] == ""
-    with agents[0].site.registry.databases.readonly_engine.connect() as connection:
+    with agents[0].site.databases.readonly_engine.connect() as connection:
         hidden = "SELECT count(*) FROM builds_section WHERE hidden_at IS NOT NULL"
         assert connection.execute(text(hidden)).scalar() == 3
 

@@ -65,7 +65,7 @@ def test_builds_that_were_removed_by_hand_are_gone_from_the_list(agent):
     for place in (1, -1):
         assert [one["url"] for one in agent.list()["builds"][0]["versions"]] == urls[::-1]
         removed = urls.pop(place)
-        with agent.site.registry.databases.write_engine.begin() as connection:
+        with agent.site.databases.write_engine.begin() as connection:
             connection.exec_driver_sql(f"DELETE FROM builds_build WHERE id = {removed.rpartition('/')[2]}")
         assert [one["url"] for one in agent.list()["builds"][0]["versions"]] == urls[::-1]
         agent.site.get(removed, status=404)
@@ -139,14 +139,14 @@ def test_a_date_is_good_for_the_build_that_it_came_with_alone(agent):
     later = {"If-Modified-Since": "Fri, 01 Jan 2100 00:00:00 GMT"}
     agent.site.get(path, headers=later, status=200)
     agent.site.get(urls[0], headers=later, status=304)
-    with agent.site.registry.databases.write_engine.begin() as connection:
+    with agent.site.databases.write_engine.begin() as connection:
         # As long ago, so that none of their seconds is still to come.
         connection.exec_driver_sql("UPDATE builds_build SET uploaded_at = uploaded_at - 60000000")
     three = agent.site.get(path)
     agent.site.get(path, headers=asked_by(three), status=304)
     agent.site.head(path, headers=asked_by(three), status=304)
     agent.site.get(path, headers={"If-Unmodified-Since": three.headers["Last-Modified"]}, status=200)
-    with agent.site.registry.databases.write_engine.begin() as connection:
+    with agent.site.databases.write_engine.begin() as connection:
         connection.exec_driver_sql(f"DELETE FROM builds_build WHERE id = {urls[2].rpartition('/')[2]}")
     assert agent.site.get(path, headers=asked_by(three), status=200).body == b"two"
     agent.site.get(path, headers={"If-Unmodified-Since": three.headers["Last-Modified"]}, status=412)

@@ -4,6 +4,7 @@ import hashlib
 import os as system
 from urllib.parse import quote
 
+from modhub.blobs import BlobStore
 from modhub.server.rules import IBodyRules
 from modhub.testing import stored_files
 from modhub_builds import limits
@@ -188,7 +189,7 @@ def test_without_storage_uploads_are_503_and_reads_go_on(start):
 
 
 def test_a_store_that_refuses_is_502_and_keeps_nothing(agent, monkeypatch):
-    store = agent.site.registry.blob_store
+    store = agent.site.find_service(BlobStore)
 
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -214,7 +215,7 @@ def test_a_commit_that_fails_keeps_no_file(agent, monkeypatch):
 
 def test_builds_are_kept_and_no_id_comes_twice(agent):
     numbers = [int(agent.upload().json["url"].rpartition("/")[2]) for _ in range(3)]
-    with agent.site.registry.databases.write_engine.begin() as connection:
+    with agent.site.databases.write_engine.begin() as connection:
         connection.exec_driver_sql(f"DELETE FROM builds_build WHERE id = {numbers[-1]}")
     again = int(agent.upload().json["url"].rpartition("/")[2])
     assert again > max(numbers)

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import make_url, select, update
 
 from modhub import bulk
-from modhub.blobs import Blob, maintenance
+from modhub.blobs import Blob, BlobStore, maintenance
 from modhub.blobs.models import StoredBlob, create_blob_row
 from modhub.db import now
 from modhub.testing import Site, stored_files
@@ -28,13 +28,13 @@ def age(site: Site) -> None:
     """All that lies in the store, and all that is trash, is a day old."""
     for path in stored_files(site):
         os.utime(path, (time.time() - DAY, time.time() - DAY))
-    with site.registry.databases.write_session.begin() as session:
+    with site.databases.write_session.begin() as session:
         old = now() - timedelta(seconds=DAY)
         session.execute(update(StoredBlob).where(StoredBlob.trashed_at.is_not(None)).values(trashed_at=old))
 
 
 def orphan(site: Site, content: bytes = b"orphan", *, publish: bool = True) -> Blob:
-    store = site.registry.blob_store
+    store = site.find_service(BlobStore)
     blob: Blob = store.stage(io.BytesIO(content), 1000)
     if publish:
         store.publish(blob.key)
@@ -42,7 +42,7 @@ def orphan(site: Site, content: bytes = b"orphan", *, publish: bool = True) -> B
 
 
 def keys(site: Site) -> set[str]:
-    listed = site.registry.blob_store.keys()
+    listed = site.find_service(BlobStore).keys()
     return {key for key, _ in listed}
 
 
@@ -50,7 +50,7 @@ def is_locked(site: Site) -> bool:
     """Whether nobody can write the row of a blob just now."""
     url = make_url(str(site.registry.settings["sqlalchemy.url"]))
     try:
-        if site.registry.databases.dialect == "sqlite":
+        if site.databases.dialect == "sqlite":
             with closing(sqlite3.connect(str(url.database), timeout=0, isolation_level=None)) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 connection.execute("ROLLBACK")
@@ -65,7 +65,7 @@ def is_locked(site: Site) -> bool:
 @pytest.fixture
 def told(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     """What the sweep asks of the store, and whether blobs were locked then."""
-    store, seen = site.registry.blob_store, []
+    store, seen = site.find_service(BlobStore), []
     remove, walk = store.delete, store.keys
 
     def deleting(key: str) -> None:
@@ -88,7 +88,7 @@ def test_by_default_no_file_is_looked_for_or_removed_under_a_lock(site: Site, to
     left = orphan(site)
     age(site)
     young = orphan(site, b"young")
-    assert maintenance.sweep(site.registry.databases, site.registry.blob_store) == (1, 1)
+    assert maintenance.sweep(site.databases, site.find_service(BlobStore)) == (1, 1)
     assert [locked for _, locked in told] == [False] * len(told)
     # The replaced one, then a walk past three (the current one, the old orphan, the young one), then the orphan.
     assert [key == "walk" for key, _ in told] == [False, True, True, True, False]
@@ -101,7 +101,7 @@ def test_young_orphans_go_under_the_lock_and_nothing_else_does(site: Site, told:
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"two", version="2")
     left = [orphan(site).key, orphan(site, publish=False).key]
-    assert maintenance.sweep(site.registry.databases, site.registry.blob_store, 0) == (1, 2)
+    assert maintenance.sweep(site.databases, site.find_service(BlobStore), 0) == (1, 2)
     assert {key for key, locked in told if locked} == set(left)
     assert not is_locked(site)
 
@@ -109,7 +109,7 @@ def test_young_orphans_go_under_the_lock_and_nothing_else_does(site: Site, told:
 def test_without_an_orphan_nothing_is_locked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     published_mod(site)
     monkeypatch.setattr(maintenance, "_settled", None)
-    assert maintenance.sweep(site.registry.databases, site.registry.blob_store, 0) == (0, 0)
+    assert maintenance.sweep(site.databases, site.find_service(BlobStore), 0) == (0, 0)
 
 
 def test_more_than_a_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,17 +121,17 @@ def test_more_than_a_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk, "BATCH", 2)
     batches = bulk.batches
     monkeypatch.setattr(bulk, "batches", lambda values, _size=0: batches(values, 2))
-    with site.registry.databases.readonly_session() as session:
-        assert list(maintenance.blob_damage(session, site.registry.blob_store)) == []
-    assert maintenance.sweep(site.registry.databases, site.registry.blob_store, 0) == (5, 5)
+    with site.databases.readonly_session() as session:
+        assert list(maintenance.blob_damage(session, site.find_service(BlobStore))) == []
+    assert maintenance.sweep(site.databases, site.find_service(BlobStore), 0) == (5, 5)
     assert len(keys(site)) == 1
-    with site.registry.databases.readonly_session() as session:
+    with site.databases.readonly_session() as session:
         assert len(session.scalars(select(StoredBlob.key)).all()) == 1
 
 
 @pytest.mark.parametrize("older_than", [0, maintenance.GRACE_SECONDS])
 def test_what_is_published_and_not_yet_committed_is_waited_for(site: Site, older_than: int) -> None:
-    store, databases = site.registry.blob_store, site.registry.databases
+    store, databases = site.find_service(BlobStore), site.databases
     with databases.write_session.begin() as session:
         blob = orphan(site, publish=False)
         create_blob_row(session, blob)
@@ -152,15 +152,15 @@ def test_what_is_published_and_not_yet_committed_is_waited_for(site: Site, older
 
 def commit(site: Site, blob: Blob) -> None:
     """What an upload does at its end: the row, then the file."""
-    with site.registry.databases.write_session.begin() as session:
+    with site.databases.write_session.begin() as session:
         create_blob_row(session, blob)
         session.flush()
-        site.registry.blob_store.publish(blob.key)
+        site.find_service(BlobStore).publish(blob.key)
 
 
 @pytest.mark.parametrize("older_than", [0, maintenance.GRACE_SECONDS])
 def test_what_is_committed_after_the_walk_stays(site: Site, monkeypatch: pytest.MonkeyPatch, older_than: int) -> None:
-    store, databases = site.registry.blob_store, site.registry.databases
+    store, databases = site.find_service(BlobStore), site.databases
     blob = orphan(site, publish=False)
     lost = orphan(site)
     age(site)
@@ -180,7 +180,7 @@ def test_what_is_committed_after_the_walk_stays(site: Site, monkeypatch: pytest.
 
 def test_what_is_committed_after_the_lock_stays(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """An upload of just now that looks old, since the file server's clock is behind."""
-    store, databases = site.registry.blob_store, site.registry.databases
+    store, databases = site.find_service(BlobStore), site.databases
     blob = orphan(site, publish=False)
     lost = orphan(site)
     age(site)
@@ -201,7 +201,7 @@ def test_what_is_committed_after_the_lock_stays(site: Site, monkeypatch: pytest.
 def test_an_upload_that_loses_its_file_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the age of 0 a sweep may take what is staged; then the upload's row is not written."""
     mod = published_mod(site)
-    store = site.registry.blob_store
+    store = site.find_service(BlobStore)
     publish = store.publish
 
     def late(key: str) -> None:
@@ -212,17 +212,17 @@ def test_an_upload_that_loses_its_file_is_refused(site: Site, monkeypatch: pytes
     answer = site.as_account(OWNER).post(mod_address(mod, "code?version=2"), b"x", status=502)
     assert answer.json["error"] == "storage_refused"
     assert site.get(mod_address(mod)).json["version"] == "1"
-    with site.registry.databases.readonly_session() as session:
+    with site.databases.readonly_session() as session:
         assert list(maintenance.blob_damage(session, store)) == []
 
 
 def test_what_is_replaced_while_files_are_read_is_no_damage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     mod = published_mod(site)
-    store = site.registry.blob_store
+    store = site.find_service(BlobStore)
     look = store.verify
     acts: list[Callable[[], Any]] = [
         lambda: upload_asset(site, mod, "code", b"two", version="2"),
-        lambda: maintenance.sweep(site.registry.databases, store, 0),
+        lambda: maintenance.sweep(site.databases, store, 0),
     ]
 
     def late(key: str, size: int, sha256: str) -> str | None:
@@ -232,7 +232,7 @@ def test_what_is_replaced_while_files_are_read_is_no_damage(site: Site, monkeypa
         return found
 
     monkeypatch.setattr(store, "verify", late)
-    with site.registry.databases.readonly_session() as session:
+    with site.databases.readonly_session() as session:
         assert list(maintenance.blob_damage(session, store)) == []
         assert acts == []
         (path,) = stored_files(site)

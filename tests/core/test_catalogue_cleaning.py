@@ -18,7 +18,7 @@ LONG = "<p>Words &amp; more.</p>" * 100
 def unlocked(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is cleaned from now on; it fails where a transaction is open meanwhile."""
     cleaned: list[str] = []
-    pool: Any = site.registry.databases.write_engine.pool
+    pool: Any = site.databases.write_engine.pool
 
     def watching(clean: Callable[[str, int], str]) -> Callable[[str, int], str]:
         def watched(value: str, limit: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, text, update
 
-from modhub.blobs import maintenance
+from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue import public_copies
 from modhub.catalogue.models import (
@@ -38,19 +38,19 @@ from modhub.testing.mods import (
 
 
 def damage(site: Site) -> list[str]:
-    with site.registry.databases.readonly_session() as session:
+    with site.databases.readonly_session() as session:
         return list(public_copies.public_copy_damage(session))
 
 
 def rows(site: Site, table: Any) -> int:
-    with site.registry.databases.readonly_session() as session:
+    with site.databases.readonly_session() as session:
         return len(session.execute(select(table)).all())
 
 
 def full_text_is_true(site: Site) -> None:
     """SQLite's own check of the full-text index against the table that it is made from."""
-    if site.registry.databases.dialect == "sqlite":
-        with site.registry.databases.write_engine.begin() as connection:
+    if site.databases.dialect == "sqlite":
+        with site.databases.write_engine.begin() as connection:
             connection.execute(text("INSERT INTO fts_core_text(fts_core_text, rank) VALUES ('integrity-check', 1)"))
 
 
@@ -155,7 +155,7 @@ BREAKS: list[Any] = [
 def test_every_broken_copy_is_told(site: Site) -> None:
     mod = published_mod(site, games=["Portal"], requires=["0" * 8 + "-0000-0000-0000-" + "0" * 12])
     for broken in BREAKS:
-        session = site.registry.databases.write_session()
+        session = site.databases.write_session()
         session.execute(broken)
         assert list(public_copies.public_copy_damage(session)), str(broken)
         session.rollback()
@@ -174,9 +174,9 @@ def test_deleting_leaves_nothing(site: Site) -> None:
     assert answer.body == b""
     for table in (Mod, Asset, Note, Vote, PublicMod, PublicText, PublicGame, PublicRequirement):
         assert rows(site, table) == 0, table
-    with site.registry.databases.readonly_session() as session:
+    with site.databases.readonly_session() as session:
         assert session.scalar(select(PublicCounter.value)) == 0
-    assert maintenance.sweep(site.registry.databases, site.registry.blob_store, 0) == (4, 0)
+    assert maintenance.sweep(site.databases, site.find_service(BlobStore), 0) == (4, 0)
     assert stored_files(site) == []
     assert rows(site, StoredBlob) == 0
     assert site.get("/api/modhub").json["total"] == 0
@@ -188,8 +188,8 @@ def test_replacing_and_removing_leaves_the_file_to_the_sweep_alone(site: Site) -
     old = stored_files(site)
     upload_asset(site, mod, "code", b"two", version="2")
     assert len(stored_files(site)) == 2
-    assert maintenance.sweep(site.registry.databases, site.registry.blob_store) == (0, 0)
-    assert maintenance.sweep(site.registry.databases, site.registry.blob_store, 0) == (1, 0)
+    assert maintenance.sweep(site.databases, site.find_service(BlobStore)) == (0, 0)
+    assert maintenance.sweep(site.databases, site.find_service(BlobStore), 0) == (1, 0)
     assert len(stored_files(site)) == 1
     assert stored_files(site) != old
     assert site.get(mod_address(mod, "download")).body == b"two"
@@ -229,5 +229,5 @@ def test_an_undone_write_leaves_the_copies_alone(site: Site, monkeypatch: pytest
     assert site.get(mod_address(mod)).body == before
     assert len(notes_of_mod(site, mod)) == 1
     assert damage(site) == []
-    maintenance.sweep(site.registry.databases, site.registry.blob_store, 0)
+    maintenance.sweep(site.databases, site.find_service(BlobStore), 0)
     assert stored_files(site) == files

@@ -135,7 +135,7 @@ def test_capitals_of_a_guid_matter_nowhere_and_stay(site: Site) -> None:
     draft = new_mod(site, requires=[needed["guid"].upper()])
     preview = site.get(f"/Modhub/mine/{draft['id']}/preview", headers={"Cookie": f"account={OWNER}"})
     assert preview.html.select(f'a[href="{needed["url"]}"]')
-    with site.registry.databases.write_session() as session:
+    with site.databases.write_session() as session:
         assert list(public_copy_damage(session)) == []
 
 

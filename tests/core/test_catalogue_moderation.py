@@ -24,12 +24,12 @@ from modhub.testing.mods import (
 
 
 def damage(site: Site) -> list[str]:
-    with site.registry.databases.readonly_session() as session:
+    with site.databases.readonly_session() as session:
         return list(public_copies.public_copy_damage(session))
 
 
 def row(site: Site, mod: Any) -> Mod:
-    with site.registry.databases.readonly_session() as session:
+    with site.databases.readonly_session() as session:
         return session.scalars(select(Mod).where(Mod.id == mod["id"])).one()
 
 
@@ -93,7 +93,7 @@ def test_votes_wait_for_the_mod(site: Site) -> None:
         assert voter.put_json(url, {"value": value}, status=404).json["error"] == "not_found"
     voter.get(url, status=404)
     # Hidden between the look at the mod and the vote.
-    with site.registry.databases.write_session.begin() as session, pytest.raises(ApiError) as refused:
+    with site.databases.write_session.begin() as session, pytest.raises(ApiError) as refused:
         voting.cast_vote(session, mod["id"], 8, -1)
     assert refused.value.status == 404
     # It is not there even to be one's own.
@@ -127,7 +127,7 @@ def test_restoring_undoes_hiding_and_nothing_else(site: Site) -> None:
 
 def test_a_second_hiding_keeps_the_first_time_and_may_give_another_reason(site: Site) -> None:
     mod = published_mod(site)
-    with site.registry.databases.write_session.begin() as session:
+    with site.databases.write_session.begin() as session:
         found = moderation.find_mod(session, mod["guid"].upper())
         assert found is not None
         assert moderation.hide_mod(session, found, "one") is True
@@ -146,14 +146,14 @@ def test_a_second_hiding_keeps_the_first_time_and_may_give_another_reason(site: 
 @pytest.mark.parametrize("name", ["", "x", "0", "-1", "1.0", "٣", "9" * 19, "9" * 18, "0" * 36, "1 OR 1=1", "\ud800"])
 def test_a_name_of_nothing_finds_nothing(site: Site, name: str) -> None:
     published_mod(site)
-    with site.registry.databases.write_session.begin() as session:
+    with site.databases.write_session.begin() as session:
         assert moderation.find_mod(session, name) is None
 
 
 def test_rebuild_and_verify_know_of_hiding(site: Site) -> None:
     mod, other = published_mod(site), published_mod(site)
     hide_mod(site, mod)
-    begin = site.registry.databases.write_session.begin
+    begin = site.databases.write_session.begin
     assert public_copies.rebuild_copies(begin) == 1
     assert damage(site) == []
     with begin() as session:
@@ -168,7 +168,7 @@ def test_rebuild_and_verify_know_of_hiding(site: Site) -> None:
     assert [line for line in told if f"Mod {mod['id']} has a public copy" in line]
     assert public_copies.rebuild_copies(begin) == 1
     assert damage(site) == []
-    with site.registry.databases.readonly_session() as session:
+    with site.databases.readonly_session() as session:
         assert session.scalars(select(PublicMod.id)).all() == [other["id"]]
 
 
@@ -177,7 +177,7 @@ def test_an_account_goes_with_what_is_hidden_of_it(site: Site) -> None:
     site.as_account(50).put_json(mod_address(voted, "vote"), {"value": 1})
     for one in (mod, voted):
         hide_mod(site, one)
-    with site.registry.databases.write_session.begin() as session:
+    with site.databases.write_session.begin() as session:
         site.registry.notify(AccountDeleted(50, session, site.registry))
     assert damage(site) == []
     restore_mod(site, voted)

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select
 
 from modhub import db
-from modhub.blobs import maintenance
+from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue import moderation, public_copies
 from modhub.catalogue.models import PublicGame, PublicMod, PublicRequirement, PublicText
@@ -60,7 +60,7 @@ def together(sites: tuple[Site, Site], acts: list[Callable[[Site], Any]]) -> lis
 
 def all_is_well(site: Site) -> None:
     """Copies and files are true, and after a sweep exactly the files that rows name are left."""
-    databases, store = site.registry.databases, site.registry.blob_store
+    databases, store = site.databases, site.find_service(BlobStore)
     with databases.write_session.begin() as session:
         assert list(public_copies.public_copy_damage(session)) == []
         assert list(maintenance.blob_damage(session, store)) == []
@@ -200,16 +200,16 @@ def test_maintenance_beside_everything_takes_nothing_and_finds_nothing(sites: tu
 
     def sweep(site: Site) -> None:
         for _ in range(5):
-            maintenance.sweep(site.registry.databases, site.registry.blob_store, 0)
+            maintenance.sweep(site.databases, site.find_service(BlobStore), 0)
 
     def verify(site: Site) -> None:
         for _ in range(5):
-            with site.registry.databases.readonly_session() as session:
+            with site.databases.readonly_session() as session:
                 found.extend(public_copies.public_copy_damage(session))
-                found.extend(maintenance.blob_damage(session, site.registry.blob_store))
+                found.extend(maintenance.blob_damage(session, site.find_service(BlobStore)))
 
     def rebuild(site: Site) -> None:
-        public_copies.rebuild_copies(site.registry.databases.write_session.begin)
+        public_copies.rebuild_copies(site.databases.write_session.begin)
 
     calls = [post(mods[at % 3], f"code?version=v{at}", bytes(1000 + at)) for at in range(6)]
     calls += [put(mods[at], {"title": "new", "games": ["Portal"]}) for at in range(4)]
@@ -252,7 +252,7 @@ def hide(mod: Any) -> Callable[[Site], Any]:
 def nobody_sees(site: Site, mod: Any) -> None:
     """No public copy is left, and none comes from the owner's next change."""
     for _ in range(2):
-        with site.registry.databases.readonly_session() as session:
+        with site.databases.readonly_session() as session:
             for copy in (PublicMod.id, PublicText.mod_id, PublicGame.mod_id, PublicRequirement.mod_id):
                 assert session.scalars(select(copy).where(copy == mod["id"])).all() == []
         site.get(mod_address(mod), status=404)
@@ -275,7 +275,7 @@ def test_whatever_meets_a_hiding_the_mod_is_hidden_in_the_end(sites: tuple[Site,
             lambda site, mod=mod: site.as_account(8).put_json(
                 mod_address(mod, "vote"), {"value": 1}, expect_errors=True
             ),
-            lambda site: public_copies.rebuild_copies(site.registry.databases.write_session.begin),
+            lambda site: public_copies.rebuild_copies(site.databases.write_session.begin),
             hide(mod),
         ]
         answers = [answer for answer in together(sites, acts) if hasattr(answer, "status_int")]
@@ -299,7 +299,7 @@ def test_a_restored_mod_has_what_was_done_meanwhile(sites: tuple[Site, Site]) ->
 
 def test_a_hiding_and_a_deletion_at_once_leave_nothing(sites: tuple[Site, Site]) -> None:
     def try_to_hide(site: Site, mod: Any) -> None:
-        with site.registry.databases.write_session.begin() as session:
+        with site.databases.write_session.begin() as session:
             found = moderation.find_mod(session, mod["guid"])
             if found is not None:
                 moderation.hide_mod(session, found)

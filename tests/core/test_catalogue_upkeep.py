@@ -22,17 +22,17 @@ GUID = "11111111-2222-4333-8444-555555555555"
 
 
 def damage(site: Site) -> list[str]:
-    with site.registry.databases.readonly_session() as session:
+    with site.databases.readonly_session() as session:
         return list(public_copies.public_copy_damage(session))
 
 
 def rows(site: Site, statement: Any) -> list[Any]:
-    with site.registry.databases.readonly_session() as session:
+    with site.databases.readonly_session() as session:
         return [tuple(row) for row in session.execute(statement)]
 
 
 def cast(site: Site, votes: list[dict[str, int]]) -> None:
-    with site.registry.databases.write_session.begin() as session:
+    with site.databases.write_session.begin() as session:
         session.execute(insert(Vote), votes)
 
 
@@ -54,7 +54,7 @@ def a_life(site: Site, many: int) -> tuple[list[int], list[int]]:
 
 def end_account(site: Site) -> int:
     """The number of statements that it took."""
-    with site.counted() as statements, site.registry.databases.write_session.begin() as session:
+    with site.counted() as statements, site.databases.write_session.begin() as session:
         site.registry.notify(AccountDeleted(LEAVING, session, site.registry))
     return len(statements)
 
@@ -94,7 +94,7 @@ def test_a_mod_goes_in_as_many_statements_whatever_it_has(site: Site) -> None:
     took = []
     for many in (5, 300):
         mod = published_mod(site, requires=[GUID])
-        with site.registry.databases.write_session.begin() as session:
+        with site.databases.write_session.begin() as session:
             session.execute(update(Mod).where(Mod.id == mod["id"]).values(ups=many))
             session.execute(insert(Note), [
                 {"mod_id": mod["id"], "version": f"v{at}", "size": 1, "sha256": "0" * 64, "created_at": TIME}
@@ -126,7 +126,7 @@ def test_copies_are_written_by_the_batch(site: Site, monkeypatch: pytest.MonkeyP
     for write in (public_copies.rewrite_copies, public_copies.update_scores):
         took = []
         for count in (2, 4):
-            with site.counted() as statements, site.registry.databases.write_session.begin() as session:
+            with site.counted() as statements, site.databases.write_session.begin() as session:
                 write(session, mods[:count])
             took.append(len([statement for statement in statements if " IN " in statement]))
         assert took[1] == 2 * took[0]
@@ -135,15 +135,15 @@ def test_copies_are_written_by_the_batch(site: Site, monkeypatch: pytest.MonkeyP
 
 def test_what_is_written_in_a_savepoint_is_copied(site: Site) -> None:
     mod = published_mod(site)
-    with site.registry.databases.write_session.begin() as session:
+    with site.databases.write_session.begin() as session:
         with session.begin_nested():
             session.get_one(Mod, mod["id"]).title = "In a savepoint"
-    with site.registry.databases.write_session.begin() as session:
+    with site.databases.write_session.begin() as session:
         with session.begin_nested():
             session.get_one(Mod, mod["id"]).ups = 3
     assert site.get(mod_address(mod)).json["title"] == "In a savepoint"
     assert damage(site) == []
-    with site.registry.databases.write_session.begin() as session:
+    with site.databases.write_session.begin() as session:
         savepoint = session.begin_nested()
         session.get_one(Mod, mod["id"]).title = "Taken back"
         session.flush()
@@ -168,7 +168,7 @@ def test_a_vote_beside_another_change_hides_nothing(site: Site, votes_first: boo
     mod = published_mod(site)
     changes = {"ups": 5, "title": "Both"} if votes_first else {"title": "Both", "ups": 5}
     for flush in (False, True):
-        with site.registry.databases.write_session.begin() as session:
+        with site.databases.write_session.begin() as session:
             row = session.get_one(Mod, mod["id"])
             for name, value in changes.items():
                 setattr(row, name, f"{value} {flush}" if name == "title" else value + flush)
@@ -197,11 +197,11 @@ def test_a_change_between_any_two_readings_is_no_damage(site: Site) -> None:
             if moments == at:
                 change(at)
 
-        event.listen(site.registry.databases.readonly_engine, "after_cursor_execute", heard)
+        event.listen(site.databases.readonly_engine, "after_cursor_execute", heard)
         try:
             return damage(site)
         finally:
-            event.remove(site.registry.databases.readonly_engine, "after_cursor_execute", heard)
+            event.remove(site.databases.readonly_engine, "after_cursor_execute", heard)
 
     def change(at: int) -> None:
         own.put_json(mod_address(mods[0]), {"title": f"changed {at}", "games": [f"game {at}"], "requires": []})
@@ -235,11 +235,11 @@ def test_a_mod_that_never_rests_is_no_damage(site: Site, monkeypatch: pytest.Mon
             own.put_json(mod_address(mod), {"title": titles[-1]})
             changing = False
 
-    event.listen(site.registry.databases.readonly_engine, "after_cursor_execute", change)
+    event.listen(site.databases.readonly_engine, "after_cursor_execute", change)
     try:
         assert damage(site) == []
     finally:
-        event.remove(site.registry.databases.readonly_engine, "after_cursor_execute", change)
+        event.remove(site.databases.readonly_engine, "after_cursor_execute", change)
     assert len(titles) > 20
     assert damage(site) == []
 
@@ -256,7 +256,7 @@ def test_rebuild_mends_every_copy(site: Site, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(bulk, "BATCH_PAUSE_SECONDS", 0)
     published_mod(site, title="Draft to be", games=["Portal"])
     mod = published_mod(site, title="Stays", games=["Half-Life", "Portal"])
-    begin = site.registry.databases.write_session.begin
+    begin = site.databases.write_session.begin
     for broken in BREAKS:
         with begin() as session:
             for statement in broken:
@@ -284,7 +284,7 @@ def test_others_have_their_turn_while_copies_are_made_anew(site: Site, monkeypat
     ]
     monkeypatch.setattr(public_copies, "REBUILD_BATCH", 2)
     monkeypatch.setattr(public_copies, "sleep", lambda _seconds: acts.pop(0)())
-    assert public_copies.rebuild_copies(site.registry.databases.write_session.begin) == 5
+    assert public_copies.rebuild_copies(site.databases.write_session.begin) == 5
     assert acts == []
     assert damage(site) == []
     assert site.get("/api/modhub").json["total"] == 5

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from modhub import limits
-from modhub.blobs import maintenance
+from modhub.blobs import BlobStore, maintenance
 from modhub.catalogue import uploads
 from modhub.catalogue.models import AssetKind
 from modhub.testing import Site, stored_files
@@ -221,7 +221,7 @@ def test_limits_are_exact_and_name_the_limit_that_was_passed(site: Site) -> None
 
 
 def run_sweep(site: Site) -> None:
-    maintenance.sweep(site.registry.databases, site.registry.blob_store, 0)
+    maintenance.sweep(site.databases, site.find_service(BlobStore), 0)
 
 
 @pytest.mark.usefixtures("small")
@@ -294,7 +294,7 @@ def test_a_date_is_never_another_files_however_fast_it_is_replaced(site: Site) -
         upload_asset(site, mod, "code", str(version).encode(), version=str(version))
         for date in dates:
             assert site.get(url, headers={"If-Modified-Since": date}, status=200).body == str(version).encode()
-    with site.registry.databases.write_engine.begin() as connection:
+    with site.databases.write_engine.begin() as connection:
         # As if it were long ago: each file has a second of its own, and those of the last ones were still to come.
         connection.execute(text("UPDATE core_asset SET stored_at = stored_at - 60000000"))
     site.get(url, headers={"If-Modified-Since": site.get(url).headers["Last-Modified"]}, status=304)

@@ -67,7 +67,7 @@ def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site: Site, run:
 
 def test_rebuild_mends_what_verify_finds(site: Site, run: Run) -> None:
     mod = published_mod(site, title="Mended")
-    with site.registry.databases.write_session.begin() as session:
+    with site.databases.write_session.begin() as session:
         session.execute(update(PublicText).values(text="other"))
         session.execute(update(PublicCounter).values(value=9))
     assert run("verify")[1].endswith("2 found.\n")

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import make_url, text
 
 from modhub import db
+from modhub.catalogue.read_service import CatalogueReader
 from modhub.testing import Site, Start, stored_files
 from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
 
@@ -22,7 +23,7 @@ CEILING = 60.0
 def locked(site: Site) -> Iterator[None]:
     """Somebody else holds what every writer needs."""
     url = make_url(str(site.registry.settings["sqlalchemy.url"]))
-    if site.registry.databases.dialect == "sqlite":
+    if site.databases.dialect == "sqlite":
         with closing(sqlite3.connect(str(url.database), isolation_level=None)) as connection:
             connection.execute("BEGIN EXCLUSIVE")
             yield
@@ -80,7 +81,7 @@ def test_a_pool_recovers_from_connections_that_died(start: Start, dialect: str) 
             with psycopg.connect(plain, autocommit=True) as other:
                 other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
         else:
-            site.registry.databases.dispose()
+            site.databases.dispose()
         assert site.get(mod_address(mod)).status_int == 200
         site.as_account(OWNER).put_json(mod_address(mod), {"description": "x"}, status=200)
 
@@ -89,14 +90,14 @@ def test_a_database_that_cannot_be_had_is_503(start: Start, caplog: pytest.LogCa
     site = start()
     if dialect == "sqlite":
         url = make_url(str(site.registry.settings["sqlalchemy.url"]))
-        site.registry.databases.dispose()
+        site.databases.dispose()
         folder = f"{url.database}.folder"
         unreachable = db.Databases(f"sqlite:///{folder}/x.sqlite")
     else:
         unreachable = db.Databases("postgresql+psycopg://postgres@/x?host=/nonexistent&port=5432")
-    site.registry.databases.dispose()
-    site.registry.databases = unreachable
-    site.registry.catalogue.reader.engine = unreachable.readonly_engine
+    site.databases.dispose()
+    site.registry[db.Databases] = unreachable
+    site.find_service(CatalogueReader).reader.engine = unreachable.readonly_engine
     for url in ("/api/modhub", "/api/modhub/1"):
         answer = site.get(url, status=503)
         assert answer.json["error"] == "busy"
@@ -108,7 +109,7 @@ def test_a_database_that_cannot_be_had_is_503(start: Start, caplog: pytest.LogCa
 
 
 def test_our_own_mistakes_are_not_called_busy(site: Site, caplog: pytest.LogCaptureFixture) -> None:
-    with site.registry.databases.write_engine.connect() as connection:
+    with site.databases.write_engine.connect() as connection:
         for statement in ("SELECT nonsense", "SELECT * FROM nothing", "SELEC"):
             with pytest.raises(Exception) as problem:  # noqa: PT011 - whatever the driver calls it
                 connection.execute(text(statement))
@@ -123,7 +124,7 @@ def test_what_nobody_foresaw_is_500_with_nothing_in_it(
     def fail(*_: Any) -> None:
         raise RuntimeError("secret-path /srv/x")
 
-    monkeypatch.setattr(site.registry.catalogue, "find", fail)
+    monkeypatch.setattr(site.find_service(CatalogueReader), "find", fail)
     answer = site.get("/api/modhub", status=500)
     assert answer.json == {"error": "internal_error", "message": answer.json["message"]}
     assert "secret-path" not in answer.text

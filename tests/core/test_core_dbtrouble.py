@@ -9,8 +9,10 @@ from sqlalchemy import make_url
 
 import modhub
 from modhub.db import Databases
+from modhub.declarations import Declarations
 from modhub.ops import database_errors
 from modhub.ops.migrate import refuse_when_behind, upgrade_or_say
+from modhub.service_registry import find_service
 from modhub.settings import StartRefused
 from modhub.testing import TEST_SECRET
 from modhub.testing.postgres import PostgresServer
@@ -42,7 +44,7 @@ def told(url: str) -> str:
     registry: Any = modhub.configure({"sqlalchemy.url": url, "modhub.secret": TEST_SECRET}).registry
     for ask in (refuse_when_behind, upgrade_or_say):
         with pytest.raises(StartRefused) as refusal:
-            ask(registry.databases, registry.migrations)
+            ask(find_service(registry, Databases), find_service(registry, Declarations).migrations)
         # The time that PostgreSQL needs to say no differs, the sentence does not.
         assert f"{refusal.value}." == said
     assert "\n" not in said

@@ -9,10 +9,12 @@ import pytest
 from pyramid.exceptions import ConfigurationConflictError
 
 import modhub
-from modhub.directives import AdminCommand
+from modhub.db import Databases
+from modhub.declarations import AdminCommand
 from modhub.interfaces import IApi, IMod
 from modhub.ops import admin, migrate
 from modhub.security.identity import CredentialKind
+from modhub.service_registry import find_service
 from modhub.settings import Setting, StartRefused, text
 from modhub.testing import TEST_SECRET, Site, Start
 from modhub.testing.mods import mod_address, published_mod
@@ -37,10 +39,10 @@ def test_it_plugs_in_by_its_ini_line(installed: None, start: Start) -> None:
     assert site.as_account(8).post(url, b"good mod", status=201).json == {"remark": "good "}
     assert site.get(url).json == {"remarks": ["good "]}
     assert site.put(url, b"x", status=405).headers["Allow"] == "GET, HEAD, POST"
-    assert [feature.name for feature in site.registry.features if feature.name == "ratings"] == ["ratings"]
+    assert [feature.name for feature in site.declarations.features if feature.name == "ratings"] == ["ratings"]
     assert "panel of remarks" in site.get(f"/Modhub/{mod['id']}").text
-    for package in site.registry.migrations:
-        assert migrate.schema_differences(site.registry.databases, package) == []
+    for package in site.declarations.migrations:
+        assert migrate.schema_differences(site.databases, package) == []
 
 
 def test_it_leaves_again_and_no_later_migration_breaks(installed: None, start: Start) -> None:
@@ -53,12 +55,12 @@ def test_it_leaves_again_and_no_later_migration_breaks(installed: None, start: S
     without.get(mod_address(mod, "remarks"), status=404)
     without.as_account(8).post(mod_address(mod, "remarks"), b"x", status=404)
     assert "panel of remarks" not in without.get(f"/Modhub/{mod['id']}").text
-    assert migrate.upgrade(without.registry.databases, without.registry.migrations) == []
-    assert migrate.behind(without.registry.databases, without.registry.migrations) == []
-    for package in without.registry.migrations:
-        assert migrate.schema_differences(without.registry.databases, package) == []
+    assert migrate.upgrade(without.databases, without.declarations.migrations) == []
+    assert migrate.behind(without.databases, without.declarations.migrations) == []
+    for package in without.declarations.migrations:
+        assert migrate.schema_differences(without.databases, package) == []
     again = start(BOTH, url=url)
-    assert migrate.upgrade(again.registry.databases, again.registry.migrations) == []
+    assert migrate.upgrade(again.databases, again.declarations.migrations) == []
     assert again.get(mod_address(mod, "remarks")).json == {"remarks": ["good"]}
 
 
@@ -171,4 +173,4 @@ def test_a_feature_declares_which_other_it_needs(
     assert refused(tmp_path, f"modhub_needy {FEATURE}") == sentence
     settings = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
     config = modhub.configure({**settings, "pyramid.includes": f"{FEATURE} modhub_needy"})
-    config.registry.databases.dispose()
+    find_service(config.registry, Databases).dispose()

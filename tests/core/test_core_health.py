@@ -38,7 +38,7 @@ class Part:
         self.asked = 0
         self.begun, self.go = Event(), Event()
         self.go.set()
-        site.registry.health_checks["storage"] = self
+        site.declarations.health_checks["storage"] = self
 
     def __call__(self, _registry: Any) -> None:
         self.asked += 1

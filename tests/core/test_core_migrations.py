@@ -11,8 +11,9 @@ from sqlalchemy import inspect, select, text
 import modhub
 from modhub.catalogue import moderation, public_copies
 from modhub.catalogue.models import Mod
-from modhub.db import Base
+from modhub.db import Base, Databases
 from modhub.ops import admin, migrate
+from modhub.service_registry import find_service
 from modhub.testing import TEST_SECRET, Site
 from modhub.testing.mods import mod_address, new_mod, published_mod, upload_asset
 from modhub.testing.postgres import PostgresServer
@@ -36,7 +37,7 @@ def empty(dialect: str, tmp_path: Path, request: pytest.FixtureRequest) -> Any:
 def configured(empty: str) -> Any:
     registry: Any = modhub.configure({"sqlalchemy.url": empty, "modhub.secret": TEST_SECRET}).registry
     yield registry
-    registry.databases.dispose()
+    find_service(registry, Databases).dispose()
 
 
 def test_models_and_migrations_agree(configured: Any) -> None:
@@ -216,16 +217,16 @@ def test_what_was_published_before_gets_its_links(site: Site) -> None:
     draft = new_mod(site)
     upload_asset(site, draft, "code", version="1")
     before = [site.get(mod_address(mod)) for mod in mods]
-    package = site.registry.migrations[0]
-    with site.registry.databases.write_engine.begin() as connection:
+    package = site.declarations.migrations[0]
+    with site.databases.write_engine.begin() as connection:
         command.downgrade(migrate._config(package, connection), "core_0003")
-    assert migrate.upgrade(site.registry.databases, site.registry.migrations) == ["modhub"]
+    assert migrate.upgrade(site.databases, site.declarations.migrations) == ["modhub"]
     for mod, answer in zip(mods, before, strict=True):
         again = site.get(mod_address(mod))
         assert (again.body, again.headers["Link"]) == (answer.body, answer.headers["Link"])
         assert again.json["requires"] == [ABSENT.lower()]
     assert before[0].headers["Link"].count("kind=") == 2
-    with site.registry.databases.write_session() as session:
+    with site.databases.write_session() as session:
         assert list(public_copies.public_copy_damage(session)) == []
 
 
@@ -233,7 +234,7 @@ def test_what_was_published_before_gets_its_links(site: Site) -> None:
 def test_every_table_of_the_core_has_its_prefix_and_numbers_its_rows_for_ever(site: Site) -> None:
     tables = [table for name, table in Base.metadata.tables.items() if name.startswith("core_")]
     assert len(tables) >= 12
-    with site.registry.databases.readonly_engine.connect() as connection:
+    with site.databases.readonly_engine.connect() as connection:
         for table in tables:
             made = connection.scalar(text("SELECT sql FROM sqlite_master WHERE name = :name"), {"name": table.name})
             key = list(table.primary_key.columns)
@@ -246,6 +247,6 @@ def test_the_trigram_index_needs_no_vacuum(site: Site) -> None:
     """Else searches read the whole table until one has run; an index that the server cannot have is no fault."""
     wanted = text("SELECT reloptions FROM pg_class WHERE relname = 'fts_core_text_trigram'")
     offered = text("SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_trgm'")
-    with site.registry.databases.readonly_engine.connect() as connection:
+    with site.databases.readonly_engine.connect() as connection:
         options = connection.scalars(wanted).all()
         assert options == [["fastupdate=off"]] * bool(connection.scalar(offered))

@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 import modhub
+from modhub.db import Databases
+from modhub.declarations import Declarations
+from modhub.service_registry import find_service
 from modhub.settings import MachineKey, Secret, Setting, StartRefused, machine_keys, origin, secrets, text
 from modhub.testing import TEST_SECRET, Start
 from modhub.testing.mods import published_mod
@@ -96,7 +99,7 @@ def test_what_is_right_starts(good: dict[str, str]) -> None:
     ):
         config = modhub.configure({**good, **change})
         assert not config.registry.settings["modhub.base_url"].endswith("/")
-        config.registry.databases.dispose()
+        find_service(config.registry, Databases).dispose()
 
 
 def test_the_environment_wins(good: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +112,7 @@ def test_the_environment_wins(good: dict[str, str], monkeypatch: pytest.MonkeyPa
     assert settings["modhub.base_url"] == "https://other.example.org"
     assert [str(one.key) for one in settings["ApiPrivateKeys"]] == ["from-env", "second"]
     assert settings["modhub.secret"] == ("s" * 40,)
-    config.registry.databases.dispose()
+    find_service(config.registry, Databases).dispose()
     monkeypatch.setenv("MODHUB_BASE_URL", "nonsense")
     with pytest.raises(StartRefused, match=r"modhub\.base_url"):
         modhub.configure(good)
@@ -120,13 +123,15 @@ def test_secrets_do_not_show(good: dict[str, str], caplog: pytest.LogCaptureFixt
     given = {"ApiPrivateKeys": "machine-key-1", "modhub.storage_address_key": "address-key-1"}
     given |= {"modhub.storage.secret_key": "object-key-1"}
     config = modhub.configure({**good, **given})
-    shown = repr(dict(config.registry.settings)) + repr(config.registry.declared_settings) + caplog.text
+    shown = (
+        repr(dict(config.registry.settings)) + repr(find_service(config.registry, Declarations).settings) + caplog.text
+    )
     for secret in (TEST_SECRET, "machine-key-1", "address-key-1", "object-key-1"):
         assert secret not in shown
     assert repr(Secret("x")) == "Secret(...)"
     assert TEST_SECRET not in repr(secrets(TEST_SECRET))
     assert "key" not in repr(machine_keys("key"))
-    config.registry.databases.dispose()
+    find_service(config.registry, Databases).dispose()
 
 
 def test_machine_keys_are_a_line_each() -> None:

@@ -24,7 +24,7 @@ def warned(new_database: Any, caplog: pytest.LogCaptureFixture) -> Any:
         given = {name.replace("__", "."): value for name, value in settings.items()}
         base = {"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": "modhub_builds"}
         app = modhub.main({}, **base, **given)
-        app.registry.databases.dispose()
+        app.databases.dispose()
         assert {record.levelno for record in caplog.records if record.name == "modhub"} <= {logging.WARNING}
         assert SHORT not in caplog.text
         assert LONG not in caplog.text

@@ -2,6 +2,7 @@
 
 import re
 
+from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.testing import Site, Start
 from modhub.testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
 
@@ -162,7 +163,7 @@ def test_static_files_are_kept_for_ever_under_a_name_of_their_content(site: Site
 
 def test_a_trouble_of_the_service_still_has_its_page(start: Start) -> None:
     site = start()
-    site.registry.catalogue_pages.listing = None
+    site.find_service(PageReader).listing = None
     page = site.get("/Modhub", status=500)
     assert page.html.h1.text == "Something broke"
     assert "Traceback" not in page.text

@@ -6,6 +6,8 @@ import pytest
 from transaction.interfaces import TransientError
 
 from modhub import limits
+from modhub.blobs import BlobStore
+from modhub.catalogue.owner_queries import OwnerReader
 from modhub.catalogue.pages.views import files
 from modhub.errors import ApiError, storage_refused
 from modhub.testing import Site, Start, stored_files
@@ -173,7 +175,7 @@ def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pyt
     def refuse(*_: Any) -> None:
         raise storage_refused()
 
-    monkeypatch.setattr(type(site.registry.blob_store), "stage", refuse)
+    monkeypatch.setattr(type(site.find_service(BlobStore)), "stage", refuse)
     broken = send_file_by_form(author.get(ours), "images", "a.png", PNG)
     assert broken.status_int == 502
     assert "Try once more" in broken.html.find(id="image-file-error").text
@@ -307,7 +309,7 @@ def test_an_upload_that_is_tried_again_is_read_again(site: Site, author: Site, m
 def test_a_mod_that_changed_hands_meanwhile_is_not_shown(site: Site) -> None:
     """The ACL is judged before the row is read; the row is asked for its owner once more."""
     mod = new_mod(site)
-    own = site.registry.catalogue_owned
+    own = site.find_service(OwnerReader)
     upload_asset(site, mod, "code", version="1")
     image = upload_asset(site, mod, "images", b"\x89PNG", content_type="image/png")["assets"][-1]
     number = int(image["url"].rpartition("/")[2])

@@ -25,7 +25,7 @@ def send(site, base_url=HOST, key=KEY, status=200):
 
 
 def stored(site):
-    return CurrentAddress(site.registry.databases.raw_queries).current()
+    return CurrentAddress(site.databases.raw_queries).current()
 
 
 def test_a_report_is_stored_and_changes_once(storage):
@@ -218,7 +218,7 @@ def test_of_equal_reports_at_once_one_has_changed_it(storage):
 def test_another_process_follows_within_five_seconds(storage, start):
     other = start("", url=str(storage.registry.settings["sqlalchemy.url"]))
     clock = [100.0]
-    theirs = CurrentAddress(other.registry.databases.raw_queries, lambda: clock[0])
+    theirs = CurrentAddress(other.databases.raw_queries, lambda: clock[0])
     assert theirs.current() is None
     send(storage)
     clock[0] += STALE_SECONDS - 0.01
@@ -234,11 +234,11 @@ def test_the_database_is_not_asked_each_time(storage):
 
     class Counting:
         def prepare(self, select):
-            return storage.registry.databases.raw_queries.prepare(select)
+            return storage.databases.raw_queries.prepare(select)
 
         def rows(self, statement):
             asked.append(clock[0])
-            return storage.registry.databases.raw_queries.rows(statement)
+            return storage.databases.raw_queries.rows(statement)
 
     mine = CurrentAddress(Counting(), lambda: clock[0])
     for moment in (100.0, 100.5, 101.9, 102.0, 103.0, 104.5):
@@ -248,20 +248,19 @@ def test_the_database_is_not_asked_each_time(storage):
 
 
 def test_it_is_offered_by_the_interface(storage):
-    utility = storage.registry.getUtility(IStorageAddress)
+    utility = storage.find_service(IStorageAddress)
     assert utility.current() is None
-    assert IStorageAddress.providedBy(utility)
 
 
 def test_two_applications_have_two_addresses(start):
     one, two = (start("", modhub__storage_address_key=KEY) for _ in range(2))
     send(one)
-    assert one.registry.getUtility(IStorageAddress).current() == HOST
-    assert two.registry.getUtility(IStorageAddress).current() is None
+    assert one.find_service(IStorageAddress).current() == HOST
+    assert two.find_service(IStorageAddress).current() is None
 
 
 def test_models_and_migrations_agree(storage):
-    core = next(one for one in storage.registry.migrations if one.package == "modhub")
-    assert migrate.schema_differences(storage.registry.databases, core) == []
-    with storage.registry.databases.readonly_engine.connect() as connection:
+    core = next(one for one in storage.declarations.migrations if one.package == "modhub")
+    assert migrate.schema_differences(storage.databases, core) == []
+    with storage.databases.readonly_engine.connect() as connection:
         assert connection.execute(text("SELECT id, base_url FROM core_storage_address")).all() == [(1, None)]

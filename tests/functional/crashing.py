@@ -8,6 +8,9 @@ import os
 import signal
 import threading
 
+from modhub.db import Databases
+from modhub.service_registry import find_service
+
 
 class Bomb(threading.local):
     """What the request of this thread shall die of."""
@@ -28,10 +31,10 @@ class Bomb(threading.local):
 
 def includeme(config):
     bomb = Bomb()
-    config.registry.bomb = bomb
+    config.registry[Bomb] = bomb
     config.add_tween("crashing.tween_factory")
     fsync, rename = os.fsync, os.rename
-    dialect = config.registry.databases.write_engine.dialect
+    dialect = find_service(config.registry, Databases).write_engine.dialect
     commit = dialect.do_commit
 
     def wrapped_fsync(descriptor):
@@ -53,10 +56,10 @@ def includeme(config):
 
 def tween_factory(handler, registry):
     def tween(request):
-        registry.bomb.arm(request.headers.get("X-Crash", ""))
+        registry[Bomb].arm(request.headers.get("X-Crash", ""))
         response = handler(request)
         if response.status_int != 100:  # the application only says that it wants the body
-            registry.bomb.reached("answer")
+            registry[Bomb].reached("answer")
         return response
 
     return tween

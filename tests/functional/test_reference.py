@@ -15,6 +15,7 @@ from modhub.ops.admin import Admin
 from modhub.server.protocol_errors import ERROR_CODES
 from modhub.testing import Site, Start
 from modhub.testing.reference import Example, calls, described, example_differences, examples, for_programs, sent_bodies
+from modhub_auth.container import AuthServices
 from modhub_auth.signin import totp
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 
@@ -83,7 +84,7 @@ class World:
         icon = folder / "icon.png"
         icon.write_bytes(FILES["view.png"])
         add_game(Admin(site.config), "Portal 2", None, icon)
-        site.registry.accounts.passwords = QueuedHasher(HashingGate(), memory_kib=8, time_cost=1)
+        site.find_service(AuthServices).passwords = QueuedHasher(HashingGate(), memory_kib=8, time_cost=1)
         self.token = self.register("owner")["accessToken"]
         self.voter = self.register("voter")["accessToken"]
         self.protect(self.register("grace")["accountId"])
@@ -97,8 +98,8 @@ class World:
         """Give an account an authenticator."""
         secret = pyotp.random_base32()
         code = pyotp.TOTP(secret).generate_otp(int(totp.now().timestamp()) // 30)
-        with self.site.registry.databases.write_session.begin() as session:
-            totp.add_authenticator(session, self.site.registry.accounts.seal, account_id, secret, code)
+        with self.site.databases.write_session.begin() as session:
+            totp.add_authenticator(session, self.site.find_service(AuthServices).seal, account_id, secret, code)
 
     def secrets(self) -> dict[str, str]:
         """The variables of the lines."""

@@ -40,12 +40,12 @@ def test_a_feature_leaves_and_comes_back(start: Start, gone: str) -> None:
     site.post_json("/api/auth/register", person, status=201)
 
     rest = start(" ".join(feature for feature in FEATURES if feature != gone), url=url, **KEYS)
-    assert migrate.upgrade(rest.registry.databases, rest.registry.migrations) == []
+    assert migrate.upgrade(rest.databases, rest.declarations.migrations) == []
     assert rest.get("/api/modhub").status_int == 200
 
     again = start(everything, url=url, **KEYS)
-    assert migrate.upgrade(again.registry.databases, again.registry.migrations) == []
-    assert migrate.behind(again.registry.databases, again.registry.migrations) == []
+    assert migrate.upgrade(again.databases, again.declarations.migrations) == []
+    assert migrate.behind(again.databases, again.declarations.migrations) == []
     assert [build["version"] for build in again.get("/api/modhub/app").json["builds"]] == ["1"]
     assert again.get("/Modhub/app/linux").body == b"build"
     assert again.get("/Modhub/api/wiki/kept").text == "# Kept"

@@ -12,7 +12,10 @@ from alembic import command
 from sqlalchemy import JSON, Boolean, MetaData, Table, inspect, select, text
 
 import modhub
+from modhub.db import Databases
+from modhub.declarations import Declarations
 from modhub.ops import migrate
+from modhub.service_registry import find_service
 from modhub.testing.caller import patiently
 from modhub.testing.service import PASSWORD, SERVICE_SECRET, Installation
 
@@ -33,7 +36,7 @@ def configured(service: Installation) -> Iterator[Any]:
     settings = {"sqlalchemy.url": service.url, "modhub.secret": SERVICE_SECRET, "pyramid.includes": FEATURES}
     registry: Any = modhub.configure(settings).registry
     yield registry
-    registry.databases.dispose()
+    find_service(registry, Databases).dispose()
 
 
 def value_of(column: Any, value: Any) -> Any:
@@ -66,11 +69,11 @@ def rows_of(connection: Any, tables: Rows) -> Rows:
 def restore(service: Installation, state: dict[str, Any]) -> Rows:
     """The database and the files as they were; answers the rows as this database has them."""
     with configured(service) as registry:
-        for package in registry.migrations:
-            with registry.databases.write_engine.begin() as connection:
+        for package in find_service(registry, Declarations).migrations:
+            with find_service(registry, Databases).write_engine.begin() as connection:
                 config = migrate._config(package, connection)
                 command.upgrade(config, state["revisions"][package.version_table])
-        with registry.databases.write_engine.begin() as connection:
+        with find_service(registry, Databases).write_engine.begin() as connection:
             tables = reflected(connection, state["tables"])
             # What a migration itself has put there.
             for table in reversed(tables):
@@ -78,7 +81,7 @@ def restore(service: Installation, state: dict[str, Any]) -> Rows:
             for table in tables:
                 rows = [{k: value_of(table.c[k], v) for k, v in row.items()} for row in state["tables"][table.name]]
                 connection.execute(table.insert(), rows)
-                if registry.databases.dialect == "postgresql" and "id" in table.c:
+                if find_service(registry, Databases).dialect == "postgresql" and "id" in table.c:
                     # As pg_restore does: numbers that were given out are not given out again.
                     sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
                     connection.execute(text(f"SELECT setval({sequence}, max(id)) FROM {table.name}"))
@@ -102,7 +105,7 @@ def upgraded(services, kind, state) -> Any:
     before = restore(service, state)
     told = service.admin("migrate")
     assert told.returncode == 0, told
-    with configured(service) as registry, registry.databases.readonly_engine.connect() as connection:
+    with configured(service) as registry, find_service(registry, Databases).readonly_engine.connect() as connection:
         return service, before, rows_of(connection, state["tables"])
 
 
@@ -110,7 +113,7 @@ def test_the_recorded_state_has_rows_in_every_table_of_then(services, kind, stat
     service = services(kind, 0, includes=FEATURES)
     restore(service, state)
     with configured(service) as registry:
-        names = inspect(registry.databases.readonly_engine).get_table_names()
+        names = inspect(find_service(registry, Databases).readonly_engine).get_table_names()
     tables = {name for name in names if not name.startswith(("fts_", "sqlite_")) and not name.endswith("_version")}
     assert tables == set(state["tables"])
     assert [name for name, rows in state["tables"].items() if not rows] == []
@@ -121,9 +124,9 @@ def test_migrating_loses_no_row_and_no_value(upgraded, state):
     service, before, after = upgraded
     assert sum(map(len, before.values())) == sum(map(len, state["tables"].values()))
     with configured(service) as registry:
-        assert migrate.behind(registry.databases, registry.migrations) == []
-        for package in registry.migrations:
-            assert migrate.schema_differences(registry.databases, package) == []
+        assert migrate.behind(find_service(registry, Databases), find_service(registry, Declarations).migrations) == []
+        for package in find_service(registry, Declarations).migrations:
+            assert migrate.schema_differences(find_service(registry, Databases), package) == []
     assert list(after) == list(before)
     for name, rows in before.items():
         assert after[name] == rows, name

@@ -4,7 +4,9 @@ import argparse
 from pathlib import Path
 
 import modhub
+from modhub.db import Databases
 from modhub.ops.admin import build_admin_parser
+from modhub.service_registry import find_service
 from modhub.testing import TEST_SECRET
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +26,7 @@ def test_every_command_is_told(tmp_path):
     }
     config = modhub.configure(settings)
     (commands,) = [one.choices for one in build_admin_parser(config)._actions if one.dest == "command"]
-    config.registry.databases.dispose()
+    find_service(config.registry, Databases).dispose()
     known = [line for name, parser in commands.items() for line in words(parser, name)]
     assert len(known) > 15
     told = (ROOT / "docs" / "operations.md").read_text()

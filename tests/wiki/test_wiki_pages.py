@@ -157,7 +157,7 @@ def test_search_folds_and_wants_every_word(wiki: Site, publish: Any) -> None:
     assert found(wiki, "großen") == ["zero"]
     wiki.delete("/Modhub/api/wiki/zero", headers={"X-Api-Key": "wiki-key"})
     assert found(wiki, "großen") == []
-    with wiki.registry.databases.readonly_session() as session:
+    with wiki.databases.readonly_session() as session:
         assert session.scalar(select(func.count()).select_from(PageSearchText)) == 2
 
 

@@ -6,26 +6,30 @@ from typing import Any
 import pytest
 
 import modhub
+from modhub.db import Databases
+from modhub.declarations import Declarations
 from modhub.ops import migrate
 from modhub.ops.admin import Admin, run_demo, run_verify
+from modhub.service_registry import find_service
 from modhub.settings import StartRefused
 from modhub.testing import TEST_SECRET, Site, Start
+from modhub_wiki.read_service import WikiReader
 
 KEY = {"X-Api-Key": "wiki-key"}
 
 
 def test_models_and_migrations_agree(wiki: Site) -> None:
-    packages = {package.package: package for package in wiki.registry.migrations}
-    assert migrate.schema_differences(wiki.registry.databases, packages["modhub_wiki"]) == []
+    packages = {package.package: package for package in wiki.declarations.migrations}
+    assert migrate.schema_differences(wiki.databases, packages["modhub_wiki"]) == []
 
 
 def test_migrations_go_down_and_up_again(wiki: Site) -> None:
-    package = next(one for one in wiki.registry.migrations if one.package == "modhub_wiki")
-    with wiki.registry.databases.write_engine.begin() as connection:
+    package = next(one for one in wiki.declarations.migrations if one.package == "modhub_wiki")
+    with wiki.databases.write_engine.begin() as connection:
         config = migrate._config(package, connection)
         migrate.command.downgrade(config, "base")
         assert migrate.current(connection, package) == ()
-    assert migrate.upgrade(wiki.registry.databases, wiki.registry.migrations) == ["modhub_wiki"]
+    assert migrate.upgrade(wiki.databases, wiki.declarations.migrations) == ["modhub_wiki"]
 
 
 def test_taken_out_and_put_back(start: Start) -> None:
@@ -33,7 +37,7 @@ def test_taken_out_and_put_back(start: Start) -> None:
     url = str(first.registry.settings["sqlalchemy.url"])
     first.put("/Modhub/api/wiki/a", b"# A", headers=KEY, status=201)
     without = start("", url=url, ApiPrivateKeys="wiki-key Modhub:wiki")
-    assert migrate.upgrade(without.registry.databases, without.registry.migrations) == []
+    assert migrate.upgrade(without.databases, without.declarations.migrations) == []
     assert "Wiki" not in without.get("/Modhub").text
     for address in (
         "/Modhub/api/wiki",
@@ -46,7 +50,7 @@ def test_taken_out_and_put_back(start: Start) -> None:
     without.get("/api/modhub/wiki", status=404)
     assert without.get("/api/modhub").status_int == 200
     back = start("modhub_wiki modhub.testing.accounts", url=url, ApiPrivateKeys="wiki-key Modhub:wiki")
-    assert migrate.upgrade(back.registry.databases, back.registry.migrations) == []
+    assert migrate.upgrade(back.databases, back.declarations.migrations) == []
     assert back.get("/Modhub/api/wiki/a").text == "# A"
     assert back.put("/Modhub/api/wiki/a", b"# A", headers=KEY).json["revision"] == 2
 
@@ -61,9 +65,11 @@ def test_a_database_that_is_behind_refuses_the_start(start: Start) -> None:
     registry: Any = modhub.configure(settings).registry
     try:
         with pytest.raises(StartRefused, match="modhub_wiki"):
-            migrate.refuse_when_behind(registry.databases, registry.migrations)
+            migrate.refuse_when_behind(
+                find_service(registry, Databases), find_service(registry, Declarations).migrations
+            )
     finally:
-        registry.databases.dispose()
+        find_service(registry, Databases).dispose()
 
 
 def test_every_view_is_open_or_has_a_permission(wiki: Site) -> None:
@@ -90,8 +96,8 @@ def test_every_view_is_open_or_has_a_permission(wiki: Site) -> None:
 
 
 def test_what_the_core_is_told(wiki: Site) -> None:
-    assert wiki.registry.scopes["Modhub:wiki"]
-    assert "modhub_wiki" in {feature.name for feature in wiki.registry.features}
+    assert wiki.declarations.scopes["Modhub:wiki"]
+    assert "modhub_wiki" in {feature.name for feature in wiki.declarations.features}
 
 
 def test_two_applications_share_nothing(start: Start) -> None:
@@ -109,14 +115,14 @@ def test_the_fingerprint_is_of_key_and_secret(start: Start) -> None:
     for secret in (TEST_SECRET, TEST_SECRET, "another secret of more than 32 characters"):
         site = start("modhub_wiki", ApiPrivateKeys="wiki-key Modhub:wiki", modhub__secret=secret)
         site.put("/Modhub/api/wiki/a", b"# A", headers=KEY, status=201)
-        authors.append(site.registry.wiki.recent()[0].author)
+        authors.append(site.find_service(WikiReader).recent()[0].author)
     assert authors[0] == authors[1] != authors[2]
 
 
 def test_demo_fills_an_empty_wiki_once(wiki: Site) -> None:
     admin = Admin(wiki.config)
     for _ in range(2):
-        fill = next(fill for _, name, fill in wiki.registry.demos if name == "the developer wiki")
+        fill = next(fill for _, name, fill in wiki.declarations.demos if name == "the developer wiki")
         fill(admin)
     pages = wiki.get("/Modhub/api/wiki").json["pages"]
     assert [page["path"] for page in pages] == [

@@ -8,7 +8,9 @@ from pyramid.config import Configurator
 from modhub import limits
 from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.views import feeds
+from modhub.catalogue.read_service import CatalogueReader
 from modhub.request import Request
+from modhub.service_registry import find_service
 from modhub.ui.forms import LONG_FIELDS
 from modhub.ui.multipart import OVERHEAD
 from modhub.ui.template_helpers import PageHelpers, nav_link
@@ -20,7 +22,7 @@ def _workshop(_context: Any, request: Request) -> Markup | None:
 
 def includeme(config: Configurator) -> None:
     """After the catalogue itself."""
-    config.registry.catalogue_pages = PageReader(config.registry.catalogue)
+    config.add_service(PageReader, PageReader(find_service(config.registry, CatalogueReader)))
     config.include(feeds)
     config.add_panel("navigation", "workshop", _workshop, order=800)
     # Whoever is signed in on pages has a cookie.

@@ -18,8 +18,11 @@ import transaction
 
 import modhub
 from modhub import db
+from modhub.db import Databases
+from modhub.service_registry import find_service
 from modhub.testing.caller import Caller
 from modhub.testing.service import SERVICE_SECRET, Installation
+from modhub_auth.container import AuthServices
 from modhub_auth.models import Login, Nonce, PageSession
 from modhub_auth.signin import totp
 
@@ -82,8 +85,8 @@ def rest(url: str) -> None:
     registry: Any = modhub.configure(settings).registry
     manager = transaction.TransactionManager(explicit=True)
     with manager:
-        session = registry.databases.joined_session(manager)
-        totp.add_authenticator(session, registry.accounts.seal, 2, TOTP, pyotp.TOTP(TOTP).now())
+        session = find_service(registry, Databases).joined_session(manager)
+        totp.add_authenticator(session, find_service(registry, AuthServices).seal, 2, TOTP, pyotp.TOTP(TOTP).now())
         login = Login(account_id=1, kind="Platform", platform="steam", subject="76561198000000001", verified=True)
         login.created_at = db.now()
         session.add(login)
@@ -92,7 +95,7 @@ def rest(url: str) -> None:
         page = PageSession(account_id=1, login_id=login.id, secret_hash="1" * 64, label="Firefox")
         page.created_at = page.used_at = login.created_at
         session.add(page)
-    registry.databases.dispose()
+    find_service(registry, Databases).dispose()
 
 
 def as_json(value: Any) -> Any:

@@ -5,11 +5,12 @@ from collections.abc import Iterable
 from modhub.catalogue.pages.queries.page_queries import ModCard
 from modhub.interfaces import IProfiles
 from modhub.request import Request
+from modhub.service_registry import find_optional_service
 
 
 def name_authors(request: Request, cards: Iterable[ModCard]) -> None:
     """Say on each card who made it, in one statement; without the utility nobody is named."""
-    profiles = request.registry.queryUtility(IProfiles)
+    profiles = find_optional_service(request.registry, IProfiles)
     shown = list(cards)
     if profiles is None or not shown:
         return

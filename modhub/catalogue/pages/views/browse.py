@@ -27,8 +27,7 @@ OPTIONS = "modhub:templates/catalogue/options.jinja2"
 
 def page_reader(request: Request) -> PageReader:
     """The reading side of the pages."""
-    found: PageReader = request.registry.catalogue_pages
-    return found
+    return request.find_service(PageReader)
 
 
 def _parts(wanted: ListParams) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pyramid.response import Response
 
 from modhub.catalogue.pages.presenters.card import render_feed_entry
 from modhub.catalogue.pages.queries.authors import name_authors
-from modhub.catalogue.pages.queries.page_queries import NOTES_PER_PAGE
+from modhub.catalogue.pages.queries.page_queries import NOTES_PER_PAGE, PageReader
 from modhub.catalogue.pages.queries.updates import recent_updates
 from modhub.catalogue.pages.views.browse import address_of, page_reader, query_of
 from modhub.catalogue.public_views import list_params
@@ -18,7 +18,9 @@ from modhub.catalogue.resources import ModResource
 from modhub.errors import not_found
 from modhub.interfaces import IMod, IRoot, ISite
 from modhub.request import Request
+from modhub.service_registry import find_service
 from modhub.ui import sitemap
+from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import xml_response
 from modhub.views import OPEN, page
@@ -40,7 +42,7 @@ def _xml(request: Request, document: str, content_type: str) -> Response:
 def _feed(tools: PageHelpers, entries: list[Markup], *, changed: Iterable[str], **values: str) -> Response:
     """``values``: the feed's ``title``, its own ``path``, and ``page``, the path of the page that says the same."""
     newest = max(changed, default=_EPOCH)
-    draw, base = tools.registry.pieces.render, tools.absolute("")
+    draw, base = find_service(tools.registry, FragmentCache).render, tools.absolute("")
     feed = draw(MODS_FEED_TEMPLATE, tools.messages, base=base, updated=newest, entries=entries, **values)
     return _xml(tools.request, feed, "application/atom+xml")
 
@@ -94,13 +96,14 @@ def search_description(_context: Any, request: Request) -> Response:
 
 def mods_in_sitemap(registry: Any, part: int) -> sitemap.SitemapEntries:
     """The published mods of one part: of as many ids as a part has room for."""
-    found: list[tuple[int, str]] = registry.catalogue_pages.sitemap(part * sitemap.PART, (part + 1) * sitemap.PART)
-    return [(f"/Modhub/{mod_id}", changed) for mod_id, changed in found]
+    first = part * sitemap.PART
+    listed = find_service(registry, PageReader).sitemap(first, first + sitemap.PART)
+    return [(f"/Modhub/{mod_id}", changed) for mod_id, changed in listed]
 
 
 def parts_of_mods(registry: Any) -> int:
     """By the highest id of a published mod; what is behind it tells nothing."""
-    return sitemap.parts_of(registry.catalogue_pages.highest())
+    return sitemap.parts_of(find_service(registry, PageReader).highest())
 
 
 def includeme(config: Configurator) -> None:

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from zope.interface import implementer
 
 from modhub.db import Base, Id
-from modhub.directives import AdminCommand
+from modhub.declarations import AdminCommand
 from modhub.interfaces import IMod, IResource
 from modhub.payload import read_text
 from modhub.security.identity import CredentialKind, Permission

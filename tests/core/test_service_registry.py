@@ -1,0 +1,66 @@
+"""Services: one object for each kind, found by its type, and refused where two packages claim one kind."""
+
+import pytest
+from pyramid.config import Configurator
+from pyramid.exceptions import ConfigurationConflictError
+
+from modhub.interfaces import IProfiles
+from modhub.service_registry import add_service, find_optional_service, find_service
+
+
+class Clock:
+    pass
+
+
+@pytest.fixture
+def config() -> Configurator:
+    made = Configurator()
+    made.add_directive("add_service", add_service)
+    return made
+
+
+def test_a_service_is_found_by_its_kind_at_once_and_after_the_commit(config):
+    clock = Clock()
+    config.add_service(Clock, clock)
+    assert find_service(config.registry, Clock) is clock
+    config.commit()
+    assert find_service(config.registry, Clock) is clock
+    assert find_optional_service(config.registry, Clock) is clock
+
+
+def test_a_kind_that_nobody_registers_is_named(config):
+    with pytest.raises(LookupError, match="no package registers a service of the kind Clock"):
+        find_service(config.registry, Clock)
+    assert find_optional_service(config.registry, Clock) is None
+
+
+def test_two_packages_that_register_one_kind_are_a_conflict(config):
+    def one(config):
+        config.add_service(Clock, Clock())
+
+    def other(config):
+        config.add_service(Clock, Clock())
+
+    config.include(one)
+    config.include(other)
+    with pytest.raises(ConfigurationConflictError, match="modhub service"):
+        config.commit()
+
+
+def test_an_including_package_overrides_what_it_includes(config):
+    inner, outer = Clock(), Clock()
+
+    def includeme(config):
+        config.add_service(Clock, inner)
+
+    config.add_service(Clock, outer)
+    config.include(includeme)
+    config.commit()
+    assert find_service(config.registry, Clock) is outer
+
+
+def test_two_applications_do_not_see_each_others_services(start):
+    one, other = start(), start("")
+    assert one.find_service(IProfiles) is not None
+    assert find_optional_service(other.registry, IProfiles) is None
+    assert one.databases is not other.databases
