@@ -17,12 +17,14 @@ from pyramid.config import Configurator
 from pyramid.renderers import render
 
 from modhub import limits
+from modhub.declarations import Declarations
 from modhub.http.headers import EXPOSED, SENT
 from modhub.interfaces import ISite
 from modhub.request import Request
 from modhub.server.head import MAX_FIELDS
 from modhub.server.rules import ASKED_ABOVE
 from modhub.server.settings import Settings
+from modhub.service_registry import find_service
 from modhub.ui.template_helpers import PageHelpers
 from modhub.views import OPEN, page
 
@@ -118,9 +120,14 @@ def includeme(config: Configurator) -> None:
     config.add_service(DocumentationCache, DocumentationCache())
     for name, order in (("general", 10), ("mods", 20), ("operation", 900)):
         template = f"modhub:templates/documentation/{name}.jinja2"
-        cors = {"sent": SENT, "exposed": EXPOSED}
         described = documentation_section(
-            template, limits=limits, server=Settings, most_fields=MAX_FIELDS, asked_above=ASKED_ABOVE, cors=cors
+            template,
+            limits=limits,
+            server=Settings,
+            most_fields=MAX_FIELDS,
+            asked_above=ASKED_ABOVE,
+            cors={"sent": SENT, "exposed": EXPOSED},
+            scopes=find_service(config.registry, Declarations).scopes,
         )
         config.add_panel(PLACE, name, described, order=order)
     config.scan(__name__)

@@ -254,7 +254,7 @@ def test_what_is_made_while_its_maker_is_deleted_is_not_there(app: Any, person: 
                 delete_account(other, app.registry, account)
             return bool(held.lock(session, account_id))
 
-    app.registry.registerUtility(DeletedMeanwhile(), IAccounts)
+    app.registry[IAccounts] = DeletedMeanwhile()
     answer = app.post_json("/api/modhub", {"title": "An orphan"}, headers=bearer, status=401)
     assert answer.json["error"] == "unauthorized"
     with app.databases.readonly_session() as session:
