@@ -105,6 +105,8 @@ class Databases:
         self.dialect = self.write_engine.dialect.name
         if database_errors.DRIVERS.get(self.dialect) != self.write_engine.driver:
             raise StartRefused(f"the setting sqlalchemy.url must be {database_errors.ACCEPTED}")
+        if database_errors.is_relative(self.write_engine.url):
+            raise StartRefused(f"the setting sqlalchemy.url has a relative path: it must be {database_errors.ACCEPTED}")
         _prepare(self.write_engine, begin="BEGIN IMMEDIATE")
         _prepare(self.readonly_engine, begin=None)
         _prepare(self.best_effort_engine, begin="BEGIN IMMEDIATE", waits=False)

@@ -35,10 +35,15 @@ def driver_reason(problem: BaseException, url: URL) -> str:
     return said[:_LONGEST].rstrip(".")
 
 
+def is_relative(url: URL) -> bool:
+    """Whether this is an SQLite database that is another one in every folder from which a command is started."""
+    return url.get_backend_name() == "sqlite" and not Path(url.database or "").is_absolute()
+
+
 def has_no_file(url: URL) -> bool:
     """Whether this is an SQLite database that nobody has made yet, in a folder that is there."""
     file = Path(url.database or "")
-    return url.get_backend_name() == "sqlite" and file.is_absolute() and file.parent.is_dir() and not file.exists()
+    return url.get_backend_name() == "sqlite" and file.parent.is_dir() and not file.exists()
 
 
 def unreachable_database(problem: BaseException, url: URL) -> str:

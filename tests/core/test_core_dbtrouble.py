@@ -1,6 +1,7 @@
 """A database that cannot be had: which, where and why, to the service and to every command; never a password."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -117,6 +118,28 @@ def test_an_address_of_another_kind_is_told_what_is_accepted(url: str) -> None:
     assert said.startswith("the setting sqlalchemy.url ")
     assert said.endswith("it must be sqlite:////absolute/path or postgresql+psycopg://user:password@host/database")
     assert PASSWORD not in said
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("sqlite:///relative.db", "has a relative path"),
+        ("sqlite:///./relative.db", "has a relative path"),
+        ("sqlite:///folder/relative.db", "has a relative path"),
+        ("sqlite:///file:relative.db?uri=true", "has a relative path"),
+        ("sqlite://", "cannot be used"),
+        ("sqlite:///:memory:", "cannot be used"),
+    ],
+)
+def test_only_a_file_with_an_absolute_path_is_taken_and_none_is_made(
+    url: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StartRefused) as refusal:
+        modhub.configure({"sqlalchemy.url": url, "modhub.secret": TEST_SECRET})
+    assert str(refusal.value) == f"the setting sqlalchemy.url {problem}: it must be {database_errors.ACCEPTED}"
+    assert list(tmp_path.rglob("*.db")) == []
 
 
 @pytest.mark.parametrize("name", ["psycopg", None], ids=["no psycopg", "psycopg without its library"])
