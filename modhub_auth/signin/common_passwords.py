@@ -4,7 +4,6 @@ Shorter than ten characters none is accepted anyway: only longer ones need a lis
 """
 
 import re
-import string
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
@@ -25,9 +24,20 @@ _STEPS: Final = frozenset(
     for line in (*COMMON_PASSWORD_LINES, *(line[::-1] for line in COMMON_PASSWORD_LINES))
     for pair in pairwise(line)
 )
-_AROUND: Final = string.digits + string.punctuation + " "
+COMMON_WORDS: Final = frozenset(
+    """
+    passwort passwd kennwort zugang geheim sicher willkommen hallo schatz liebe engel mama papa familie
+    start login user root guest gast server support default initial temp temporary gamer gaming
+    frühling fruehling sommer herbst autumn sonne prinzessin drache fussball schalke bayern dortmund hamburg münchen
+    januar january februar february märz maerz march april juni june juli july september oktober dezember
+    montag dienstag tuesday mittwoch wednesday donnerstag thursday freitag samstag saturday sonntag sunday
+    """.split()  # noqa: SIM905 - words are read more easily than a list of strings
+)
+"""Words of passwords, German ones above all, that the list of the commonest lacks."""
+_LOOKALIKES: Final = str.maketrans("@4301!5$7", "aaeoiisst")
+_YEAR: Final = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
 FEW: Final = 6
-"""So few characters around a known word add nothing."""
+"""So few steps around a known word add nothing: a row of the keyboard and a year are one each."""
 _KNOWN_WORD: Final = 4
 """Shorter words are in too many others."""
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -58,20 +68,36 @@ def is_common(password: str, words: Iterable[str] = ()) -> bool:
     ``words``: see :func:`words_of`.
     """
     folded = password.casefold()
-    core = folded.strip(_AROUND)
+    core = folded.strip("".join({character for character in folded if not character.isalpha()}))
     return (
         folded in _listed()
-        or (core in _listed() and len(folded) - len(core) <= FEW)
+        or (_is_common_word(core) and _steps(folded.replace(core, "", 1)) <= FEW)
         or _is_pattern(folded)
-        or any(word in folded and len(folded.replace(word, "")) <= FEW for word in words)
+        or any(word in folded and _steps(folded.replace(word, "")) <= FEW for word in words)
     )
+
+
+def _is_common_word(core: str) -> bool:
+    """Whether it is one word, or one row of keys; digits and signs in it may stand for letters."""
+    plain = core.translate(_LOOKALIKES)
+    return not _listed().isdisjoint((core, plain)) or plain in COMMON_WORDS or (len(core) > 3 and not _leaps(core))
 
 
 def _is_pattern(folded: str) -> bool:
     """Few different characters, a short text again and again, or mostly steps along the keyboard or the alphabet."""
     period = (folded + folded).find(folded, 1)
-    leaps = sum(first != second and (first, second) not in _STEPS for first, second in pairwise(folded))
-    return len(set(folded)) <= 3 or period < min(10, len(folded)) or leaps * 4 <= len(folded)
+    return len(set(folded)) <= 3 or period < min(10, len(folded)) or _leaps(folded) * 4 <= len(folded)
+
+
+def _steps(around: str) -> int:
+    """How much there is to guess of what stands around a word."""
+    short = _YEAR.sub("0", around)
+    return _leaps(short) + bool(short)
+
+
+def _leaps(text: str) -> int:
+    """How often the next key is neither the same nor a neighbour."""
+    return sum(first != second and (first, second) not in _STEPS for first, second in pairwise(text))
 
 
 @cache
