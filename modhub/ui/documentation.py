@@ -118,7 +118,7 @@ def show_documentation(_context: Any, request: Request) -> dict[str, Any]:
 def includeme(config: Configurator) -> None:
     """The page, and what the core says on it of itself."""
     config.add_service(DocumentationCache, DocumentationCache())
-    for name, order in (("general", 10), ("mods", 20), ("operation", 900)):
+    for name, order in (("general", 10), ("operation", 900)):
         template = f"modhub:templates/documentation/{name}.jinja2"
         described = documentation_section(
             template,

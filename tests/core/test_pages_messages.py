@@ -24,7 +24,7 @@ HOLE = re.compile(r"%\((\w+)\)s")
 def in_templates() -> set[str]:
     """Every string that a template of the core translates."""
     found: set[str] = set()
-    for path in (HERE / "templates").rglob("*.jinja2"):
+    for path in HERE.rglob("*.jinja2"):
         source = path.read_text("utf-8")
         found |= {match[1] or match[2] for match in SINGLE.finditer(source)}
         found |= {match[1] for match in PLURAL.finditer(source)}

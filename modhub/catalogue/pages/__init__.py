@@ -11,6 +11,7 @@ from modhub.catalogue.pages.views import feeds
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.request import Request
 from modhub.service_registry import find_service
+from modhub.ui.documentation import documentation_section
 from modhub.ui.forms import LONG_FIELDS
 from modhub.ui.multipart import OVERHEAD
 from modhub.ui.template_helpers import PageHelpers, nav_link
@@ -25,6 +26,8 @@ def includeme(config: Configurator) -> None:
     config.add_service(PageReader, PageReader(find_service(config.registry, CatalogueReader)))
     config.include(feeds)
     config.add_panel("navigation", "workshop", _workshop, order=800)
+    described = documentation_section("modhub.catalogue:templates/documentation.jinja2", limits=limits)
+    config.add_panel("documentation", "mods", described, order=20)
     # Whoever is signed in on pages has a cookie.
     for kind, limit in (("code", limits.CODE), ("css", limits.CSS), ("images", limits.IMAGES)):
         config.add_body_limit("POST", f"/Modhub/mine/{{id}}/{kind}", limit + OVERHEAD, credential="Cookie")

@@ -10,8 +10,8 @@ from modhub.catalogue.pages.queries.updates import ModUpdate
 from modhub.folding import fold_game
 from modhub.ui.template_helpers import PageHelpers
 
-CARD: Final = "modhub:templates/catalogue/card.jinja2"
-ENTRY: Final = "modhub:templates/catalogue/entry.jinja2"
+CARD: Final = "modhub.catalogue:templates/card.jinja2"
+ENTRY: Final = "modhub.catalogue:templates/entry.jinja2"
 
 
 class CardKey(NamedTuple):

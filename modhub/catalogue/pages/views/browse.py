@@ -21,8 +21,8 @@ _DEFAULT = ListParams()
 PAGE_SIZES = (20, 50, 100)
 EAGER = 6
 """Cards whose pictures are seen at once."""
-MAX_GAMES_SHOWN = "modhub:templates/catalogue/games.jinja2"
-OPTIONS = "modhub:templates/catalogue/options.jinja2"
+MAX_GAMES_SHOWN = "modhub.catalogue:templates/games.jinja2"
+OPTIONS = "modhub.catalogue:templates/options.jinja2"
 
 
 def page_reader(request: Request) -> PageReader:
@@ -96,7 +96,7 @@ def page_numbers(current: int, last: int) -> Iterator[int | None]:
         before = number
 
 
-@page(context=ISite, request_method="GET", permission=OPEN, renderer="modhub:templates/catalogue/browse.jinja2")
+@page(context=ISite, request_method="GET", permission=OPEN, renderer="modhub.catalogue:templates/browse.jinja2")
 def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub``: ``q``, ``game``, ``sort``, ``page``, ``size`` as in the JSON list."""
     wanted = list_params(request)

@@ -27,9 +27,9 @@ from modhub.views import OPEN, page
 
 ENTRIES: Final = 20
 """Changelog entries in a mod's feed."""
-MODS_FEED_TEMPLATE: Final = "modhub:templates/catalogue/feed.jinja2"
-CHANGE: Final = "modhub:templates/catalogue/change.jinja2"
-SEARCH: Final = "modhub:templates/catalogue/opensearch.jinja2"
+MODS_FEED_TEMPLATE: Final = "modhub.catalogue:templates/feed.jinja2"
+CHANGE: Final = "modhub.catalogue:templates/change.jinja2"
+SEARCH: Final = "modhub.catalogue:templates/opensearch.jinja2"
 _EPOCH: Final = "1970-01-01T00:00:00Z"
 # Stored text holds no control characters; these two are the rest of what XML 1.0 has no place for.
 _NO_XML = re.compile("[\ufffe\uffff]")

@@ -26,8 +26,8 @@ from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
 from modhub.views import OPEN, page
 
-SHOW: Final = "modhub:templates/catalogue/mod.jinja2"
-MOD_FRAGMENTS: Final = "modhub:templates/catalogue/mod_"
+SHOW: Final = "modhub.catalogue:templates/mod.jinja2"
+MOD_FRAGMENTS: Final = "modhub.catalogue:templates/mod_"
 _VALUES: Final = {"1": 1, "0": 0, "-1": -1}
 _HEADING = re.compile(r"<(/?)h([234])>")
 

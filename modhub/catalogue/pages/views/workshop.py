@@ -37,10 +37,10 @@ from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
 from modhub.views import page
 
-MINE: Final = "modhub:templates/workshop/mine.jinja2"
-ROW: Final = "modhub:templates/workshop/row.jinja2"
-NEW: Final = "modhub:templates/workshop/new.jinja2"
-EDIT: Final = "modhub:templates/workshop/edit.jinja2"
+MINE: Final = "modhub.catalogue:templates/workshop/mine.jinja2"
+ROW: Final = "modhub.catalogue:templates/workshop/row.jinja2"
+NEW: Final = "modhub.catalogue:templates/workshop/new.jinja2"
+EDIT: Final = "modhub.catalogue:templates/workshop/edit.jinja2"
 SEEN: Final = "seen"
 """The hidden field that says which words the form began with."""
 _LISTS: Final = frozenset({"games", "requires", "conflictsWith"})
