@@ -7,7 +7,8 @@ from sqlalchemy import text
 
 from modhub.interfaces import IStorageAddress
 from modhub.ops import migrate
-from modhub.storage_address import STALE_SECONDS, CurrentAddress, parse_origin
+from modhub.origins import parse_origin
+from modhub.storage_address.read_service import STALE_SECONDS, CurrentAddress
 
 ADDRESS = "/api/modhub/storage/address"
 KEY = "the address key"

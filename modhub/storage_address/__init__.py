@@ -1,0 +1,23 @@
+"""The address that the file-storage machine reports of itself (C-ADDR-1; C-ADDR-3).
+
+Kept in the database, so that every process follows a change; offered as :class:`modhub.interfaces.IStorageAddress`. The
+report makes no outgoing request: what it names is only stored.
+"""
+
+from pyramid.config import Configurator
+
+from modhub import limits
+from modhub.db import Databases
+from modhub.interfaces import ICatalogue, IStorageAddress
+from modhub.service_registry import find_service
+from modhub.storage_address.read_service import CurrentAddress
+from modhub.storage_address.resources import IStorage, StorageAddressResource, StorageResource
+
+
+def includeme(config: Configurator) -> None:
+    """The address's place in the tree, its service, and its rule for the server."""
+    config.add_service(IStorageAddress, CurrentAddress(find_service(config.registry, Databases).raw_queries))
+    config.add_child(ICatalogue, "storage", StorageResource)
+    config.add_child(IStorage, "address", StorageAddressResource)
+    config.add_body_limit("POST", "/api/modhub/storage/address", limits.JSON_BODY, credential="X-Api-Key")
+    config.scan("modhub.storage_address.views")

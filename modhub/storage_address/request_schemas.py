@@ -1,0 +1,9 @@
+"""What the storage machine sends."""
+
+from msgspec import Struct
+
+
+class AddressReport(Struct, rename="camel"):
+    """The body of a report."""
+
+    base_url: str

@@ -1,0 +1,25 @@
+"""The report of the storage machine: with the address key (C-ADDR-1)."""
+
+from typing import Any
+
+from modhub.errors import invalid
+from modhub.origins import parse_origin
+from modhub.payload import read_json
+from modhub.request import Request
+from modhub.storage_address.request_schemas import AddressReport
+from modhub.storage_address.resources import IAddress, StoragePermission
+from modhub.storage_address.response_schemas import AddressDocument
+from modhub.storage_address.services import store_reported_address
+from modhub.views import api
+
+
+@api(context=IAddress, request_method="POST", permission=StoragePermission.REPORT)
+def report_address_view(_context: Any, request: Request) -> AddressDocument:
+    """``POST /api/modhub/storage/address``"""
+    report = read_json(request, AddressReport)
+    try:
+        base_url = parse_origin(report.base_url)
+    except ValueError:
+        message = "The field baseUrl must be a plain https origin such as https://files.example.org:8443."
+        raise invalid(message) from None
+    return AddressDocument(base_url, store_reported_address(request.dbsession, base_url))
