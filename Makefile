@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recommends
 # What an installation of the suite itself depends on: its own lists, not its modules (it is installed editable).
-MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml)
+MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
 .PHONY: help install run test test-browser test-deploy lint bench coverage lock venv test-tools chromium nginx

@@ -1,4 +1,4 @@
-"""The suite: every modhub package as one distribution. Each package folder is installable by itself too.
+"""The suite: every part as one distribution. The folder of each part is installable by itself too.
 
 The parts' own ``pyproject.toml`` say what is in them; this file only adds them up, so that a package, a requirement or
 an entry point is named in one place. The name is the core's on purpose: installing the core alone over the suite
@@ -11,17 +11,22 @@ from pathlib import Path
 from setuptools import setup
 
 here = Path(__file__).resolve().parent
-# The core is the first of them. A feature whose folder is taken away is gone with it: nothing else names it.
-manifests = [tomllib.loads(path.read_text("utf-8")) for path in sorted(here.glob("modhub*/pyproject.toml"))]
+# The core is the first of them. A part whose folder is taken away is gone with it: nothing else names it.
+paths = [*sorted(here.glob("modhub*/pyproject.toml")), *sorted(here.glob("clients/*/pyproject.toml"))]
+manifests = [tomllib.loads(path.read_text("utf-8")) for path in paths]
 projects = [manifest["project"] for manifest in manifests]
 names = {project["name"] for project in projects}
 packages: list[str] = []
+package_dir: dict[str, str] = {}
 package_data: dict[str, list[str]] = {}
 requirements: set[str] = set()
 extras: dict[str, set[str]] = {}
 entry_points: dict[str, list[str]] = {}
 
-for manifest, project in zip(manifests, projects, strict=True):
+for path, manifest, project in zip(paths, manifests, projects, strict=True):
+    package_dir |= dict.fromkeys(
+        manifest["tool"]["setuptools"]["package-dir"], path.parent.relative_to(here).as_posix()
+    )
     packages += manifest["tool"]["setuptools"]["packages"]
     package_data |= manifest["tool"]["setuptools"]["package-data"]
     # A feature's requirement of another part is met by the suite itself.
@@ -40,6 +45,7 @@ setup(
     author="modhub contributors",
     python_requires=projects[0]["requires-python"],
     packages=packages,
+    package_dir=package_dir,
     package_data=package_data,
     include_package_data=False,
     install_requires=sorted(requirements, key=str.lower),

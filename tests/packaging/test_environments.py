@@ -1,4 +1,7 @@
-"""Each part installs by itself: the core starts alone and with any one feature; what was not installed is not there."""
+"""Each part installs by itself: the core starts alone and with any one feature; what was not installed is not there.
+
+A client is for another machine: it installs without the core and without anybody else's packages.
+"""
 
 import os
 import shutil
@@ -13,8 +16,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = sorted(path.parent.name for path in ROOT.glob("modhub*/pyproject.toml"))
-FEATURES = [part for part in PARTS if part != "modhub"]
+FEATURES = sorted(path.parent.name for path in ROOT.glob("modhub_*/pyproject.toml"))
+CLIENTS = sorted(path.parent.name for path in ROOT.glob("clients/*/pyproject.toml"))
 
 INI = """
 [app:main]
@@ -63,7 +66,8 @@ class Environment:
     def install(self, *parts: str) -> None:
         for part in parts:
             source = self.folder / "sources" / part
-            shutil.copytree(ROOT / part, source, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+            folder = ROOT / "clients" / part if part in CLIENTS else ROOT / part
+            shutil.copytree(folder, source, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
             options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
             self.run(
                 sys.executable, "-m", "pip", "--python", str(self.bin / "python"), "install", *options, str(source)
@@ -133,6 +137,23 @@ def test_feature_that_is_named_but_not_installed_is_told_in_a_sentence(environme
     told = alone.python(SERVE, str(ini), code=1)
     assert FEATURES[0] in told
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_client_runs_where_nothing_else_is_installed(environment: Callable[..., Environment], client: str) -> None:
+    alone = environment(client)
+    (alone.packages / "third-party.pth").unlink()
+    assert "ModuleNotFoundError" in alone.python("import modhub", code=1)
+    told = alone.run(str(alone.bin / client.replace("_", "-")), "--help")
+    assert told.startswith(f"usage: {client.replace('_', '-')} ")
+
+
+def test_publishing_client_calls_the_service(environment: Callable[..., Environment]) -> None:
+    alone = environment("modhub_publish")
+    (alone.folder / "key").write_text("a-key")
+    # Port 9 of this machine answers nobody: the exit code says that later may do.
+    words = ["--url", "http://127.0.0.1:9", "--key-file", str(alone.folder / "key"), "key"]
+    assert "cannot be reached" in alone.run(str(alone.bin / "modhub-publish"), *words, code=4)
 
 
 def test_every_feature_requires_the_core_by_name() -> None:

@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-PARTS = sorted(path.parent for path in ROOT.glob("modhub*/pyproject.toml"))
+PARTS = [path.parent for pattern in ("modhub*", "clients/*") for path in sorted(ROOT.glob(f"{pattern}/pyproject.toml"))]
 LOCKS = ("run", "test")
 DEBIAN_12 = default_environment() | {"python_version": "3.11", "python_full_version": "3.11.2", "sys_platform": "linux"}
 

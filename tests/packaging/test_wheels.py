@@ -19,7 +19,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-PARTS = sorted(path.parent.name for path in ROOT.glob("modhub*/pyproject.toml"))
+FOLDERS = {
+    path.parent.name: path.parent.relative_to(ROOT).as_posix()
+    for pattern in ("modhub*", "clients/*")
+    for path in ROOT.glob(f"{pattern}/pyproject.toml")
+}
+"""The folder of each part by the name of its package."""
+PARTS = sorted(FOLDERS)
 SUITE = "the suite"
 SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11.2 has no filters yet
 LEFT_OUT = {"__pycache__", "build", "dist", "var"}
@@ -87,11 +93,12 @@ class Workshop(dict[str, Built]):
 
     def expected(self, part: str) -> set[str]:
         """Return what the wheel of this part has to hold."""
-        return {name for name in self.names if name.startswith(f"{part}/")} - {f"{part}/pyproject.toml"}
+        inside = {name.removeprefix(f"{FOLDERS[part]}/") for name in self.names if name.startswith(f"{FOLDERS[part]}/")}
+        return {f"{part}/{name}" for name in inside - {"pyproject.toml"}}
 
     def __missing__(self, name: str) -> Built:
         folder = self.folder / name
-        source = self.folder / "tracked" / ("" if name == SUITE else name)
+        source = self.folder / "tracked" / FOLDERS.get(name, "")
         archive = hook("build_sdist", source, folder)
         with tarfile.open(archive) as unpacked:
             unpacked.extractall(folder / "source", **SAFELY)
@@ -176,7 +183,7 @@ def is_for_tests(name: str) -> bool:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_import_is_of_a_declared_requirement(built: Workshop, part: str) -> None:
-    project = tomllib.loads((ROOT / part / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((ROOT / FOLDERS[part] / "pyproject.toml").read_text("utf-8"))["project"]
     known = packages_distributions() | {name: [name] for name in PARTS}
 
     def names(lines: list[str]) -> set[str]:
@@ -188,7 +195,7 @@ def test_every_import_is_of_a_declared_requirement(built: Workshop, part: str) -
         (name, module)
         for name in sorted(built.expected(part))
         if name.endswith(".py")
-        for module in imports(built.folder / "tracked" / name)
+        for module in imports(built.folder / "tracked" / FOLDERS[part] / name.removeprefix(f"{part}/"))
         if module.partition(".")[0] not in sys.stdlib_module_names
         and not distributions(module, known) & (declared | (for_tests if is_for_tests(name) else set()))
     ]

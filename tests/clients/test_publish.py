@@ -1,0 +1,300 @@
+"""``modhub-publish`` against a server that answers as a test tells it; tests/builds has it against the real one."""
+
+import ast
+import http.server
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from modhub_publish import publish
+
+TOOL = Path(publish.__file__)
+KEY = "the-agents-key"
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch):
+    monkeypatch.setenv("MODHUB_API_KEY", KEY)
+    monkeypatch.setattr(publish, "RETRY_SECONDS", 0)
+
+
+@pytest.fixture
+def build(tmp_path):
+    path = tmp_path / "my build.zip"
+    path.write_bytes(os.urandom(300_000))
+    return path
+
+
+class Scripted(http.server.ThreadingHTTPServer):
+    """Gives the answers of a list in turn, and keeps what it was asked."""
+
+    def __init__(self, answers):
+        self.answers = answers
+        self.asked = []
+        super().__init__(("127.0.0.1", 0), Asked)
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Asked(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self):
+        status, body, *rest = self.server.answers.pop(0)
+        hurried = "unread" in rest
+        length = 0 if hurried else int(self.headers.get("Content-Length", "0"))
+        self.server.asked.append((self.command, self.path, dict(self.headers), self.rfile.read(length)))
+        text = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        if 300 <= status < 400:
+            self.send_header("Location", "http://127.0.0.1:9/elsewhere")
+        self.end_headers()
+        self.wfile.write(text)
+        self.close_connection = True
+
+    do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815 - the names are the library's
+
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def scripted(*answers):
+    with Scripted(list(answers)) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+STORED = {"os": "windows", "version": "1", "bytes": 300_000, "url": "/Modhub/app/windows/1"}
+REFUSED = (502, {"error": "storage_refused", "message": "Full."})
+
+
+def run(url, *words):
+    return publish.main(["--url", url, *map(str, words)])
+
+
+def test_a_502_is_tried_once_more_from_the_start(build):
+    with scripted(REFUSED, (201, STORED)) as server:
+        assert run(server.url, "app", "windows", build) == 0
+    assert [asked[3] for asked in server.asked] == [build.read_bytes()] * 2
+    with scripted(REFUSED, REFUSED, (201, STORED)) as server:
+        assert run(server.url, "app", "windows", build) == publish.UNAVAILABLE
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code"),
+    [
+        (401, {"error": "no_api_key"}, publish.KEY_REFUSED),
+        (401, {"error": "unknown_api_key"}, publish.KEY_REFUSED),
+        (401, "gone", publish.KEY_REFUSED),
+        (400, {"error": "invalid_input", "message": "No."}, publish.REFUSED),
+        (413, {"error": "too_large", "message": "No."}, publish.REFUSED),
+        (404, "<html>", publish.REFUSED),
+        (500, "", publish.REFUSED),
+        (503, {"error": "storage_not_configured", "message": "No."}, publish.INCOMPLETE),
+        (503, {"error": "busy", "message": "No."}, publish.UNAVAILABLE),
+        (504, "", publish.UNAVAILABLE),
+        (302, "", publish.REFUSED),
+        (307, "", publish.REFUSED),
+        (201, "<html>", publish.REFUSED),
+        (201, {**STORED, "bytes": 299_999}, publish.REFUSED),
+        (201, [1], publish.REFUSED),
+    ],
+)
+def test_everything_else_is_asked_once(build, status, body, code, capsys):
+    with scripted((status, body), (201, STORED)) as server:
+        assert run(server.url, "app", "windows", build) == code
+    assert len(server.asked) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("modhub-publish: ")
+    assert KEY not in said.err
+
+
+def test_an_answer_before_the_body_was_taken_is_read(tmp_path, capsys):
+    large = tmp_path / "large.bin"
+    large.write_bytes(bytes(30_000_000))
+    with scripted((401, {"error": "unknown_api_key"}, "unread")) as server:
+        # The connection may be cut before the answer was read: then it counts as not reached, never as done.
+        assert run(server.url, "app", "windows", large) in {publish.KEY_REFUSED, publish.UNAVAILABLE}
+    assert len(server.asked) == 1
+
+
+def test_who_does_not_answer_cannot_be_reached(capsys):
+    with scripted() as server:
+        url = server.url
+    assert run(url, "key") == publish.UNAVAILABLE
+    assert "cannot be reached" in capsys.readouterr().err
+
+
+def test_the_key_comes_from_the_environment_or_a_file(tmp_path, monkeypatch):
+    file = tmp_path / "key"
+    file.write_text("  from-the-file\n")
+    with scripted((200, {"ok": True}), (200, {"ok": True})) as server:
+        assert run(server.url, "key") == 0
+        assert publish.main(["--url", server.url, "--key-file", str(file), "key"]) == 0
+    assert [asked[2]["X-Api-Key"] for asked in server.asked] == [KEY, "from-the-file"]
+    for key in ("", " \n", "two words", "line\nbreak", "a\0b"):
+        assert_no_key(key, tmp_path, monkeypatch)
+
+
+def assert_no_key(key, tmp_path, monkeypatch):
+    if "\0" not in key:
+        monkeypatch.setenv("MODHUB_API_KEY", key)
+        assert run("http://127.0.0.1:9", "key") == publish.WRONG_CALL
+    file = tmp_path / "bad"
+    file.write_text(key)
+    assert publish.main(["--url", "http://127.0.0.1:9", "--key-file", str(file), "key"]) == publish.WRONG_CALL
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["changelog"],
+        ["changelog", "x", "--pop"],
+        ["changelog", "/does/not/exist"],
+        ["app", "windows", "/does/not/exist"],
+        ["app", "windows", "/"],
+        ["wiki", "/does/not/exist"],
+        ["--key-file", "/does/not/exist", "key"],
+    ],
+)
+def test_wrong_calls_send_nothing(words, capsys):
+    with scripted() as server:
+        assert publish.main(["--url", server.url, *words]) == publish.WRONG_CALL
+    assert server.asked == []
+    assert capsys.readouterr().err.startswith("modhub-publish: ")
+
+
+@pytest.mark.parametrize(
+    "url", ["mods.example.org", "ftp://a", "https://", "https://u:p@a", "https://a?b", "https://a:x"]
+)
+def test_an_address_that_is_none(url):
+    assert run(url, "key") == publish.WRONG_CALL
+
+
+def test_no_argument_takes_a_key():
+    with pytest.raises(SystemExit) as ended:
+        publish.main(["--url", "https://a", "--key", "k", "key"])
+    assert ended.value.code == 2
+
+
+def test_a_key_over_plain_http_to_elsewhere_is_warned_of(monkeypatch, capsys):
+    monkeypatch.setattr(publish.Service, "call", lambda *_: publish.Answer(200, {"ok": True}))
+    assert run("http://mods.example.org", "key") == 0
+    assert "https" in capsys.readouterr().err
+    assert run("https://mods.example.org", "key") == 0
+    assert run("http://127.0.0.1:1", "key") == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_an_address_below_a_folder(build):
+    with scripted((201, STORED)) as server:
+        assert run(f"{server.url}/sub/", "app", "windows", build, "--version", "ü 1") == 0
+    method, path, headers, _ = server.asked[0]
+    assert (method, path) == ("POST", "/sub/api/modhub/app/windows?name=my+build.zip&version=%C3%BC+1")
+    assert headers["Content-Length"] == "300000"
+
+
+def test_sections_from_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1.0\n")))
+    with scripted((201, {"characters": 3, "whole": 3})) as server:
+        assert run(server.url, "changelog", "-") == 0
+    assert server.asked[0][3] == b"1.0\n"
+    assert server.asked[0][2]["Content-Type"] == "text/plain; charset=utf-8"
+
+
+def test_a_folder_of_pages(tmp_path, capsys):
+    (tmp_path / "guide").mkdir()
+    (tmp_path / "index.md").write_text("# Home")
+    (tmp_path / "guide" / "first-steps.md").write_text("# First")
+    (tmp_path / "picture.png").write_bytes(b"no page")
+    answers = [(201, {"path": "x", "revision": 1}), REFUSED, (200, {"path": "y", "revision": 2})]
+    with scripted(*answers) as server:
+        assert run(server.url, "wiki", tmp_path) == 0
+    sent = [(method, path, body) for method, path, _, body in server.asked]
+    first = ("PUT", "/Modhub/api/wiki/guide/first-steps", b"# First")
+    assert sent == [first, ("PUT", "/Modhub/api/wiki/index", b"# Home"), ("PUT", "/Modhub/api/wiki/index", b"# Home")]
+    assert server.asked[0][2]["Content-Type"] == "text/markdown; charset=utf-8"
+    assert "Created guide/first-steps, revision 1\nWrote index, revision 2\n" in capsys.readouterr().out
+
+
+def test_a_page_that_is_refused_ends_the_run(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.md").write_text(name)
+    with scripted((400, {"error": "invalid_input", "message": "No."}), (201, {"revision": 1})) as server:
+        assert run(server.url, "wiki", tmp_path) == publish.REFUSED
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("name", ["two words.md", ".hidden.md", "ü.md", "-x.md", "a/.b/c.md", f"{'d/' * 100}e.md"])
+def test_a_page_that_can_have_no_path_stops_all(tmp_path, name, capsys):
+    (tmp_path / "good.md").write_text("# Good")
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("# Bad")
+    with scripted() as server:
+        assert run(server.url, "wiki", tmp_path) == publish.WRONG_CALL
+    assert server.asked == []
+
+
+def test_an_empty_folder_is_a_wrong_call(tmp_path):
+    assert run("http://127.0.0.1:9", "wiki", tmp_path) == publish.WRONG_CALL
+
+
+def on_a_terminal(*words):
+    controller, terminal = pty.openpty()
+    command = [sys.executable, "-I", str(TOOL), *map(str, words)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=terminal, env={"MODHUB_API_KEY": KEY, "COLUMNS": "80"}
+    )
+    os.close(terminal)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(controller, 4096)
+        except OSError:
+            break
+    os.close(controller)
+    with process:
+        out = process.stdout.read()
+    return process.returncode, out.decode(), shown.decode()
+
+
+def test_a_bar_on_a_terminal_alone(build, capsys):
+    with scripted((201, STORED), (201, STORED)) as server:
+        code, out, shown = on_a_terminal("--url", server.url, "app", "windows", build)
+        assert run(server.url, "app", "windows", build) == 0
+    assert code == 0
+    assert out.startswith("Published windows 1: ")
+    steps = shown.split("\r")
+    assert "[" in shown
+    assert max(map(len, steps)) <= 80
+    assert steps[-2].endswith("] 100 %")
+    assert "#." not in steps[-2]
+    assert capsys.readouterr().err == ""
+
+
+def test_it_needs_the_standard_library_alone():
+    tree = ast.parse(TOOL.read_text("utf-8"))
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
+    done = subprocess.run([sys.executable, "-I", "-S", str(TOOL), "--help"], capture_output=True, text=True, check=True)
+    assert "MODHUB_API_KEY" in done.stdout
