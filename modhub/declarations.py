@@ -84,6 +84,8 @@ class Declarations:
     migrations: list[Migrations] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
     cross_origin: list[re.Pattern[str]] = field(default_factory=list)
+    robots: list[str] = field(default_factory=list)
+    """The paths below which robots are asked to leave everything alone."""
     demos: list[tuple[int, str, Callable[[Any], None]]] = field(default_factory=list)
     settings: list[Setting] = field(default_factory=list)
     settings_prefixes: set[str] = field(default_factory=set)

@@ -164,6 +164,11 @@ def add_cross_origin(config: Configurator, pattern: str) -> None:
     config.action(("modhub cross origin", pattern), lambda: _declared(config).cross_origin.append(compiled))
 
 
+def add_robots_rule(config: Configurator, path: str) -> None:
+    """Ask robots to leave alone every address that begins with ``path`` (``Disallow`` in ``/robots.txt``, RFC 9309)."""
+    config.action(("modhub robots rule", path), lambda: _declared(config).robots.append(path))
+
+
 def declare_settings(config: Configurator, prefix: str, settings: Iterable[Setting]) -> None:
     """Declare and read a package's settings; afterwards ``registry.settings[name]`` holds values, not text.
 
@@ -197,6 +202,7 @@ def includeme(config: Configurator) -> None:
         add_demo,
         add_body_limit,
         add_cross_origin,
+        add_robots_rule,
         declare_settings,
     ):
         config.add_directive(directive.__name__, directive)

@@ -7,6 +7,7 @@ template has ``ui`` (:class:`modhub.ui.template_helpers.PageHelpers`), ``_`` and
 from pyramid.config import Configurator
 from pyramid.events import BeforeRender
 
+from modhub.request import API_PREFIXES
 from modhub.ui import documentation, form_recovery, forms, fragment_cache, i18n, sitemap, static_files, template_helpers
 
 __all__ = ["includeme"]
@@ -28,4 +29,6 @@ def includeme(config: Configurator) -> None:
     config.add_messages("modhub:messages")
     config.add_static("modhub:static")
     config.include(documentation)
+    for prefix in API_PREFIXES:
+        config.add_robots_rule(prefix)
     config.scan("modhub.ui.root_views")

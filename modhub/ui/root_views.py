@@ -4,21 +4,13 @@ from typing import Any
 
 from pyramid.response import Response
 
+from modhub.declarations import Declarations
 from modhub.downloads import A_DAY
 from modhub.interfaces import IRoot
 from modhub.request import Request
 from modhub.ui.static_files import StaticFiles, static_response
 from modhub.ui.xml_responses import Redirect
 from modhub.views import OPEN, page
-
-ROBOTS = """User-agent: *
-Disallow: /api/
-Disallow: /Modhub/api/
-Disallow: /Modhub/mine
-Disallow: /Modhub/account
-
-Sitemap: {base_url}/sitemap.xml
-"""
 
 
 @page(context=IRoot, request_method="GET", permission=OPEN)
@@ -29,9 +21,10 @@ def home_view(_context: Any, _request: Request) -> Response:
 
 @page(context=IRoot, name="robots.txt", request_method="GET", permission=OPEN)
 def robots_view(_context: Any, request: Request) -> Response:
-    """What robots leave alone (RFC 9309)."""
-    text = ROBOTS.format(base_url=request.registry.settings["modhub.base_url"])
-    response = Response(text, content_type="text/plain", charset="utf-8")
+    """What robots leave alone (RFC 9309): what was declared with ``config.add_robots_rule``."""
+    rules = "".join(f"Disallow: {path}\n" for path in request.find_service(Declarations).robots)
+    sitemap = request.registry.settings["modhub.base_url"] + "/sitemap.xml"
+    response = Response(f"User-agent: *\n{rules}\nSitemap: {sitemap}\n", content_type="text/plain", charset="utf-8")
     response.headers["Cache-Control"] = A_DAY
     return response
 

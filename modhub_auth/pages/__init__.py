@@ -35,6 +35,7 @@ def includeme(config: Configurator) -> None:
     config.add_static("modhub_auth:static")
     config.add_messages("modhub_auth:messages")
     config.add_panel("navigation", "account", account_navigation, order=900)
+    config.add_robots_rule("/Modhub/account")
     config.add_body_limit("POST", "/Modhub/account/{rest...}", MAX_ACCOUNT_BODY)
     for name in HASHING:
         config.add_body_limit("POST", f"/Modhub/account/{name}", MAX_ACCOUNT_BODY, waits=True)

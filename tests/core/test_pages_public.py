@@ -173,7 +173,10 @@ def test_a_trouble_of_the_service_still_has_its_page(start: Start) -> None:
 def test_a_robot_finds_its_way(start: Start) -> None:
     site = start(modhub__base_url="https://mods.example.org")
     robots = site.get("/robots.txt")
-    assert "Sitemap: https://mods.example.org/sitemap.xml" in robots.text
+    assert robots.text == (
+        "User-agent: *\nDisallow: /api/\nDisallow: /Modhub/api/\nDisallow: /Modhub/mine\n\n"
+        "Sitemap: https://mods.example.org/sitemap.xml\n"
+    )
     assert robots.content_type == "text/plain"
     assert site.get("/favicon.ico").content_type == "image/x-icon"
     assert "max-age=31536000" in site.get("/Modhub").headers["Strict-Transport-Security"]

@@ -24,6 +24,7 @@ def test_a_subset_shows_what_is_there_and_nothing_else(start: Start, subset: tup
         there = feature in subset
         assert site.get(PLACES[feature], status="*").status_int == (200 if there else 404), feature
         assert (f'href="{LINKS[feature]}' in home) is there, feature
+    assert ("Disallow: /Modhub/account\n" in site.get("/robots.txt").text) is ("modhub_auth" in subset)
     site.post_json("/api/modhub", {"title": "x"}, status=401)
     assert site.get("/Modhub/mine", status="*").status_int == (303 if "modhub_auth" in subset else 404)
     assert site.get("/readyz").json["status"] == "ok"

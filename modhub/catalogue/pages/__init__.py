@@ -28,6 +28,7 @@ def includeme(config: Configurator) -> None:
     config.add_panel("navigation", "workshop", _workshop, order=800)
     described = documentation_section("modhub.catalogue:templates/documentation.jinja2", limits=limits)
     config.add_panel("documentation", "mods", described, order=20)
+    config.add_robots_rule("/Modhub/mine")
     # Whoever is signed in on pages has a cookie.
     for kind, limit in (("code", limits.CODE), ("css", limits.CSS), ("images", limits.IMAGES)):
         config.add_body_limit("POST", f"/Modhub/mine/{{id}}/{kind}", limit + OVERHEAD, credential="Cookie")
