@@ -119,6 +119,17 @@ def open_store(url: str, *, make: bool) -> BlobStore | None:
         raise StartRefused(str(problem).rstrip(".")) from None
 
 
+def _recognize_machine_keys(config: Configurator, side: Any) -> None:
+    """``add_credential``, behind the features: the scopes of a key whose line names none are theirs to say."""
+
+    def register() -> None:
+        declared = find_service(config.registry, Declarations)
+        credential = machine_credential(config.registry.settings["ApiPrivateKeys"], declared.default_scopes)
+        declared.credentials[CredentialKind.MACHINE, side] = credential
+
+    config.action(("modhub credential", CredentialKind.MACHINE, side), register, order=1_000)
+
+
 def _parts(config: Configurator) -> None:
     registry = config.registry
     settings = registry.settings
@@ -131,8 +142,8 @@ def _parts(config: Configurator) -> None:
     config.set_security_policy(policy)
     config.set_default_permission(CorePermission.CLOSED)
     for side in (IApi, ISite):
-        config.add_credential(CredentialKind.MACHINE, side, machine_credential(settings["ApiPrivateKeys"]))
         config.add_credential(CredentialKind.ADDRESS, side, address_credential(settings["modhub.storage_address_key"]))
+        _recognize_machine_keys(config, side)
     config.add_child(IRoot, "api", ApiResource)
     config.add_child(IRoot, "Modhub", SiteResource)
     config.add_migrations("modhub", "modhub:migrations", "core_")

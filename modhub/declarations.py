@@ -78,6 +78,8 @@ class Declarations:
     """The :class:`modhub.interfaces.ICredential` of each kind and side (``IApi`` or ``ISite``)."""
     scopes: dict[str, str] = field(default_factory=dict)
     """What each scope of a machine key allows, by its name."""
+    default_scopes: set[str] = field(default_factory=set)
+    """The scopes of a machine key whose line names none."""
     commands: dict[str, AdminCommand] = field(default_factory=dict)
     health_checks: dict[str, Callable[[Any], str | None]] = field(default_factory=dict)
     maintenance: dict[str, Callable[[Any], Iterable[str]]] = field(default_factory=dict)

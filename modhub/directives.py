@@ -56,11 +56,22 @@ def add_credential(config: Configurator, kind: CredentialKind, side: Any, creden
     config.action(("modhub credential", kind, side), register)
 
 
-def add_scope(config: Configurator, name: str, help: str) -> None:  # noqa: A002 - the word of argparse and of settings
-    """Name a scope that a machine key may be granted; ``modhub-admin key new`` lists them."""
+def add_scope(
+    config: Configurator,
+    name: str,
+    help: str,  # noqa: A002 - the word of argparse and of settings
+    *,
+    default: bool = False,
+) -> None:
+    """Name a scope that a machine key may be granted; ``modhub-admin key new`` lists them.
+
+    ``default``: a key whose line in ``ApiPrivateKeys`` names no scope has this one (C-KEY-1).
+    """
 
     def register() -> None:
         _declared(config).scopes[name] = help
+        if default:
+            _declared(config).default_scopes.add(name)
 
     config.action(("modhub scope", name), register)
 

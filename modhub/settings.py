@@ -119,16 +119,16 @@ def secrets(value: str) -> tuple[Secret, ...]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MachineKey:
-    """A configured machine key and its scopes (C-TOK-4, ``ApiPrivateKeys``)."""
+    """A configured machine key and the scopes that its line names (C-TOK-4, ``ApiPrivateKeys``)."""
 
     key: Secret
     scopes: frozenset[str]
 
 
 def machine_keys(value: str) -> tuple[MachineKey, ...]:
-    """One key a line, ``KEY [scope ...]``; blank lines count for nothing; no scope means ``Modhub:app``."""
+    """One key a line, ``KEY [scope ...]``; blank lines count for nothing."""
     words = [line.split() for line in value.splitlines() if line.strip()]
-    return tuple(MachineKey(Secret(first), frozenset(rest or ["Modhub:app"])) for first, *rest in words)
+    return tuple(MachineKey(Secret(first), frozenset(rest)) for first, *rest in words)
 
 
 def is_loopback(url: str) -> bool:

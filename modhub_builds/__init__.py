@@ -19,7 +19,7 @@ def includeme(config: Configurator) -> None:
     config.add_feature("modhub_builds", "App builds")
     config.add_migrations("modhub_builds", "modhub_builds:migrations", "builds_")
     config.add_service(BuildReader, BuildReader(find_service(config.registry, Databases).raw_queries))
-    config.add_scope("Modhub:app", "publish app builds and the app changelog")
+    config.add_scope("Modhub:app", "publish app builds and the app changelog", default=True)
     config.add_child(ICatalogue, "app", BuildsResource)
     config.add_child(ISite, "app", BuildsResource)
     config.add_child(ISite, "App", AppPageResource)

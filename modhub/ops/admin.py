@@ -136,7 +136,7 @@ def run_key_new(admin: Admin, arguments: argparse.Namespace) -> int:
 def key_arguments(parser: argparse.ArgumentParser) -> None:
     """``key new [SCOPE ...]``"""
     parser.add_argument("action", choices=["new"])
-    parser.add_argument("scope", nargs="*", help="scopes to grant; none means Modhub:app")
+    parser.add_argument("scope", nargs="*", help="scopes to grant; none means the default scope")
 
 
 def run_demo(admin: Admin, _arguments: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ def start_warnings(registry: Any, given: Iterable[str]) -> Iterator[str]:
     """Sentences without their full stop; ``given`` are the keys of the ini. No key and no secret is shown."""
     settings = registry.settings
     yield from _base_url(settings)
-    yield from _keys(settings["ApiPrivateKeys"], find_service(registry, Declarations).scopes)
+    yield from _keys(settings["ApiPrivateKeys"], find_service(registry, Declarations))
     if 0 < len(settings["modhub.storage_address_key"]) < SECRET_LENGTH:
         yield f"modhub.storage_address_key has fewer than {SECRET_LENGTH} characters and may be guessed"
     known = {setting.name for setting in find_service(registry, Declarations).settings}
@@ -44,15 +44,20 @@ def _base_url(settings: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _keys(keys: Iterable[MachineKey], scopes: Mapping[str, str]) -> Iterator[str]:
+def _keys(keys: Iterable[MachineKey], declared: Declarations) -> Iterator[str]:
     for number, one in enumerate(keys, 1):
         if len(one.key) < SECRET_LENGTH:
             yield (
                 f"machine key {number} of ApiPrivateKeys has fewer than {SECRET_LENGTH} characters and may be guessed; "
                 "modhub-admin key new makes a long one"
             )
-        if unknown := sorted(one.scopes - scopes.keys()):
+        if unknown := sorted(one.scopes - declared.scopes.keys()):
             yield (
                 f"machine key {number} of ApiPrivateKeys has a scope that no included feature declares: "
                 f"{', '.join(unknown)}"
+            )
+        if not one.scopes and not declared.default_scopes:
+            yield (
+                f"machine key {number} of ApiPrivateKeys names no scope, and no included feature declares one for "
+                "such a key"
             )

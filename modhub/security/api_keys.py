@@ -61,10 +61,12 @@ class ApiKey:
         return KeyError401("no_api_key" if presented_key(request) is None else "unknown_api_key")
 
 
-def machine_credential(keys: Iterable[MachineKey]) -> ApiKey:
-    """The machine keys: the principal ``machine`` and one ``scope:...`` for each granted scope."""
+def machine_credential(keys: Iterable[MachineKey], default_scopes: Iterable[str]) -> ApiKey:
+    """The machine keys: the principal ``machine`` and one ``scope:...`` for each granted scope (C-KEY-1)."""
+    default = frozenset(default_scopes)
     return ApiKey(
-        (one.key, frozenset({MACHINE_KEY_REALM, *(f"scope:{scope}" for scope in one.scopes)})) for one in keys
+        (one.key, frozenset({MACHINE_KEY_REALM, *(f"scope:{scope}" for scope in one.scopes or default)}))
+        for one in keys
     )
 
 

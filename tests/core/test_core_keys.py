@@ -9,7 +9,8 @@ from pyramid.config import Configurator
 from zope.interface import implementer
 
 from modhub.interfaces import IApi, IResource
-from modhub.security.api_keys import ADDRESS_KEY_REALM
+from modhub.request import Request
+from modhub.security.api_keys import ADDRESS_KEY_REALM, MACHINE_KEY_REALM
 from modhub.security.identity import CredentialKind, Permission
 from modhub.testing import Start
 from modhub.traversal import Resource
@@ -41,6 +42,7 @@ def keyed_feature(config: Configurator) -> None:
     """One address for each permission."""
     config.include("modhub")
     config.add_child(IApi, "keyed", Keyed)
+    config.add_scope("Modhub:app", "test the keys", default=True)
     for permission in KeyedPermission:
         name = permission.value.partition(":")[2]
         config.add_view(
@@ -103,6 +105,20 @@ def test_scopes_open_what_they_name_and_nothing_else(keyed: Any) -> None:
             assert ask(site, f"/api/keyed/{name}", key) == wanted, (key, name)
     for name in ("app", "wiki", "report"):
         assert ask(site, f"/api/keyed/{name}", None) == refused("no_api_key")
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_the_scopes_of_a_key_without_one_are_the_features_to_say(start: Start) -> None:
+    def scopes(includes: str) -> set[str]:
+        site = start(includes, ApiPrivateKeys="bare\nwiki Modhub:wiki")
+        assert ask(site, "/api/modhub/key", "bare", "GET") == (200, {"ok": True})
+        credential = site.declarations.credentials[CredentialKind.MACHINE, IApi]
+        principals = credential.identify(Request.blank("/", headers={"X-Api-Key": "bare"})).principals
+        return set(principals) - {MACHINE_KEY_REALM}
+
+    assert scopes("") == set()
+    assert scopes("modhub_wiki") == set()
+    assert scopes("modhub_wiki modhub_builds") == {"scope:Modhub:app"}
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])

@@ -136,7 +136,7 @@ def test_secrets_do_not_show(good: dict[str, str], caplog: pytest.LogCaptureFixt
 
 def test_machine_keys_are_a_line_each() -> None:
     assert machine_keys(" a \n\n\t\nb  x:y  z\n") == (
-        MachineKey(Secret("a"), frozenset({"Modhub:app"})),
+        MachineKey(Secret("a"), frozenset()),
         MachineKey(Secret("b"), frozenset({"x:y", "z"})),
     )
 

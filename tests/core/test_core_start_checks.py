@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 import modhub
+from modhub.db import Databases
 from modhub.ops import admin
 from modhub.ops.start_checks import is_public
+from modhub.service_registry import find_service
 from modhub.testing import TEST_SECRET, Start
 
 SHORT = "k3y-of-the-agent"
@@ -23,8 +25,8 @@ def warned(new_database: Any, caplog: pytest.LogCaptureFixture) -> Any:
         caplog.clear()
         given = {name.replace("__", "."): value for name, value in settings.items()}
         base = {"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": "modhub_builds"}
-        app = modhub.main({}, **base, **given)
-        app.databases.dispose()
+        app = modhub.main({}, **(base | given))
+        find_service(app.registry, Databases).dispose()
         assert {record.levelno for record in caplog.records if record.name == "modhub"} <= {logging.WARNING}
         assert SHORT not in caplog.text
         assert LONG not in caplog.text
@@ -49,6 +51,10 @@ def test_each_slip_is_one_sentence(warned: Any) -> None:
             "maill__host": SHORT,
             "sqlalchemy__pool_size": "20",
         },
+    }
+    slips["machine key 1 of ApiPrivateKeys names no scope, and no included feature declares one"] = {
+        "ApiPrivateKeys": LONG,
+        "pyramid__includes": "",
     }
     for sentence, settings in slips.items():
         (said,) = warned(**settings)
