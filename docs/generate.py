@@ -9,7 +9,7 @@ from itertools import groupby
 import modhub
 from modhub.declarations import Declarations
 from modhub.service_registry import find_service
-from modhub.settings import Setting, variable
+from modhub.settings import CORE, Setting, variable
 
 SECRET = "0" * 32
 FEATURES = "modhub_auth modhub_builds modhub_wiki"
@@ -30,7 +30,9 @@ def default(setting: Setting) -> str:
 
 def package(setting: Setting) -> str:
     """The heading that a setting stands under."""
-    return "Core" if setting.name.startswith(("modhub.", "sqlalchemy.", "ApiPrivate")) else setting.name.split(".")[0]
+    if setting in CORE:
+        return "Core"
+    return "mail" if setting.name == "modhub.mail_dir" else setting.name.split(".")[0]
 
 
 def document(features: str = FEATURES) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 LOOPBACK_NAMES = frozenset({"localhost"})
@@ -149,12 +149,15 @@ def read_settings(
 
 
 def refuse_unknown(declared: Iterable[Setting], prefixes: Iterable[str], given: Mapping[str, Any]) -> None:
-    """Stop the start when a key under one of ``prefixes`` is none of the declared ones: most often a slip."""
+    """Stop the start when a key under one of ``prefixes`` is not a declared one: most often a slip."""
     names = {setting.name for setting in declared}
     for key in sorted(given):
-        if key.startswith(tuple(prefixes)) and key not in names:
+        if key.startswith(tuple(prefixes)) and key not in names | RESERVED:
             raise StartRefused(f"the setting {key} is unknown; docs/settings.md lists every setting")
 
+
+RESERVED: Final = frozenset({"modhub.mail_dir"})
+"""Keys under the core's prefix that a feature may declare. Where none does, they stop no start."""
 
 CORE = (
     Setting("sqlalchemy.url", secret, None, "sqlite:////absolute/path or postgresql+psycopg://..."),
@@ -168,6 +171,5 @@ CORE = (
     Setting("modhub.storage.access_key", secret, "", "access key of the object store"),
     Setting("modhub.storage.secret_key", secret, "", "secret key of the object store"),
     Setting("modhub.storage_address_key", secret, "", "the address key of the file-storage machine"),
-    Setting("modhub.mail_dir", text, "", "folder for letters when there is no mail.host"),
     Setting("ApiPrivateKeys", machine_keys, "", "machine keys, one a line: KEY [scope ...]"),
 )

@@ -48,6 +48,8 @@ ACCOUNT_SETTINGS: Final = (
 )
 
 MAIL_SETTINGS: Final = (
+    # Under the core's prefix (C-SET-6): `modhub.settings.RESERVED` lets it stand where there are no accounts.
+    Setting("modhub.mail_dir", text, "", "folder for letters when there is no mail.host"),
     Setting("mail.host", text, "", "SMTP server; empty: letters go to modhub.mail_dir, or to the log"),
     Setting("mail.port", port, "25", "port of the SMTP server"),
     Setting("mail.username", text, "", "name at the SMTP server; empty: no sign-in there"),

@@ -96,6 +96,7 @@ def test_what_is_right_starts(good: dict[str, str]) -> None:
         {"modhub.secret": f"{TEST_SECRET}\n{DEVELOPMENT}", "modhub.base_url": "http://[::1]:6543"},
         {"modhub.base_url": "https://mods.example.org/"},
         {"modhub_wiki.title": "a feature that is not included", "other.key": "x"},
+        {"modhub.mail_dir": "/var/mail"},
     ):
         config = modhub.configure({**good, **change})
         assert not config.registry.settings["modhub.base_url"].endswith("/")
