@@ -94,7 +94,7 @@ def add_panel(
     config: Configurator, place: str, name: str, render: Callable[[Any, Any], Any], *, order: int = 100
 ) -> None:
     """Show ``render(context, request)`` at ``place``: ``navigation``, ``notice`` (above every page), ``mod`` (a mod's
-    page), ``footer``.
+    page), ``workshop_script`` (where a mod's owner reads how a script does the same work), ``footer``.
 
     At ``documentation`` it is a section of ``/Modhub/doc`` (:mod:`modhub.ui.documentation`).
     """

@@ -21,6 +21,13 @@ REMINDED: Final = timedelta(hours=1)
 """So long after signing in; the account's own page says it for as long as it is so."""
 SENT: Final = "We have sent an email to %(address)s: follow the link in it to confirm that the address is yours."
 
+SCRIPT: Final = "Sign in by POST /api/auth/login and put the accessToken into TOKEN; it is valid for 30 minutes."
+
+
+def script_token(_context: Any, request: Request) -> Markup:
+    """How a script that does an owner's work comes by its access token."""
+    return Markup("<p>") + escape(translations_for(request).gettext(SCRIPT)) + Markup("</p>")
+
 
 def unconfirmed(_context: Any, request: Request) -> Markup | None:
     """Where to look for the email that registering sends, wherever somebody goes from there."""

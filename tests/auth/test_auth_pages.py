@@ -594,3 +594,16 @@ def test_forgot_is_limited_on_pages_too(auth: Any) -> None:
     assert send(app.get(f"{HOME}/forgot"), 200, email="ada@example.org").status_int == 200
     assert send(app.get(f"{HOME}/forgot"), 429, email="ada@example.org").status_int == 429
     app.post_json("/api/auth/forgot", {"email": "ada@example.org"}, status=429)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_the_workshop_says_how_a_script_signs_in(app: Any, person: Person) -> None:
+    register(app, person)
+    new = app.get("/Modhub/mine/new")
+    form = next(form for form in new.forms.values() if form.action == "/Modhub/mine/new")
+    form["title"] = "Scripted"
+    page = form.submit(status=303, headers={"Origin": HERE}).follow()
+    lines = page.html.find("pre", class_="lines")
+    assert lines.find_previous_sibling("p").text.startswith("Sign in by POST /api/auth/login and put")
+    german = app.get(page.request.path, headers={"Accept-Language": "de"}).html
+    assert german.find("pre", class_="lines").find_previous_sibling("p").text.startswith("Melde dich mit POST")
