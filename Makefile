@@ -14,7 +14,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-browser test-deploy lint bench coverage lock venv test-tools chromium nginx
+.PHONY: help install run test test-browser test-deploy test-waitress lint bench coverage lock venv test-tools chromium nginx
 
 help: ## list what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -91,6 +91,16 @@ nginx:
 
 test-deploy: test-tools nginx ## deploy/nginx.conf in a real nginx (installs Debian's nginx-light when root)
 	@$(BIN)/pytest tests/deploy $(PYTEST_ARGS)
+
+WAITRESS ?= https://github.com/Pylons/waitress/archive/refs/heads/main.zip
+
+# The server overrides much of waitress (docs/adr/015-a-fork-of-waitress.md): this tells early what its next release breaks.
+test-waitress: test-tools ## the server's tests on waitress's main branch (WAITRESS= a folder or an archive of another)
+	@rm -rf var/waitress
+	@$(PIP) install --no-deps --target var/waitress '$(WAITRESS)'
+	@PYTHONPATH=var/waitress $(BIN)/python -W ignore tools/waitress_fence.py || \
+		echo 'modhub: these are to be read before an upgrade.'
+	@PYTHONPATH=var/waitress $(BIN)/pytest -n 2 --dist loadfile tests/core/test_server_*.py $(PYTEST_ARGS)
 
 lint: test-tools ## ruff and mypy
 	@$(BIN)/ruff check

@@ -1,0 +1,178 @@
+"""What modhub.server relies on inside waitress, each with a hash of its source (docs/adr/015-a-fork-of-waitress.md).
+
+``python tools/waitress_fence.py --write`` records the installed waitress in tools/waitress_fence.json. Run it once its
+changes have been read. tests/packaging/test_waitress_fence.py compares.
+
+Recorded is every function and value of waitress that
+
+* a class of modhub.server overrides or stands in for,
+* is private and named in modhub.server, or is where waitress sets such an attribute,
+* modhub.server imports to call it.
+"""
+
+import ast
+import hashlib
+import importlib
+import importlib.metadata
+import inspect
+import json
+import pkgutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from waitress import receiver, task
+
+import modhub.server
+from modhub.server.chunked import ChunkedBody
+from modhub.server.thread_pools import FairQueue, ThreadPools
+
+RECORD = Path(__file__).with_suffix(".json")
+STAND_INS: dict[type, type] = {ChunkedBody: receiver.ChunkedReceiver, ThreadPools: task.ThreadedTaskDispatcher}
+"""Classes that take the place of one of waitress's without being derived from it."""
+REPLACED = {(task.ThreadedTaskDispatcher, "queue"): FairQueue}
+"""Attributes of waitress's objects that hold an object of ours: what reads them is recorded."""
+NOT_CODE = frozenset(("__annotations__", "__dict__", "__doc__", "__module__", "__weakref__"))
+
+
+def modules(package: ModuleType) -> list[ModuleType]:
+    """Every module of a package, except those that run something when they are imported."""
+    names = [found.name for found in pkgutil.iter_modules(package.__path__) if found.name != "__main__"]
+    return [importlib.import_module(f"{package.__name__}.{name}") for name in sorted(names)]
+
+
+def relied_on(server: ModuleType = modhub.server) -> dict[str, str]:
+    """Each name of waitress that ``server`` relies on, with the hash of what stands there."""
+    ours = [server, *modules(server)]
+    waitress = modules(importlib.import_module("waitress"))
+    entries = {**dict(_overridden(ours)), **dict(_private(ours, waitress)), **dict(_imported(ours))}
+    return {name: fingerprint(entries[name]) for name in sorted(entries)}
+
+
+def fingerprint(value: Any) -> str:
+    """A hash of a function's source, or of a value."""
+    return hashlib.sha256(_text(value).encode()).hexdigest()[:16]
+
+
+def changes(record: dict[str, Any]) -> list[str]:
+    """What differs between a record and the installed waitress, a line for each name."""
+    read, now = record["read"], relied_on()
+    lines = [f"changed: {name}" for name in now if name in read and read[name] != now[name]]
+    lines += [f"not read yet: {name}" for name in now if name not in read]
+    return [*lines, *(f"no longer relied on, or gone: {name}" for name in read if name not in now)]
+
+
+def record() -> dict[str, Any]:
+    """What ``--write`` writes."""
+    return {"waitress": importlib.metadata.version("waitress"), "read": relied_on()}
+
+
+def _text(value: Any) -> str:
+    value = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_text(key)}: {_text(item)}' for key, item in value.items())}}}"
+    if inspect.isfunction(value) and value.__module__.startswith("waitress"):
+        return textwrap.dedent(inspect.getsource(value))
+    if inspect.isroutine(value) or isinstance(value, type):
+        return f"{value.__module__}.{value.__qualname__}"
+    return value if isinstance(value, str) else f"{type(value).__name__} {value if _is_plain(value) else ''}"
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, bytes, float, int))
+
+
+def _is_waitress(kind: type) -> bool:
+    return kind.__module__.split(".")[0] == "waitress"
+
+
+def _named(kind: type, name: str) -> tuple[str, Any]:
+    return f"{kind.__module__}.{kind.__qualname__}.{name}", vars(kind)[name]
+
+
+def _overridden(ours: list[ModuleType]) -> Iterator[tuple[str, Any]]:
+    for kind in _classes(ours):
+        parents = [parent for parent in kind.__mro__ if _is_waitress(parent)]
+        parents += [STAND_INS[kind]] if kind in STAND_INS else []
+        own = {name for parent in kind.__mro__ if not _is_waitress(parent) for name in vars(parent)}
+        own -= NOT_CODE | vars(object).keys() - {"__init__"}
+        for parent in parents:
+            yield from (_named(parent, name) for name in own & vars(parent).keys())
+
+
+def _classes(ours: list[ModuleType]) -> list[type]:
+    defined = [vars(module).values() for module in ours]
+    return [kind for values in defined for kind in values if isinstance(kind, type) and not _is_waitress(kind)]
+
+
+def _private(ours: list[ModuleType], waitress: list[ModuleType]) -> Iterator[tuple[str, Any]]:
+    """Private names that ours uses: waitress's definitions of them, and its functions that set or replace them."""
+    used = {name for module in ours for name in _attributes(module) if name.startswith("_") and name[1] != "_"}
+    for kind in _defined_classes(waitress):
+        for name, value in vars(kind).items():
+            replaced = {attribute for owner, attribute in REPLACED if owner is kind}
+            if name in used or (inspect.isfunction(value) and _touches(value, used, replaced)):
+                yield _named(kind, name)
+
+
+def _defined_classes(waitress: list[ModuleType]) -> list[type]:
+    return [
+        kind
+        for module in waitress
+        for kind in vars(module).values()
+        if isinstance(kind, type) and kind.__module__ == module.__name__
+    ]
+
+
+def _attributes(module: ModuleType) -> Iterator[str]:
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+
+
+def _touches(function: Any, stored: set[str], read: set[str]) -> bool:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    return any(
+        node.attr in read or (node.attr in stored and isinstance(node.ctx, ast.Store))
+        for node in attributes
+        if isinstance(node.value, ast.Name) and node.value.id == "self"
+    )
+
+
+def _imported(ours: list[ModuleType]) -> Iterator[tuple[str, Any]]:
+    """Functions that are imported by name, and those that are reached through an imported module of waitress."""
+    for module in ours:
+        for value in vars(module).values():
+            if inspect.isfunction(value) and value.__module__.startswith("waitress"):
+                yield f"{value.__module__}.{value.__qualname__}", value
+            elif inspect.ismodule(value) and value.__name__.startswith("waitress"):
+                yield from _reached(module, value)
+
+
+def _reached(module: ModuleType, reached: ModuleType) -> Iterator[tuple[str, Any]]:
+    short = reached.__name__.rpartition(".")[2]
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == short:
+            value = getattr(reached, node.attr)
+            if inspect.isfunction(value):
+                yield f"{reached.__name__}.{node.attr}", value
+
+
+def main() -> int:
+    """Write the record, or say what differs from it; the exit code."""
+    if sys.argv[1:] == ["--write"]:
+        RECORD.write_text(json.dumps(record(), indent=1) + "\n", "utf-8")
+        return 0
+    lines = changes(json.loads(RECORD.read_text("utf-8")))
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
