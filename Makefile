@@ -102,10 +102,11 @@ test-waitress: test-tools ## the server's tests on waitress's main branch (WAITR
 		echo 'modhub: these are to be read before an upgrade.'
 	@PYTHONPATH=var/waitress $(BIN)/pytest -n 2 --dist loadfile tests/core/test_server_*.py $(PYTEST_ARGS)
 
-lint: test-tools ## ruff and mypy
+lint: test-tools ## ruff, mypy, and no public name with two meanings
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
+	@$(BIN)/python tools/lint_names.py
 
 bench: test-tools ## side-by-side benchmarks, as a table and as JSON
 	@$(BIN)/python -m bench

@@ -20,7 +20,7 @@ from modhub import errors, limits
 from modhub.http.forms import media_type_of
 from modhub.http.json_shape import check_shape
 
-T = TypeVar("T", bound=msgspec.Struct)
+_Model = TypeVar("_Model", bound=msgspec.Struct)
 
 # What the server leaves in the environ about the body that it took, or did not take.
 LIMIT_EXCEEDED = "modhub.body_limit_exceeded"
@@ -142,7 +142,7 @@ def read_text(request: Message, limit: int) -> str:
         raise errors.invalid("The body is not UTF-8.") from error
 
 
-def read_json(request: Message, model: type[T], limit: int = limits.JSON_BODY) -> T:
+def read_json(request: Message, model: type[_Model], limit: int = limits.JSON_BODY) -> _Model:
     """The body of at most ``limit`` bytes as ``model``, whatever its ``Content-Type`` (C-ERR-11).
 
     ``null`` for an optional field means "not sent": the field gets its default. For that it is declared to take it,
@@ -155,7 +155,7 @@ def read_json(request: Message, model: type[T], limit: int = limits.JSON_BODY) -
         return decode(body, model)
 
 
-def decode(body: bytes, model: type[T]) -> T:
+def decode(body: bytes, model: type[_Model]) -> _Model:
     """The JSON object ``body`` as ``model``, by the rules of :func:`read_json`; else a refusal of 400."""
     check_shape(body)
     try:
@@ -197,14 +197,14 @@ def _plain(part: bytes) -> bytes:
 
 
 @cache
-def _unread(model: type[T]) -> type[msgspec.Struct]:
+def _unread(model: type[_Model]) -> type[msgspec.Struct]:
     """A struct of the same fields that keeps each value as it stands in the body."""
     fields = [(field.name, msgspec.Raw, msgspec.Raw()) for field in msgspec.structs.fields(model)]
     names = {field.name: field.encode_name for field in msgspec.structs.fields(model)}
     return msgspec.defstruct("Unread", fields, rename=names)
 
 
-def _last_of_each(body: bytes, model: type[T]) -> T:
+def _last_of_each(body: bytes, model: type[_Model]) -> _Model:
     """The body again without the values that a later one of the same name replaces, or the refusal for it."""
     names = [field.encode_name for field in msgspec.structs.fields(model)]
     try:

@@ -5,7 +5,7 @@ from sqlalchemy.orm import Session
 from modhub import text
 from modhub.db import now
 from modhub.security_log import log_event
-from modhub_auth.models import REASON, Account
+from modhub_auth.models import BLOCK_REASON, Account
 from modhub_auth.signin.recovery import end_sessions
 
 
@@ -19,7 +19,7 @@ def block_account(session: Session, account: Account, reason: str = "") -> bool:
     if fresh:
         account.blocked_at = now()
     if reason:
-        account.block_reason = text.line(reason, REASON)
+        account.block_reason = text.line(reason, BLOCK_REASON)
     end_sessions(session, account.id)
     session.flush()
     if fresh:

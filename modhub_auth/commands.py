@@ -23,7 +23,7 @@ from modhub_auth.services import lock_account
 from modhub_auth.signin import recovery, totp
 
 
-def state_of(letter: OutgoingEmail) -> str:
+def email_state(letter: OutgoingEmail) -> str:
     """``sent``, ``dead``, or when it is tried next."""
     if letter.finished_at is not None:
         return "dead" if letter.problem else "sent"
@@ -49,7 +49,7 @@ def run_letters(admin: Any, arguments: argparse.Namespace) -> int:
         return send_letters(admin)
     with admin.reading() as session:
         for letter in session.scalars(select(OutgoingEmail).order_by(OutgoingEmail.id)):
-            state = state_of(letter) + (f": {letter.problem}" if letter.problem else "")
+            state = email_state(letter) + (f": {letter.problem}" if letter.problem else "")
             admin.say(f"{letter.id} {iso(letter.created_at)} {letter.kind} {letter.recipient} {state}")
     return 0
 
@@ -103,7 +103,7 @@ def sign_out_account(admin: Any, session: Session, account: Account) -> None:
     admin.say(f"Account {account.id} is signed out everywhere; access tokens lapse within 30 minutes.")
 
 
-def block(admin: Any, session: Session, account: Account, reason: str = "") -> None:
+def block_account_command(admin: Any, session: Session, account: Account, reason: str = "") -> None:
     """Keep its owner out until it is unblocked; a reason replaces the one before."""
     if account_blocking.block_account(session, account, reason):
         admin.say(f"Account {account.id} is blocked and signed out everywhere; its access tokens change nothing now.")
@@ -111,7 +111,7 @@ def block(admin: Any, session: Session, account: Account, reason: str = "") -> N
         admin.say(f"Account {account.id} was blocked already.")
 
 
-def unblock(admin: Any, session: Session, account: Account) -> None:
+def unblock_account_command(admin: Any, session: Session, account: Account) -> None:
     """Let its owner sign in again."""
     if account_blocking.unblock_account(session, account):
         admin.say(f"Account {account.id} is no longer blocked; its owner can sign in again.")
@@ -147,13 +147,13 @@ def delete_account_command(admin: Any, session: Session, account: Account) -> No
     admin.say(f"Account {account_id} is deleted, with everything that it owned.")
 
 
-ACTIONS: Final[dict[str, tuple[str, Callable[..., None]]]] = {
+ACCOUNT_ACTIONS: Final[dict[str, tuple[str, Callable[..., None]]]] = {
     "show": ("show one", show_account),
     "sign-out": ("sign one out everywhere", sign_out_account),
     "delete": ("delete one with its mods, votes and files", delete_account_command),
     "confirm": ("take its address for confirmed", confirm_account),
-    "block": ("keep its owner out; their published mods stay", block),
-    "unblock": ("let its owner sign in again", unblock),
+    "block": ("keep its owner out; their published mods stay", block_account_command),
+    "unblock": ("let its owner sign in again", unblock_account_command),
     "remove-factor": ("remove its authenticator and recovery codes", remove_factor),
 }
 
@@ -165,7 +165,7 @@ def run_account(admin: Any, arguments: argparse.Namespace) -> int:
         return 0
     more = {"reason": arguments.reason} if arguments.action == "block" else {}
     with admin.writing() as (session, _):
-        ACTIONS[arguments.action][1](admin, session, find_account(session, arguments.account), **more)
+        ACCOUNT_ACTIONS[arguments.action][1](admin, session, find_account(session, arguments.account), **more)
     return 0
 
 
@@ -173,7 +173,7 @@ def account_arguments(parser: argparse.ArgumentParser) -> None:
     """``list``, or an action and the account's number or address"""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="list the accounts")
-    for name, (meaning, _) in ACTIONS.items():
+    for name, (meaning, _) in ACCOUNT_ACTIONS.items():
         action = actions.add_parser(name, help=meaning)
         action.add_argument("account", help="its number or address")
         if name == "block":

@@ -13,7 +13,7 @@ from modhub_auth.email_addresses import MAX_ADDRESS
 
 MAX_CLIENT_LABEL: Final = 80
 """Code points of a client's label."""
-REASON: Final = 200
+BLOCK_REASON: Final = 200
 """Code points of the reason for a block."""
 
 
@@ -36,7 +36,7 @@ class Account(Base):
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     blocked_at: Mapped[datetime | None] = mapped_column(Timestamp)
     """When the operator blocked it; None for one that may sign in."""
-    block_reason: Mapped[str | None] = mapped_column(String(REASON))
+    block_reason: Mapped[str | None] = mapped_column(String(BLOCK_REASON))
     """The operator's own note; it is shown to nobody else."""
 
 

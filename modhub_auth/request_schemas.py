@@ -13,10 +13,10 @@ from modhub_auth.models import MAX_CLIENT_LABEL
 MAX_ACCOUNT_BODY: Final = 64 * KB
 """Bytes of a body, of a form as well: nothing in it is long, and anybody may send one."""
 OptionalString = str | None | UnsetType
-T = TypeVar("T", bound=Struct)
+_Model = TypeVar("_Model", bound=Struct)
 
 
-def read_account_body(request: Request, model: type[T]) -> T:
+def read_account_body(request: Request, model: type[_Model]) -> _Model:
     """The body of an account call."""
     return read_json(request, model, MAX_ACCOUNT_BODY)
 

@@ -8,7 +8,7 @@ from modhub.markup import OWNERS, Allowlist, phrase
 from modhub_wiki.links import allowed_link, allowed_picture
 
 AttributeCheck = Callable[[str], str | None]
-HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
+HEADING_TAGS: Final = tuple(f"h{level}" for level in range(1, 7))
 
 
 def _only(pattern: str) -> AttributeCheck:
@@ -23,9 +23,9 @@ def _name(value: str) -> str | None:
 _CELL: Final = {"class": _only("left|center|right")}
 
 WIKI: Final = Allowlist(
-    tags=OWNERS.tags | {*HEADINGS, "div"},
+    tags=OWNERS.tags | {*HEADING_TAGS, "div"},
     attributes={
-        **{heading: {"id": _name} for heading in HEADINGS},
+        **{heading: {"id": _name} for heading in HEADING_TAGS},
         "a": {
             "href": allowed_link,
             "title": phrase,

@@ -74,7 +74,7 @@ def run_delete(session: Session, mod: Mod, arguments: argparse.Namespace) -> Com
     return 0, [f"{name} is deleted, with {goes}. The files go with a sweep in an hour or later."]
 
 
-ACTIONS: Final[dict[str, Callable[[Session, Mod, argparse.Namespace], CommandResult]]] = {
+MOD_ACTIONS: Final[dict[str, Callable[[Session, Mod, argparse.Namespace], CommandResult]]] = {
     "hide": run_hide,
     "restore": run_restore,
     "delete": run_delete,
@@ -103,7 +103,7 @@ def act(admin: Any, name: str, arguments: argparse.Namespace) -> int:
     with admin.writing() as (session, _):
         mod = moderation.find_mod(session, name)
         if mod is not None:
-            code, lines = ACTIONS[arguments.action](session, mod, arguments)
+            code, lines = MOD_ACTIONS[arguments.action](session, mod, arguments)
     for line in lines:
         admin.say(line)
     return code

@@ -13,7 +13,7 @@ EXPOSED: Final = (
     "WWW-Authenticate, Allow, X-Request-Id"
 )
 """What a page elsewhere may read of an answer."""
-SENT: Final = "Authorization, Content-Type, Range, If-Range, If-None-Match, If-Modified-Since"
+ALLOWED_HEADERS: Final = "Authorization, Content-Type, Range, If-Range, If-None-Match, If-Modified-Since"
 """What a page elsewhere may send. Never cookies, never a machine key."""
 API_POLICY: Final = "default-src 'none'; frame-ancestors 'none'; sandbox"
 PAGE_POLICY: Final = (
@@ -34,7 +34,7 @@ class HeaderRules:
     PREFLIGHT: Final[Pairs] = (
         ("Access-Control-Allow-Origin", "*"),
         ("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE"),
-        ("Access-Control-Allow-Headers", SENT),
+        ("Access-Control-Allow-Headers", ALLOWED_HEADERS),
         ("Access-Control-Max-Age", "7200"),
     )
 

@@ -9,7 +9,7 @@ from waitress.buffers import ReadOnlyFileBasedBuffer
 
 from modhub.server.files import queued_bytes
 from modhub.server.poller import Poller
-from modhub.server.progress import Progress
+from modhub.server.progress import TransferProgress
 from modhub.server.protocol_errors import ProtocolError, busy_error, request_timeout
 from modhub.server.settings import Settings
 
@@ -54,9 +54,9 @@ class DeadlineMixin(ABC):
     """What it still held of them at the last look."""
     taken_bytes = 0
     """What the client had taken by then."""
-    arriving: Progress | None = None
+    arriving: TransferProgress | None = None
     """How the body comes."""
-    leaving: Progress | None = None
+    leaving: TransferProgress | None = None
     """How the answer goes; None: nothing waits, or the loop has not looked yet."""
     discarding = False
     discard_until = 0.0
@@ -123,7 +123,7 @@ class DeadlineMixin(ABC):
             self.handle_close()
         self.taken_bytes = self.sent_bytes - max(queued, 0)
         if self.leaving is None:
-            self.leaving = Progress(self.sent_at, self.taken_bytes)
+            self.leaving = TransferProgress(self.sent_at, self.taken_bytes)
         self.leaving.mark(now, self.taken_bytes, self.adj.body_min_rate, self.adj.body_grace_seconds)
 
     def _check_reading(self, now: float) -> None:
@@ -140,9 +140,9 @@ class DeadlineMixin(ABC):
             if now - arrival.began > seconds and arrival.rate(now, received, seconds) < least:
                 self._give_up(request_timeout("The request body came too slowly."))
 
-    def _arrival(self, since: float) -> Progress:
+    def _arrival(self, since: float) -> TransferProgress:
         if self.arriving is None or self.arriving.began != since:
-            self.arriving = Progress(since)
+            self.arriving = TransferProgress(since)
         return self.arriving
 
     def _received(self) -> int:

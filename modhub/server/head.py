@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from modhub.server.protocol_errors import ProtocolError, malformed_request
 
 BARE_LINE_END = re.compile(rb"(?<!\r)\n|\r(?!\n)")
-MAX_FIELDS = 200
+MAX_HEADER_LINES = 200
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -75,8 +75,8 @@ def body_length(version: str, fields: dict[str, str]) -> int | None:
 
 def _fields(lines: list[bytes]) -> dict[str, str]:
     """The fields by name. Names with an underscore are dropped: they would spoof the hyphened name."""
-    if len(lines) > MAX_FIELDS:
-        raise ProtocolError(431, f"A request has at most {MAX_FIELDS} header lines.")
+    if len(lines) > MAX_HEADER_LINES:
+        raise ProtocolError(431, f"A request has at most {MAX_HEADER_LINES} header lines.")
     fields: dict[str, str] = {}
     for line in lines:
         raw, colon, value = line.partition(b":")

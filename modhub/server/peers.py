@@ -27,7 +27,7 @@ SEARCH_SECONDS = 0.05
 """How long it is believed that no connection can give way."""
 TELL_SECONDS = 60.0
 
-ANY: Final = "any"
+STALLED: Final = "stalled"
 CLAIMED: Final = "claimed"
 SETTLED: Final = "settled"
 
@@ -153,7 +153,7 @@ class Peers:
         self._tell(group, now)
         if self._give_way(group, SETTLED, now) or len(group.members) < group.limit + group.heads:
             return True
-        return self._give_way(group, ANY, now)
+        return self._give_way(group, STALLED, now)
 
     def _give_way(self, group: Group, kind: str, now: float, guest: DeadlineMixin | None = None) -> bool:
         """Close the connection that is longest without progress; whether there was one."""
@@ -173,7 +173,7 @@ class Peers:
         return False
 
     def _may_go(self, channel: DeadlineMixin, kind: str, now: float) -> bool:
-        if kind == ANY:
+        if kind == STALLED:
             return channel.waiting_since(now) <= now
         if channel.held or (kind == CLAIMED and not channel.claimed):
             return False

@@ -7,7 +7,7 @@ RECENT_SECONDS = 5.0
 """A connection that has kept the least rate for so long makes progress."""
 
 
-class Progress:
+class TransferProgress:
     """The bytes of one body, or of one answer; ``count`` is always the number since the connection began."""
 
     def __init__(self, began: float, count: int = 0) -> None:

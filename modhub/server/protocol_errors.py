@@ -16,7 +16,7 @@ ERROR_CODES = {
 }
 """The ``error`` of each status that the server answers by itself (C-ERR-1)."""
 
-RETRY_SECONDS = "5"
+RETRY_AFTER = "5"
 
 ERROR_HEADERS = (
     ("Content-Type", "application/json; charset=utf-8"),
@@ -43,7 +43,7 @@ class ProtocolError(Exception):
         if self.status == 405:
             headers.append(("Allow", "DELETE, GET, HEAD, OPTIONS, POST, PUT"))
         if self.status == 503:
-            headers.append(("Retry-After", RETRY_SECONDS))
+            headers.append(("Retry-After", RETRY_AFTER))
         body = json.dumps({"error": ERROR_CODES[self.status], "message": self.message})
         return f"{self.status} {HTTPStatus(self.status).phrase}", headers, body.encode()
 

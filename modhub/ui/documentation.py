@@ -18,10 +18,10 @@ from pyramid.renderers import render
 
 from modhub import limits
 from modhub.declarations import Declarations
-from modhub.http.headers import EXPOSED, SENT
+from modhub.http.headers import ALLOWED_HEADERS, EXPOSED
 from modhub.interfaces import ISite
 from modhub.request import Request
-from modhub.server.head import MAX_FIELDS
+from modhub.server.head import MAX_HEADER_LINES
 from modhub.server.rules import ASKED_ABOVE
 from modhub.server.settings import Settings
 from modhub.service_registry import find_service
@@ -124,9 +124,9 @@ def includeme(config: Configurator) -> None:
             template,
             limits=limits,
             server=Settings,
-            most_fields=MAX_FIELDS,
+            most_fields=MAX_HEADER_LINES,
             asked_above=ASKED_ABOVE,
-            cors={"sent": SENT, "exposed": EXPOSED},
+            cors={"sent": ALLOWED_HEADERS, "exposed": EXPOSED},
             scopes=find_service(config.registry, Declarations).scopes,
         )
         config.add_panel(PLACE, name, described, order=order)

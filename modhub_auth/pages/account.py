@@ -27,7 +27,7 @@ from modhub_auth.resources import AccountPermission
 from modhub_auth.signin import page_sessions, recovery
 
 OVERVIEW: Final = "modhub_auth:templates/account/overview.jinja2"
-DONE: Final = {
+DONE_MESSAGES: Final = {
     "name": "Your name is changed.",
     "password": "Your password is changed.",
     "removed": "The authenticator is removed.",
@@ -50,7 +50,7 @@ def account_page(_context: Any, request: Request) -> dict[str, Any]:
         "found": found,
         "own": own,
         "pages": [(one, describe_client(one.label, messages)) for one in own.pages],
-        "done": DONE.get(query(request, "done") or ""),
+        "done": DONE_MESSAGES.get(query(request, "done") or ""),
         "unconfirmed": [login.subject for login in own.logins if not login.verified],
         "limit": DISPLAY_NAME,
         "titles": {one.name: one.title for one in auth_services(request).platforms.values()},

@@ -23,7 +23,7 @@ from modhub_auth.resources import AccountPermission
 from modhub_auth.signin import page_sessions, totp
 from modhub_auth.signin.session_cookies import cookie_name
 
-AUTHENTICATOR: Final = "modhub_auth:templates/account/authenticator.jinja2"
+AUTHENTICATOR_TEMPLATE: Final = "modhub_auth:templates/account/authenticator.jinja2"
 CODES_TEMPLATE: Final = "modhub_auth:templates/account/codes.jinja2"
 RECOVERY: Final = f"{HOME}/recovery-codes"
 QR_SCALE: Final = 4
@@ -77,7 +77,7 @@ def authenticator_form(_context: Any, request: Request) -> FormPage:
     name="authenticator",
     request_method=("GET", "POST"),
     permission=AccountPermission.CHANGE,
-    renderer=AUTHENTICATOR,
+    renderer=AUTHENTICATOR_TEMPLATE,
     fresh_proof=authenticator_form,
 )
 def authenticator_page(_context: Any, request: Request) -> Any:
