@@ -89,7 +89,7 @@ class Progress:
             self._screen.write("\n")
 
 
-class Service:
+class ServiceClient:
     """The service at ``url``, called with ``key``."""
 
     def __init__(self, url: str, key: str) -> None:
@@ -178,13 +178,13 @@ def refusal(answer: Answer) -> Failure:
     return Failure(REFUSED, f"Refused ({answer.status}): {said}")
 
 
-def run_key(service: Service, _arguments: argparse.Namespace) -> None:
+def run_key(service: ServiceClient, _arguments: argparse.Namespace) -> None:
     """``key``: whether the key is valid; changes nothing."""
     service.call("GET", "/api/modhub/key")
     say("The key is valid.")
 
 
-def run_app(service: Service, arguments: argparse.Namespace) -> None:
+def run_app(service: ServiceClient, arguments: argparse.Namespace) -> None:
     """``app OS FILE``"""
     path: Path = arguments.file
     query = {"name": arguments.name or path.name, "version": arguments.version}
@@ -198,7 +198,7 @@ def run_app(service: Service, arguments: argparse.Namespace) -> None:
     say(f"Published {stored.get('os')} {stored.get('version')}: {service.url}{stored.get('url')}")
 
 
-def run_changelog(service: Service, arguments: argparse.Namespace) -> None:
+def run_changelog(service: ServiceClient, arguments: argparse.Namespace) -> None:
     """``changelog FILE`` or ``changelog --pop``"""
     if arguments.pop == (arguments.file is not None):
         raise Failure(WRONG_CALL, "changelog takes either a file or --pop.")
@@ -223,7 +223,7 @@ def wiki_pages(folder: Path) -> dict[str, Path]:
     return found
 
 
-def run_wiki(service: Service, arguments: argparse.Namespace) -> None:
+def run_wiki(service: ServiceClient, arguments: argparse.Namespace) -> None:
     """``wiki DIR``: every ``.md`` file becomes the page of its path; pages that have no file are left alone."""
     for path, file in wiki_pages(arguments.folder).items():
         body = io.BytesIO(file.read_bytes())
@@ -280,7 +280,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The console script; the module's text says what the exit codes mean."""
     arguments = build_parser().parse_args(argv)
     try:
-        service = Service(arguments.url, read_key(arguments.key_file, os.environ))
+        service = ServiceClient(arguments.url, read_key(arguments.key_file, os.environ))
         if not service.secure and service.host not in LOOPBACK:
             sys.stderr.write("modhub-publish: the key travels unprotected; use https.\n")
         arguments.run(service, arguments)

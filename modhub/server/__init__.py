@@ -17,7 +17,7 @@ from modhub.server.rules import BodyRule, BodyRules, IBodyRules
 from modhub.server.settings import Settings
 from modhub.settings import StartRefused
 
-__all__ = ["BodyRule", "BodyRules", "IBodyRules", "Service", "make_server", "serve"]
+__all__ = ["BodyRule", "BodyRules", "IBodyRules", "make_server", "serve"]
 
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 WRONG = (ValueError, TypeError, OverflowError)

@@ -197,7 +197,7 @@ def test_no_argument_takes_a_key():
 
 
 def test_a_key_over_plain_http_to_elsewhere_is_warned_of(monkeypatch, capsys):
-    monkeypatch.setattr(publish.Service, "call", lambda *_: publish.Answer(200, {"ok": True}))
+    monkeypatch.setattr(publish.ServiceClient, "call", lambda *_: publish.Answer(200, {"ok": True}))
     assert run("http://mods.example.org", "key") == 0
     assert "https" in capsys.readouterr().err
     assert run("https://mods.example.org", "key") == 0
