@@ -1,0 +1,42 @@
+"""tools/trace_request.py, as docs/debugging.md uses it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from modhub.testing.service import Installation
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    folder = tmp_path_factory.mktemp("traced")
+    made = Installation(folder, f"sqlite:///{folder}/modhub.sqlite")
+    assert made.admin("migrate").returncode == 0
+    return made
+
+
+def trace(installation: Installation, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, str(ROOT / "tools" / "trace_request.py"), str(installation.ini), *arguments]
+    return subprocess.run(
+        command, env=installation.environ, capture_output=True, text=True, timeout=200, check=False, cwd=ROOT
+    )
+
+
+def test_a_request_is_shown_with_its_context_view_and_statements(installation: Installation):
+    told = trace(installation, "/api/modhub?q=hud", "--header", "Accept: application/json", "--profile", "3")
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith("GET /api/modhub?q=hud -> 200 OK, ")
+    assert "context  modhub.catalogue.resources.CatalogueResource, view name ''\n" in told.stdout
+    assert "view     modhub.catalogue.public_views.list_mods_view (" in told.stdout
+    assert "sql      SELECT count(*)" in told.stdout
+    assert "function calls" in told.stdout
+
+
+def test_a_refusal_shows_the_view_that_answered_and_fails(installation: Installation):
+    told = trace(installation, "/api/modhub/12")
+    assert told.returncode == 1
+    assert "view     modhub.http.error_views.api_error_view (" in told.stdout
