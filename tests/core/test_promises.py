@@ -1,0 +1,191 @@
+"""What holds for every call and every answer, with all features that machines publish to."""
+
+import re
+from typing import Any
+
+import pytest
+
+from modhub.catalogue.commands import add_game
+from modhub.ops.admin import Admin
+from modhub.testing import TEST_ACCOUNTS, Site, Start
+from modhub.testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
+from modhub.testing.reference import calls
+
+ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_wiki"
+AGENT = {"X-Api-Key": "agent"}
+BASE = "https://mods.example.org"
+KEYS = "agent Modhub:app Modhub:wiki"
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+MB = 1024 * 1024
+
+
+@pytest.fixture
+def filled(start: Start, tmp_path: Any) -> Site:
+    """Something of everything: a mod with its files, a game, a build, a changelog, a page of the wiki."""
+    site = start(ALL, ApiPrivateKeys=KEYS, modhub__base_url=BASE)
+    mod = published_mod(site, title="Tool", games=["Portal"])
+    upload_asset(site, mod, "css", b"p {}", content_type="text/css")
+    upload_asset(site, mod, "images", PNG, content_type="image/png")
+    icon = tmp_path / "icon.png"
+    icon.write_bytes(PNG)
+    add_game(Admin(site.config), "Portal", None, icon)
+    site.post("/api/modhub/app/linux?version=1", b"a build", headers=AGENT, status=201)
+    site.post("/api/modhub/app/changelog", b"1\n- All new", headers=AGENT, status=201)
+    site.put("/Modhub/api/wiki/guide", b"# Guide", headers=AGENT, status=201)
+    return site
+
+
+def the_mod(site: Site) -> Any:
+    (mod,) = site.get("/api/modhub").json["mods"]
+    return mod
+
+
+def json_reads(site: Site) -> list[str]:
+    """The addresses of JSON that anybody reads, but for votes, which say whose they are."""
+    mod = mod_address(the_mod(site))
+    machines = ["/api/modhub/app", "/Modhub/api/wiki", "/api/modhub/wiki"]
+    return ["/api/modhub", "/api/modhub?q=tool", mod, f"{mod}/changelog", "/api/modhub/games", *machines]
+
+
+def downloads(site: Site) -> list[str]:
+    mod, build = the_mod(site), site.get("/api/modhub/app").json["builds"][0]
+    icon = site.get("/api/modhub/games").json["games"][0]["iconUrl"]
+    files = [asset["url"] for asset in mod["assets"]]
+    return [mod_address(mod, "download"), *files, icon, build["url"], build["versions"][0]["url"]]
+
+
+def test_everything_published_is_read_without_an_account_a_cookie_or_a_header(filled: Site) -> None:
+    # C-PRO-1
+    texts = ["/Modhub/api/wiki/guide", "/api/modhub/doc/wiki", mod_address(the_mod(filled), "vote")]
+    pages = ["/Modhub", the_mod(filled)["url"], "/Modhub/feed", "/Modhub/App", "/Modhub/Wiki", "/Modhub/Wiki/guide"]
+    for address in [*json_reads(filled), *downloads(filled), *texts, *pages]:
+        request = filled.RequestClass.blank(address)
+        del request.environ["HTTP_HOST"]
+        assert not [name for name in request.environ if name.startswith("HTTP_")]
+        answer = request.get_response(filled.app)
+        assert (answer.status_int, bool(answer.body)) == (200, True), address
+        assert "Set-Cookie" not in answer.headers, address
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_no_address_and_no_header_has_a_version_of_the_interface(filled: Site) -> None:
+    # C-PRO-4
+    found = calls(filled)
+    assert len(found) > 40
+    assert [path for _, path in found if re.search(r"/(?:v|ver|version)?[0-9]+(?:\.[0-9]+)*(?:/|$)", path)] == []
+    for address in [*json_reads(filled), *downloads(filled)]:
+        assert [name for name in filled.get(address).headers if "version" in name.lower()] == [], address
+
+
+def addresses_in(value: Any) -> list[str]:
+    """Every address in a JSON value."""
+    if isinstance(value, list):
+        return [address for one in value for address in addresses_in(one)]
+    if not isinstance(value, dict):
+        return []
+    own = [value[name] for name in ("url", "iconUrl", "newest") if value.get(name)]
+    return own + [address for one in value.values() for address in addresses_in(one)]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_addresses_in_bodies_are_relative(filled: Site) -> None:
+    # C-TXT-5
+    answers = [filled.get(address) for address in json_reads(filled)]
+    answers.append(filled.as_account(OWNER).get("/api/modhub/mine"))
+    answers.append(filled.post("/api/modhub/app/linux", b"x", headers=AGENT))
+    answers.append(filled.put("/Modhub/api/wiki/guide", b"# Guide", headers=AGENT))
+    for answer in answers:
+        where = answer.request.path
+        assert "mods.example.org" not in answer.text, where
+        assert [one for one in addresses_in(answer.json) if not re.match("/[^/]", one)] == [], where
+    assert len([address for answer in answers for address in addresses_in(answer.json)]) > 15
+
+
+def refusals(site: Site) -> list[tuple[int, Any, set[str]]]:
+    """(status, answer, the fields that its clause names) of a refusal of each kind."""
+    own, mod = site.as_account(OWNER), the_mod(site)
+    path, draft = mod_address(mod), mod_address(new_mod(site))
+    sent: list[tuple[int, Site, str, str, bytes, dict[str, str], set[str]]] = [
+        (400, own, "POST", "/api/modhub", b"{", {}, set()),
+        (400, own, "PUT", path, b'{"requires": ["x"]}', {}, set()),
+        (400, own, "POST", f"{path}/code", b"x", {}, set()),
+        (400, site, "POST", "/api/modhub/app/NO", b"x", AGENT, set()),
+        (400, site, "PUT", "/Modhub/api/wiki/guide", b"\xff", AGENT, set()),
+        (401, site, "POST", "/api/modhub", b"{}", {}, set()),
+        (401, site.as_account(8), "DELETE", path, b"", {}, set()),
+        (403, own, "PUT", f"{path}/vote", b'{"value": 1}', {}, set()),
+        (404, site, "GET", "/api/modhub/999", b"", {}, set()),
+        (404, site, "GET", "/Modhub/api/nothing", b"", {}, set()),
+        (405, site, "PATCH", "/api/modhub", b"", {}, set()),
+        (405, site, "PATCH", "/Modhub/api/wiki/guide", b"", {}, set()),
+        (409, own, "POST", f"{draft}/publish", b"", {}, set()),
+        (409, own, "POST", f"{path}/code?version=1", b"x", {}, {"version", "bytes", "sha256"}),
+        (413, own, "POST", f"{path}/css", bytes(256 * 1024 + 1), {}, {"limitBytes"}),
+        (413, site, "PUT", "/Modhub/api/wiki/guide", bytes(MB + 1), AGENT, {"limitBytes"}),
+    ]
+    made = []
+    for status, who, method, url, body, headers, extra in sent:
+        answer = who._gen_request(method, url, params=body, headers=headers, expect_errors=True)
+        made.append((status, answer, extra))
+    return made
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_every_refusal_is_a_code_and_a_sentence(filled: Site) -> None:
+    # C-ERR-1, C-ERR-3
+    for status, answer, extra in refusals(filled):
+        where = (answer.request.method, answer.request.path)
+        assert (answer.status_int, answer.content_type) == (status, "application/json"), where
+        assert set(answer.json) == {"error", "message"} | extra, where
+        assert re.fullmatch(r"[a-z]+(?:_[a-z]+)*", answer.json["error"]), where
+        assert re.fullmatch(r"[A-Z](?:[^.\n]|\.(?! ))*\.", answer.json["message"]), answer.json
+
+
+POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_public_json_is_revalidated_and_open_to_all(filled: Site) -> None:
+    # T-B8, T-H2
+    for address in json_reads(filled):
+        headers = filled.get(address, headers={"Cookie": f"account={OWNER}"}).headers
+        assert headers["Content-Security-Policy"] == POLICY, address
+        assert headers["Cache-Control"] == "no-cache", address
+        assert re.fullmatch('"[^"]+"', headers["ETag"]), address
+        assert headers["Access-Control-Allow-Origin"] == "*", address
+        assert "Set-Cookie" not in headers, address
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_private_json_and_every_error_is_kept_nowhere(filled: Site) -> None:
+    # T-B8, T-H3
+    answers = [answer for _, answer, _ in refusals(filled)]
+    answers.append(filled.as_account(OWNER).get("/api/modhub/mine", status=200))
+    answers.append(filled.as_account(OWNER).put_json(mod_address(the_mod(filled)), {}, status=200))
+    answers.append(filled.get("/api/modhub/key", headers=AGENT, status=200))
+    answers += [filled.get("/api/modhub/key", headers=key, status=401) for key in ({}, {"X-Api-Key": "x"})]
+    for answer in answers:
+        where = (answer.request.method, answer.request.path)
+        assert answer.headers["Content-Security-Policy"] == POLICY, where
+        assert answer.headers["Cache-Control"] == "no-store", where
+        assert ("WWW-Authenticate" in answer.headers) is (answer.status_int == 401), where
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_every_answer_carries_what_protects_it(filled: Site) -> None:
+    # C-HTTP-10, T-H1
+    style = filled.get("/Modhub").html.find("link", rel="stylesheet")["href"]
+    pages = ["/", "/Modhub", "/Modhub/nothing", "/Modhub/mine", "/Modhub/App", "/Modhub/Wiki", "/Modhub/doc", style]
+    others = ["/healthz", "/readyz", "/robots.txt", "/sitemap.xml", "/Modhub/feed", "/Modhub/wiki.atom", "/api/nothing"]
+    asked = [("GET", address) for address in [*json_reads(filled), *downloads(filled), *pages, *others]]
+    asked += [("HEAD", "/api/modhub"), ("PATCH", "/api/modhub"), ("TRACE", "/Modhub"), ("OPTIONS", "/api/modhub")]
+    ids = set()
+    for method, address in asked:
+        answer = filled._gen_request(method, address, expect_errors=True)
+        assert answer.headers["X-Content-Type-Options"] == "nosniff", (method, address)
+        assert answer.headers["Referrer-Policy"], (method, address)
+        assert answer.headers["Cross-Origin-Resource-Policy"] in {"same-origin", "cross-origin"}, (method, address)
+        assert answer.headers["Strict-Transport-Security"].startswith("max-age="), (method, address)
+        assert "Server" not in answer.headers, (method, address)
+        ids.add(answer.headers["X-Request-Id"])
+    assert len(ids) == len(asked)
