@@ -54,7 +54,8 @@ def execution_policy(retrying: Callable[[Any, Any], Any]) -> Callable[[Any, Any]
                 answered[0] = 500
                 raise
             finally:
-                if log.isEnabledFor(logging.INFO):
+                # Asked at the end of a head, the application says that it wants the body: the answer is still to come.
+                if answered[0] != 100 and log.isEnabledFor(logging.INFO):
                     log.info("%s", _line(environ, answered[0], time.perf_counter() - started))
 
         return answer

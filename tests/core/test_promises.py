@@ -1,5 +1,7 @@
 """What holds for every call and every answer, with all features that machines publish to."""
 
+import json
+import logging
 import re
 from typing import Any
 
@@ -7,6 +9,7 @@ import pytest
 
 from modhub.catalogue.commands import add_game
 from modhub.ops.admin import Admin
+from modhub.server.testing import RawClient, running
 from modhub.testing import TEST_ACCOUNTS, Site, Start
 from modhub.testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub.testing.reference import calls
@@ -189,3 +192,26 @@ def test_every_answer_carries_what_protects_it(filled: Site) -> None:
         assert "Server" not in answer.headers, (method, address)
         ids.add(answer.headers["X-Request-Id"])
     assert len(ids) == len(asked)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_the_log_has_one_line_for_each_request(filled: Site, caplog: pytest.LogCaptureFixture) -> None:
+    # C-HTTP-11
+    path, bearer = f"{mod_address(the_mod(filled))}/images", f"Authorization: Bearer account-{OWNER}"
+    known = filled.get("/api/modhub").headers["ETag"]
+    sent: list[tuple[int, str, list[str], bytes]] = [
+        (200, "GET /api/modhub", [], b""),
+        (304, "GET /api/modhub", [f"If-None-Match: {known}"], b""),
+        (404, "GET /Modhub/nothing", [], b""),
+        (401, f"POST {path}", ["Content-Length: 5"], b""),
+        (201, f"POST {path}", [bearer, f"Content-Length: {MB}"], bytes(MB)),
+        (413, f"POST {path}", [bearer, f"Content-Length: {3 * MB}"], b""),
+    ]
+    with running(filled.app) as service, caplog.at_level(logging.INFO, "modhub.requests"):
+        for status, line, fields, body in sent:
+            caplog.clear()
+            with RawClient(service) as client:
+                head = "\r\n".join([f"{line} HTTP/1.1", "Host: a", *fields, "", ""])
+                assert client.ask(head.encode() + body).status == status, line
+            told = [json.loads(one.getMessage()) for one in caplog.records if one.name == "modhub.requests"]
+            assert [(one["method"], one["path"], one["status"]) for one in told] == [(*line.split(), status)]
