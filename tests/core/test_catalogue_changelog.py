@@ -15,6 +15,7 @@ def note_call(site: Site, method: str, mod: Any, note: Any, *body: Any, status: 
 
 
 def test_newest_first_with_a_count(site: Site) -> None:
+    # C-NOTE-1, C-READ-8
     mod = published_mod(site, version="1")
     for version in ("2", "3"):
         upload_asset(site, mod, "code", version=version)
@@ -26,6 +27,7 @@ def test_newest_first_with_a_count(site: Site) -> None:
 
 
 def test_an_edit_changes_what_is_sent_and_makes_it_its_authors(site: Site) -> None:
+    # C-NOTE-3
     mod = published_mod(site)
     (note,) = notes_of_mod(site, mod)
     changed = note_call(site, "PUT", mod, note, {"text": "<p>new<script>x</script></p>"})
@@ -58,6 +60,7 @@ def test_what_an_edit_refuses(site: Site) -> None:
 
 
 def test_deleting_frees_the_version_whatever_the_title_is_by_then(site: Site) -> None:
+    # C-NOTE-4
     mod = published_mod(site, version="1")
     upload_asset(site, mod, "code", version="2")
     second, first = notes_of_mod(site, mod)
@@ -83,6 +86,7 @@ def test_deleting_the_last_leaves_an_empty_changelog(site: Site) -> None:
 
 
 def test_an_owner_edits_before_publication_and_nobody_reads(site: Site) -> None:
+    # C-NOTE-5, C-READ-8
     mod = new_mod(site)
     upload_asset(site, mod, "code", version="1")
     site.get(mod_address(mod, "changelog"), status=404)
@@ -101,6 +105,7 @@ def test_an_owner_edits_before_publication_and_nobody_reads(site: Site) -> None:
 
 
 def test_no_call_adds_an_entry(site: Site) -> None:
+    # C-NOTE-2
     mod = published_mod(site)
     own = site.as_account(OWNER)
     for method in ("POST", "PUT", "DELETE", "PATCH"):

@@ -153,6 +153,7 @@ BREAKS: list[Any] = [
 
 
 def test_every_broken_copy_is_told(site: Site) -> None:
+    # C-RUN-5
     mod = published_mod(site, games=["Portal"], requires=["0" * 8 + "-0000-0000-0000-" + "0" * 12])
     for broken in BREAKS:
         session = site.databases.write_session()
@@ -165,6 +166,7 @@ def test_every_broken_copy_is_told(site: Site) -> None:
 
 
 def test_deleting_leaves_nothing(site: Site) -> None:
+    # C-OWN-11
     mod = published_mod(site, games=["Portal"], requires=["0" * 8 + "-0000-0000-0000-" + "0" * 12])
     upload_asset(site, mod, "code", b"two", version="2")
     upload_asset(site, mod, "css")
@@ -196,6 +198,7 @@ def test_replacing_and_removing_leaves_the_file_to_the_sweep_alone(site: Site) -
 
 
 def test_no_id_is_given_out_twice(site: Site) -> None:
+    # C-MOD-2, T-B5
     own = site.as_account(OWNER)
     seen: list[tuple[str, object]] = []
     for _ in range(3):
@@ -214,6 +217,7 @@ def test_no_id_is_given_out_twice(site: Site) -> None:
 
 
 def test_an_undone_write_leaves_the_copies_alone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # T-F8
     mod = published_mod(site)
     before, files = site.get(mod_address(mod)).body, stored_files(site)
 

@@ -109,6 +109,7 @@ VARIANTS: list[tuple[str, dict[str, str]]] = [
 
 
 def test_a_draft_answers_as_an_id_that_never_was(site: Site, draft: dict[str, Any]) -> None:
+    # C-FILE-7, C-PRO-2, C-READ-1, C-READ-9, T-B1
     assets = [asset["url"].rpartition("/")[2] for asset in draft["assets"]]
     assert len(assets) == 3
     there = addresses(draft["id"], list(assets))
@@ -123,6 +124,7 @@ def test_a_draft_answers_as_an_id_that_never_was(site: Site, draft: dict[str, An
 
 
 def test_no_vote_tells_a_draft_from_what_never_was(site: Site, draft: dict[str, Any]) -> None:
+    # C-VOTE-2, T-B1
     for who in (site, site.as_account(8), site.as_account(OWNER)):
         for body in (b'{"value": 1}', b'{"value": 5}', b"\xff", b""):
             answers = [
@@ -134,6 +136,7 @@ def test_no_vote_tells_a_draft_from_what_never_was(site: Site, draft: dict[str, 
 
 
 def test_no_list_shows_a_draft(site: Site, draft: dict[str, Any]) -> None:
+    # C-LIST-1, C-PRO-2, T-B1
     queries = ["", "?sort=top", "?sort=new&size=100", "?page=2&size=1", "?game=Portal", f"?game={MARK}%20game"]
     queries += [
         f"?q={q}" for q in (MARK, MARK.lower(), MARK[:3], MARK[:2], "title", "Portal", draft["guid"], "%25", "_")
@@ -152,6 +155,7 @@ def test_no_list_shows_a_draft(site: Site, draft: dict[str, Any]) -> None:
 
 
 def test_a_chain_ends_at_a_draft(site: Site, draft: dict[str, Any]) -> None:
+    # C-READ-5, C-READ-6, T-B2
     """What lies behind it is not even missing, published or not: the requirement is the draft's own word."""
     unknown = str(uuid.uuid4())
     behind = published_mod(site, 8, "Behind the draft")
@@ -169,6 +173,7 @@ def test_a_chain_ends_at_a_draft(site: Site, draft: dict[str, Any]) -> None:
 
 
 def test_lists_and_reads_do_not_change_while_a_draft_does(site: Site, draft: dict[str, Any]) -> None:
+    # T-B1
     urls = ["/api/modhub", "/api/modhub?sort=top", "/api/modhub/games"]
     urls += [f"/api/modhub/{mod['id']}" for mod in site.get("/api/modhub").json["mods"]]
     before = [shown(site.get(url)) for url in urls]
@@ -182,6 +187,7 @@ def test_lists_and_reads_do_not_change_while_a_draft_does(site: Site, draft: dic
 
 
 def test_the_owner_sees_it_in_the_mine_list_and_nobody_else_does(site: Site, draft: dict[str, Any]) -> None:
+    # C-OWN-10, C-PRO-2
     mine = site.as_account(OWNER).get("/api/modhub/mine").json
     assert mine["count"] == 1
     assert mine["mods"] == [draft]
@@ -191,6 +197,7 @@ def test_the_owner_sees_it_in_the_mine_list_and_nobody_else_does(site: Site, dra
 
 
 def test_no_page_no_feed_and_no_sitemap_shows_it(site: Site, draft: dict[str, Any]) -> None:
+    # C-PRO-2, T-B1
     others = [mod["id"] for mod in site.get("/api/modhub").json["mods"]]
     paths = ["/Modhub", "/Modhub?sort=top", f"/Modhub?q={MARK[:3]}", "/Modhub?game=Portal", "/Modhub/feed"]
     paths += ["/Modhub/feed?sort=top", "/sitemap.xml", *(f"/Modhub/{mod_id}" for mod_id in others)]
@@ -205,6 +212,7 @@ def test_no_page_no_feed_and_no_sitemap_shows_it(site: Site, draft: dict[str, An
 
 
 def test_to_its_owner_too_the_public_addresses_are_of_what_never_was(site: Site, draft: dict[str, Any]) -> None:
+    # C-PAGE-13, T-B1
     assets = [asset["url"].rpartition("/")[2] for asset in draft["assets"]]
     there = [url for url in addresses(draft["id"], list(assets)) if "/mine/" not in url]
     never = [url for url in addresses(NEVER, [NEVER + at for at in range(3)]) if "/mine/" not in url]
@@ -216,6 +224,7 @@ def test_to_its_owner_too_the_public_addresses_are_of_what_never_was(site: Site,
 
 
 def test_publishing_shows_it_at_once_everywhere(site: Site, draft: dict[str, Any], kind: str) -> None:
+    # C-FILE-7
     for url in addresses(draft["id"], [])[:3]:
         ask(site, url)
     if kind != HIDDEN_MOD:

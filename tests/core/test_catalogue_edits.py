@@ -21,6 +21,7 @@ def edit(site: Site, mod: Any, status: int = 200, **fields: Any) -> Any:
 
 
 def test_a_new_mod_is_a_draft_with_a_guid(site: Site) -> None:
+    # C-OWN-1
     mod = create(site, title="  A title\n ")
     assert str(uuid.UUID(mod["guid"])) == mod["guid"]
     assert mod == {
@@ -39,6 +40,7 @@ def test_a_new_mod_is_a_draft_with_a_guid(site: Site) -> None:
 
 @pytest.mark.parametrize("title", [None, "", "   ", "\n\t", "\u200b\u202e", "\x00", 5, True, ["x"], {}])
 def test_a_title_that_is_none_is_400_and_creates_nothing(site: Site, title: Any) -> None:
+    # C-MOD-3
     assert "title" in create(site, 400, title=title)["message"]
     assert "title" in create(site, 400)["message"]
     assert site.as_account(OWNER).get("/api/modhub/mine").json["count"] == 0
@@ -51,6 +53,7 @@ def test_a_title_that_is_none_is_400_and_creates_nothing(site: Site, title: Any)
 
 
 def test_long_text_is_trimmed_and_never_refused(site: Site) -> None:
+    # C-MOD-3, C-MOD-4, C-MOD-6, C-TXT-3
     long = "é" * 200_000
     mod = create(site, title=long, description=long, games=[long, long + "x"])
     assert mod["title"] == "é" * 120
@@ -60,6 +63,7 @@ def test_long_text_is_trimmed_and_never_refused(site: Site) -> None:
 
 
 def test_description_is_cleaned_by_the_allowlist(site: Site) -> None:
+    # C-MOD-4
     mod = create(site, title="x", description='<p onclick="x()">a<script>alert(1)</script><b>b</b></p><blink>c</blink>')
     assert mod["description"] == "<p>a<b>b</b></p>c"
     assert edit(site, mod, description=mod["description"])["updatedAt"] == mod["updatedAt"]
@@ -67,6 +71,7 @@ def test_description_is_cleaned_by_the_allowlist(site: Site) -> None:
 
 
 def test_games_are_a_set(site: Site) -> None:
+    # C-MOD-6, C-MOD-7, C-OWN-3
     sent = [" Portal ", "portal", "PORTAL", "Portal 2", "", "  ", "Pörtal", "STRASSE", "straße", "half\nlife"]
     mod = create(site, title="x", games=sent)
     assert mod["games"] == ["Portal", "Portal 2", "Pörtal", "STRASSE", "half life"]
@@ -77,10 +82,12 @@ def test_games_are_a_set(site: Site) -> None:
 
 @pytest.mark.parametrize("games", ["Portal", {"a": 1}, [1], [None], [["x"]], 5, True])
 def test_games_of_the_wrong_kind_are_400(site: Site, games: Any) -> None:
+    # C-MOD-14
     assert "games" in create(site, 400, title="x", games=games)["message"]
 
 
 def test_only_what_is_sent_is_changed(site: Site) -> None:
+    # C-OWN-2
     mod = create(site, title="x", description="<p>d</p>", games=["Portal"], requires=[G[0]], conflictsWith=[G[1]])
     for field, value in [("title", "y"), ("description", "e"), ("games", ["Z"]), ("requires", [G[2]])]:
         changed = edit(site, mod, **{field: value})
@@ -92,6 +99,7 @@ def test_only_what_is_sent_is_changed(site: Site) -> None:
 
 
 def test_what_cannot_be_set_is_ignored(site: Site) -> None:
+    # C-ERR-13, C-MOD-2, C-MOD-5, C-OWN-7, C-PRO-3, T-B6
     mod = published_mod(site)
     sent = {"id": 999, "guid": G[0], "version": "9", "published": False, "owner": 8, "createdAt": "x", "assets": []}
     sent |= {"url": "/x", "updatedAt": "x", "ups": 5, "unknown": {"a": [1]}}
@@ -102,6 +110,7 @@ def test_what_cannot_be_set_is_ignored(site: Site) -> None:
 
 
 def test_lists_are_stored_as_sent_merged_in_order(site: Site) -> None:
+    # C-MOD-8, C-MOD-9, C-MOD-10, C-OWN-3
     mod = create(site, title="x", requires=[G[5].upper(), G[1], G[5], G[0].title(), G[5].upper(), G[0]])
     assert mod["requires"] == [G[5].upper(), G[1], G[0].title()]
     assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
@@ -115,6 +124,7 @@ def test_lists_are_stored_as_sent_merged_in_order(site: Site) -> None:
 
 
 def test_what_is_no_guid_is_refused(site: Site) -> None:
+    # C-MOD-9, C-MOD-14, C-OWN-4, C-OWN-6, T-B7
     mod = create(site, title="x", requires=[G[0]])
     plain = G[1].replace("-", "")
     bad = ["", "x", plain, "{" + G[1] + "}", "urn:uuid:" + G[1], G[1] + "\n", " " + G[1], G[1][:-1], "g" + G[1][1:]]
@@ -130,6 +140,7 @@ def test_what_is_no_guid_is_refused(site: Site) -> None:
 
 
 def test_more_than_fifty_are_refused(site: Site) -> None:
+    # C-MOD-8, C-OWN-4, C-OWN-6
     mod = create(site, title="x", requires=[G[0]])
     for field in ("requires", "conflictsWith"):
         assert "50" in edit(site, mod, 400, **{field: G[1:52]})["message"]
@@ -139,6 +150,7 @@ def test_more_than_fifty_are_refused(site: Site) -> None:
 
 
 def test_its_own_guid_is_refused_in_every_spelling(site: Site) -> None:
+    # C-OWN-4, T-B7
     mod = new_mod(site)
     for field in ("requires", "conflictsWith"):
         for own in (mod["guid"], mod["guid"].upper(), mod["guid"].title()):
@@ -146,6 +158,7 @@ def test_its_own_guid_is_refused_in_every_spelling(site: Site) -> None:
 
 
 def test_one_guid_in_both_lists_is_refused_even_when_one_is_sent(site: Site) -> None:
+    # C-OWN-4, C-OWN-5
     mod = create(site, title="x", requires=[G[0]], conflictsWith=[G[1]])
     both: list[dict[str, list[str]]] = [
         {"requires": [G[1]]},
@@ -164,6 +177,7 @@ def test_one_guid_in_both_lists_is_refused_even_when_one_is_sent(site: Site) -> 
 
 
 def test_a_refusal_of_one_list_changes_neither(site: Site) -> None:
+    # C-OWN-5
     mod = create(site, title="x", requires=[G[0]], conflictsWith=[G[1]])
     edit(site, mod, 400, requires=[G[2]], conflictsWith=["x"])
     edit(site, mod, 400, requires=["x"], conflictsWith=[G[2]])
@@ -171,6 +185,7 @@ def test_a_refusal_of_one_list_changes_neither(site: Site) -> None:
 
 
 def test_the_bodies_of_a_refusal(site: Site) -> None:
+    # C-ERR-3, C-ERR-10, C-ERR-12
     for body in (b"", b"{", b"[]", b"null", b'"x"', b"\xff", b"[" * 100_000, '{"title":"x"}'.encode("utf-16")):
         refused = site.as_account(OWNER).post("/api/modhub", body, content_type="application/json", status=400)
         assert refused.json["error"] == "invalid_input"
@@ -184,7 +199,20 @@ def test_the_bodies_of_a_refusal(site: Site) -> None:
 
 
 def test_an_owner_has_the_mods_of_nobody_else(site: Site) -> None:
+    # C-OWN-10, C-PRO-3
     mine, theirs = new_mod(site), new_mod(site, 8)
     assert [mod["id"] for mod in site.as_account(OWNER).get("/api/modhub/mine").json["mods"]] == [mine["id"]]
     assert [mod["id"] for mod in site.as_account(8).get("/api/modhub/mine").json["mods"]] == [theirs["id"]]
     assert site.as_account(9).get("/api/modhub/mine").json == {"count": 0, "mods": []}
+
+
+def test_there_is_no_unpublish(site: Site) -> None:
+    # C-OWN-9
+    mod = published_mod(site)
+    own = site.as_account(OWNER)
+    own.delete(mod_address(mod, "publish"), status=405)
+    own.put_json(mod_address(mod, "publish"), {"published": False}, status=405)
+    own.post(mod_address(mod, "unpublish"), status=404)
+    own.put_json(mod_address(mod), {"published": False}, status=200)
+    own.post_json(mod_address(mod, "publish"), {"published": False}, status=200)
+    assert site.get(mod_address(mod)).json["published"] is True

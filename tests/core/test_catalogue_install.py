@@ -44,6 +44,7 @@ def chain(site: Site, mod_id: int) -> tuple[list[str], list[str]]:
 
 
 def test_order_and_missing_of_any_graph_are_the_models(site: Site) -> None:
+    # C-READ-2, C-READ-3, C-READ-5, C-READ-6
     """Cycles, diamonds, drafts in the middle, requirements that nobody has, in any capitals."""
     rng = random.Random(8)
     for _ in range(12):
@@ -66,6 +67,7 @@ def test_order_and_missing_of_any_graph_are_the_models(site: Site) -> None:
 
 
 def test_mods_that_need_each_other_appear_once_each(site: Site) -> None:
+    # C-READ-4
     one, two, three = guids(3)
     ids = insert_mods(
         site,
@@ -81,6 +83,7 @@ def test_mods_that_need_each_other_appear_once_each(site: Site) -> None:
 
 
 def test_a_chain_of_a_thousand_takes_one_statement_more_than_none(site: Site) -> None:
+    # C-READ-7, T-D7
     names = guids(1000)
     mods = [{"guid": name, "requires": names[at + 1 : at + 2]} for at, name in enumerate(names)]
     ids = insert_mods(site, mods)
@@ -95,6 +98,7 @@ def test_a_chain_of_a_thousand_takes_one_statement_more_than_none(site: Site) ->
 
 
 def test_a_ring_of_a_thousand_ends(site: Site) -> None:
+    # C-READ-5, T-D7
     names = guids(1000)
     ids = insert_mods(site, [{"guid": name, "requires": [names[(at + 1) % 1000]]} for at, name in enumerate(names)])
     found, _ = chain(site, ids[0])
@@ -102,6 +106,7 @@ def test_a_ring_of_a_thousand_ends(site: Site) -> None:
 
 
 def test_fifty_times_fifty_is_no_bomb(site: Site) -> None:
+    # C-READ-4, T-D7
     names = guids(100)
     layers = [names[:50], names[50:]]
     mods = [{"guid": name, "requires": layers[1]} for name in layers[0]]
@@ -112,12 +117,14 @@ def test_fifty_times_fifty_is_no_bomb(site: Site) -> None:
 
 
 def test_the_order_has_no_greatest_depth() -> None:
+    # C-READ-5
     names = [str(at) for at in range(50_000)]
     requires = {name: names[at + 1 : at + 2] for at, name in enumerate(names)}
     assert install_order("0", requires) == (list(reversed(names)), [])
 
 
 def test_capitals_of_a_guid_matter_nowhere_and_stay(site: Site) -> None:
+    # C-MOD-9, T-B7
     absent = "ABCDEF01-2345-6789-abcd-EF0123456789"
     needed = published_mod(site, 8, "Needed", requires=[absent.lower()])
     rival = published_mod(site, 8, "Rival")
@@ -140,6 +147,7 @@ def test_capitals_of_a_guid_matter_nowhere_and_stay(site: Site) -> None:
 
 
 def test_each_entry_is_complete_and_downloads(site: Site) -> None:
+    # C-READ-2
     needed = published_mod(site, 8, "Needed")
     mod = published_mod(site, requires=[needed["guid"].upper()])
     install = site.get(mod_address(mod)).json["install"]

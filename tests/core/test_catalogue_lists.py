@@ -12,6 +12,7 @@ STAMP = r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z"
 
 
 def test_the_shape_of_the_list(site: Site) -> None:
+    # C-LIST-1, C-MOD-1, C-MOD-11, C-MOD-12
     mod = published_mod(site, title="One", games=["Portal"], description="<p>x</p>")
     answer = site.get("/api/modhub")
     assert list(answer.json) == ["count", "total", "page", "size", "more", "mods"]
@@ -35,6 +36,7 @@ def test_the_shape_of_the_list(site: Site) -> None:
 
 
 def test_every_mod_returning_call_gives_the_same_shape_and_only_the_single_read_adds_two(site: Site) -> None:
+    # C-MOD-1, C-READ-1, C-TXT-4, C-UP-2
     mod = published_mod(site)
     upload_asset(site, mod, "images", b"x", content_type="image/png")
     changed = upload_asset(site, mod, "css", b"x", content_type="text/css")
@@ -51,6 +53,7 @@ def test_every_mod_returning_call_gives_the_same_shape_and_only_the_single_read_
 
 
 def test_values_that_make_no_sense_become_those_that_are_used(site: Site) -> None:
+    # C-LIST-2, C-LIST-3, T-D5
     insert_mods(site, [{} for _ in range(3)])
     pages: dict[str, int] = {
         "0": 1,
@@ -75,6 +78,7 @@ def test_values_that_make_no_sense_become_those_that_are_used(site: Site) -> Non
 
 
 def test_a_page_past_the_end_is_empty(site: Site) -> None:
+    # C-LIST-3
     insert_mods(site, [{} for _ in range(3)])
     for page in ("3", "999999999", "9" * 400):
         answer = site.get(f"/api/modhub?size=2&page={page}").json
@@ -90,6 +94,7 @@ def test_the_last_of_doubled_parameters_counts_and_strangers_are_ignored(site: S
 
 
 def test_a_list_has_a_strong_etag_and_answers_304(site: Site) -> None:
+    # C-HTTP-9
     ids = insert_mods(site, [{"title": "One"}])
     for url in ("/api/modhub", f"/api/modhub/{ids[0]}", f"/api/modhub/{ids[0]}/changelog", "/api/modhub/games"):
         first = site.get(url)
@@ -105,6 +110,7 @@ def test_a_list_has_a_strong_etag_and_answers_304(site: Site) -> None:
 
 
 def test_public_reads_look_at_no_credential(site: Site) -> None:
+    # C-HTTP-7, T-B8
     ids = insert_mods(site, [{"title": "One"}])
     for url in ("/api/modhub", f"/api/modhub/{ids[0]}", f"/api/modhub/{ids[0]}/changelog", "/api/modhub/games"):
         plain = site.get(url)
@@ -116,6 +122,7 @@ def test_public_reads_look_at_no_credential(site: Site) -> None:
 
 
 def test_updated_at_moves_with_what_decisions_2_7_name_and_with_nothing_else(site: Site) -> None:
+    # C-MOD-13
     own, other = site.as_account(OWNER), site.as_account(8)
     mod = published_mod(site, title="One", games=["Portal"], description="<p>x</p>")
     image = upload_asset(site, mod, "images", b"x", content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
@@ -152,8 +159,17 @@ def test_updated_at_moves_with_what_decisions_2_7_name_and_with_nothing_else(sit
 
 
 def test_new_is_the_order_of_change_and_mine_too(site: Site) -> None:
+    # C-LIST-8, C-OWN-10
     mods = [published_mod(site, title=str(at)) for at in range(3)]
     site.as_account(OWNER).put_json(mod_address(mods[0]), {"title": "changed"})
     order = [mods[at]["id"] for at in (0, 2, 1)]
     assert [mod["id"] for mod in site.get("/api/modhub").json["mods"]] == order
     assert [mod["id"] for mod in site.as_account(OWNER).get("/api/modhub/mine").json["mods"]] == order
+
+
+def test_a_new_mod_and_each_upload_have_every_field(site: Site) -> None:
+    # C-MOD-1, C-UP-2
+    made = site.as_account(OWNER).post_json("/api/modhub", {"title": "New"}, status=201).json
+    answers = [made, *(upload_asset(site, made, kind, version="1") for kind in ("code", "css", "images"))]
+    assert [list(answer) for answer in answers] == [FIELDS] * 4
+    assert [len(answer["assets"]) for answer in answers] == [0, 1, 2, 3]

@@ -38,6 +38,7 @@ def listed(run: Run, *words: str) -> list[int]:
 
 
 def test_a_list_has_every_mod_and_is_narrowed(site: Site, run: Run) -> None:
+    # C-RUN-10
     assert run("list") == (0, ["No mod is like that."])
     draft = new_mod(site, title="Frée coins", games=["Portal"])
     shown = published_mod(site, 8, "Café HUD", games=["Half-Life"])
@@ -84,6 +85,7 @@ def test_a_long_list_has_pages(site: Site, run: Run, monkeypatch: pytest.MonkeyP
 
 
 def test_all_about_one_mod(site: Site, run: Run) -> None:
+    # C-RUN-10
     absent = str(uuid.uuid4())
     needed = new_mod(site, 8, "Needed")
     mod = new_mod(
@@ -144,6 +146,7 @@ def test_many_users_are_counted(site: Site, run: Run, monkeypatch: pytest.Monkey
 
 
 def test_hiding_and_restoring_take_effect_at_once_and_twice_is_well(site: Site, run: Run) -> None:
+    # C-RUN-10
     one, two = published_mod(site, title="One"), published_mod(site, title="Two")
     names = (str(one["id"]), two["guid"].upper())
     code, lines = run("hide", *names, "--reason", " Looks  like\nmalware ")
@@ -178,6 +181,7 @@ def test_an_unknown_mod_is_said_and_the_others_are_done(site: Site, run: Run, ac
 
 
 def test_deleting_asks_for_yes_and_leaves_nothing(site: Site, run: Run) -> None:
+    # C-RUN-10
     mod = published_mod(site, title="Bad")
     upload_asset(site, mod, "images", b"image", content_type="image/png")
     site.as_account(8).put_json(mod_address(mod, "vote"), {"value": 1})

@@ -39,6 +39,7 @@ def own(site: Site, mod: Any) -> Any:
 
 
 def test_the_owner_goes_on_as_if_nothing_were(site: Site) -> None:
+    # C-OWN-15
     mod = published_mod(site, title="Before", games=["Portal"])
     mod = upload_asset(site, mod, "images", content_type="image/png")
     (note,) = notes_of_mod(site, mod)

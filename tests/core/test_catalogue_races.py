@@ -88,6 +88,7 @@ def statuses(answers: list[Any]) -> Counter[int]:
 
 
 def test_one_version_from_eight(sites: tuple[Site, Site]) -> None:
+    # C-UP-4, C-UP-13, T-E1
     mod = published_mod(sites[0])
     bodies = [bytes([at]) * (1000 + at) for at in range(AT_ONCE)]
     answers = together(sites, [post(mod, "code?version=2", body) for body in bodies])
@@ -104,6 +105,7 @@ def test_one_version_from_eight(sites: tuple[Site, Site]) -> None:
 
 
 def test_eight_versions_replace_one_file(sites: tuple[Site, Site]) -> None:
+    # T-E2
     mod = published_mod(sites[0])
     done = threading.Event()
     torn: list[str] = []
@@ -133,6 +135,7 @@ def test_eight_versions_replace_one_file(sites: tuple[Site, Site]) -> None:
 
 
 def test_images_never_pass_their_sum(sites: tuple[Site, Site]) -> None:
+    # T-E3
     mod = published_mod(sites[0])
     for _ in range(4):
         upload_asset(sites[0], mod, "images", bytes(2 * MB))
@@ -145,6 +148,7 @@ def test_images_never_pass_their_sum(sites: tuple[Site, Site]) -> None:
 
 
 def test_one_guid_never_comes_into_both_lists(sites: tuple[Site, Site]) -> None:
+    # C-OWN-5, T-E6
     for _ in range(5):
         mod = new_mod(sites[0])
         sent = [{"requires": [GUID]}, {"conflictsWith": [GUID]}] * 2
@@ -155,6 +159,7 @@ def test_one_guid_never_comes_into_both_lists(sites: tuple[Site, Site]) -> None:
 
 
 def test_whatever_meets_a_delete_is_done_or_refused_as_if_it_came_after(sites: tuple[Site, Site]) -> None:
+    # T-E4
     for published in (False, True, True):
         mod = new_mod(sites[0])
         upload_asset(sites[0], mod, "code", version="1")

@@ -73,6 +73,7 @@ def mod_ids(places: dict[str, Any]) -> list[object]:
 
 
 def test_a_mod_that_is_not_the_callers_answers_as_one_that_is_not_there(site: Site, places: dict[str, Any]) -> None:
+    # C-OWN-12, C-OWN-13, C-OWN-14, T-B3
     callers = (site, site.as_account(STRANGER))
     seen = set()
     for (method, suffix), caller, (name, body) in product(MOD_CALLS, callers, BODIES.items()):
@@ -90,6 +91,7 @@ def test_a_mod_that_is_not_the_callers_answers_as_one_that_is_not_there(site: Si
 def test_a_note_or_an_image_that_is_not_there_answers_alike_to_everybody(
     site: Site, places: dict[str, Any], method: str
 ) -> None:
+    # C-NOTE-5, C-OWN-12, T-B3
     own, stranger = site.as_account(OWNER), site.as_account(STRANGER)
     note, foreign, mine = places["note"], places["foreign"], places["mine"]
     urls = [(own, f"{mine}/changelog/{bad}") for bad in (foreign, 10**6, 10**30, "abc", "-1")]
@@ -109,6 +111,7 @@ def test_a_note_or_an_image_that_is_not_there_answers_alike_to_everybody(
 
 
 def test_create_and_mine_ask_for_an_account_before_anything_else(site: Site) -> None:
+    # C-OWN-13
     answers = [call(site, "POST", "/api/modhub", **body) for body in BODIES.values()]
     answers.append(site.get("/api/modhub/mine", status=401))
     assert len({str(shown(answer)) for answer in answers}) == 1
@@ -116,6 +119,7 @@ def test_create_and_mine_ask_for_an_account_before_anything_else(site: Site) -> 
 
 
 def test_a_bad_token_alone_adds_its_error(site: Site, places: dict[str, Any]) -> None:
+    # C-ERR-6
     plain = call(site, "DELETE", f"/api/modhub/{places['mine']}")
     tokens = ("Bearer nonsense", "bearer account-", "Bearer account-7,", "Bearer account-7 x")
     for mod_id, token in product(mod_ids(places), tokens):
@@ -135,6 +139,7 @@ def test_nothing_was_changed_by_the_refused(site: Site, places: dict[str, Any]) 
 
 
 def test_the_owners_refusals_come_in_order(site: Site, places: dict[str, Any]) -> None:
+    # C-OWN-13
     own = site.as_account(OWNER)
     draft, mine = f"/api/modhub/{places['draft']}", f"/api/modhub/{places['mine']}"
     # Input before state: the version is used, and the body is empty.
@@ -146,6 +151,7 @@ def test_the_owners_refusals_come_in_order(site: Site, places: dict[str, Any]) -
 
 
 def test_a_method_that_the_address_never_has_is_405_to_everybody(site: Site, places: dict[str, Any]) -> None:
+    # C-ERR-5, C-NOTE-2
     callers = (site, site.as_account(OWNER), site.as_account(STRANGER))
     for mod_id, who in product(mod_ids(places), callers):
         answer = call(who, "POST", f"/api/modhub/{mod_id}/changelog", params=b'{"title": "x"}')

@@ -84,6 +84,7 @@ def filled(site: Site) -> tuple[Model, list[dict[str, Any]], random.Random]:
 
 
 def test_hits_and_their_order_are_the_models(site: Site, filled: Any) -> None:
+    # C-LIST-4, C-LIST-8
     model, mods, rng = filled
     found_some = 0
     for _ in range(250):
@@ -97,6 +98,7 @@ def test_hits_and_their_order_are_the_models(site: Site, filled: Any) -> None:
 
 
 def test_pages_cut_the_same_list(site: Site, filled: Any) -> None:
+    # C-LIST-1, C-LIST-3
     model, mods, rng = filled
     for _ in range(150):
         query = rng.choice([{}, {"sort": "top"}, {"q": "a"}, {"q": "o", "sort": "top"}, some_query(rng, mods)])
@@ -115,6 +117,7 @@ def test_pages_cut_the_same_list(site: Site, filled: Any) -> None:
 
 
 def test_paging_shows_each_once_and_is_stable(site: Site, filled: Any) -> None:
+    # C-LIST-9
     model, _, _ = filled
     for sort in ("new", "top"):
         rounds = []
@@ -169,6 +172,7 @@ TYPED: list[tuple[str, list[str] | None]] = [
 
 
 def test_search_reads_words_as_decisions_2_6_say(site: Site) -> None:
+    # C-LIST-4, C-LIST-5, C-LIST-6
     names = ["Zelda", "Zebra", "Straße", "Smørrebrød", "Łódź", "Æther"]
     names += ["100% wild", "under_score", "back\\slash", 'quo"te', "it's"]
     games = {"Zelda": ["Portal", "Half-Life"]}
@@ -181,6 +185,7 @@ def test_search_reads_words_as_decisions_2_6_say(site: Site) -> None:
 
 
 def test_a_game_is_found_by_its_whole_name(site: Site) -> None:
+    # C-LIST-7
     insert_mods(site, [{"games": ["Portal"]}, {"games": ["PORTAL", "Portal 2"]}, {"games": ["Pörtal"]}, {}])
     hits = {"portal": 2, " PORTAL ": 2, "Portal 2": 1, "Porta": 0, "portal%": 0, "pörtal": 1, "": 4, "  ": 4}
     for game, count in hits.items():
@@ -189,6 +194,7 @@ def test_a_game_is_found_by_its_whole_name(site: Site) -> None:
 
 
 def test_a_search_as_long_as_an_address_can_be_is_cut(site: Site) -> None:
+    # C-LIST-4, T-D6
     insert_mods(site, [{"title": "needle"}, {"title": "a" * 120}])
     assert ask(site, q="needle " + "x" * 250_000)["total"] == 0
     assert ask(site, q="needle" + " " * 250_000 + "x")["total"] == 1
@@ -199,6 +205,7 @@ def test_a_search_as_long_as_an_address_can_be_is_cut(site: Site) -> None:
 
 
 def test_top_breaks_ties_as_new_does(site: Site) -> None:
+    # C-LIST-8
     votes = [(1, 0), (5, 4), (0, 1), (2, 0), (0, 0), (1, 0)]
     ids = insert_mods(site, [{"ups": ups, "downs": downs} for ups, downs in votes])
     order = [ids[3], ids[5], ids[1], ids[0], ids[4], ids[2]]

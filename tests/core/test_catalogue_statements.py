@@ -40,6 +40,7 @@ READS = {
 
 @pytest.mark.parametrize("many", [False, True])
 def test_anonymous_reads(site: Site, many: bool) -> None:
+    # T-B4
     mod = published_mod(site, title="mod", games=["Portal"])
     for version in range(2, 6 if many else 2):
         upload_asset(site, mod, "code", version=str(version))
@@ -141,6 +142,7 @@ def call_cost(site: Site, account: int | None, method: str, url: str) -> int:
 
 
 def test_a_foreign_and_an_absent_mod_cost_the_same(site: Site) -> None:
+    # C-OWN-14, T-B4
     mod, draft = published_mod(site), new_mod(site)
     note = site.get(mod_address(mod, "changelog")).json["notes"][0]["id"]
     for account in (None, 8):

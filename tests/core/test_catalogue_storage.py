@@ -14,6 +14,7 @@ def post(site: Site, mod: Any, rest: str, body: bytes) -> Any:
 
 
 def test_without_a_store_uploads_are_503_and_the_rest_works(start: Start) -> None:
+    # C-ERR-15
     site = start(modhub__storage="")
     mod = new_mod(site)
     for rest in ("code?version=1", "css", "images"):
@@ -29,6 +30,7 @@ def test_without_a_store_uploads_are_503_and_the_rest_works(start: Start) -> Non
 def test_a_store_that_refuses_a_write_is_502(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broken: str
 ) -> None:
+    # C-ERR-9, C-ERR-18, T-F2
     mod = published_mod(site)
     before, files = site.get(mod_address(mod)).body, stored_files(site)
 
@@ -51,6 +53,7 @@ def test_a_store_that_refuses_a_write_is_502(
 
 
 def test_a_file_that_is_gone_or_wrong_is_503_and_never_404(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    # C-ERR-9, C-ERR-17, T-F10
     mod = published_mod(site)
     (path,) = stored_files(site)
     content = path.read_bytes()

@@ -13,6 +13,7 @@ from modhub.catalogue import uploads
 from modhub.catalogue.models import AssetKind
 from modhub.testing import Site, stored_files
 from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
+from modhub.testing.pages import new_visitor
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 
@@ -31,6 +32,7 @@ def post(site: Site, mod: Any, rest: str, body: bytes, **options: Any) -> Any:
 
 
 def test_a_code_upload_sets_the_version_and_writes_an_entry(site: Site) -> None:
+    # C-MOD-5, C-UP-5, C-UP-8
     mod = new_mod(site)
     answer = upload_asset(site, mod, "code", b"one", version=" 1.0 ", name="a.zip")
     assert answer["version"] == "1.0"
@@ -41,6 +43,7 @@ def test_a_code_upload_sets_the_version_and_writes_an_entry(site: Site) -> None:
 
 
 def test_css_and_images_take_no_version_and_write_no_entry(site: Site) -> None:
+    # C-MOD-5, C-NOTE-2, C-UP-5
     mod = published_mod(site)
     for _ in range(2):
         upload_asset(site, mod, "css", b"css", version="7")
@@ -50,6 +53,7 @@ def test_css_and_images_take_no_version_and_write_no_entry(site: Site) -> None:
 
 
 def test_a_second_code_and_css_replace_the_first_and_keep_their_address(site: Site) -> None:
+    # C-READ-9, C-UP-6
     mod = published_mod(site)
     first = upload_asset(site, mod, "css", b"one", name="1.css", content_type="text/css")["assets"]
     second = upload_asset(site, mod, "code", b"two!", version="2", name="2.zip", content_type="text/x-two")["assets"]
@@ -67,6 +71,7 @@ def test_a_second_code_and_css_replace_the_first_and_keep_their_address(site: Si
 
 
 def test_assets_come_as_code_css_and_images_in_order(site: Site) -> None:
+    # C-MOD-12, C-UP-6
     mod = new_mod(site)
     for name in "ab":
         upload_asset(site, mod, "images", name.encode(), name=name)
@@ -91,6 +96,7 @@ NAMES = {
 
 
 def test_names_are_leaves(site: Site) -> None:
+    # C-UP-7, T-A5
     mod = published_mod(site)
     for at, (sent, stored) in enumerate(NAMES.items()):
         answer = upload_asset(site, mod, "code", version=f"v{at}", name=sent)
@@ -105,6 +111,7 @@ def test_names_are_leaves(site: Site) -> None:
 
 
 def test_the_type_sent_is_stored_and_returned(site: Site) -> None:
+    # C-FILE-3, C-FILE-4, C-UP-10, T-A1, T-H4
     mod = published_mod(site)
     kept = ["text/html", "image/svg+xml", "application/xhtml+xml", 'text/plain; charset="x"', "image/png", "IMAGE/PNG"]
     plain = ["text/html, image/png", "nonsense", "a/b/c", "text/" + "x" * 300, "/", "text/html\x0b"]
@@ -122,6 +129,7 @@ def test_the_type_sent_is_stored_and_returned(site: Site) -> None:
 
 
 def test_only_images_are_inline_whatever_their_type(site: Site) -> None:
+    # C-FILE-4, T-H4
     mod = published_mod(site)
     upload_asset(site, mod, "css", content_type="image/png")
     answer = upload_asset(site, mod, "code", version="2", content_type="image/png")
@@ -132,6 +140,7 @@ def test_only_images_are_inline_whatever_their_type(site: Site) -> None:
 
 
 def test_an_image_without_a_type_gets_the_one_it_shows(site: Site) -> None:
+    # C-UP-10
     mod = published_mod(site)
     for body, kind in ((PNG, "image/png"), (b"GIF89a....", "image/gif"), (b"text", "application/octet-stream")):
         asset = post(site, mod, "images", body, content_type="").json["assets"][-1]
@@ -141,6 +150,7 @@ def test_an_image_without_a_type_gets_the_one_it_shows(site: Site) -> None:
 
 
 def test_a_code_upload_needs_a_version(site: Site) -> None:
+    # C-UP-3, C-UP-8
     mod = new_mod(site)
     for query in ("", "?version=", "?version=%20%0A", "?version=%00", "?Version=1", "?version=%E2%80%8B"):
         refused = post(site, mod, f"code{query}", b"x")
@@ -151,6 +161,7 @@ def test_a_code_upload_needs_a_version(site: Site) -> None:
 
 
 def test_a_used_version_is_refused_with_what_it_stored(site: Site) -> None:
+    # C-UP-4
     mod = new_mod(site)
     upload_asset(site, mod, "code", b"first", version="1")
     upload_asset(site, mod, "code", b"second", version="2")
@@ -173,6 +184,7 @@ def test_a_used_version_is_refused_with_what_it_stored(site: Site) -> None:
 
 @pytest.mark.parametrize("sent", ["multipart/form-data; boundary=B", "Multipart/Form-Data", "multipart/mixed;x=y"])
 def test_a_form_around_the_file_is_refused_and_nothing_is_kept(site: Site, sent: str) -> None:
+    # C-UP-1, T-A9
     mod = new_mod(site)
     form = b'--B\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\nPK\r\n--B--\r\n'
     for rest, body in (
@@ -192,6 +204,7 @@ def test_a_form_around_the_file_is_refused_and_nothing_is_kept(site: Site, sent:
 
 
 def test_an_empty_or_encoded_body_is_refused(site: Site) -> None:
+    # C-UP-1, C-UP-9, T-A8
     mod = new_mod(site)
     for rest in ("code?version=1", "css", "images"):
         assert post(site, mod, rest, b"").status_int == 400
@@ -206,6 +219,7 @@ def test_an_empty_or_encoded_body_is_refused(site: Site) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_limits_are_exact_and_name_the_limit_that_was_passed(site: Site) -> None:
+    # C-UP-2, C-UP-12
     mod = new_mod(site)
     for rest, limit in (("code?version=1", 100), ("css", 50), ("images", 30)):
         refused = post(site, mod, rest, b"x" * (limit + 1))
@@ -228,6 +242,7 @@ def run_sweep(site: Site) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_images_have_a_sum(site: Site) -> None:
+    # C-UP-11, C-UP-12
     mod = new_mod(site)
     for size in (30, 30, 19):
         mod = upload_asset(site, mod, "images", b"x" * size)
@@ -249,6 +264,7 @@ def test_images_have_a_sum(site: Site) -> None:
 
 @pytest.mark.parametrize("dialect", ["sqlite"])  # the bytes do not pass through the database: once is enough
 def test_sixty_four_megabytes_are_taken_and_one_byte_more_is_not(site: Site) -> None:
+    # C-TXT-7, C-UP-11
     mod = published_mod(site)
     before = stored_files(site)
     assert post(site, mod, "code?version=2", bytes(limits.CODE + 1)).json["limitBytes"] == 64 * 1024 * 1024
@@ -264,6 +280,7 @@ def test_sixty_four_megabytes_are_taken_and_one_byte_more_is_not(site: Site) -> 
 
 
 def test_publishing_needs_code(site: Site) -> None:
+    # C-OWN-8
     mod = new_mod(site)
     upload_asset(site, mod, "css")
     refused = post(site, mod, "publish", b"")
@@ -313,6 +330,7 @@ def linked(answer: Any) -> dict[str, tuple[str, str]]:
 
 
 def test_a_download_is_tied_to_what_was_read(site: Site) -> None:
+    # C-FILE-9, C-READ-11
     mod = published_mod(site)
     upload_asset(site, mod, "css", b"p {}", name='"><; \u00e4' * 60, content_type="text/css")
     upload_asset(site, mod, "images", PNG, content_type="image/png")
@@ -349,3 +367,18 @@ def test_a_mod_without_css_links_its_code_alone(site: Site) -> None:
     draft = new_mod(site)
     upload_asset(site, draft, "code", version="1")
     assert "Link" not in site.get(mod_address(draft), status=404).headers
+
+
+def test_css_has_no_effect_on_any_page(site: Site) -> None:
+    # C-UP-15
+    mod = published_mod(site)
+    author = new_visitor(site, OWNER)
+    addresses = ["/Modhub", mod["url"], f"/Modhub/mine/{mod['id']}"]
+    styles = [author.get(address).html.select("link[rel~=stylesheet], style, [style]") for address in addresses]
+    css = upload_asset(site, mod, "css", b"body { color: purple }", content_type="text/css")["assets"][1]
+    for address, before in zip(addresses, styles, strict=True):
+        page = author.get(address)
+        assert page.html.select("link[rel~=stylesheet], style, [style]") == before, address
+        assert "purple" not in page.text
+        assert [one.name for one in page.html.find_all(href=css["url"])] in ([], ["a"]), address
+        assert not page.html.find_all(src=css["url"])

@@ -11,6 +11,7 @@ def vote(site: Site, mod: Any, account: int, value: object, status: int = 200) -
 
 
 def test_one_vote_an_account_and_zero_withdraws(site: Site) -> None:
+    # C-VOTE-1, C-VOTE-2
     mod = published_mod(site)
     steps = [(8, 1, 1, 0), (8, 1, 1, 0), (9, -1, 1, 1), (8, -1, 0, 2), (9, 0, 0, 1), (9, 0, 0, 1), (8, 1, 1, 0)]
     for account, value, ups, downs in steps:
@@ -25,12 +26,14 @@ def test_one_vote_an_account_and_zero_withdraws(site: Site) -> None:
 
 
 def test_a_bad_bearer_counts_as_none_on_the_read(site: Site) -> None:
+    # C-HTTP-7, C-VOTE-2
     mod = published_mod(site)
     for token in ("Bearer nonsense", "Basic x", ""):
         assert site.get(mod_address(mod, "vote"), headers={"Authorization": token}).json == {"ups": 0, "downs": 0}
 
 
 def test_owners_do_not_vote_on_their_own(site: Site) -> None:
+    # C-VOTE-3
     mod = published_mod(site)
     for value in (1, 0, -1):
         assert vote(site, mod, OWNER, value, 403)["error"] == "own_mod"
@@ -48,6 +51,7 @@ def test_a_whole_number_may_be_written_with_a_point(site: Site) -> None:
 
 
 def test_what_no_vote_is(site: Site) -> None:
+    # C-VOTE-1
     mod = published_mod(site)
     for value in (2, -2, "1", 1.5, 0.999999, 1e300, 10**30, True, None, [1], {}):
         assert "value" in vote(site, mod, 8, value, 400)["message"], value
@@ -73,6 +77,7 @@ def test_votes_order_the_top_list(site: Site) -> None:
 
 
 def test_an_image_is_removed_alone(site: Site) -> None:
+    # C-UP-14
     mod = published_mod(site)
     own = site.as_account(OWNER)
     one = upload_asset(site, mod, "images", b"one", content_type="image/png")["assets"][-1]

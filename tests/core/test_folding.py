@@ -31,6 +31,7 @@ ANY = st.text(st.characters(exclude_categories=[]), max_size=60)
     ],
 )
 def test_the_search_fold(value: str, folded: str) -> None:
+    # C-LIST-5
     assert fold_search(value) == folded
 
 
@@ -55,6 +56,7 @@ def test_a_part_of_a_syllable_is_found() -> None:
     ],
 )
 def test_games_differ_by_accents_and_not_by_case_or_outer_spaces(value: str, other: str, same: bool) -> None:
+    # C-MOD-7
     assert (fold_game(value) == fold_game(other)) is same
 
 
@@ -77,6 +79,7 @@ def test_games_differ_by_accents_and_not_by_case_or_outer_spaces(value: str, oth
     ],
 )
 def test_a_query_is_cut_split_and_folded(query: str, words: list[str]) -> None:
+    # C-LIST-4
     assert search_words(query) == words
 
 
@@ -108,6 +111,7 @@ def test_every_character_has_a_fixed_fold_without_a_newline() -> None:
 
 
 def test_ten_thousand_marks_are_folded_in_time() -> None:
+    # T-D6
     began = time.thread_time()
     marks = "\u0301\u0323" * 5_000 + "\u0f73" * 5_000 + "\uff9e\u0301" * 5_000
     assert fold_search("a" + marks) == "a"

@@ -131,6 +131,7 @@ def check(value: str, limit: int = 8000) -> str:
     ],
 )  # fmt: skip
 def test_what_is_stored(value: str, stored: str) -> None:
+    # C-TXT-10, C-TXT-11, C-TXT-12
     assert check(value) == stored
 
 
@@ -175,6 +176,7 @@ def test_what_is_stored(value: str, stored: str) -> None:
     ],
 )
 def test_other_addresses_are_no_links(address: str) -> None:
+    # C-TXT-10
     assert check(f'<a href="{address}">x</a>') == f'<a rel="{REL}">x</a>'
 
 
@@ -189,6 +191,7 @@ def test_other_addresses_are_no_links(address: str) -> None:
     ],
 )
 def test_absolute_addresses_are_links(address: str) -> None:
+    # C-TXT-10, C-TXT-11
     assert check(f'<a href="{address}">x</a>') == f'<a href="{address}" rel="{REL}">x</a>'
 
 
@@ -218,6 +221,7 @@ def test_absolute_addresses_are_links(address: str) -> None:
     ],
 )
 def test_an_image_from_elsewhere_vanishes(source: str) -> None:
+    # C-TXT-10
     assert check(f'a<img src="{source}" alt="x">b') == "ab"
 
 
@@ -330,12 +334,14 @@ VECTORS = [
 
 @pytest.mark.parametrize("vector", VECTORS)
 def test_a_vector_leaves_nothing_that_acts(vector: str) -> None:
+    # T-A3
     for value in (vector, f"<table><tr>{vector}", f"<b><p>{vector}</b>{vector}", vector + "&#x338;" + vector.upper()):
         check(value)
         check(value, limit=len(value) - 3)
 
 
 def test_a_cut_leaves_nothing_open() -> None:
+    # T-A4
     value = '<p>one <a href="https://example.com/x" title="t">two &amp; three</a></p>' * 3 + "<pre>x"
     for limit in range(1, len(value) + 1):
         check(value, limit)
@@ -350,6 +356,7 @@ def test_text_that_grows_by_escaping_keeps_as_much_as_fits() -> None:
 
 
 def test_input_beyond_the_limit_is_cut_before_it_is_cleaned() -> None:
+    # C-TXT-8
     assert check("<script>" * 1000 + "x" * 8000) == ""
     assert check("<!--" + "c" * 8000 + "-->x") == ""
     assert check("x" * 9000 + "<b>") == "x" * 8000
@@ -423,6 +430,7 @@ SOUP = st.lists(PIECES, max_size=40).map("".join)
 @example(value="<b>\u0338\ud800&#x338;", limit=8000)
 @settings(deadline=None, max_examples=400)
 def test_whatever_comes_in_only_the_list_goes_out(value: str, limit: int) -> None:
+    # C-TXT-8, C-TXT-9, T-A3
     check(value, limit)
     summary = markup.to_text(markup.clean(value, limit), 20)
     assert summary == text.line(summary, 20)
@@ -454,3 +462,31 @@ def test_plain_text_without_markup_survives(value: str) -> None:
 )
 def test_a_summary_is_one_plain_line(cleaned: str, limit: int, summary: str) -> None:
     assert markup.to_text(cleaned, limit) == summary
+
+
+AROUND = {
+    **dict.fromkeys(("li", "ul"), "<ul><li>{}</li></ul>"),
+    **dict.fromkeys(("dl", "dt", "dd"), "<dl><dt>x</dt><dd>{}</dd></dl>"),
+    **dict.fromkeys(
+        ("table", "thead", "tbody", "tr", "th", "td"),
+        "<table><thead><tr><th>x</th></tr></thead><tbody><tr><td>{}</td></tr></tbody></table>",
+    ),
+    "img": '{}<img src="/Modhub/file/7">',
+    "a": f'<a rel="{REL}">{{}}</a>',
+}
+
+
+@pytest.mark.parametrize("tag", LISTED.split())
+def test_every_tag_of_the_list_stays(tag: str) -> None:
+    # C-TXT-9
+    around = AROUND.get(tag, f"{{}}<{tag}>" if tag in {"br", "hr"} else f"<{tag}>{{}}</{tag}>")
+    value = around.format("text")
+    assert f"<{tag}" in value
+    assert check(value) == value
+
+
+def test_the_list_is_the_contracts() -> None:
+    # C-TXT-9, C-TXT-10
+    attributes = {tag: set(names) for tag, names in markup.OWNERS.attributes.items()}
+    assert markup.OWNERS.tags == TAGS
+    assert attributes == {tag: names - {"rel"} for tag, names in ATTRIBUTES.items()}
