@@ -102,6 +102,7 @@ def register(page: Page, address: str) -> None:
 
 
 def test_a_whole_life_without_javascript(plain: Page, service: Any, picture: Any) -> None:
+    # C-PAGE-5
     page, address = plain, "walker@example.org"
     page.goto(f"{HOME}/password")
     expect(page).to_have_url(re.compile(r"/login\?next="))
@@ -147,6 +148,7 @@ def test_a_whole_life_without_javascript(plain: Page, service: Any, picture: Any
 
 
 def test_a_platform_and_a_program_without_javascript(plain: Page, service: Any) -> None:
+    # C-PAGE-5
     page, address, yes = plain, "player@example.org", "Yes, sign in"
     register(page, address)
     page.goto(link(service, address, "Confirm your address"))

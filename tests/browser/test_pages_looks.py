@@ -35,6 +35,7 @@ def test_every_page_is_accessible_valid_and_fits(visit: Visit, look: Look, width
 
 
 def test_nothing_comes_from_elsewhere(visit: Visit) -> None:
+    # T-H5
     page = visit(account=MIRA)
     asked: set[str] = set()
     page.on("request", lambda request: asked.add(request.url.split("/Modhub")[0].split("/static")[0].split("/api")[0]))

@@ -18,6 +18,7 @@ scripts = pytest.mark.parametrize("java_script_enabled", [True, False], ids=["sc
 def test_a_visitor_searches_filters_opens_and_downloads(
     visit: Visit, java_script_enabled: bool, tmp_path: Path
 ) -> None:
+    # C-PAGE-5
     page = visit(java_script_enabled=java_script_enabled)
     page.goto("/")
     expect(page).to_have_url("/Modhub")
@@ -42,6 +43,7 @@ def test_a_visitor_searches_filters_opens_and_downloads(
 
 @scripts
 def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_script_enabled: bool) -> None:
+    # C-PAGE-5
     page = visit(account=STRANGER, java_script_enabled=java_script_enabled)
     title = f"Walk {java_script_enabled} {HOSTILE}"
     page.goto("/Modhub/mine/new")
@@ -92,6 +94,7 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
 
 @scripts
 def test_somebody_votes_and_takes_it_back(visit: Visit, java_script_enabled: bool) -> None:
+    # C-PAGE-5
     page = visit(account=STRANGER, java_script_enabled=java_script_enabled)
     page.goto("/Modhub/7")
     page.get_by_role("button", name="Good").click()

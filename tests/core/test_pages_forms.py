@@ -27,6 +27,7 @@ def titles(site: Site) -> list[str]:
 
 @pytest.mark.parametrize("token", ["", "wrong", None])
 def test_a_form_without_its_token_does_nothing(site: Site, author: Site, token: str | None) -> None:
+    # C-PAGE-6, T-C12
     token_of(author)
     fields = {"title": "Forged"} if token is None else {"title": "Forged", "csrf_token": token}
     page = author.post(NEW, fields, status=400)
@@ -35,6 +36,7 @@ def test_a_form_without_its_token_does_nothing(site: Site, author: Site, token: 
 
 
 def test_a_token_of_somebody_else_does_nothing(site: Site, author: Site) -> None:
+    # T-C12
     other = token_of(new_visitor(site, 8))
     token_of(author)
     author.post(NEW, {"title": "Forged", "csrf_token": other}, status=400)
@@ -56,6 +58,7 @@ def test_a_token_of_somebody_else_does_nothing(site: Site, author: Site) -> None
     ],
 )
 def test_a_form_of_another_origin_does_nothing(start: Start, headers: dict[str, str], status: int) -> None:
+    # C-PAGE-8, T-C12
     site = start(modhub__base_url="https://mods.example.org")
     author = new_visitor(site, OWNER)
     author.extra_environ["wsgi.url_scheme"] = "https"
@@ -160,6 +163,7 @@ def test_programs_need_no_token(site: Site) -> None:
 def test_both_origins_of_a_refused_form_are_logged(
     start: Start, caplog: pytest.LogCaptureFixture, origin: str, scheme: str, level: int
 ) -> None:
+    # T-D11, T-F11
     """A base_url with http behind a proxy that ends TLS makes every form foreign, and only the log can tell why."""
     author = new_visitor(start(modhub__base_url="http://mods.example.org"), OWNER)
     author.extra_environ["wsgi.url_scheme"] = scheme

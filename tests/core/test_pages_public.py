@@ -17,11 +17,13 @@ def body_of(page: str) -> str:
 
 
 def test_the_root_leads_to_the_mods_by_a_relative_address(site: Site) -> None:
+    # C-PAGE-1
     answer = site.get("/", headers={"Host": "evil.example"}, status=302)
     assert answer.headers["Location"] == "/Modhub"
 
 
 def test_a_published_mod_is_shown_with_all_that_belongs_to_it(site: Site) -> None:
+    # C-PAGE-1
     base = published_mod(site, title="Base", description="<p>Ground</p>")
     mod = new_mod(
         site,
@@ -53,6 +55,7 @@ def test_a_published_mod_is_shown_with_all_that_belongs_to_it(site: Site) -> Non
 
 
 def test_absent_unpublished_and_senseless_addresses_are_the_same_page(site: Site) -> None:
+    # C-ERR-4, C-PAGE-13
     draft = new_mod(site, title="Canary")
     upload_asset(site, draft, "code", version="1")
     pages = [site.get(f"/Modhub/{name}", status=404) for name in (draft["id"], 999, "x", "%D9%A3", 10**20, "1.0")]
@@ -85,6 +88,7 @@ def test_hostile_text_is_shown_as_text(site: Site) -> None:
 
 
 def test_a_list_says_how_many_there_are_and_leads_on(site: Site) -> None:
+    # C-PAGE-1
     for number in range(5):
         published_mod(site, title=f"Mod {number}", games=["Portal"] if number else ["Quake"])
     page = site.get("/Modhub?game=portal&size=2&page=2")
@@ -133,6 +137,7 @@ def test_no_page_asks_the_database_more_when_there_is_more(site: Site) -> None:
 
 
 def test_pages_carry_a_policy_that_lets_nothing_in(site: Site) -> None:
+    # T-A2, T-H5
     page = site.get("/Modhub")
     policy = dict(part.strip().partition(" ")[::2] for part in page.headers["Content-Security-Policy"].split(";"))
     nonce = page.html.script["nonce"]
@@ -148,6 +153,7 @@ def test_pages_carry_a_policy_that_lets_nothing_in(site: Site) -> None:
 
 
 def test_static_files_are_kept_for_ever_under_a_name_of_their_content(site: Site) -> None:
+    # T-H7
     address = site.get("/Modhub").html.find("link", rel="stylesheet")["href"]
     file = site.get(address, headers={"Cookie": "session=1"})
     assert file.headers["Cache-Control"] == "public, max-age=31536000, immutable"
@@ -162,6 +168,7 @@ def test_static_files_are_kept_for_ever_under_a_name_of_their_content(site: Site
 
 
 def test_a_trouble_of_the_service_still_has_its_page(start: Start) -> None:
+    # C-ERR-4
     site = start()
     site.find_service(PageReader).listing = None
     page = site.get("/Modhub", status=500)

@@ -24,6 +24,7 @@ def author(site: Site) -> Site:
 
 
 def test_from_the_draft_to_the_end_with_forms_alone(site: Site, author: Site) -> None:
+    # C-PAGE-2, C-PAGE-6, C-PAGE-11
     games = "Portal\r\n\r\n portal \r\nQuake"
     page = make_mod_by_form(author, title="My <mod>", description="<p>Hello</p>", games=games, requires=ABSENT)
     address = page.request.path
@@ -205,6 +206,7 @@ def test_publishing_without_code_is_not_offered_and_not_done(site: Site, author:
 
 
 def test_nobody_else_gets_in(site: Site, author: Site) -> None:
+    # C-PAGE-7
     page = make_mod_by_form(author, title="Canary")
     address = page.request.path
     image = send_file_by_form(page, "images", "a.png", PNG).follow().html.select_one(".gallery img")["src"]
@@ -246,6 +248,7 @@ def test_what_visitors_have_of_a_mod_is_not_in_the_workshop(site: Site, author: 
 
 
 def test_without_accounts_there_is_no_workshop(start: Start) -> None:
+    # C-PAGE-12
     site = start("")
     for address in ("/Modhub/mine", "/Modhub/mine/new", "/Modhub/mine/1", "/Modhub/mine/1/preview"):
         site.get(address, status=404)
