@@ -89,6 +89,7 @@ def test_abort_leaves_nothing(tm, store):
 
 
 def test_published_before_the_rows_commit(tm, store):
+    # T-F3
     """Else a crash in between would leave a row without its file."""
     seen = []
     with tm:
@@ -99,6 +100,7 @@ def test_published_before_the_rows_commit(tm, store):
 
 @pytest.mark.parametrize(("step", "left"), [("tpc_begin", 0), ("commit", 0), ("tpc_vote", 1)])
 def test_a_commit_of_the_rows_that_fails_takes_the_files_away_unless_its_answer_may_be_lost(tm, store, step, left):
+    # T-F8
     def told(name):
         if name == step:
             raise RuntimeError("the database said no")
@@ -196,6 +198,7 @@ def test_a_transaction_that_takes_nobody_in_any_more(tm, store):
 
 
 def test_with_a_real_database(tm, store, tmp_path):
+    # T-F8
     """zope.sqlalchemy commits when it votes: the row and the file stand or fall together."""
     engine = create_engine(f"sqlite:///{tmp_path}/rows.db")
     # A COMMIT that fails leaves SQLite's transaction open, and SQLAlchemy takes it for ended: roll back by ourselves.

@@ -83,6 +83,7 @@ def test_two_stores_on_one_folder_share_the_files(store, root):
 @pytest.mark.parametrize("call", ["open", "write", "fsync", "close"])
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EMFILE, errno.EACCES, errno.EROFS])
 def test_a_disk_that_refuses_an_upload(store, monkeypatch, caplog, call, code):
+    # T-F2
     before = descriptors(store._root)
     close = os.close
 
@@ -103,6 +104,7 @@ def test_a_disk_that_refuses_an_upload(store, monkeypatch, caplog, call, code):
 
 
 def test_a_failed_fsync_is_not_tried_again(store, monkeypatch):
+    # T-F2
     calls = []
 
     def fsync(descriptor):
@@ -124,7 +126,8 @@ def test_a_disk_that_writes_in_small_pieces(store, monkeypatch):
 
 
 def test_the_order_that_survives_a_power_loss(store, root, monkeypatch):
-    """The bytes are synced before the rename, the shard after it (T-F3)."""
+    # T-F3
+    """The bytes are synced before the rename, the shard after it."""
     events = []
     fsync, rename = os.fsync, Path.rename
 

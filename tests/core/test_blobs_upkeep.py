@@ -83,6 +83,7 @@ def told(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
 
 
 def test_by_default_no_file_is_looked_for_or_removed_under_a_lock(site: Site, told: list[tuple[str, bool]]) -> None:
+    # C-RUN-6
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"two", version="2")
     left = orphan(site)

@@ -63,6 +63,7 @@ LARGE = [
 @pytest.mark.parametrize("worthless", [False, True])
 @pytest.mark.parametrize("framing", ["Content-Length: 1000000", "Transfer-Encoding: chunked"])
 def test_who_is_nobody_is_refused_at_the_head(site, service, worthless, framing):
+    # C-ERR-20, T-D15
     mod = new_mod(site)
     for method, path, credential, status in LARGE:
         lines = [framing, f"Origin: {ORIGIN}", "Content-Type: multipart/form-data; boundary=x"]
@@ -117,6 +118,7 @@ def test_a_mod_that_is_not_ones_own_is_one_that_is_not_there(site, service, size
 
 
 def test_input_is_refused_at_the_head_where_it_needs_no_body(site, service):
+    # C-ERR-20
     bearer = f"Authorization: Bearer account-{OWNER}"
     upload = f"/api/modhub/{new_mod(site)['id']}/code"
     for path, lines, status in (
@@ -151,6 +153,7 @@ def test_whoever_may_is_asked_for_the_body_and_notices_nothing(site, service):
 
 
 def test_beyond_the_bound_a_large_body_is_503_to_whoever_may_and_401_to_others(site):
+    # C-ERR-21
     mod, bearer = new_mod(site), f"Authorization: Bearer account-{OWNER}"
     path = f"/api/modhub/{mod['id']}/code?version=1"
     with running(site.app, spool_bytes=MB) as service:

@@ -64,6 +64,7 @@ def test_empty_segments_change_nothing(start: Start) -> None:
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_pages_elsewhere_may_read_feeds_and_files_and_nothing_else_of_the_site(start: Start) -> None:
+    # C-HTTP-2
     site = start(ALL)
     mod = published_mod(site)
     file = mod["assets"][0]["url"]
@@ -83,6 +84,7 @@ def test_pages_elsewhere_may_read_feeds_and_files_and_nothing_else_of_the_site(s
 
 
 def test_a_number_has_one_spelling(site: Site) -> None:
+    # C-TXT-6
     mod = published_mod(site)
     upload_asset(site, mod, "images", content=b"x", content_type="image/png")
     note = site.get(mod_address(mod, "changelog")).json["notes"][0]["id"]

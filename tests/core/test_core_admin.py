@@ -35,6 +35,7 @@ def run(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypa
 
 
 def test_verify_finds_what_is_damaged(site: Site, run: Run) -> None:
+    # C-RUN-4, C-RUN-5, T-F10
     published_mod(site)
     assert run("verify") == (0, "Everything is as it should be.\n")
     (path,) = stored_files(site)
@@ -50,6 +51,7 @@ def test_verify_finds_what_is_damaged(site: Site, run: Run) -> None:
 
 
 def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site: Site, run: Run) -> None:
+    # C-RUN-4, C-RUN-6
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"two", version="2")
     folder = stored_files(site)[0].parent.parent
@@ -77,6 +79,7 @@ def test_rebuild_mends_what_verify_finds(site: Site, run: Run) -> None:
 
 
 def test_a_curated_game_shows_at_once(site: Site, run: Run, tmp_path: Path) -> None:
+    # C-READ-10, C-RUN-4
     assert site.get("/api/modhub/games").json == {"count": 0, "games": []}
     icon = tmp_path / "icon.png"
     icon.write_bytes(PNG)
@@ -99,6 +102,7 @@ def test_a_curated_game_shows_at_once(site: Site, run: Run, tmp_path: Path) -> N
 def test_a_game_is_changed_by_its_identity_and_a_new_icon_has_a_new_address(
     site: Site, run: Run, tmp_path: Path
 ) -> None:
+    # C-READ-10
     icon = tmp_path / "icon.gif"
     icon.write_bytes(b"GIF89a....")
     run("game", "add", "Portal", "--icon", str(icon), "--display-name", "One")
@@ -134,6 +138,7 @@ def test_what_is_no_icon_is_one_line_and_keeps_nothing(site: Site, run: Run, tmp
 
 
 def test_a_new_key_is_long_and_each_another(run: Run) -> None:
+    # C-RUN-4
     keys = {run("key", "new", "Modhub:wiki")[1].splitlines()[0] for _ in range(3)}
     assert len(keys) == 3
     for line in keys:
@@ -215,6 +220,7 @@ def test_only_who_stores_files_makes_the_folder(site: Site, run: Run, tmp_path: 
 
 
 def test_the_demo_fills_an_empty_service_that_verifies(site: Site, run: Run) -> None:
+    # C-RUN-4
     assert run("demo")[0] == 0
     assert site.get("/api/modhub").json["total"] > 3
     assert run("verify") == (0, "Everything is as it should be.\n")

@@ -8,6 +8,7 @@ from modhub.testing.mods import OWNER, mod_address, published_mod
 
 
 def test_a_blocked_account_may_do_nothing_with_mods(site: Site) -> None:
+    # C-OWN-16
     mod = published_mod(site)
     blocked = site.as_account(OWNER, blocked=True)
     answers: list[Any] = [

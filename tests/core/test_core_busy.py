@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import make_url, text
+from sqlalchemy import event, make_url, text
 
 from modhub import db
 from modhub.catalogue.read_service import CatalogueReader
@@ -40,6 +40,7 @@ def locked(site: Site) -> Iterator[None]:
 def test_reads_go_on_and_writes_are_503_while_somebody_holds_the_lock(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
+    # C-ERR-9, C-ERR-16, T-F4
     mod, draft = published_mod(site), new_mod(site)
     upload_asset(site, draft, "code", version="1")
     files = stored_files(site)
@@ -87,6 +88,7 @@ def test_a_pool_recovers_from_connections_that_died(start: Start, dialect: str) 
 
 
 def test_a_database_that_cannot_be_had_is_503(start: Start, caplog: pytest.LogCaptureFixture, dialect: str) -> None:
+    # C-ERR-3, C-ERR-16, C-RUN-8, T-F4
     site = start()
     if dialect == "sqlite":
         url = make_url(str(site.registry.settings["sqlalchemy.url"]))
@@ -121,6 +123,7 @@ def test_our_own_mistakes_are_not_called_busy(site: Site, caplog: pytest.LogCapt
 def test_what_nobody_foresaw_is_500_with_nothing_in_it(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    # C-ERR-3, C-ERR-9
     def fail(*_: Any) -> None:
         raise RuntimeError("secret-path /srv/x")
 
@@ -131,3 +134,33 @@ def test_what_nobody_foresaw_is_500_with_nothing_in_it(
     assert "secret-path" in caplog.text
     assert answer.headers["X-Request-Id"] in caplog.text
     assert answer.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_database_without_room_is_503_and_recovers(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    # C-ERR-16, T-F2
+    own, engine = site.as_account(OWNER), site.databases.write_engine
+
+    def no_room(connection: Any, _record: Any) -> None:
+        connection.execute("PRAGMA max_page_count = 1")  # SQLite takes the pages that there are
+
+    mod = published_mod(site)
+    engine.dispose()
+    event.listen(engine, "connect", no_room)
+    for _ in range(50):
+        answer = own.post_json("/api/modhub", {"title": "x", "description": "x" * 8000}, status="*")
+        if answer.status_int != 201:
+            break
+    assert (answer.status_int, answer.json["error"]) == (503, "busy")
+    assert answer.headers["Retry-After"].isdigit()
+    assert site.get(mod_address(mod)).json["id"] == mod["id"]
+    event.remove(engine, "connect", no_room)
+    engine.dispose()
+    own.post_json("/api/modhub", {"title": "x", "description": "x" * 8000}, status=201)
+    assert "Traceback" not in caplog.text
+
+
+def test_a_full_disk_of_postgresql_is_a_matter_of_the_moment() -> None:
+    # C-ERR-16, T-F2
+    assert db.is_transient(psycopg.errors.DiskFull("could not extend file"))
+    assert not db.is_transient(psycopg.errors.UniqueViolation("duplicate key"))

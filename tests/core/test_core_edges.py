@@ -56,6 +56,7 @@ def test_pages_elsewhere_may_read_that_there_is_no_file(site: Site) -> None:
 
 @pytest.mark.parametrize("sent", ["Basic eA==", "Token x", "x", "Bearer", "Bearer "])
 def test_only_a_bearer_token_can_be_an_invalid_one(site: Site, sent: str) -> None:
+    # C-ERR-6
     answer = site.get("/api/modhub/mine", headers={"Authorization": sent}, status=401)
     assert answer.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
     answer = site.get("/api/modhub/mine", headers={"Authorization": "bearer wrong"}, status=401)
@@ -71,6 +72,7 @@ def test_ones_own_vote_is_refused_before_it_is_read(site: Site) -> None:
 
 
 def test_any_edit_of_an_entry_makes_it_its_authors(site: Site) -> None:
+    # C-NOTE-3
     mod = published_mod(site, OWNER)
     entry = notes_of_mod(site, mod)[0]
     changed = site.as_account(OWNER).put_json(mod_address(mod, "changelog", entry["id"]), {}, status=200).json

@@ -57,6 +57,7 @@ def names(site: Site) -> dict[str, Any]:
 
 
 def test_a_method_that_an_address_has_not_is_405_with_allow(site: Site, names: dict[str, Any]) -> None:
+    # C-ERR-3, C-ERR-5, T-D10
     for pattern, allow in ALLOWED.items():
         url = pattern.format(**names)
         for method in METHODS:
@@ -70,6 +71,7 @@ def test_a_method_that_an_address_has_not_is_405_with_allow(site: Site, names: d
 
 
 def test_head_has_the_headers_of_get_and_no_body(site: Site, names: dict[str, Any]) -> None:
+    # C-HTTP-1
     urls = [pattern.format(**names) for pattern, allow in ALLOWED.items() if "HEAD" in allow]
     urls += ["/api/modhub/999", "/api/modhub/x/download", "/Modhub/file/999", "/Modhub", "/api/nothing", "/nothing"]
     own = site.as_account(OWNER)
@@ -87,6 +89,7 @@ def strip(answer: Any) -> list[tuple[str, str]]:
 
 
 def test_a_trailing_slash_is_the_address_without_it(site: Site, names: dict[str, Any]) -> None:
+    # C-HTTP-1
     own = site.as_account(OWNER)
     for pattern, allow in ALLOWED.items():
         url = pattern.format(**names)
@@ -108,6 +111,7 @@ def test_below_an_address_that_ends_there_is_nothing(site: Site, names: dict[str
 
 
 def test_programs_get_json_and_people_pages(site: Site) -> None:
+    # C-ERR-3, C-ERR-4
     for url in ("/api", "/api/", "/api/x", "/api/modhub/x/y/z", "/Modhub/api", "/Modhub/api/x", "/api/modhub/9/files"):
         answer = ask(site, "GET", url)
         assert answer.status_int == 404
@@ -123,6 +127,7 @@ def test_programs_get_json_and_people_pages(site: Site) -> None:
 
 
 def test_unknown_methods_never_reach_a_view(site: Site, names: dict[str, Any]) -> None:
+    # T-D10
     for method in ("TRACE", "CONNECT", "PROPFIND", "get", "X"):
         status, headers, body = raw(site, method, "/api/modhub")
         assert status == 405, method
@@ -136,6 +141,7 @@ BAD_UTF8 = ["\xff", "\xc3", "\xed\xa0\x80", "\xc0\xaf", "\xf5\x80\x80\x80"]
 
 
 def test_a_path_that_is_not_utf8_is_400_and_a_query_is_mended(site: Site, names: dict[str, Any]) -> None:
+    # C-ERR-8, T-D6
     for bad in BAD_UTF8:
         for path in (f"/api/modhub/{bad}", f"/api/{bad}", f"/{bad}", f"/Modhub/{bad}", f"/Modhub/file/{bad}"):
             status, headers, body = raw(site, "GET", path)
@@ -190,6 +196,7 @@ HOSTILE_IDS += [
 
 
 def test_hostile_ids_are_unknown_ids(site: Site, names: dict[str, Any]) -> None:
+    # C-ERR-8, C-TXT-6, T-D5
     own = site.as_account(OWNER)
     for bad in HOSTILE_IDS:
         path = bad.replace("%00", "\0").replace("%0a", "\n").replace("%20", " ").replace("%2e", ".")
@@ -223,6 +230,7 @@ HOSTILE_BODIES += [b'{"a":' * 1000 + b"1" + b"}" * 1000, b'{"title": "\\ud800"}'
 
 
 def test_no_input_gives_a_500(site: Site, names: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    # C-ERR-8
     own = site.as_account(OWNER)
     mod = f"/api/modhub/{names['id']}"
     seen = set()
@@ -247,6 +255,7 @@ def test_no_input_gives_a_500(site: Site, names: dict[str, Any], caplog: pytest.
 
 
 def test_the_host_header_decides_nothing(site: Site, names: dict[str, Any]) -> None:
+    # C-HTTP-6
     plain = site.get(f"/api/modhub/{names['id']}").body
     for host in ("evil.example", "localhost:99999", "[::1]", "a" * 300, "x y", ""):
         status, _, body = raw(site, "GET", f"/api/modhub/{names['id']}", HTTP_HOST=host)
@@ -271,6 +280,7 @@ EXPOSED = {
 
 
 def test_cors_without_credentials(site: Site, names: dict[str, Any]) -> None:
+    # C-HTTP-2, C-HTTP-3, C-HTTP-4
     headers = {"Origin": "https://x.example", "Access-Control-Request-Method": "PUT"}
     for url in ("/api/modhub", "/api/modhub/1", "/api/auth/login"):
         answer = ask(site, "OPTIONS", url, headers=headers)
@@ -303,6 +313,7 @@ def test_every_answer_has_a_request_id_and_nosniff(start: Start) -> None:
 
 @pytest.mark.parametrize(("base_url", "policies"), [("https://mods.example.org", 1), ("http://mods.example.org", 0)])
 def test_the_servers_own_refusals_ask_for_https_where_it_is_spoken(start: Start, base_url: str, policies: int) -> None:
+    # T-H1
     app = start(modhub__base_url=base_url).app
     with running(app) as service, RawClient(service) as client:
         answer = client.ask(b"GET / HTTP/1.1\r\n\r\n")

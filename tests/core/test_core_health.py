@@ -47,6 +47,7 @@ class Part:
 
 
 def test_both_are_well(site: Site) -> None:
+    # C-RUN-8
     assert site.get("/healthz").json == {"status": "ok"}
     answer = site.get("/readyz")
     assert answer.json["status"] == "ok"
@@ -56,6 +57,7 @@ def test_both_are_well(site: Site) -> None:
 
 
 def test_storage_that_is_not_configured_is_named_and_well(start: Start) -> None:
+    # C-RUN-8
     answer = start(modhub__storage="").get("/readyz", status=200).json
     assert (answer["status"], answer["storage"]) == ("ok", "not configured")
 
@@ -63,6 +65,7 @@ def test_storage_that_is_not_configured_is_named_and_well(start: Start) -> None:
 def test_a_store_that_cannot_be_written_is_503_and_named(
     site: Site, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # C-RUN-8
     real = os.open
 
     def refuse(path: Any, flags: int, *rest: Any, **more: Any) -> int:

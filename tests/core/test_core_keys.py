@@ -82,6 +82,7 @@ def refused(code: str) -> tuple[int, dict[str, str]]:
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_the_key_test_takes_any_valid_key_whole_and_nothing_else(keyed: Any) -> None:
+    # C-ERR-2, C-KEY-2, C-KEY-3, T-C11
     site = keyed(ApiPrivateKeys=KEYS, modhub__storage_address_key=ADDRESS_KEY)
     for good in ("first-key", "wiki-key", "both-key", "schlüssel-ключ"):
         assert ask(site, "/api/modhub/key", good, "GET") == (200, {"ok": True})
@@ -97,6 +98,7 @@ def test_the_key_test_takes_any_valid_key_whole_and_nothing_else(keyed: Any) -> 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_scopes_open_what_they_name_and_nothing_else(keyed: Any) -> None:
+    # C-KEY-1, C-KEY-4, T-C11
     site = keyed(ApiPrivateKeys=KEYS, modhub__storage_address_key=ADDRESS_KEY)
     opens = {"first-key": {"app"}, "wiki-key": {"wiki"}, "both-key": {"app", "wiki"}, ADDRESS_KEY: {"report"}}
     for key, allowed in opens.items():
@@ -124,6 +126,7 @@ def test_the_scopes_of_a_key_without_one_are_the_features_to_say(start: Start) -
 @pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("configured", ["", "\n  \n\t\n"])
 def test_without_configured_keys_every_key_is_unknown(keyed: Any, configured: str) -> None:
+    # C-KEY-2
     site = keyed(ApiPrivateKeys=configured)
     for url, method in (("/api/modhub/key", "GET"), ("/api/keyed/app", "POST"), ("/api/keyed/report", "POST")):
         for key in ("", " ", "first-key", "Modhub:app"):

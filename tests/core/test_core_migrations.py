@@ -106,6 +106,7 @@ def test_a_failing_migration_leaves_nothing_half_done(configured: Any, monkeypat
 
 
 def test_a_service_whose_database_is_behind_says_so_and_ends(empty: str) -> None:
+    # C-RUN-3
     with pytest.raises(SystemExit) as end:
         modhub.main({}, **{"sqlalchemy.url": empty, "modhub.secret": TEST_SECRET})
     line = str(end.value.code)
@@ -130,6 +131,7 @@ def command_line(
 
 
 def test_the_command_migrates_and_says_so(command_line: Callable[..., tuple[int, str]]) -> None:
+    # C-RUN-2, C-RUN-4
     for said in ("Migrated: modhub.\n", "The database is up to date.\n"):
         assert command_line("migrate") == (0, said)
 
@@ -138,6 +140,7 @@ def test_the_command_migrates_and_says_so(command_line: Callable[..., tuple[int,
 def test_a_newer_schema_is_called_newer(
     command_line: Callable[..., tuple[int, str]], configured: Any, empty: str, older: bool
 ) -> None:
+    # C-RUN-3, T-F11
     migrate.upgrade(configured.databases, configured.migrations)
     change = "INSERT INTO modhub_alembic_version VALUES ('core_9999')"
     if not older:
@@ -232,6 +235,7 @@ def test_what_was_published_before_gets_its_links(site: Site) -> None:
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_every_table_of_the_core_has_its_prefix_and_numbers_its_rows_for_ever(site: Site) -> None:
+    # C-MOD-2, T-B5
     tables = [table for name, table in Base.metadata.tables.items() if name.startswith("core_")]
     assert len(tables) >= 12
     with site.databases.readonly_engine.connect() as connection:

@@ -61,6 +61,7 @@ WRONG: list[tuple[dict[str, str | None], str]] = [
 
 @pytest.mark.parametrize(("change", "sentence"), WRONG, ids=lambda value: str(value)[:40])
 def test_each_refusal_is_one_line(good: dict[str, str], change: dict[str, str | None], sentence: str) -> None:
+    # C-SET-2, C-SET-3
     given = {key: value for key, value in {**good, **change}.items() if value is not None}
     with pytest.raises(StartRefused) as refusal:
         modhub.configure(given)
@@ -91,6 +92,7 @@ def test_the_base_url_is_kept_as_browsers_write_an_origin(written: str, browsers
 
 
 def test_what_is_right_starts(good: dict[str, str]) -> None:
+    # C-SET-2, C-SET-3
     for change in (
         {"modhub.secret": DEVELOPMENT, "modhub.base_url": "http://localhost:6543"},
         {"modhub.secret": f"{TEST_SECRET}\n{DEVELOPMENT}", "modhub.base_url": "http://[::1]:6543"},
@@ -104,6 +106,7 @@ def test_what_is_right_starts(good: dict[str, str]) -> None:
 
 
 def test_the_environment_wins(good: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-SET-1
     monkeypatch.setenv("MODHUB_BASE_URL", "https://other.example.org")
     monkeypatch.setenv("APIPRIVATEKEYS", "from-env Modhub:wiki\nsecond")
     monkeypatch.setenv("MODHUB_SECRET", "s" * 40)
@@ -120,6 +123,7 @@ def test_the_environment_wins(good: dict[str, str], monkeypatch: pytest.MonkeyPa
 
 
 def test_secrets_do_not_show(good: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:
+    # C-SET-5
     caplog.set_level(logging.DEBUG)
     given = {"ApiPrivateKeys": "machine-key-1", "modhub.storage_address_key": "address-key-1"}
     given |= {"modhub.storage.secret_key": "object-key-1"}
@@ -136,6 +140,7 @@ def test_secrets_do_not_show(good: dict[str, str], caplog: pytest.LogCaptureFixt
 
 
 def test_machine_keys_are_a_line_each() -> None:
+    # C-KEY-1
     assert machine_keys(" a \n\n\t\nb  x:y  z\n") == (
         MachineKey(Secret("a"), frozenset()),
         MachineKey(Secret("b"), frozenset({"x:y", "z"})),

@@ -37,6 +37,7 @@ def warned(new_database: Any, caplog: pytest.LogCaptureFixture) -> Any:
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_each_slip_is_one_sentence(warned: Any) -> None:
+    # T-F11
     good = {"ApiPrivateKeys": f"{LONG} Modhub:app", "modhub__storage_address_key": LONG}
     assert warned(**good, modhub__base_url="https://mods.example.org", pyramid__reload_templates="true") == []
     assert warned(modhub__base_url="http://127.0.0.1:6543") == []

@@ -62,6 +62,7 @@ def app(files: Files) -> TestApp:
 
 
 def test_the_whole_file(app, files):
+    # C-FILE-1, C-FILE-3, T-H4
     answer = app.get("/")
     digest = hashlib.sha256(CONTENT)
     assert answer.status == "200 OK"
@@ -86,6 +87,7 @@ def test_the_whole_file(app, files):
 
 
 def test_a_part(app):
+    # C-FILE-2
     whole = dict(app.get("/").headers)
     answer = app.get("/", headers={"Range": "bytes=100-199"})
     assert answer.status == "206 Partial Content"
@@ -134,6 +136,7 @@ def test_a_range_beyond_the_end(app):
 
 
 def test_a_precondition_that_fails(app):
+    # C-FILE-9
     assert app.get("/", headers={"If-Match": '"other"'}, status=412).text == "precondition_failed"
 
 
@@ -157,6 +160,7 @@ DESTINATIONS = {
 @pytest.mark.parametrize("site", SITES)
 @pytest.mark.parametrize("destination", DESTINATIONS)
 def test_our_own_pages_cannot_run_it(app, site, destination):
+    # C-FILE-6, T-A2
     for method in (app.get, app.head):
         refused = SITES[site] and DESTINATIONS[destination]
         headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Dest": destination, "If-None-Match": '"x"'}
@@ -166,6 +170,7 @@ def test_our_own_pages_cannot_run_it(app, site, destination):
 
 
 def test_no_service_worker_whatever_else_is_said(app):
+    # C-FILE-6, T-A2
     app.get("/", headers={"Service-Worker": "script"}, status=403)
     app.get("/", headers={"Service-Worker": "script", "If-None-Match": "*"}, status=403)
 
@@ -296,7 +301,8 @@ def test_through_waitress(tmp_path, caplog):
 
 
 def test_a_reader_gets_the_old_bytes_whole(tmp_path):
-    """C-FILE-8, T-E5: replaced and deleted while the body is under way; others are answered meanwhile."""
+    # C-FILE-8, T-E5
+    """Replaced and deleted while the body is under way; others are answered meanwhile."""
     files = Files(tmp_path / "files", BIG)
     old = files.file
     with served(files) as slow:

@@ -89,6 +89,7 @@ def status(headers: dict[str, str], method: str = "GET") -> int:
     ],
 )
 def test_conditions(method, expected, headers):
+    # C-HTTP-8
     assert status(headers, method) == expected
 
 
@@ -170,6 +171,7 @@ NONE = (416, 0, 0)
     ],
 )
 def test_ranges(value, expected):
+    # C-FILE-2, C-HTTP-8, T-D9
     outcome = judge({"Range": value})
     assert (int(outcome.status), outcome.start, outcome.stop) == expected
     assert judge({"Range": value}, "HEAD") == judge({}), "only GET has ranges (14.2)"
@@ -200,6 +202,7 @@ def test_ranges_of_an_empty_file(value, expected):
     ],
 )
 def test_if_range(condition, expected):
+    # C-FILE-2
     """A stale, a weak and any date validator give the whole file, so that two versions are never mixed (E5)."""
     assert status({"Range": "bytes=5-", "If-Range": condition}) == expected
     assert status({"Range": "bytes=5-", "If-Range": condition, "If-None-Match": OTHER}) == expected
@@ -224,6 +227,7 @@ VALUES = st.one_of(
 @example({"If-Modified-Since": "Mon, 01 Jan 0000 00:00:00 GMT"}, "GET", 1)
 @example({"If-Modified-Since": "Fri, 31 Dec 9999 23:59:59 GMT"}, "GET", 1)
 def test_nothing_a_client_sends_raises(headers, method, size):
+    # C-HTTP-8, T-D9, T-D16
     outcome = evaluate(method, headers, KNOWN, size)
     assert int(outcome.status) in {200, 206, 304, 412, 416}
     assert 0 <= outcome.start <= outcome.stop <= size

@@ -61,6 +61,7 @@ def read(header: str) -> tuple[str, str, str | None]:
     ],
 )
 def test_names(name, plain, extended):
+    # C-FILE-5, T-A5
     assert read(content_disposition(name, inline=False)) == ("attachment", plain, extended)
 
 
@@ -72,6 +73,7 @@ def test_images_are_shown():
 @given(st.text(st.characters(exclude_categories=[]), max_size=300))
 @example("\ud800\udc00\\\"/'%")
 def test_whatever_the_name_the_header_is_sound(name):
+    # C-FILE-5, T-A5
     kind, plain, extended = read(content_disposition(name, inline=False))
     assert kind == "attachment"
     for shown in (plain, extended or ""):

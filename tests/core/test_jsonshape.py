@@ -91,6 +91,7 @@ def bar() -> float:
     "what", [b'"",', b'"[",', b'\\"', b"\\\\", b"\\u00e9", b"1,", b'"k":1,', "é".encode(), b"[],", b"{"]
 )
 def test_the_worst_bodies_take_a_step_a_byte_and_no_more(bar, what):
+    # T-D14
     begin = b"[" + ASIDE + (b'"' if what.startswith(b"\\") else b"")
     body = begin + what * ((JSON_BODY - len(begin)) // len(what))
     assert spent(lambda: refused(body)) < 1.5 * bar + 0.05

@@ -58,6 +58,7 @@ def refusal(body: bytes, model: type[msgspec.Struct] = Sample) -> ApiError:
 
 
 def test_a_body_becomes_its_model() -> None:
+    # C-ERR-13
     found = payload.read_json(post('{"title":"é\\u0000\\ud83d\\ude00","voteValue":-1,"x":[{}]}'.encode()), Sample)
     assert (found.title, found.vote_value, found.games, found.count) == ("é\0😀", -1, UNSET, None)
 
@@ -66,11 +67,13 @@ def test_a_body_becomes_its_model() -> None:
     "kind", [None, "", "text/plain", "application/json; charset=utf-7", "x\xe9", "multipart/form-data"]
 )
 def test_the_content_type_does_not_matter(kind: str | None) -> None:
+    # C-ERR-14
     request = post(b' {"title":"x"}\n', **({} if kind is None else {"CONTENT_TYPE": kind}))
     assert payload.read_json(request, Sample).title == "x"
 
 
 def test_null_means_not_sent() -> None:
+    # C-ERR-13
     body = b'{"title":"x","description":null,"games":null,"voteValue":null,"count":null,"flag":null,"tags":null}'
     assert payload.read_json(post(body), Sample) == Sample("x")
     body = b'{"title":null,"text":null}'
@@ -88,6 +91,7 @@ def test_null_means_not_sent() -> None:
     ],
 )
 def test_the_last_of_doubled_fields_counts(body: bytes, title: str) -> None:
+    # C-ERR-13
     assert payload.read_json(post(body), Sample).title == title
     assert refusal(b'{"title":"b","title":1}').message == "The field title must be a string."
 
@@ -152,6 +156,7 @@ TOO_DEEP = "The JSON in the body nests deeper than 64 levels."
     ],
 )
 def test_a_bad_body_is_400_with_a_sentence(body: bytes, sentence: str) -> None:
+    # C-ERR-10, C-ERR-11, T-D4
     refused = refusal(body)
     assert (refused.status, refused.message) == (400, sentence)
 
@@ -185,6 +190,7 @@ def test_brackets_in_strings_and_in_a_row_are_not_depth() -> None:
     ids=range(7),
 )
 def test_a_hostile_body_is_judged_in_time(body: bytes) -> None:
+    # T-D4, T-D14
     began = time.thread_time()
     found = judged(body)
     assert isinstance(found, Sample) or found.status == 400
@@ -209,6 +215,7 @@ JSON = st.recursive(
 @given(value=JSON, name=st.sampled_from(["title", "games", "count", "other"]))
 @settings(deadline=None)
 def test_a_refusal_names_the_field(value: Any, name: str) -> None:
+    # C-ERR-11
     found = judged(json.dumps({"title": "x", name: value}).encode())
     if isinstance(found, ApiError):
         assert found.status == 400
@@ -217,6 +224,7 @@ def test_a_refusal_names_the_field(value: Any, name: str) -> None:
 
 
 def test_json_over_8_mb_is_413() -> None:
+    # C-ERR-12
     whole = b'{"title":"' + b"x" * (limits.JSON_BODY - 12) + b'"}'
     assert len(whole) == 8 * 1024 * 1024
     assert len(payload.read_json(post(whole), Sample).title) == limits.JSON_BODY - 12

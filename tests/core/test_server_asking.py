@@ -75,6 +75,7 @@ def seen(answer):
     ],
 )
 def test_a_large_body_is_refused_before_any_of_it_is_sent(app, service, path, framing, version):
+    # C-ERR-20, T-D15
     with RawClient(service) as client:
         answer = client.ask(post(path, "Authorization: bad", framing, version=version))
         assert (answer.status, answer.fields["connection"]) == (401, "close")

@@ -96,6 +96,7 @@ def test_without_the_credential_the_body_is_not_awaited(service, path, framing, 
 @pytest.mark.parametrize("expect", ["Expect: 100-continue", "X: y"])
 @pytest.mark.parametrize("path", ["/owner/1", "/other"])
 def test_a_length_over_the_limit_is_not_awaited(service, path, expect):
+    # T-D3
     limit = LIMIT if path == "/owner/1" else DEFAULT_LIMIT
     with RawClient(service) as client:
         answer = client.ask(post(path, "Authorization: x", f"Content-Length: {limit + 1}", expect))
@@ -118,6 +119,7 @@ def test_the_limit_itself_is_taken_by_length_and_chunked_on_one_connection(servi
 
 
 def test_a_chunked_body_is_refused_as_it_passes_the_limit_not_at_its_end(service):
+    # C-UP-12, T-D3
     with RawClient(service) as client:
         client.send(post("/owner/1", "Authorization: x", "Transfer-Encoding: chunked", body=chunks(LIMIT)))
         client.send(b"1\r\nx")
@@ -146,6 +148,7 @@ def test_100_continue_is_sent_when_the_body_will_be_taken(service):
 
 @pytest.mark.parametrize("framing", ["Content-Length: 900", "Transfer-Encoding: chunked"])
 def test_who_is_refused_is_not_told_to_send_the_body(service, framing):
+    # C-ERR-19
     with RawClient(service) as client:
         answer = client.ask(post("/owner/1", "Authorization: bad", framing, "Expect: 100-continue"))
         assert (answer.status, answer.fields["connection"]) == (401, "close")
@@ -197,6 +200,7 @@ def test_no_100_when_there_is_no_body_to_come(service):
 
 @pytest.mark.parametrize("lines", [["Content-Length: 20000000"], ["Transfer-Encoding: chunked"]])
 def test_a_client_that_sends_20_mb_blindly_still_reads_the_answer(service, lines):
+    # C-ERR-19
     with RawClient(service) as client:
         body = b"x" * 20_000_000 if "Length" in lines[0] else chunks(20_000_000, 65536)
         client.send(post("/owner/1", *lines, body=body))
@@ -228,6 +232,7 @@ def test_what_comes_after_an_early_answer_is_no_request(service):
     ("settings", "sends"), [({"discard_bytes": 3_000_000}, True), ({"discard_seconds": 0.3}, False)]
 )
 def test_discarding_has_a_measure_and_a_time(settings, sends):
+    # C-ERR-19
     with running(App(), **settings) as service, RawClient(service) as client:
         client.send(post("/owner/1", "Content-Length: 100000000"))
         assert client.answer().status == 401

@@ -36,6 +36,7 @@ def ends(client, clock, seconds):
 
 
 def test_half_a_head_is_answered_408_after_the_deadline_however_it_trickles():
+    # T-D2
     with running(app, header_seconds=0.5) as service, RawClient(service) as client:
         client.send(b"\r\n\r\nGET / HTTP/1.1\r\n")
         stop = threading.Event()
@@ -95,6 +96,7 @@ def test_idleness_begins_when_the_answer_is_read_not_before(clock):
 
 
 def test_a_body_must_come_at_the_least_rate_once_the_grace_is_over(clock):
+    # T-D2
     settings = {"body_grace_seconds": 400, "body_min_rate": 5, "header_seconds": 200, **OFTEN}
     head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 25000\r\n\r\n"
     with running(app, **settings) as service, RawClient(service) as slow, RawClient(service) as quick:
@@ -115,6 +117,7 @@ def test_a_body_must_come_at_the_least_rate_once_the_grace_is_over(clock):
 
 @pytest.mark.parametrize("later", [0, 100])
 def test_a_lump_at_the_beginning_buys_no_silence_and_no_trickle(clock, later):
+    # T-D13
     settings = {"body_grace_seconds": 30, "body_min_rate": 1000, "header_seconds": 2000, **OFTEN}
     head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n"
     with running(app, **settings) as service, RawClient(service) as client:
@@ -129,6 +132,7 @@ def test_a_lump_at_the_beginning_buys_no_silence_and_no_trickle(clock, later):
 
 
 def test_a_connection_that_takes_nothing_is_closed_and_a_slow_one_is_not(clock):
+    # T-D2
     with running(app, write_seconds=600, threads=2, **OFTEN) as service:
         request = b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n"
         with RawClient(service, buffer=4096) as stuck, RawClient(service, buffer=65536) as slow:
@@ -158,6 +162,7 @@ def drain(client):
 
 
 def test_half_open_and_idle_connections_by_the_hundred_leave_others_undisturbed():
+    # T-D2
     with running(app, threads=4, header_seconds=250, channel_timeout=250, connections_per_peer=1500) as service:
         half = [RawClient(service) for _ in range(300)]
         for client in half:

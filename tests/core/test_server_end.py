@@ -121,6 +121,7 @@ def get(path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_lets_everything_under_way_end_and_exits_with_0(serve, number):
+    # C-RUN-9, T-F9
     served = serve(drain=100)
     with (
         RawClient(served) as slow,
@@ -147,6 +148,7 @@ def test_a_signal_lets_everything_under_way_end_and_exits_with_0(serve, number):
 
 
 def test_what_does_not_end_is_cut_after_drain_seconds(serve):
+    # C-RUN-9
     served = serve(drain=1)
     with RawClient(served, buffer=4096) as download, RawClient(served) as slow:
         download.send(get("/file"))
@@ -235,12 +237,14 @@ def test_a_setting_that_makes_no_sense_is_refused(wrong):
 
 
 def test_the_defaults():
+    # C-ERR-19, C-RUN-9
     settings = Settings(listen="127.0.0.1:0")
     assert settings.ident is None
     assert settings.clear_untrusted_proxy_headers is True
     assert settings.recv_bytes == 262144
     assert (settings.connection_limit, settings.channel_timeout, settings.header_seconds) == (2000, 60, 15)
     assert (settings.discard_bytes, settings.discard_seconds) == (128 * 1024 * 1024, 30)
+    assert settings.drain_seconds == 30
 
 
 @pytest.mark.parametrize(

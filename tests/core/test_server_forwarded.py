@@ -80,6 +80,7 @@ def test_waitress_reads_it_so(header: str, sent: str, seen: str) -> None:
     ],
 )
 def test_only_what_a_trusted_proxy_added_is_looked_at(settings: Any, peer: str, listed: str, elements: str) -> None:
+    # C-LIM-7
     environ = {
         "REMOTE_ADDR": peer,
         "HTTP_X_FORWARDED_FOR": "a,2001:db8::1,2001:db8::2",
@@ -97,6 +98,7 @@ HEADERS = ["HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_FORWARDED_PROTO"]
 def test_a_proxy_that_is_not_trusted_is_told_once_an_hour(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, peer: str, header: str
 ) -> None:
+    # T-F11
     clock = [50.0]
     monkeypatch.setattr(forwarded, "monotonic", lambda: clock[0])
     settings = adj("x-forwarded-for", proxy=None)
@@ -171,6 +173,7 @@ echo.registry = SimpleNamespace(queryUtility=registry)  # type: ignore[attr-defi
 def test_a_malformed_header_of_a_trusted_proxy_is_refused_as_the_server_refuses(
     method: str, trusted: str, name: str, line: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    # C-HTTP-10
     request = f"{method} /Modhub HTTP/1.1\r\nHost: a\r\n{line}\r\n\r\n".encode("latin-1")
     settings = {"trusted_proxy": "127.0.0.1", "trusted_proxy_headers": trusted}
     with running(echo, **settings) as service, RawClient(service) as client:

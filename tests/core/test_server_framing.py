@@ -117,6 +117,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_could_be_read_in_two_ways_is_answered_once_in_json_and_closed(service, name):
+    # C-HTTP-10, T-D1, T-H1
     status, request = REFUSED[name]
     with RawClient(service) as client:
         client.send(request + b"GET /second HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -198,6 +199,7 @@ def test_the_authority_of_a_target_decides_nothing(service, target, path, uri, q
 @pytest.mark.parametrize("name", ["Authorization", "X-Api-Key"])
 @pytest.mark.parametrize("values", [("Bearer good", "Bearer good"), ("", "Bearer good"), ("Bearer good", "")])
 def test_a_credential_sent_twice_is_none_that_could_be_good(service, name, values):
+    # T-C10
     with RawClient(service) as client:
         seen = json.loads(client.ask(get(*[f"{name}: {value}" for value in values])).body)
     value = seen["HTTP_" + name.upper().replace("-", "_")]

@@ -44,6 +44,7 @@ def post(path: str) -> bytes:
 
 
 def test_reads_go_on_while_every_writing_and_waiting_thread_is_held():
+    # C-LIM-6, T-D8
     app = Application()
     with running(app, threads=1, write_threads=2, wait_threads=3) as address, contextlib.ExitStack() as stack:
         clients = [stack.enter_context(RawClient(address)) for _ in range(7)]
@@ -96,6 +97,7 @@ class Counting(Application):
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_peer_with_many_requests_delays_its_own_and_no_health_check(method):
+    # T-D17
     app = Counting()
     settings = {"threads": 1, "write_threads": 1, "trusted_proxy": "127.0.0.1"}
 

@@ -118,6 +118,7 @@ STALLED = [silent, half_head, no_body, lump_and_silence, idle, unread]
 def test_at_the_limit_the_longest_without_progress_gives_way(
     app: App, clock: Clock, stall: Callable[[RawClient], None]
 ) -> None:
+    # T-D13
     with running(app, connections_per_peer=3, **PATIENT, **OFTEN) as service, contextlib.ExitStack() as stack:
         crowd = []
         for _ in range(3):
@@ -133,6 +134,7 @@ def test_at_the_limit_the_longest_without_progress_gives_way(
 
 
 def test_a_body_below_the_rate_of_the_last_seconds_gives_way_and_one_above_it_does_not(app: App, clock: Clock) -> None:
+    # T-D13
     settings = {"connections_per_peer": 2, "body_min_rate": 100, **PATIENT, **OFTEN}
     with running(app, **settings) as service, RawClient(service) as steady, RawClient(service) as trickle:
         for client in (steady, trickle):
@@ -301,6 +303,7 @@ def test_at_the_limit_of_all_connections_the_peer_with_most_gives_way(
 
 
 def test_unread_answers_of_one_peer_are_bounded_in_memory(app: App, clock: Clock) -> None:
+    # T-D17
     def unread(service: Server) -> list[int]:
         return [channel.unread_bytes for channel in service._channels() if channel.peer == "127.0.0.1"]
 

@@ -9,6 +9,8 @@ from modhub.interfaces import IStorageAddress
 from modhub.ops import migrate
 from modhub.origins import parse_origin
 from modhub.storage_address.read_service import STALE_SECONDS, CurrentAddress
+from modhub.testing import stored_files
+from modhub.testing.mods import mod_address, published_mod, upload_asset
 
 ADDRESS = "/api/modhub/storage/address"
 KEY = "the address key"
@@ -30,6 +32,7 @@ def stored(site):
 
 
 def test_a_report_is_stored_and_changes_once(storage):
+    # C-ADDR-1, C-ADDR-5
     assert stored(storage) is None
     assert send(storage).json == {"baseUrl": HOST, "changed": True}
     assert stored(storage) == HOST
@@ -51,6 +54,7 @@ def test_the_answer_names_no_more_than_the_contract(storage):
     "key", ["machine", "wiki", "", " ", KEY + " ", KEY[:-1], KEY.upper(), "\u0627", f"{KEY},{KEY}", "x" * 100_000]
 )
 def test_a_key_that_is_not_the_address_key_is_refused(storage, key):
+    # C-ADDR-2, C-KEY-4
     answer = send(storage, key=key.encode().decode("latin-1"), status=401)
     assert answer.json == {"error": "unknown_api_key"}
     assert answer.headers["WWW-Authenticate"] == 'ApiKey realm="modhub"'
@@ -58,12 +62,14 @@ def test_a_key_that_is_not_the_address_key_is_refused(storage, key):
 
 
 def test_without_a_header_there_is_no_key(storage):
+    # C-ADDR-2
     assert send(storage, key=None, status=401).json == {"error": "no_api_key"}
     assert send(storage.as_account(1), key=None, status=401).json == {"error": "no_api_key"}
 
 
 @pytest.mark.parametrize("configured", ["", "  "])
 def test_with_none_configured_every_key_is_refused(start, configured):
+    # C-ADDR-2
     site = start("", modhub__storage_address_key=configured, ApiPrivateKeys="machine")
     for key in ("machine", "", "  ", KEY):
         assert send(site, key=key, status=401).json == {"error": "unknown_api_key"}
@@ -71,6 +77,7 @@ def test_with_none_configured_every_key_is_refused(start, configured):
 
 
 def test_the_address_key_opens_nothing_else(storage):
+    # C-KEY-4
     assert storage.get("/api/modhub/key", headers={"X-Api-Key": KEY}, status=401).json == {"error": "unknown_api_key"}
 
 
@@ -122,6 +129,7 @@ ORIGINS = {
 
 @pytest.mark.parametrize("given", ORIGINS)
 def test_origins(given):
+    # C-ADDR-3, C-ADDR-5
     assert parse_origin(given) == ORIGINS[given]
     assert parse_origin(parse_origin(given)) == ORIGINS[given]
 
@@ -146,6 +154,7 @@ https://[]|https://[1]|https://[::1|https://::1|https://2001:db8::1|https://[200
 
 @pytest.mark.parametrize("given", [one for line in NO_ORIGINS.split("\n") for one in line.split("|") if one])
 def test_what_is_no_origin(given):
+    # C-ADDR-3, C-ADDR-4, T-C15
     with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
         parse_origin(given)
 
@@ -167,12 +176,14 @@ SHOWN += ["\U0010ffff", "\u05d0a", "a\u05d0", "a\u0661"]
 @pytest.mark.parametrize("given", [one for line in INSIDE.split() for one in line.split("|")])
 @pytest.mark.parametrize("port", ["", ":443", ":8443"])
 def test_an_address_that_leads_back_inside_is_no_origin(given, port):
+    # C-ADDR-4, T-C15
     with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
         parse_origin(f"https://{given}{port}")
 
 
 @pytest.mark.parametrize("given", [*NO_HOSTS.split("|"), *("xn--" + one.encode("punycode").decode() for one in SHOWN)])
 def test_a_name_that_no_browser_takes_is_no_origin(given):
+    # C-ADDR-4
     for host in (given, f"files.{given}", f"{given}.example.org"):
         with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
             parse_origin(f"https://{host}")
@@ -202,6 +213,7 @@ def test_hosts_that_are_taken(host):
     ],
 )  # fmt: skip
 def test_what_cannot_be_seen_or_ends_nowhere_is_no_origin(given):
+    # C-ADDR-3
     with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
         parse_origin(given)
 
@@ -217,6 +229,7 @@ def test_of_equal_reports_at_once_one_has_changed_it(storage):
 
 
 def test_another_process_follows_within_five_seconds(storage, start):
+    # C-ADDR-5
     other = start("", url=str(storage.registry.settings["sqlalchemy.url"]))
     clock = [100.0]
     theirs = CurrentAddress(other.databases.raw_queries, lambda: clock[0])
@@ -265,3 +278,23 @@ def test_models_and_migrations_agree(storage):
     assert migrate.schema_differences(storage.databases, core) == []
     with storage.databases.readonly_engine.connect() as connection:
         assert connection.execute(text("SELECT id, base_url FROM core_storage_address")).all() == [(1, None)]
+
+
+def test_a_report_asks_nobody_and_leaves_local_files_alone(start, monkeypatch):
+    # C-ADDR-6, T-C15
+    site = start(modhub__storage_address_key=KEY)
+    mod = published_mod(site)
+
+    def asked(*_):
+        raise AssertionError("the report went out")
+
+    with monkeypatch.context() as patch:
+        for name in ("getaddrinfo", "create_connection"):
+            patch.setattr(f"socket.{name}", asked)
+        if site.databases.dialect == "sqlite":
+            patch.setattr("socket.socket.connect", asked)
+        assert send(site).json["changed"] is True
+    assert site.get(mod_address(mod, "download")).body == b"code of " + mod["guid"].encode()
+    upload_asset(site, mod, "code", b"after the report", version="2")
+    assert site.get(mod_address(mod, "download")).body == b"after the report"
+    assert len(stored_files(site)) == 2

@@ -43,6 +43,7 @@ CLEANERS = [text.line, text.block]
     ],
 )
 def test_a_line_is_cleaned(given_text: str, kept: str) -> None:
+    # C-TXT-1, C-TXT-2
     assert text.line(given_text, 120) == kept
 
 
@@ -59,11 +60,13 @@ def test_a_line_is_cleaned(given_text: str, kept: str) -> None:
     ],
 )
 def test_a_block_keeps_newlines_and_tabs(given_text: str, kept: str) -> None:
+    # C-TXT-1
     assert text.block(given_text, 8000) == kept
 
 
 @pytest.mark.parametrize("clean", CLEANERS)
 def test_the_cut_counts_code_points_and_leaves_no_white_space_at_the_end(clean: Callable[[str, int], str]) -> None:
+    # C-TXT-1, C-TXT-3
     assert clean("é" * 200, 120) == "é" * 120
     assert clean("😀" * 200, 120) == "😀" * 120
     assert clean("e\u0301" * 200, 120) == "é" * 120
@@ -77,6 +80,7 @@ def test_the_cut_counts_code_points_and_leaves_no_white_space_at_the_end(clean: 
 @example(value="e\x00\u0301 \u200b", limit=2)
 @settings(deadline=None)
 def test_cleaning_is_total_and_idempotent(clean: Callable[[str, int], str], value: str, limit: int) -> None:
+    # C-TXT-1, C-TXT-2
     kept = clean(value, limit)
     kept.encode()
     assert clean(kept, limit) == kept
@@ -109,6 +113,7 @@ def test_normalising_long_text_gives_what_the_library_gives(form: text.NormalFor
 
 
 def test_a_version_is_a_line_of_64() -> None:
+    # C-UP-8, T-A7
     assert text.version(" 1.0\n") == "1.0"
     assert text.version("v" * 1_000_000) == "v" * 64
     assert text.version(None) == text.version(" \u200b\x00") == ""
@@ -145,10 +150,12 @@ def test_a_version_is_a_line_of_64() -> None:
     ],
 )
 def test_a_file_name_is_a_leaf(sent: str | None, kept: str) -> None:
+    # C-UP-7
     assert text.file_name(sent, "code") == kept
 
 
 def test_a_long_file_name_keeps_its_extension() -> None:
+    # C-UP-7, T-A5
     kept = text.file_name("a" * 4000 + ".tar.zip", "code")
     assert (len(kept), kept[-5:]) == (255, "a.zip")
     assert text.file_name("a" * 4000, "code") == "a" * 255
@@ -211,6 +218,7 @@ def test_a_media_type_is_stored_as_sent(header: str) -> None:
     ],
 )
 def test_a_malformed_media_type_is_an_octet_stream(header: str | None) -> None:
+    # C-UP-10, T-A7
     assert text.content_type(header) == "application/octet-stream"
 
 
@@ -253,6 +261,7 @@ def test_a_stored_media_type_is_printable_ascii(value: str) -> None:
     ],
 )
 def test_an_image_shows_its_type(head: bytes, kind: str | None) -> None:
+    # C-UP-10
     assert text.sniff_image(head) == kind
 
 
