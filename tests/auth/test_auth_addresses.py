@@ -20,6 +20,7 @@ from modhub_auth.email_addresses import parse_address, require_address
     ],
 )
 def test_one_spelling(sent: str, known: str) -> None:
+    # C-ACC-4, T-C9
     assert parse_address(sent) == known
     assert parse_address(known) == known
 
@@ -54,7 +55,16 @@ def test_capitals_alone_are_folded() -> None:
     ],
 )
 def test_no_address(sent: str) -> None:
+    # C-ACC-4, T-C9
     assert parse_address(sent) is None
     with pytest.raises(ApiError) as caught:
         require_address(sent)
     assert (caught.value.status, "email" in caught.value.message) == (400, True)
+
+
+def test_no_name_server_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-ACC-4
+    asked: list[object] = []
+    monkeypatch.setattr("email_validator.deliverability.validate_email_deliverability", lambda *of: asked.append(of))
+    assert parse_address("ada@a-domain-that-nobody-has.example.org") is not None
+    assert asked == []

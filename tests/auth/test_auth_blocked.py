@@ -50,6 +50,7 @@ def add_factor(app: Any, account_id: int) -> tuple[str, list[str]]:
 
 
 def test_sign_in_is_refused_after_the_right_password_alone(app: Any, person: Person, ada: Any) -> None:
+    # C-ACC-20
     before = login(app, person, password="a wrong password")
     assert set_blocked(app, ada["accountId"])
     refused = login(app, person)
@@ -78,6 +79,7 @@ def test_being_refused_is_no_failed_attempt(auth: Any, person: Person) -> None:
 
 
 def test_the_code_is_asked_for_first(app: Any, person: Person, ada: Any) -> None:
+    # C-ACC-20
     _, codes = add_factor(app, ada["accountId"])
     set_blocked(app, ada["accountId"])
     assert login(app, person).json["twoFactorRequired"] is True
@@ -95,6 +97,7 @@ def test_blocked_comes_before_unconfirmed(auth: Any, person: Person) -> None:
 
 
 def test_refresh_is_dead_and_the_token_reads_its_account_alone(app: Any, person: Person, ada: Any) -> None:
+    # C-ACC-20
     set_blocked(app, ada["accountId"])
     dead = app.post_json("/api/auth/refresh", {"refreshToken": ada["refreshToken"]}, status=401)
     assert dead.json["error"] == "invalid_refresh_token"
@@ -126,6 +129,7 @@ def filled_mod(app: Any, made: Any) -> tuple[int, int, int]:
 
 
 def test_every_owner_call_is_refused_before_ownership(app: Any, person: Person, ada: Any) -> None:
+    # C-OWN-16
     eve = app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}).json
     mine, hers = filled_mod(app, ada), filled_mod(app, eve)
     set_blocked(app, ada["accountId"])
@@ -171,6 +175,7 @@ def browser_sign_in(app: Any, person: Person) -> Any:
 
 
 def test_page_sessions_end_and_stay_ended(app: Any, person: Person, ada: Any) -> None:
+    # C-ACC-20
     assert browser_sign_in(app, person).status_int == 303
     app.get(HOME, status=200)
     set_blocked(app, ada["accountId"])
@@ -244,6 +249,7 @@ def admin(app: Any, capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def test_the_commands_say_what_they_do(app: Any, person: Person, ada: Any, admin: Any) -> None:
+    # C-RUN-10
     number = str(ada["accountId"])
     said = f"Account {number} is blocked and signed out everywhere; its access tokens change nothing now.\n"
     assert admin("unblock", number) == f"Account {number} is not blocked.\n"
@@ -286,6 +292,7 @@ def test_the_journal_has_a_line_each(
 
 
 def test_a_lost_authenticator_is_removed_and_told(app: Any, person: Person, ada: Any, admin: Any, mail: Any) -> None:
+    # C-RUN-10
     number = str(ada["accountId"])
     assert admin("remove-factor", number) == f"Account {number} has no authenticator.\n"
     admin("confirm", number)

@@ -76,6 +76,7 @@ def test_an_account_that_is_not_there_is_said(app: Any, admin: Any, name: str) -
 
 
 def test_an_account_goes_with_all_that_it_owned(app: Any, person: Person, admin: Any) -> None:
+    # C-ACC-18
     ada = app.post_json("/api/auth/register", person).json
     eve = app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}).json
     mods = []

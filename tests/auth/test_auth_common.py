@@ -93,10 +93,12 @@ def test_the_list_is_as_it_says() -> None:
 
 
 def test_programs_may_set_any(app: Any, person: Person) -> None:
+    # C-ACC-21
     app.post_json("/api/auth/register", {**person, "password": COMMON}, status=201)
 
 
 def test_a_setting_refuses_them_everywhere(auth: Any, person: Person) -> None:
+    # C-ACC-21
     app = auth(modhub_auth__refuse_common_passwords="true")
     for password in (COMMON, "ada2024ada2024", "countess2024"):
         given = {**person, "password": password, "displayName": "Countess"}
@@ -138,6 +140,7 @@ def keeps(answer: Any, **fields: str) -> Any:
 
 
 def test_register_warns_and_goes_on(app: Any, person: Person) -> None:
+    # C-ACC-21
     answer = warned(app.get(f"{HOME}/register"), email=person["email"], displayName="Ada")
     assert (answer.forms[0]["email"].value, answer.forms[0]["displayName"].value) == (person["email"], "Ada")
     assert keeps(answer).status_int == 303

@@ -64,6 +64,7 @@ def is_verified(app: Any) -> bool:
 def test_whoever_registers_a_strangers_address_is_locked_out_and_not_its_owner(
     app: Any, person: Person, mail: Any
 ) -> None:
+    # C-MAIL-5, C-MAIL-6, T-C16
     """The attack of `prehijack.py` and of `acc1.py`, part 1."""
     attacker, victim = new_visitor(app), new_visitor(app)
     register(attacker, person)
@@ -92,6 +93,7 @@ def test_whoever_registers_a_strangers_address_is_locked_out_and_not_its_owner(
 
 
 def test_a_first_reset_by_forgot_takes_everything_away_too(app: Any, person: Person, mail: Any) -> None:
+    # C-MAIL-6, T-C16
     attacker = new_visitor(app)
     register(attacker, person)
     furnish(app)
@@ -112,6 +114,7 @@ def test_a_first_reset_by_forgot_takes_everything_away_too(app: Any, person: Per
 
 
 def test_confirming_in_ones_own_browser_keeps_one_signed_in_everywhere(app: Any, person: Person, mail: Any) -> None:
+    # C-MAIL-5
     browser, other = new_visitor(app), new_visitor(app)
     register(browser, person)
     program = app.post_json("/api/auth/login", person).json
@@ -131,6 +134,7 @@ def test_confirming_in_ones_own_browser_keeps_one_signed_in_everywhere(app: Any,
 
 
 def test_confirming_by_the_password_keeps_everything_and_signs_nobody_in(app: Any, person: Person, mail: Any) -> None:
+    # C-MAIL-5
     program = app.post_json("/api/auth/register", person).json
     page = app.get(mail.link())
     assert send(page, 403, password="wrong horse battery").html.select_one("#password")["aria-invalid"] == "true"
@@ -152,6 +156,7 @@ def test_guessing_the_password_by_a_link_is_limited(auth: Any, person: Person, m
 
 
 def test_the_session_of_another_account_confirms_nothing(app: Any, person: Person, mail: Any) -> None:
+    # C-MAIL-5, T-C8
     app.post_json("/api/auth/register", person)
     link, browser = mail.link(), new_visitor(app)
     register(browser, {**person, "email": "eve@example.org", "password": "the password of eve"})
@@ -194,6 +199,7 @@ def ask_for_a_password(app: Any, mail: Any) -> tuple[Any, str]:
 
 
 def test_a_password_is_added_in_a_session_of_its_account_alone(app: Any, person: Person, mail: Any) -> None:
+    # C-MAIL-8
     """The attack of `acc1.py`, part 2: the link sent to the victim gives the attacker nothing."""
     attacker, link = ask_for_a_password(app, mail)
     stranger, other = new_visitor(app), new_visitor(app)
@@ -241,6 +247,7 @@ def reset_page(app: Any, person: Person, mail: Any) -> Any:
 
 @pytest.mark.parametrize("kept", [(), ("2",), ("authenticator",), ("2", "authenticator")])
 def test_a_later_reset_removes_what_is_unticked(app: Any, mail: Any, reset_page: Any, kept: tuple[str, ...]) -> None:
+    # C-MAIL-7
     boxes = {box["value"]: box for box in reset_page.html.select("input[type=checkbox]")}
     assert {key: box.has_attr("checked") for key, box in boxes.items()} == {"2": True, "authenticator": True}
     assert "7 (steam)" in reset_page.html.select_one("fieldset").text
@@ -262,6 +269,7 @@ def test_a_later_reset_removes_what_is_unticked(app: Any, mail: Any, reset_page:
 
 
 def test_a_form_that_has_shown_nothing_removes_nothing(app: Any, reset_page: Any) -> None:
+    # C-MAIL-7
     form = reset_page.forms[0]
     fields = {"csrf_token": form["csrf_token"].value, "password": THEIRS}
     app.post(reset_page.request.path_qs, fields, status=200)

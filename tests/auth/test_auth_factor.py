@@ -59,6 +59,7 @@ def ada(app: Any, person: Person) -> Protected:
 
 
 def test_the_right_password_without_a_code_says_what_is_missing(ada: Protected) -> None:
+    # C-ACC-8
     for missing in (None, "", "  "):
         answer = ada.login(missing)
         assert (answer.status_int, answer.json["twoFactorRequired"]) == (401, True)
@@ -68,6 +69,7 @@ def test_the_right_password_without_a_code_says_what_is_missing(ada: Protected) 
 
 
 def test_a_wrong_password_never_says_it(ada: Protected) -> None:
+    # C-ACC-8, T-C4
     for code in (None, "000000", ada.code()):
         answer = ada.login(code, password="wrong horse battery")
         assert (answer.status_int, answer.json["error"]) == (401, "invalid_credentials")
@@ -76,6 +78,7 @@ def test_a_wrong_password_never_says_it(ada: Protected) -> None:
 
 
 def test_a_code_works_once(ada: Protected) -> None:
+    # C-ACC-9, T-C3
     code = ada.code()
     assert ada.login(code).status_int == 200
     for again in (code, f"{code[:3]} {code[3:]}", f" {code} "):
@@ -84,10 +87,12 @@ def test_a_code_works_once(ada: Protected) -> None:
 
 @pytest.mark.parametrize("spell", [lambda code: f"{code[:3]} {code[3:]}", " ".join, lambda code: f" {code}"])
 def test_digits_may_be_grouped(ada: Protected, spell: Any) -> None:
+    # C-ACC-9
     assert ada.login(spell(ada.code())).status_int == 200
 
 
 def test_the_previous_the_current_and_the_next_step_pass(ada: Protected) -> None:
+    # C-ACC-9
     for drift in (-1, 0, 1):
         ada.forget_steps()
         assert ada.login(ada.code(drift)).status_int == 200
@@ -97,6 +102,7 @@ def test_the_previous_the_current_and_the_next_step_pass(ada: Protected) -> None
 
 
 def test_no_step_at_or_before_the_last_passes(ada: Protected) -> None:
+    # C-ACC-9, T-C3, T-F7
     assert ada.login(ada.code(1)).status_int == 200
     assert [ada.login(ada.code(drift)).status_int for drift in (-1, 0, 1)] == [401] * 3
 
@@ -109,6 +115,7 @@ def test_the_code_that_completed_the_enrolment_is_used_up(ada: Protected) -> Non
     "code", ["000000", "12345", "1234567", "abcdef", "１２３４５６", "0x1234", "é\0", "-" * 50, "x" * 5_000]
 )
 def test_wrong_codes_are_refused_and_counted(auth: Any, person: Person, code: str) -> None:
+    # C-ACC-8, C-LIM-3, T-C4
     ada = Protected(auth(modhub_auth__failures="2"), person)
     for _ in range(2):
         answer = ada.login(code)
@@ -117,6 +124,7 @@ def test_wrong_codes_are_refused_and_counted(auth: Any, person: Person, code: st
 
 
 def test_a_missing_code_is_no_failure(auth: Any, person: Person) -> None:
+    # C-LIM-3
     ada = Protected(auth(modhub_auth__failures="2"), person)
     for _ in range(4):
         assert ada.login().status_int == 401
@@ -134,6 +142,7 @@ def test_a_code_for_an_account_without_authenticator_is_ignored(app: Any, person
 
 
 def test_a_recovery_code_works_once(ada: Protected) -> None:
+    # C-ACC-10
     first, second = ada.recovery[:2]
     assert len(set(ada.recovery)) == 10
     assert ada.login(first).status_int == 200
@@ -144,6 +153,7 @@ def test_a_recovery_code_works_once(ada: Protected) -> None:
 
 
 def test_verification_is_asked_for_after_the_code(auth: Any, person: Person) -> None:
+    # C-ACC-11
     ada = Protected(auth(modhub_auth__require_verified="true"), person)
     assert ada.login().status_int == 401
     assert ada.login(ada.code()).json["error"] == "email_not_confirmed"
@@ -151,6 +161,7 @@ def test_verification_is_asked_for_after_the_code(auth: Any, person: Person) -> 
 
 @pytest.mark.parametrize("kind", ["code", "recovery"])
 def test_of_many_who_use_one_code_one_succeeds(auth: Any, person: Person, kind: str, contend: Any) -> None:
+    # T-C3
     ada = Protected(auth(modhub_auth__failures="1000"), person)
     ada.forget_steps()
     # The other processes have clocks that go on: of the codes that pass now, this one passes longest.

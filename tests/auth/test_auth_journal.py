@@ -18,6 +18,7 @@ Person = dict[str, str]
 def test_events_are_written_down_and_nothing_secret_is(
     auth: Any, person: Person, mail: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
+    # C-SET-5
     caplog.set_level(logging.DEBUG)
     app = auth(modhub_auth__failures="3")
     mail.app = app

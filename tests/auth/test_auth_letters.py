@@ -39,6 +39,7 @@ def smtp(auth: Any, port: int) -> Any:
 
 
 def test_registering_sends_a_letter_to_confirm(app: Any, person: Person, mail: Any) -> None:
+    # C-ACC-2
     app.post_json("/api/auth/register", {**person, "displayName": "Visit http://evil.example.org"})
     [letter] = mail.read()
     assert letter["To"] == "ada@example.org"
@@ -78,6 +79,7 @@ def test_a_name_in_an_email_is_no_link(name: str, shown: str) -> None:
 
 
 def test_a_file_shows_the_link_as_it_is(app: Any, person: Person, mail: Any) -> None:
+    # C-SET-6
     app.post_json("/api/auth/register", person)
     mail.read()
     [file] = mail.folder.iterdir()
@@ -112,6 +114,7 @@ def test_every_text_can_be_written(app: Any) -> None:
 
 
 def test_letters_arrive_by_smtp(auth: Any, person: Person, mail_server: Any) -> None:
+    # T-C9
     app = smtp(auth, mail_server.port)
     for email in ("ada@example.org", "éa@bücher.example.org", "o'hara+x@example.org"):
         app.post_json("/api/auth/register", {**person, "email": email}, status=201)
@@ -138,6 +141,7 @@ def test_a_letter_of_more_than_ascii_says_so_before(auth: Any, person: Person, m
 def test_a_server_that_is_down_changes_no_answer_and_loses_nothing(
     auth: Any, person: Person, new_mail_server: Any
 ) -> None:
+    # C-MAIL-1, T-F6
     port = free_port()
     app = smtp(auth, port)
     for number in range(25):
@@ -198,6 +202,7 @@ def test_pauses_grow_to_a_limit() -> None:
 
 
 def test_a_letter_taken_by_a_process_that_died_is_sent_later(app: Any, person: Person, mail: Any) -> None:
+    # T-F6
     app.post_json("/api/auth/register", person)
     sender = app.find_service(AuthServices).sender
     [letter] = letters(app)
@@ -210,7 +215,8 @@ def test_a_letter_taken_by_a_process_that_died_is_sent_later(app: Any, person: P
 
 @pytest.mark.parametrize("ahead", [timedelta(minutes=30), timedelta(days=1)])
 def test_a_clock_that_was_set_back_holds_no_letter_up(app: Any, person: Person, mail: Any, ahead: timedelta) -> None:
-    """T-F7: a new letter leaves at once, one that has been tried within the longest pause."""
+    # T-F7
+    """A new letter leaves at once, one that has been tried within the longest pause."""
     app.post_json("/api/auth/register", person)
     with app.databases.write_session.begin() as session:
         session.execute(update(OutgoingEmail).values(next_at=now() + ahead, created_at=now() + ahead))
@@ -237,7 +243,8 @@ def test_a_letter_that_met_no_way_is_due_by_any_clock(auth: Any, person: Person,
 
 @pytest.mark.parametrize("purpose", ["confirm", "reset"])
 def test_a_link_from_the_future_is_dead(app: Any, person: Person, mail: Any, purpose: str) -> None:
-    """T-F7: made before the clock was set back, it would live too long."""
+    # T-F7
+    """Made before the clock was set back, it would live too long."""
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/forgot", {"email": person["email"]})
     mail.read()
@@ -275,6 +282,7 @@ def test_a_letter_that_the_server_cannot_bear_holds_no_other_up(auth: Any, perso
 def test_a_letter_that_left_while_the_database_was_busy_does_not_leave_again(
     auth: Any, person: Person, mail_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # T-F6
     app = smtp(auth, mail_server.port)
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/register", {**person, "email": "eve@example.org"})
@@ -323,6 +331,7 @@ def test_tls_begins_at_once_or_later_but_not_twice(auth: Any) -> None:
 
 
 def test_without_a_way_letters_are_in_the_log(auth: Any, person: Person, caplog: pytest.LogCaptureFixture) -> None:
+    # C-SET-6
     app = auth(modhub__mail_dir="")
     app.post_json("/api/auth/register", person)
     assert app.find_service(AuthServices).sender.send_due() == 1
@@ -341,6 +350,7 @@ def test_a_folder_that_cannot_be_written_loses_nothing(auth: Any, person: Person
 
 
 def test_the_thread_sends_by_itself(app: Any, person: Person, mail: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-MAIL-2
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.05)
     sender = app.find_service(AuthServices).sender
     sent = worker.threading.Event()
@@ -393,6 +403,7 @@ def test_the_thread_outlives_trouble(app: Any, monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_links_name_the_configured_origin(app: Any, person: Person, mail: Any, headers: dict[str, str]) -> None:
+    # C-MAIL-3, T-C7
     app.post_json("/api/auth/register", person, headers=headers, status=201)
     app.post_json("/api/auth/forgot", {"email": person["email"]}, headers=headers, status=204)
     assert len(mail.read()) == 2
@@ -402,6 +413,7 @@ def test_links_name_the_configured_origin(app: Any, person: Person, mail: Any, h
 
 
 def test_forgot_sends_three_letters_to_an_address(app: Any, person: Person, mail: Any) -> None:
+    # C-LIM-9
     app.post_json("/api/auth/register", person)
     for number in range(5):
         environ = {"REMOTE_ADDR": f"192.0.2.{number}"}
@@ -425,6 +437,7 @@ def forget(app: Any, address: str, *, page: bool) -> list[str]:
 def test_forgot_does_the_same_work_for_strangers(
     app: Any, person: Person, mail: Any, monkeypatch: pytest.MonkeyPatch, page: bool
 ) -> None:
+    # C-LIM-9, T-C5
     """Its time must not tell who has an account: no statement and no letter depends on it before the answer."""
     app.post_json("/api/auth/register", person)
     mail.read()
@@ -466,9 +479,20 @@ def test_a_reset_of_an_address_that_is_gone_meanwhile_is_forgotten(app: Any, per
 
 
 def test_forgot_says_nothing_to_strangers(app: Any, person: Person, mail: Any) -> None:
+    # C-ACC-16, T-C5
     app.post_json("/api/auth/register", person)
     mail.read()
     for email in ("eve@example.org", "no address", "ada@example.org\r\nBcc: eve@example.org"):
         answer = app.post_json("/api/auth/forgot", {"email": email}, status=204)
         assert answer.body == b""
     assert len(mail.read()) == 1
+
+
+def test_the_thread_looks_often_enough(app: Any, person: Person, mail: Any) -> None:
+    # C-MAIL-2
+    sender = app.find_service(AuthServices).sender
+    for pause in (worker.POLL_SECONDS, worker.LONGEST_POLL_SECONDS):
+        assert sender._round(pause, tidy=False) < 5
+    app.post_json("/api/auth/register", person)
+    assert sender._round(worker.POLL_SECONDS, tidy=False) < 5
+    assert len(list(mail.folder.glob("*.eml"))) == 1

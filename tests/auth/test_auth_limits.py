@@ -36,6 +36,7 @@ def age(app: Any, by: timedelta) -> None:
 
 
 def test_ten_failures_then_429_even_with_the_right_password(app: Any, person: Person) -> None:
+    # C-LIM-1
     app.post_json("/api/auth/register", person)
     for number in range(10):
         assert login(app, WRONG, f"192.0.2.{number}").status_int == 401
@@ -49,6 +50,7 @@ def test_ten_failures_then_429_even_with_the_right_password(app: Any, person: Pe
 
 
 def test_ten_failures_of_one_caller_over_many_addresses(app: Any, person: Person) -> None:
+    # C-LIM-1
     app.post_json("/api/auth/register", person)
     for number in range(10):
         assert login(app, {**WRONG, "email": f"eve{number}@example.org"}).status_int == 401
@@ -58,6 +60,7 @@ def test_ten_failures_of_one_caller_over_many_addresses(app: Any, person: Person
 
 @pytest.mark.parametrize("spelling", [" ADA@example.org ", "Ada@EXAMPLE.ORG"])
 def test_an_address_counts_in_every_spelling(auth: Any, person: Person, spelling: str) -> None:
+    # T-C6
     app = auth(modhub_auth__failures="2")
     assert [login(app, WRONG, f"192.0.2.{number}").status_int for number in range(2)] == [401, 401]
     assert login(app, {**WRONG, "email": spelling}, "192.0.2.9").status_int == 429
@@ -70,6 +73,7 @@ def test_what_is_no_address_is_limited_as_an_unknown_one(auth: Any) -> None:
 
 
 def test_a_success_neither_counts_nor_resets(auth: Any, person: Person) -> None:
+    # C-LIM-2
     app = auth(modhub_auth__failures="3")
     app.post_json("/api/auth/register", person)
     for _ in range(5):
@@ -87,6 +91,7 @@ def test_an_unconfirmed_address_is_no_failure(auth: Any, person: Person) -> None
 
 
 def test_the_window_slides(auth: Any, person: Person) -> None:
+    # C-LIM-2
     app = auth(modhub_auth__failures="2", modhub_auth__window_seconds="100")
     app.post_json("/api/auth/register", person)
     login(app, WRONG)
@@ -98,6 +103,7 @@ def test_the_window_slides(auth: Any, person: Person) -> None:
 
 
 def test_both_counters_rise_at_once_and_tell_nobody(app: Any) -> None:
+    # C-LIM-2
     login(app, WRONG)
     found = attempts(app)
     assert len(found) == 2
@@ -107,6 +113,7 @@ def test_both_counters_rise_at_once_and_tell_nobody(app: Any) -> None:
 
 
 def test_of_a_burst_over_two_processes_ten_are_checked(app: Any, person: Person, contend: Any) -> None:
+    # C-LIM-4, T-C6
     app.post_json("/api/auth/register", person)
     calls = [("/api/auth/login", WRONG)] * 20
     answers, verified = contend(app, [calls, calls])
@@ -116,6 +123,8 @@ def test_of_a_burst_over_two_processes_ten_are_checked(app: Any, person: Person,
 
 
 def test_places_that_are_not_settled_make_others_wait(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-LIM-5
+    assert rate_limits.SLOT_WAIT_SECONDS == 5
     monkeypatch.setattr(rate_limits, "SLOT_WAIT_SECONDS", 0.2)
     own, full = app.find_service(AuthServices).limits, [rate_counter("sign-in", "ada", 1)]
     with own.attempt(full), pytest.raises(ApiError) as caught, own.attempt(full):
@@ -129,6 +138,7 @@ def test_places_that_are_not_settled_make_others_wait(app: Any, monkeypatch: pyt
 
 
 def test_a_place_is_given_back_when_the_check_breaks(app: Any) -> None:
+    # C-LIM-4
     own, full = app.find_service(AuthServices).limits, [rate_counter("sign-in", "ada", 1)]
     with pytest.raises(ValueError, match="broken"), own.attempt(full):
         raise ValueError("broken")
@@ -147,6 +157,7 @@ def test_a_place_left_by_a_process_that_died_counts_as_a_failure(app: Any) -> No
 
 
 def test_register_counts_every_call(auth: Any, person: Person) -> None:
+    # C-LIM-8
     app = auth(modhub_auth__register_limit="3")
     app.post_json("/api/auth/register", person, status=201)
     app.post_json("/api/auth/register", person, status=409)
@@ -160,6 +171,7 @@ def test_register_counts_every_call(auth: Any, person: Person) -> None:
 
 
 def test_forgot_counts_every_call(auth: Any) -> None:
+    # C-LIM-8
     app = auth(modhub_auth__forgot_limit="2")
     for email in ("ada@example.org", "eve@example.org"):
         app.post_json("/api/auth/forgot", {"email": email}, status=204)
@@ -171,6 +183,7 @@ def test_forgot_counts_every_call(auth: Any) -> None:
 
 
 def test_forwarding_headers_change_nothing(auth: Any) -> None:
+    # C-LIM-7, T-C6
     app = auth(modhub_auth__failures="2")
     names = ["X-Forwarded-For", "Forwarded", "X-Real-IP", "X-Client-IP", "Via"]
     statuses = [
@@ -193,10 +206,12 @@ def test_forwarding_headers_change_nothing(auth: Any) -> None:
     ],
 )
 def test_callers(peer: str, caller: str) -> None:
+    # C-LIM-7
     assert caller_of(SimpleNamespace(environ={"REMOTE_ADDR": peer})) == caller
 
 
 def test_counters_outlive_the_process(auth: Any, person: Person) -> None:
+    # T-C6
     app = auth(modhub_auth__failures="1")
     login(app, WRONG)
     again = auth(url=str(app.registry.settings["sqlalchemy.url"]), modhub_auth__failures="1")
@@ -213,7 +228,8 @@ def test_old_attempts_are_forgotten(app: Any) -> None:
 
 @pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(days=1), timedelta(days=20_000)])
 def test_a_clock_that_was_set_back_neither_forgives_nor_locks_out(auth: Any, person: Person, ahead: timedelta) -> None:
-    """T-F7: failures from a time that has not come yet count as of now."""
+    # T-F7
+    """Failures from a time that has not come yet count as of now."""
     app = auth(modhub_auth__failures="2", modhub_auth__forgot_limit="1")
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/forgot", {"email": "eve@example.org"}, status=204)
@@ -242,6 +258,7 @@ def test_a_place_from_the_future_is_abandoned_in_time(app: Any) -> None:
 
 @pytest.mark.parametrize("path", ["register", "login", "forgot"])
 def test_every_429_says_when(auth: Any, person: Person, path: str) -> None:
+    # C-ERR-7, C-HTTP-2
     app = auth(modhub_auth__failures="1", modhub_auth__register_limit="1", modhub_auth__forgot_limit="1")
     app.post_json(f"/api/auth/{path}", WRONG, expect_errors=True)
     answer = app.post_json(f"/api/auth/{path}", WRONG, status=429)

@@ -68,6 +68,7 @@ def do(app: Any, action: str, agent: str, **given: str) -> Any:
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_what_is_done_to_an_account_is_told_by_email(owner: Any, mail: Any, action: str) -> None:
+    # C-MAIL-10
     before = len(mail.read())
     assert do(owner, action, FIREFOX, currentPassword="wrong horse battery").status_int == 403
     assert len(mail.read()) == before, "what was refused is told to nobody"
@@ -100,6 +101,7 @@ def test_an_address_that_is_not_confirmed_is_told_nothing(owner: Any, mail: Any)
 
 
 def test_other_features_have_their_changes_told(owner: Any, mail: Any) -> None:
+    # C-MAIL-1
     databases, registry = owner.databases, owner.registry
     environ = {"HTTP_USER_AGENT": FIREFOX}
     sentence = "A key has just been made for your account at %(site)s."

@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 
 from modhub.catalogue import moderation
 from modhub.db import now
+from modhub.events import AccountDeleted
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, ClientSession, Link, Login, PageSession
@@ -47,6 +48,7 @@ def signed_in(app: Any) -> bool:
 
 
 def test_registering_signs_in(app: Any, person: Person, mail: Any) -> None:
+    # C-PAGE-6
     answer = register(app, {**person, "displayName": "Ada"})
     assert answer.headers["Location"] == HOME
     assert "Ada" in app.get(HOME).text
@@ -55,6 +57,7 @@ def test_registering_signs_in(app: Any, person: Person, mail: Any) -> None:
 
 
 def test_the_cookie(app: Any, auth: Any, person: Person) -> None:
+    # T-H6
     cookie = next(value for value in register(app, person).headers.getall("Set-Cookie") if value.startswith("modhub="))
     assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= {part.strip() for part in cookie.split(";")}
     assert "Max-Age" not in cookie
@@ -70,6 +73,7 @@ def test_the_cookie(app: Any, auth: Any, person: Person) -> None:
 
 
 def test_signing_in_and_out(app: Any, person: Person) -> None:
+    # T-H5
     app.post_json("/api/auth/register", person)
     assert not signed_in(app)
     assert login(app, person).status_int == 303
@@ -85,6 +89,7 @@ def test_signing_in_and_out(app: Any, person: Person) -> None:
 
 
 def test_a_page_that_needs_an_account_leads_to_the_sign_in_page(app: Any, person: Person) -> None:
+    # C-PAGE-7
     app.post_json("/api/auth/register", person)
     answer = app.get(f"{HOME}/password?x=1", status=303)
     assert answer.headers["Location"] == "/Modhub/account/login?next=/Modhub/account/password%3Fx%3D1"
@@ -109,6 +114,7 @@ def test_a_page_that_needs_an_account_leads_to_the_sign_in_page(app: Any, person
     ],
 )
 def test_next_leads_nowhere_else(app: Any, person: Person, path: str) -> None:
+    # C-PAGE-7, T-C14
     assert safe_next(path) is None
     app.post_json("/api/auth/register", person)
     page = app.get(f"{HOME}/login", {"next": path})
@@ -169,6 +175,7 @@ def test_registration_can_be_closed(auth: Any, person: Person) -> None:
 
 
 def test_forms_need_their_token_and_our_origin(app: Any, person: Person) -> None:
+    # C-PAGE-8, T-C12
     app.post_json("/api/auth/register", person)
     app.post(f"{HOME}/login", person, status=400)
     page = app.get(f"{HOME}/login")
@@ -184,6 +191,7 @@ def test_the_token_changes_at_sign_in(app: Any, person: Person) -> None:
 
 
 def test_the_session_changes_at_sign_in(app: Any, person: Person) -> None:
+    # T-C12, T-H6
     app.post_json("/api/auth/register", person)
     app.set_cookie("modhub", "0" * 64)
     login(app, person)
@@ -204,6 +212,7 @@ def test_the_session_changes_at_sign_in(app: Any, person: Person) -> None:
     ],
 )
 def test_sessions_end(app: Any, person: Person, values: dict[str, timedelta], alive: bool) -> None:
+    # T-H6
     register(app, person)
     with app.databases.write_session.begin() as session:
         session.execute(update(PageSession).values({name: now() - ago for name, ago in values.items()}))
@@ -220,6 +229,7 @@ def test_use_is_noted(app: Any, person: Person) -> None:
 
 
 def test_programs_and_pages_do_not_mix(app: Any, person: Person) -> None:
+    # C-HTTP-5, T-C12
     register(app, person)
     app.get("/api/auth/me", status=401)
     token = app.post_json("/api/auth/login", person).json["accessToken"]
@@ -241,6 +251,7 @@ def test_a_second_factor_holds_on_pages(app: Any, person: Person) -> None:
 
 
 def test_resetting_a_password(app: Any, person: Person, mail: Any) -> None:
+    # C-ACC-17, C-MAIL-4
     old = app.post_json("/api/auth/register", person).json
     login(app, person)
     other = app.get(f"{HOME}/forgot")
@@ -261,6 +272,7 @@ def test_resetting_a_password(app: Any, person: Person, mail: Any) -> None:
 
 
 def test_a_reset_does_not_skip_the_second_factor(app: Any, person: Person, mail: Any) -> None:
+    # T-C8
     account_id = app.post_json("/api/auth/register", person).json["accountId"]
     send(app.get(mail.link()), 200, password=person["password"])
     own = app.find_service(AuthServices)
@@ -328,10 +340,12 @@ def test_a_second_proof_takes_nothing_away(app: Any, person: Person, mail: Any) 
 )
 @pytest.mark.parametrize("name", ["reset", "confirm"])
 def test_dead_links_are_410(app: Any, name: str, query: str) -> None:
+    # C-PAGE-10
     app.get(f"{HOME}/{name}{query}", status=410)
 
 
 def test_a_link_is_for_one_purpose(app: Any, person: Person, mail: Any) -> None:
+    # T-C8
     app.post_json("/api/auth/register", person)
     confirm = mail.secret()
     app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
@@ -341,6 +355,7 @@ def test_a_link_is_for_one_purpose(app: Any, person: Person, mail: Any) -> None:
 
 
 def test_an_older_link_dies_with_a_newer(app: Any, person: Person, mail: Any) -> None:
+    # T-C8
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
     first = mail.link()
@@ -359,6 +374,7 @@ def test_deleted_accounts_have_no_session(app: Any, person: Person) -> None:
 
 @pytest.mark.parametrize("name", ["login", "register", "forgot", "logout"])
 def test_every_form_has_labels_and_is_never_stored(app: Any, name: str) -> None:
+    # C-PAGE-6
     page = app.get(f"{HOME}/{name}")
     assert page.headers["Cache-Control"] == "no-store"
     for field in page.html.select("form.sheet input:not([type=hidden])"):
@@ -378,6 +394,7 @@ def test_the_name(app: Any, person: Person) -> None:
 
 
 def test_changing_the_password(app: Any, person: Person, mail: Any) -> None:
+    # C-MAIL-4, C-PAGE-10
     register(app, person)
     send(app.get(mail.link()), 200)
     login(app, person)
@@ -409,6 +426,7 @@ def test_guessing_the_current_password_is_limited(auth: Any, person: Person) -> 
 
 
 def test_adding_and_removing_an_authenticator(app: Any, person: Person) -> None:
+    # C-PAGE-9
     register(app, person)
     page = app.get(f"{HOME}/authenticator")
     secret = page.html.select_one("#authenticator-secret").text
@@ -538,6 +556,7 @@ def test_what_others_require_is_told_before_the_account_goes(app: Any, person: P
 
 
 def test_deleting_the_account(app: Any, person: Person) -> None:
+    # C-ACC-18, T-C2
     register(app, person)
     made = app.post_json("/api/auth/login", person).json
     bearer = {"Authorization": f"Bearer {made['accessToken']}"}
@@ -573,6 +592,7 @@ def test_browsers_are_named(app: Any, person: Person, agent: str, label: str) ->
 
 @pytest.mark.parametrize(("name", "life"), [("reset", timedelta(minutes=60)), ("confirm", timedelta(days=7))])
 def test_links_lapse(app: Any, person: Person, mail: Any, name: str, life: timedelta) -> None:
+    # C-MAIL-4
     app.post_json("/api/auth/register", person)
     if name == "reset":
         app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
@@ -607,3 +627,38 @@ def test_the_workshop_says_how_a_script_signs_in(app: Any, person: Person) -> No
     assert lines.find_previous_sibling("p").text.startswith("Sign in by POST /api/auth/login and put")
     german = app.get(page.request.path, headers={"Accept-Language": "de"}).html
     assert german.find("pre", class_="lines").find_previous_sibling("p").text.startswith("Melde dich mit POST")
+
+
+def test_an_account_goes_in_one_transaction_or_stays(app: Any, person: Person) -> None:
+    # C-ACC-18
+    register(app, person)
+    made = app.post_json("/api/auth/login", person).json
+    bearer = {"Authorization": f"Bearer {made['accessToken']}"}
+    mod = app.post_json("/api/modhub", {"title": "The first mod"}, headers=bearer, status=201).json
+    app.post(f"/api/modhub/{mod['id']}/code?version=1", b"code", headers=bearer, status=201)
+
+    def fail(_event: AccountDeleted) -> None:
+        raise RuntimeError("another feature cannot let go")
+
+    app.registry.registerHandler(fail, (AccountDeleted,))
+    page = app.get(f"{HOME}/delete")
+    send(page, 500, currentPassword=person["password"])
+    assert signed_in(app)
+    (kept,) = app.get("/api/modhub/mine", headers=bearer).json["mods"]
+    assert (kept["title"], len(kept["assets"])) == ("The first mod", 1)
+    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=200)
+    app.registry.unregisterHandler(fail, (AccountDeleted,))
+    send(page, 303, currentPassword=person["password"])
+    assert not signed_in(app)
+
+
+def test_no_form_asks_for_a_new_password_twice(app: Any, person: Person, mail: Any) -> None:
+    # C-PAGE-10
+    def asked(address: str) -> list[str]:
+        return [field["name"] for field in app.get(address).html.select("main input[type=password]")]
+
+    assert asked(f"{HOME}/register") == ["password"]
+    register(app, person)
+    assert asked(f"{HOME}/password") == ["currentPassword", "password"]
+    app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
+    assert asked(mail.link()) == ["password"]

@@ -1,5 +1,6 @@
 """Password rules, hashing and its gate (C-TXT-1, C-ACC-4, C-LIM-1, C-ACC-7)."""
 
+import inspect
 import threading
 import time
 from collections.abc import Callable
@@ -32,6 +33,7 @@ def refused(call: Callable[[], object]) -> ApiError:
 
 @pytest.mark.parametrize("password", ["a" * 10, "a" * 1024, "  ten  ten ", "\0" * 10, "𝄞" * 10, "é" * 10])
 def test_ten_to_1024_characters_are_accepted_as_they_are(password: str) -> None:
+    # C-ACC-5, T-C13
     assert validate_password(password) == password
 
 
@@ -39,11 +41,13 @@ def test_ten_to_1024_characters_are_accepted_as_they_are(password: str) -> None:
     "password", ["", "a" * 9, "𝄞" * 9, "e\u0301" * 9, "a" * 1025, "a" * 5000, "e\u0301" * 9 + "\ud800"]
 )
 def test_others_are_400(password: str) -> None:
+    # C-ACC-5, T-C13
     refusal = refused(lambda: validate_password(password))
     assert (refusal.status, "password" in refusal.message) == (400, True)
 
 
 def test_two_ways_to_write_one_password_are_one() -> None:
+    # C-ACC-5
     assert validate_password("e\u0301" * 10) == validate_password("é" * 10)
     assert normalize_password("ﬁ") == "ﬁ"
 
@@ -67,6 +71,7 @@ def test_parameters_are_no_less_than_owasp_asks_for() -> None:
 
 
 def test_nobody_is_verified_with_the_same_parameters() -> None:
+    # C-ACC-7
     seen: list[str] = []
     passwords = cheap()
     verify = passwords._hasher.verify
@@ -132,6 +137,7 @@ class Crowd:
 
 
 def test_few_are_inside_and_the_others_have_their_turn_later() -> None:
+    # C-LIM-6
     crowd = Crowd(HashingGate(at_once=2, places=5, seconds=10 * WAIT))
     crowd.send(7)
     assert crowd.inside.acquire(timeout=WAIT)
@@ -143,6 +149,7 @@ def test_few_are_inside_and_the_others_have_their_turn_later() -> None:
 
 
 def test_a_full_queue_is_busy_at_once() -> None:
+    # C-LIM-6, T-D8
     crowd = Crowd(HashingGate(at_once=1, places=1, seconds=10 * WAIT))
     crowd.send(1)
     assert crowd.inside.acquire(timeout=WAIT)
@@ -156,6 +163,7 @@ def test_a_full_queue_is_busy_at_once() -> None:
 
 
 def test_too_long_a_wait_is_busy_and_gives_the_place_back() -> None:
+    # C-LIM-6, T-D8
     gate = HashingGate(at_once=1, places=1, seconds=0.05)
 
     def try_it() -> None:
@@ -166,3 +174,9 @@ def test_too_long_a_wait_is_busy_and_gives_the_place_back() -> None:
         for _ in range(3):
             assert refused(try_it).code == "busy"
     try_it()
+
+
+def test_64_may_wait_for_15_seconds() -> None:
+    # C-LIM-6
+    given = inspect.signature(HashingGate).parameters
+    assert (given["places"].default, given["seconds"].default) == (64, 15)

@@ -85,6 +85,7 @@ def test_leaving_says_where_to_return(site: Any, provider: Provider) -> None:
 
 
 def test_a_new_account_and_again(site: Any, provider: Provider) -> None:
+    # C-ACC-19
     assert sign_in(site, provider).headers["Location"] == HOME
     assert SUBJECT in site.get(HOME).text
     site.reset()
@@ -259,6 +260,7 @@ def test_a_login_of_another_account_is_not_linked(site: Any, provider: Provider,
 
 
 def test_a_platform_account_adds_a_password(site: Any, provider: Provider, person: Person, mail: Any) -> None:
+    # C-ACC-12, C-ACC-13, C-ACC-19
     mail.app = site
     sign_in(site, provider)
     site.post_json("/api/auth/login", person, status=401)

@@ -112,6 +112,7 @@ def right_proof(owner: Owner) -> dict[str, str]:
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_without_fresh_proof_nothing_changes(owner: Owner, action: str) -> None:
+    # C-MAIL-9, T-C17
     if not applies(owner, action):
         return
     before = owner.state()
@@ -131,6 +132,7 @@ def test_without_fresh_proof_nothing_changes(owner: Owner, action: str) -> None:
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_with_fresh_proof_it_is_done(owner: Owner, action: str) -> None:
+    # C-MAIL-9
     if not applies(owner, action):
         return
     given, before = right_proof(owner), owner.state()
@@ -187,6 +189,7 @@ def test_what_a_reset_overtakes_is_not_done(owner: Owner, action: str, monkeypat
 
 
 def test_every_action_of_an_account_says_whether_it_asks(app: Any) -> None:
+    # C-MAIL-9, T-C17
     """A view that changes an account and stands in neither list was forgotten."""
     asking, free = set(), set()
     for found in app.config.introspector.get_category("views"):

@@ -49,6 +49,7 @@ def post(app: Any, path: str, body: dict[str, str]) -> Any:
 
 
 def test_of_many_refreshes_one_succeeds(app: Any, person: Person) -> None:
+    # C-ACC-14, T-C1
     token = app.post_json("/api/auth/register", person).json["refreshToken"]
     for _ in range(5):
         held = token
@@ -59,6 +60,7 @@ def test_of_many_refreshes_one_succeeds(app: Any, person: Person) -> None:
 
 
 def test_of_many_registrations_one_succeeds(auth: Any, person: Person) -> None:
+    # T-E8
     app = auth(modhub_auth__register_limit="1000")
     for number in range(5):
         given = {**person, "email": f"ada{number}@example.org"}
@@ -111,6 +113,7 @@ def test_a_full_queue_of_hashing_is_503(app: Any, person: Person) -> None:
 
 
 def test_over_two_processes_one_refresh_succeeds(app: Any, person: Person, contend: Any) -> None:
+    # C-ACC-14, T-C1
     token = post(app, "register", person).json["refreshToken"]
     calls = [("/api/auth/refresh", {"refreshToken": token})] * CONTENDERS
     answers, _ = contend(app, [calls, calls])
@@ -118,6 +121,7 @@ def test_over_two_processes_one_refresh_succeeds(app: Any, person: Person, conte
 
 
 def test_after_a_reset_no_refresh_token_lives(app: Any, person: Person, mail: Any) -> None:
+    # C-ACC-17, T-C2
     own, messages = app.find_service(AuthServices), app.find_service(Catalogs).known["en"]
     password_hash = own.passwords.hash(person["password"])
     token = post(app, "register", person).json["refreshToken"]

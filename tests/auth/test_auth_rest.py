@@ -1,6 +1,7 @@
 """Accounts over REST (C-ACC-1; C-ERR-1, C-ACC-1)."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -39,6 +40,7 @@ def same(first: Any, second: Any) -> bool:
 
 
 def test_registering_signs_in_at_once(app: Any, person: Person) -> None:
+    # C-ACC-1, C-ACC-2, C-ACC-13
     answer = app.post_json("/api/auth/register", person, status=201)
     assert set(answer.json) == SESSION
     assert answer.json["expiresInSeconds"] == 1800
@@ -55,6 +57,7 @@ def test_registering_signs_in_at_once(app: Any, person: Person) -> None:
 
 
 def test_names_are_cleaned_and_cut(app: Any, person: Person) -> None:
+    # C-ACC-2, C-ACC-6
     given = {**person, "displayName": "  Ada\n\u202eLovelace " + "x" * 100, "client": "\tlaptop\0" + "y" * 5_000}
     answer = app.post_json("/api/auth/register", given)
     assert answer.json["displayName"] == ("Ada Lovelace " + "x" * 100)[:80]
@@ -64,6 +67,7 @@ def test_names_are_cleaned_and_cut(app: Any, person: Person) -> None:
 
 @pytest.mark.parametrize("name", [None, "", " \u200b "])
 def test_a_name_that_is_none_is_made_up(app: Any, person: Person, name: str | None) -> None:
+    # C-ACC-6
     answer = app.post_json("/api/auth/register", {**person, "displayName": name})
     assert answer.json["displayName"] == f"Modder {answer.json['accountId']}"
 
@@ -84,6 +88,7 @@ def test_a_name_that_is_none_is_made_up(app: Any, person: Person, name: str | No
     ],
 )
 def test_registering_says_which_field_is_wrong(app: Any, person: Person, field: str, value: Any) -> None:
+    # C-ACC-3
     answer = app.post_json("/api/auth/register", {**person, field: value}, status=400)
     assert field in answer.json["message"]
     with app.databases.readonly_session() as session:
@@ -100,17 +105,20 @@ def test_bodies_that_are_none_are_400(app: Any, path: str, body: bytes) -> None:
 
 @pytest.mark.parametrize("email", ["ada@example.org", " ADA@EXAMPLE.org "])
 def test_an_address_has_one_account(app: Any, person: Person, email: str) -> None:
+    # C-ACC-3, C-ACC-4
     app.post_json("/api/auth/register", person)
     answer = app.post_json("/api/auth/register", {**person, "email": email}, status=409)
     assert answer.json["error"] == "address_taken"
 
 
 def test_registration_can_be_closed(auth: Any, person: Person) -> None:
+    # C-ACC-3
     app = auth(modhub_auth__registration="false")
     assert app.post_json("/api/auth/register", person, status=403).json["error"] == "registration_closed"
 
 
 def test_signing_in(app: Any, person: Person) -> None:
+    # C-ACC-1
     made = app.post_json("/api/auth/register", person).json
     answer = app.post_json("/api/auth/login", {**person, "email": " ADA@example.org", "client": "phone"})
     assert set(answer.json) == SESSION
@@ -121,12 +129,14 @@ def test_signing_in(app: Any, person: Person) -> None:
 
 
 def test_a_password_is_never_trimmed(app: Any, person: Person) -> None:
+    # C-ACC-5
     app.post_json("/api/auth/register", {**person, "password": "  ten e\u0301 ten "})
     app.post_json("/api/auth/login", {**person, "password": "  ten é ten "})
     app.post_json("/api/auth/login", {**person, "password": "ten é ten"}, status=401)
 
 
 def test_a_wrong_address_and_a_wrong_password_are_one_answer(app: Any, person: Person) -> None:
+    # C-ACC-7, C-ACC-12, T-C5
     made = app.post_json("/api/auth/register", person).json
     wrong = app.post_json("/api/auth/login", {**person, "password": "wrong horse battery"}, status=401)
     assert wrong.json["error"] == "invalid_credentials"
@@ -147,6 +157,7 @@ def test_a_wrong_address_and_a_wrong_password_are_one_answer(app: Any, person: P
 
 
 def test_every_refused_sign_in_verifies_one_hash(app: Any, person: Person) -> None:
+    # C-ACC-7, T-C5
     app.post_json("/api/auth/register", person)
     passwords = app.find_service(AuthServices).passwords
     verified: list[bool] = []
@@ -163,6 +174,7 @@ def test_every_refused_sign_in_verifies_one_hash(app: Any, person: Person) -> No
 
 
 def test_a_confirmed_address_can_be_asked_for(auth: Any, person: Person) -> None:
+    # C-ACC-11
     app = auth(modhub_auth__require_verified="true")
     app.post_json("/api/auth/register", person, status=201)
     assert app.post_json("/api/auth/login", person, status=403).json["error"] == "email_not_confirmed"
@@ -172,6 +184,7 @@ def test_a_confirmed_address_can_be_asked_for(auth: Any, person: Person) -> None
 
 
 def test_me_needs_a_token(app: Any, person: Person) -> None:
+    # C-TOK-2, T-C10
     token = app.post_json("/api/auth/register", person).json["accessToken"]
     answer = app.get("/api/auth/me", status=401)
     assert answer.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
@@ -191,12 +204,14 @@ def test_me_needs_a_token(app: Any, person: Person) -> None:
 
 
 def test_a_session_token_of_another_kind_is_no_access_token(app: Any, person: Person) -> None:
+    # T-C10
     made = app.post_json("/api/auth/register", person).json
     me(app, made["refreshToken"], 401)
     app.post_json("/api/auth/refresh", {"refreshToken": made["accessToken"]}, status=401)
 
 
 def test_a_deleted_login_is_nobody(app: Any, person: Person) -> None:
+    # C-TOK-2, T-C2
     made = app.post_json("/api/auth/register", person).json
     write(app, delete(Login))
     assert me(app, made["accessToken"], 401).json["error"] == "unauthorized"
@@ -210,6 +225,7 @@ def test_a_signed_token_of_a_login_that_cannot_be_is_401(app: Any, login_id: int
 
 
 def test_ids_of_deleted_accounts_do_not_return(app: Any, person: Person) -> None:
+    # C-MOD-2, T-B5
     first = app.post_json("/api/auth/register", person).json
     write(app, delete(Login))
     write(app, delete(Account))
@@ -227,6 +243,7 @@ def test_the_bearer_is_one_statement(app: Any, person: Person) -> None:
 
 
 def test_a_refresh_token_works_once(app: Any, person: Person) -> None:
+    # C-ACC-1, C-ACC-14, C-ACC-15
     made = app.post_json("/api/auth/register", {**person, "client": "laptop"}).json
     answer = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]})
     assert set(answer.json) == SESSION
@@ -236,7 +253,7 @@ def test_a_refresh_token_works_once(app: Any, person: Person) -> None:
     again = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
     assert again.json["error"] == "invalid_refresh_token"
     assert again.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
-    # A used token changes nothing else (C-TOK-1).
+    # A used token changes nothing else.
     third = app.post_json("/api/auth/refresh", {"refreshToken": answer.json["refreshToken"], "client": "phone"})
     assert third.json["refreshToken"] not in {made["refreshToken"], answer.json["refreshToken"]}
     with app.databases.readonly_session() as session:
@@ -263,6 +280,7 @@ def test_unknown_refresh_tokens_are_401(app: Any, token: str) -> None:
 
 
 def test_signing_out_ends_one_client(app: Any, person: Person) -> None:
+    # C-TOK-1, T-C2
     first = app.post_json("/api/auth/register", person).json
     second = app.post_json("/api/auth/login", person).json
     answer = app.post_json("/api/auth/logout", {"refreshToken": first["refreshToken"]}, status=204)
@@ -274,11 +292,13 @@ def test_signing_out_ends_one_client(app: Any, person: Person) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"refreshToken":5}', b'{"refreshToken":"x"}', b"\xff"])
 def test_signing_out_is_204_always(app: Any, body: bytes) -> None:
+    # C-ACC-16
     app.post("/api/auth/logout", body, status=204)
 
 
 @pytest.mark.parametrize("body", [b"", b'{"email":"ada@example.org"}', b'{"email":"eve@example.org"}', b'{"email":5}'])
 def test_forgetting_is_204_always(app: Any, person: Person, body: bytes) -> None:
+    # C-ACC-16
     app.post_json("/api/auth/register", person)
     app.post("/api/auth/forgot", body, status=204)
 
@@ -313,6 +333,7 @@ def test_a_token_opens_the_catalogue(app: Any, person: Person) -> None:
 
 
 def test_nothing_is_stored_in_clear(app: Any, person: Person) -> None:
+    # C-TOK-3
     made = app.post_json("/api/auth/register", person).json
     fresh = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}).json
     secret = [person["password"], made["refreshToken"], fresh["refreshToken"], made["accessToken"]]
@@ -326,6 +347,7 @@ def test_nothing_is_stored_in_clear(app: Any, person: Person) -> None:
 
 @pytest.mark.parametrize("call", ["register", "login", "refresh", "forgot", "logout"])
 def test_a_body_has_at_most_64_kb(app: Any, person: Person, call: str) -> None:
+    # C-ERR-12
     """Nothing in it is long, and anybody may send one."""
     signed_in = app.post_json("/api/auth/register", person).json
     given = {**person, "refreshToken": signed_in["refreshToken"], "displayName": "", "client": ""}
@@ -356,3 +378,16 @@ def test_the_server_takes_no_more_of_it(app: Any, method: str, call: str) -> Non
 def test_nor_of_a_form(app: Any, form: str) -> None:
     rule = app.registry.getUtility(IBodyRules).find("POST", f"/Modhub/account/{form}")
     assert (rule.limit, rule.credential) == (64 * 1024, None)
+
+
+def test_a_refresh_token_lives_60_days_from_each_use(app: Any, person: Person) -> None:
+    # C-TOK-3
+    def left() -> timedelta:
+        with app.databases.readonly_session() as session:
+            return session.scalars(select(ClientSession.expires_at)).one() - now()
+
+    made = app.post_json("/api/auth/register", person).json
+    assert timedelta(days=60, minutes=-1) < left() <= timedelta(days=60)
+    write(app, update(ClientSession).values(expires_at=now() + timedelta(days=1)))
+    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=200)
+    assert timedelta(days=60, minutes=-1) < left() <= timedelta(days=60)

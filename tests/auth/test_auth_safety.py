@@ -33,6 +33,7 @@ def count(app: Any, model: Any) -> int:
 
 
 def test_no_form_takes_what_comes_from_elsewhere(auth: Any, person: Person) -> None:
+    # C-PAGE-4, C-PAGE-8, T-C12
     app = auth(modhub_auth__steam="true")
     register(app, person)
     token = token_of(app)
@@ -60,6 +61,7 @@ def test_a_browser_without_cookies_is_told_so_by_a_page(app: Any, person: Person
 
 
 def test_next_leads_nowhere_else_by_any_way(auth: Any, person: Person) -> None:
+    # C-PAGE-7, T-C14
     app = auth(modhub_auth__steam="true")
     evil = "//evil.example.org", "/\\evil.example.org", "/\t/evil.example.org", "/\n/evil", "javascript:alert(1)"
     for number, path in enumerate(evil):
@@ -81,6 +83,7 @@ def test_an_escaped_path_stays_on_this_site(app: Any, person: Person) -> None:
 
 
 def test_letters_links_are_told_to_nobody(app: Any, person: Person, mail: Any) -> None:
+    # T-C8
     register(app, person)
     page = app.get(mail.link())
     pages = [
@@ -122,6 +125,7 @@ def test_what_is_wrong_stands_beside_each_field_and_in_the_summary(app: Any, per
 
 
 def test_password_managers_know_the_fields(app: Any) -> None:
+    # C-PAGE-6
     known = {
         "login": {"email": "username", "password": "current-password", "code": "one-time-code"},
         "register": {"email": "username", "password": "new-password", "displayName": "nickname"},

@@ -26,6 +26,7 @@ def tokens() -> AccessTokens:
 
 
 def test_names_its_login_for_1800_seconds(tokens: AccessTokens) -> None:
+    # C-TOK-1, C-TOK-2
     time = now()
     token = tokens.make(7, time)
     life = timedelta(seconds=ACCESS_SECONDS)
@@ -35,6 +36,7 @@ def test_names_its_login_for_1800_seconds(tokens: AccessTokens) -> None:
 
 
 def test_does_not_live_longer_when_the_clock_is_set_back(tokens: AccessTokens) -> None:
+    # T-F7
     time = now()
     token = tokens.make(7, time)
     assert tokens.login_of(token, time - timedelta(hours=1)) is None
@@ -42,6 +44,7 @@ def test_does_not_live_longer_when_the_clock_is_set_back(tokens: AccessTokens) -
 
 
 def test_every_edit_of_every_character_is_refused(tokens: AccessTokens) -> None:
+    # C-TOK-2, T-C10
     time = now()
     token = tokens.make(7, time)
     for at in range(len(token)):
@@ -53,6 +56,7 @@ def test_every_edit_of_every_character_is_refused(tokens: AccessTokens) -> None:
 
 
 def test_all_secrets_check_and_the_first_signs() -> None:
+    # C-TOK-4
     time = now()
     both = AccessTokens([NEW, OLD])
     assert both.login_of(AccessTokens([OLD]).make(7, time), time) == 7
@@ -67,6 +71,7 @@ def test_names_only_what_a_database_can_look_for(tokens: AccessTokens, login_id:
 
 
 def test_another_purpose_or_version_does_not_pass(tokens: AccessTokens) -> None:
+    # C-TOK-1, T-C10
     time = now()
     mine = bytes.fromhex(tokens.make(7, time))
     fields = mine[: _FIELDS.size]
@@ -87,6 +92,7 @@ def test_shows_nothing_of_the_secret(tokens: AccessTokens) -> None:
 
 
 def test_refresh_tokens_are_long_and_stored_as_a_hash() -> None:
+    # C-TOK-3
     one, other = new_refresh_token(), new_refresh_token()
     assert one != other
     assert len(bytes.fromhex(one)) >= 32

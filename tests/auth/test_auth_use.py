@@ -75,6 +75,7 @@ def test_a_request_does_not_wait_for_itself(app: Any, person: Person, mail: Any)
 def test_reading_does_not_wait_for_writers(
     auth: Any, person: Person, holder: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    # T-F4
     monkeypatch.setattr(db, "BUSY_SECONDS", 40)
     app = auth()
     send(app.get(f"{HOME}/register"), 303, **person)

@@ -38,6 +38,7 @@ def test_migrations_go_down_and_up_again(app: Any) -> None:
     ],
 )
 def test_settings_that_make_no_sense_stop_the_start(tmp_path: Path, key: str, value: str) -> None:
+    # C-SET-2
     url = f"sqlite:///{tmp_path}/unused.sqlite"
     settings = {"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": "modhub_auth", key: value}
     with pytest.raises(StartRefused, match=key.replace(".", "\\.")):
@@ -45,6 +46,7 @@ def test_settings_that_make_no_sense_stop_the_start(tmp_path: Path, key: str, va
 
 
 def test_two_applications_share_nothing(auth: Any, person: dict[str, str]) -> None:
+    # C-TOK-2
     one = auth()
     other = auth(modhub__secret="another secret of more than thirty-two characters")
     token = one.post_json("/api/auth/register", person).json["accessToken"]
@@ -55,6 +57,7 @@ def test_two_applications_share_nothing(auth: Any, person: dict[str, str]) -> No
 
 
 def test_a_secret_can_be_replaced(auth: Any, person: dict[str, str]) -> None:
+    # C-TOK-4, T-F11
     one = auth()
     token = one.post_json("/api/auth/register", person).json["accessToken"]
     url = str(one.registry.settings["sqlalchemy.url"])
