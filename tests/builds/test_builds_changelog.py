@@ -15,6 +15,7 @@ def shown(agent):
 
 
 def test_sections_go_on_top_and_come_back(agent):
+    # C-APP-8, C-APP-9, C-APP-10
     assert shown(agent) == ""
     assert agent.push(b"1.0\n- First").json == {"characters": 11, "whole": 11}
     assert agent.push(b"1.1\n- Second").json == {"characters": 12, "whole": 25}
@@ -29,6 +30,7 @@ def test_sections_go_on_top_and_come_back(agent):
 
 
 def test_hidden_sections_stay_stored(agent):
+    # C-APP-10
     for body in (b"1.0", b"1.1", b"1.2"):
         agent.push(body)
     agent.pop()
@@ -37,6 +39,7 @@ def test_hidden_sections_stay_stored(agent):
 
 
 def test_nothing_to_take_back_is_404_and_json(agent):
+    # C-APP-10
     answer = agent.pop(status=404)
     assert set(answer.json) == {"error", "message"}
 
@@ -57,6 +60,7 @@ CLEANED = {
 
 
 def test_a_section_is_stored_as_plain_text(agent):
+    # C-APP-9, C-APP-11
     for body, kept in CLEANED.items():
         assert agent.push(body).json == {"characters": len(kept), "whole": len(kept)}
         assert shown(agent) == kept
@@ -64,18 +68,21 @@ def test_a_section_is_stored_as_plain_text(agent):
 
 
 def test_an_empty_section_is_400(agent):
+    # C-APP-8
     for body in (b"", b" ", b"\n", b"\r\n\t \r\n", b"\0", "\u00a0\u2003\n".encode(), b"\xef\xbb\xbf"):
         assert agent.push(body, status=400).json["error"] == "invalid_input"
     assert rows(agent.site) == []
 
 
 def test_what_is_not_utf_8_is_400(agent):
+    # C-APP-8
     for body in (b"\xff", b"\xff\xfe1\x00", b"abc\xc3", b"\xed\xa0\x80", b"\xc0\xaf"):
         assert "UTF-8" in agent.push(body, status=400).json["message"]
     assert rows(agent.site) == []
 
 
 def test_256_kb_are_taken_and_one_byte_more_is_not(agent):
+    # C-APP-8
     assert agent.push(b"x" * (256 * KB)).json["characters"] == 256 * KB
     answer = agent.push(b"x" * (256 * KB + 1), status=413)
     assert answer.json["error"] == "too_large"

@@ -42,6 +42,7 @@ def test_without_the_line_nothing_of_it_is_there(start):
 
 
 def test_taken_out_and_put_back_it_has_everything(agent, start):
+    # C-RUN-7
     url = str(agent.site.registry.settings["sqlalchemy.url"])
     build = agent.upload("linux", b"kept").json["url"]
     agent.push(b"1.0")

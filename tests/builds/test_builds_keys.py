@@ -45,6 +45,7 @@ def untouched(site):
 
 
 def test_without_a_header(site):
+    # C-ERR-2, C-KEY-2, T-C11
     for name in CALLS:
         answer = call(site, name, None, 401)
         assert answer.body == b'{"error":"no_api_key"}'
@@ -55,6 +56,7 @@ def test_without_a_header(site):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_with_a_key_that_is_refused(site, name):
+    # C-APP-2, C-KEY-2, C-KEY-4, T-C11
     for kind, key in WRONG.items():
         answer = call(site, name, key, 401)
         assert answer.body == b'{"error":"unknown_api_key"}', kind
@@ -85,6 +87,7 @@ def test_a_key_with_the_scope_publishes(site, key):
 
 
 def test_every_valid_key_passes_the_key_test_and_it_changes_nothing(site):
+    # C-KEY-3
     for key in ("the-agents-key", "wiki-key", "both-key"):
         assert site.get("/api/modhub/key", headers={"X-Api-Key": key}).json == {"ok": True}
     assert untouched(site)

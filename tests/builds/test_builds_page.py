@@ -43,6 +43,7 @@ def test_an_empty_page_is_calm(site):
 
 
 def test_the_newest_build_leads_and_every_system_is_named(agent):
+    # C-PAGE-3
     agent.upload("windows", query="?version=1")
     agent.upload("linux", b"newer", query="?version=2&name=modhub.tar.gz")
     answer = page(agent.site)
@@ -90,6 +91,7 @@ def test_nobody_is_led_to_what_cannot_run(agent):
 
 
 def test_older_builds_are_in_details(agent):
+    # C-PAGE-3
     urls = [agent.upload("linux", query=f"?version={number}").json["url"] for number in range(3)]
     older = page(agent.site).html.select("details li a")
     links = [link["href"] for link in older]
@@ -101,6 +103,7 @@ HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7*7 }}&
 
 
 def test_what_agents_write_is_text(agent):
+    # C-APP-11
     agent.upload("linux", query="?version=%3Cscript%3Ealert(1)%3C/script%3E&name=%22%3E%3Cimg%20src=x%3E.zip")
     agent.push(HOSTILE.encode())
     answer = page(agent.site)

@@ -21,6 +21,7 @@ def at_once(calls):
 
 
 def test_twelve_builds_of_one_system_are_all_kept(agents):
+    # C-APP-4, T-E7
     bodies = [b"build %d" % number * 1000 for number in range(12)]
     answers = at_once(
         [
@@ -42,6 +43,7 @@ def test_twelve_builds_of_one_system_are_all_kept(agents):
 
 
 def test_sections_pushed_at_once_are_all_there_once(agents):
+    # T-E7
     answers = at_once([lambda n=n: agents[n % 2].push(b"section %02d" % n).json for n in range(8)])
     shown = agents[0].list()["changelog"].split("\n\n")
     assert sorted(shown) == [f"section {n:02d}" for n in range(8)]
@@ -50,6 +52,7 @@ def test_sections_pushed_at_once_are_all_there_once(agents):
 
 
 def test_two_removals_at_once_hide_two(agents):
+    # T-E7
     for _ in range(5):
         for number in range(3):
             agents[0].push(b"section %d" % number)

@@ -16,6 +16,7 @@ def test_nothing_yet(site):
 
 
 def test_one_entry_for_each_system_with_all_its_versions(agent):
+    # C-APP-5
     first = agent.upload("windows", b"one", query="?name=a.zip&version=1").json
     agent.upload("linux", b"three")
     second = agent.upload("windows", b"second", query="?name=b.zip&version=2").json
@@ -39,6 +40,7 @@ def test_one_entry_for_each_system_with_all_its_versions(agent):
 
 
 def test_the_order_of_systems(agent):
+    # C-APP-6
     for os in ("zos", "macos", "android", "linux", "7", "windows", "linux-arm64"):
         agent.upload(os)
     order = [build["os"] for build in agent.list()["builds"]]
@@ -74,6 +76,7 @@ def test_builds_that_were_removed_by_hand_are_gone_from_the_list(agent):
 
 
 def test_downloads_carry_the_headers_of_files(agent):
+    # C-APP-7
     body = b"a build of some bytes"
     url = agent.upload("linux", body, query="?name=modhub.tar.gz", content_type="application/gzip").json["url"]
     digest = hashlib.sha256(body)
@@ -115,6 +118,7 @@ def test_a_build_is_saved_and_never_shown(agent, kind):
 
 
 def test_the_newest_address_follows_and_the_other_stays(agent):
+    # C-APP-4, C-APP-7
     first = agent.upload("linux", b"first").json["url"]
     assert agent.site.get("/Modhub/app/linux").body == b"first"
     second = agent.upload("linux", b"second").json["url"]

@@ -13,6 +13,7 @@ MB = 1024 * 1024
 
 
 def test_an_upload_answers_as_the_contract_says(agent):
+    # C-APP-2
     answer = agent.upload("windows", b"x" * 1000, query="?name=modhub.exe&version=1.4")
     number = int(answer.json["url"].rpartition("/")[2])
     assert answer.json == {
@@ -26,12 +27,14 @@ def test_an_upload_answers_as_the_contract_says(agent):
 
 
 def test_name_and_version_may_be_left_out(agent):
+    # C-APP-3
     assert agent.upload("steam-deck").json["version"] == ""
     (build,) = agent.list()["builds"]
     assert (build["name"], build["version"]) == ("modhub-steam-deck.zip", "")
 
 
 def test_plausible_platforms(agent):
+    # C-APP-1
     for os in ("windows", "a", "0", "7", "linux-arm64", "a-b-c-d", "freebsd14", "con", "feed", "x" * 32, "1" * 32):
         assert agent.upload(os).json["os"] == os
         assert agent.site.get(f"/Modhub/app/{os}").body == b"a build"
@@ -46,6 +49,7 @@ HOSTILE = [
 
 
 def test_implausible_platforms_are_400_and_keep_nothing(agent):
+    # C-APP-1, T-A6
     for os in HOSTILE:
         answer = agent.upload(os, status=400)
         assert answer.json["error"] == "invalid_input"
@@ -55,6 +59,7 @@ def test_implausible_platforms_are_400_and_keep_nothing(agent):
 
 
 def test_changelog_is_not_an_operating_system(agent):
+    # C-APP-1
     agent.upload("changelog", b"1.0")
     assert agent.list() == {"builds": [], "changelog": "1.0"}
     agent.site.get("/Modhub/app/changelog", status=404)
@@ -80,6 +85,7 @@ NAMES = {
 
 
 def test_names_are_leaves(agent):
+    # C-APP-3
     for sent, kept in NAMES.items():
         agent.upload("linux", query=f"?name={quote(sent)}")
         assert agent.list()["builds"][0]["name"] == kept
@@ -90,18 +96,21 @@ def test_names_are_leaves(agent):
 
 
 def test_versions_are_labels_and_never_refused(agent):
+    # C-APP-3, T-A7
     labels = {"  1.4 \t": "1.4", "v" * 100: "v" * 64, "1\0.\n4": "1. 4", "\u202e41": "41", "<b>": "<b>", "": ""}
     for sent, kept in {**labels, "9" * MB: "9" * 64}.items():
         assert agent.upload(query=f"?version={quote(sent)}").json["version"] == kept
 
 
 def test_the_same_version_may_come_again(agent):
+    # C-APP-4
     urls = [agent.upload(query="?version=1").json["url"] for _ in range(3)]
     assert len(set(urls)) == 3
     assert [one["url"] for one in agent.list()["builds"][0]["versions"]] == urls[::-1]
 
 
 def test_the_type_is_stored(agent):
+    # C-APP-3
     octets = "application/octet-stream"
     html = "text/html; charset=utf-8"
     for sent, kept in {
@@ -115,12 +124,14 @@ def test_the_type_is_stored(agent):
 
 
 def test_an_empty_body_is_400(agent):
+    # C-APP-3
     answer = agent.upload(body=b"", status=400)
     assert "empty" in answer.json["message"]
     assert stored_files(agent.site) == []
 
 
 def test_a_form_around_the_build_is_400_and_nothing_is_kept(agent):
+    # C-APP-3, T-A9
     form = b'--B\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\nPK\r\n--B--\r\n'
     for sent in ("multipart/form-data; boundary=B", "Multipart/Form-Data"):
         refused = agent.upload(body=form, status=400, content_type=sent)
@@ -139,6 +150,7 @@ def test_a_content_coding_is_400(agent):
 
 
 def test_exactly_64_mb_are_taken_and_one_byte_more_is_not(agent):
+    # C-APP-3
     assert limits.BUILD == 64 * MB
     body = system.urandom(MB) * 64
     assert agent.upload(body=body).json["bytes"] == 64 * MB
@@ -214,6 +226,7 @@ def test_a_commit_that_fails_keeps_no_file(agent, monkeypatch):
 
 
 def test_builds_are_kept_and_no_id_comes_twice(agent):
+    # C-MOD-2, T-B5
     numbers = [int(agent.upload().json["url"].rpartition("/")[2]) for _ in range(3)]
     with agent.site.databases.write_engine.begin() as connection:
         connection.exec_driver_sql(f"DELETE FROM builds_build WHERE id = {numbers[-1]}")
@@ -223,6 +236,7 @@ def test_builds_are_kept_and_no_id_comes_twice(agent):
 
 
 def test_other_methods_are_405(site):
+    # C-APP-4
     for method in ("get", "put", "delete", "patch"):
         answer = getattr(site, method)("/api/modhub/app/windows", status=405)
         assert answer.headers["Allow"] == "POST"

@@ -29,6 +29,7 @@ def test_a_wiki_without_pages_is_a_calm_page(wiki: Site) -> None:
 
 
 def test_the_index_is_shown_at_the_wiki_itself(wiki: Site, publish: Any) -> None:
+    # C-WIKI-8
     publish("guide/a", "# A page")
     bare = wiki.get("/Modhub/Wiki").text
     assert "<h1>Wiki</h1>" in bare
@@ -42,6 +43,7 @@ def test_the_index_is_shown_at_the_wiki_itself(wiki: Site, publish: Any) -> None
 
 
 def test_a_page_has_contents_anchors_and_its_facts(wiki: Site, publish: Any) -> None:
+    # C-WIKI-8
     made = publish("guide/a", "# A page\n\n## One\n\n## Two & more\n")
     page = wiki.get(made["url"])
     assert page.text.count("<h1") == 1
@@ -60,6 +62,7 @@ def test_a_page_has_contents_anchors_and_its_facts(wiki: Site, publish: Any) -> 
 
 
 def test_no_page_is_404_in_the_sites_layout(wiki: Site) -> None:
+    # C-ERR-4
     page = wiki.get("/Modhub/Wiki/never", status=404)
     assert page.content_type == "text/html"
     assert '<header class="site-head">' in page.text
@@ -138,6 +141,7 @@ def found(wiki: Site, q: str) -> list[str]:
 
 
 def test_search_folds_and_wants_every_word(wiki: Site, publish: Any) -> None:
+    # C-WIKI-8
     publish("b/cafe", "# Kaffee\n\nÜber die **Groß**en Cafés & mehr\n\n```python\nname_with_underscore = 100\n```\n")
     publish("a/other", "# Andere\n\nSo 100% anders\n")
     publish("zero", "# Grossen\n")

@@ -124,10 +124,12 @@ def test_tables_keep_their_alignment_without_inline_style() -> None:
     ],
 )
 def test_ids_of_headings(heading: str, name: str) -> None:
+    # C-WIKI-9
     assert slug(heading) == name
 
 
 def test_doubled_ids_are_numbered_and_never_met_again() -> None:
+    # C-WIKI-9
     names = Names()
     given_names = [names.give(one) for one in ("a", "a", "a-2", "a", "b", "a-2")]
     assert given_names == ["a", "a-2", "a-2-2", "a-3", "b", "a-2-3"]

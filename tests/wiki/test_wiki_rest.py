@@ -23,6 +23,7 @@ def send(wiki: Site, method: str, url: str, body: bytes = b"# A\n", key: str | N
 @MOUNTS
 @pytest.mark.parametrize("method", ["PUT", "POST"])
 def test_a_page_is_created_then_changed(wiki: Site, mount: str, method: str) -> None:
+    # C-WIKI-2
     made = send(wiki, method, f"{mount}/guide/first", b"# First page\n\nText.\n")
     assert made.status_int == 201
     assert made.content_type == "application/json"
@@ -39,6 +40,7 @@ def test_a_page_is_created_then_changed(wiki: Site, mount: str, method: str) -> 
 
 @MOUNTS
 def test_the_markdown_is_answered_as_it_was_sent(wiki: Site, mount: str) -> None:
+    # C-WIKI-6
     body = "# Ünïcode\n\n    code at the start is kept\n\ntab\there, line end:  \n\n\n".encode()
     send(wiki, "PUT", f"{NEW}/a", body)
     read = wiki.get(f"{mount}/a")
@@ -63,6 +65,7 @@ def test_line_ends_become_newlines_and_what_cannot_be_stored_goes(wiki: Site) ->
 
 @MOUNTS
 def test_the_list_is_by_path(wiki: Site, mount: str) -> None:
+    # C-WIKI-6, C-WIKI-7
     assert wiki.get(mount).json == {"count": 0, "pages": []}
     made = [send(wiki, "PUT", f"{NEW}/{path}").json for path in ("b", "a/z", "a", "B", "a-b", "a.b")]
     listed = wiki.get(mount).json
@@ -75,6 +78,7 @@ def test_the_list_is_by_path(wiki: Site, mount: str) -> None:
 
 @MOUNTS
 def test_a_deleted_page_is_gone_and_numbers_on(wiki: Site, mount: str) -> None:
+    # C-WIKI-5
     send(wiki, "PUT", f"{NEW}/a")
     send(wiki, "PUT", f"{NEW}/a")
     gone = send(wiki, "DELETE", f"{mount}/a", b"")
@@ -92,12 +96,14 @@ def test_a_deleted_page_is_gone_and_numbers_on(wiki: Site, mount: str) -> None:
 
 @MOUNTS
 def test_deleting_what_never_was_is_404(wiki: Site, mount: str) -> None:
+    # C-WIKI-5
     assert send(wiki, "DELETE", f"{mount}/never", b"").status_int == 404
 
 
 @MOUNTS
 @pytest.mark.parametrize("method", ["PUT", "POST", "DELETE"])
 def test_every_key_that_may_not_is_unknown(wiki: Site, mount: str, method: str) -> None:
+    # C-WIKI-2, C-WIKI-7
     send(wiki, "PUT", f"{NEW}/a")
     answers = []
     paths = ("a", "never", "..", "%20", "a//b", "x" * 201)
@@ -137,6 +143,7 @@ def test_a_key_with_several_scopes_may_publish(wiki: Site) -> None:
 @MOUNTS
 @pytest.mark.parametrize("method", ["PUT", "POST"])
 def test_bodies_that_are_refused(wiki: Site, mount: str, method: str) -> None:
+    # C-WIKI-4
     for body in (b"", b" \n\t\r\n", b"\xef\xbb\xbf", b"\x00"):
         assert send(wiki, method, f"{mount}/a", body).status_int == 400, body
     for body in (b"\xff\xfe# A", b"# caf\xe9", b"\xed\xa0\x80"):
@@ -151,6 +158,7 @@ def test_bodies_that_are_refused(wiki: Site, mount: str, method: str) -> None:
 
 @MOUNTS
 def test_a_megabyte_is_taken_and_one_byte_more_is_not(wiki: Site, mount: str) -> None:
+    # C-WIKI-4
     limit = 1024 * 1024
     body = b"# Long\n\n" + b"word " * (limit // 5)
     body = body[:limit]
@@ -192,6 +200,7 @@ TITLES = [
 
 
 def test_where_the_title_comes_from(wiki: Site) -> None:
+    # C-WIKI-3
     for text, query, title in TITLES:
         made = send(wiki, "PUT", f"{NEW}/deep/page.one?{query}", text.encode())
         assert made.json["title"] == title
@@ -224,6 +233,7 @@ BAD = [*_BAD.split(), "a b", "x" * 201, "a" * 5000]
 
 @MOUNTS
 def test_paths_that_a_page_may_have(wiki: Site, mount: str) -> None:
+    # C-WIKI-1, C-WIKI-7
     for path in GOOD:
         assert send(wiki, "PUT", f"{mount}/{path}").json["path"] == path
         for other in (NEW, OLD):
@@ -235,6 +245,7 @@ def test_paths_that_a_page_may_have(wiki: Site, mount: str) -> None:
 
 @MOUNTS
 def test_paths_that_no_page_may_have(wiki: Site, mount: str) -> None:
+    # C-WIKI-1, C-WIKI-7
     send(wiki, "PUT", f"{NEW}/a")
     send(wiki, "PUT", f"{NEW}/b")
     for path in BAD:
@@ -266,6 +277,7 @@ def test_not_utf8_in_the_address_is_400(wiki: Site) -> None:
 
 @MOUNTS
 def test_methods_that_an_address_does_not_have(wiki: Site, mount: str) -> None:
+    # C-WIKI-7
     for who in (None, "wiki-key"):
         page = send(wiki, "PATCH", f"{mount}/a", key=who)
         assert (page.status_int, page.headers["Allow"]) == (405, "DELETE, GET, HEAD, POST, PUT")
@@ -282,6 +294,7 @@ def test_the_api_does_not_show_again_below_the_site(wiki: Site) -> None:
 
 
 def test_the_contract_is_markdown(wiki: Site) -> None:
+    # C-WIKI-10
     read = wiki.get("/api/modhub/doc/wiki")
     assert read.headers["Content-Type"] == "text/markdown; charset=utf-8"
     assert read.headers["ETag"]
