@@ -133,6 +133,7 @@ def test_a_body_that_grows_too_large_is_said_too(proxy: Any, owner: dict[str, st
 
 
 def test_what_everybody_reads_is_compressed_and_nothing_else(proxy: Any, owner: dict[str, str], mod: Any) -> None:
+    # T-D18
     asks = {"Accept-Encoding": "gzip"}
     number = mod[0]
     page = proxy.ask("GET", "/Modhub").body.decode()

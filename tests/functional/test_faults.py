@@ -45,6 +45,7 @@ def busy(answer: CallerResponse) -> None:
 
 
 def test_a_locked_database_is_read_from_and_refuses_writes_for_the_moment(service, own):
+    # T-F4
     mod = own.published("Locked")
     path = f"/api/modhub/{mod['id']}"
     before = service.stored()
@@ -91,6 +92,7 @@ def test_a_short_lock_only_delays(service, own):
 
 
 def test_ended_connections_to_postgresql_are_made_anew(services):
+    # T-F4
     service = services("postgresql", 2)
     own = service.register("ended")
     mod = own.published("Ended")
@@ -145,6 +147,7 @@ def refused_and_browsing_goes_on(service: Installation, own: Caller, mod_id: int
 
 
 def test_a_full_store_refuses_uploads_alone_and_recovers_by_itself(services, kind):
+    # T-D12, T-F2
     service = services(kind, 0)
     with small_disk(service.files, "8m"):
         assert service.admin("migrate").returncode == 0
@@ -152,6 +155,7 @@ def test_a_full_store_refuses_uploads_alone_and_recovers_by_itself(services, kin
         own = service.register("full")
         mod = own.published("Full", bytes(5 * MB))
         refused_and_browsing_goes_on(service, own, mod["id"], 6 * MB)
+        own.need(200, "POST", "/api/auth/login", {"email": "full@example.org", "password": PASSWORD})
         assert own.send_file(mod["id"], "code", bytes(MB), version="2").status == 201
         own.need(204, "DELETE", f"/api/modhub/{mod['id']}")
         assert service.admin("sweep", "--older-than", "0").returncode == 0
@@ -168,6 +172,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 def test_a_write_that_is_too_large_for_the_system_is_refused(services, kind):
+    # T-D12, T-F2
     """RLIMIT_FSIZE, which needs no root: no file of the process may pass 3 MB, spooled bodies neither."""
     service = services(kind, 0)
     assert service.admin("migrate").returncode == 0
@@ -175,11 +180,13 @@ def test_a_write_that_is_too_large_for_the_system_is_refused(services, kind):
     own = service.register("small")
     mod = own.published("Small", bytes(MB))
     refused_and_browsing_goes_on(service, own, mod["id"], 4 * MB)
+    own.need(200, "POST", "/api/auth/login", {"email": "small@example.org", "password": PASSWORD})
     service.stop()
 
 
 @pytest.mark.parametrize("damage", ["deleted", "cut", "changed"])
 def test_a_damaged_file_is_never_given_out_and_verify_names_it(service, own, damage):
+    # T-F10
     content = bytes(range(256)) * 4000
     mod = own.published(f"Damaged {damage}", content)
     path = f"/api/modhub/{mod['id']}/download"
@@ -218,6 +225,7 @@ def test_a_damaged_file_is_never_given_out_and_verify_names_it(service, own, dam
 
 
 def test_no_fault_left_a_traceback_or_a_500(service):
+    # C-ERR-9
     """Runs after any number of the others."""
     written = service.log()
     assert "Traceback" not in written

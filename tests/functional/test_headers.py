@@ -172,6 +172,7 @@ def probe(site: Site, where: list[str], caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_no_header_breaks_an_address(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    # C-ERR-8, C-HTTP-8, T-D16
     site = start(f"{TEST_ACCOUNTS} modhub_builds modhub_wiki", ApiPrivateKeys="agent Modhub:app Modhub:wiki")
     where = addresses(site)
     assert {"/sitemap.xml", "/opensearch.xml", "/Modhub/feed", "/Modhub/wiki.atom", "/Modhub/App/feed"} <= set(where)
@@ -180,6 +181,7 @@ def test_no_header_breaks_an_address(start: Start, caplog: pytest.LogCaptureFixt
 
 
 def test_no_header_breaks_an_address_of_accounts(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    # C-ERR-8, C-HTTP-8, T-D16
     site = start("modhub_auth")
     where = sorted({path.replace("{}", "steam") for method, path in calls(site) if method == "GET"})
     probe(site, [path for path in where if "/account" in path or "/auth" in path], caplog)
@@ -271,6 +273,7 @@ def failing_feature(monkeypatch: pytest.MonkeyPatch) -> str:
 def test_what_fails_behind_the_tweens_is_answered_and_logged_as_a_failure(
     start: Start, failing_feature: str, caplog: pytest.LogCaptureFixture, path: str, method: str
 ) -> None:
+    # C-HTTP-11, T-D16
     site = start(failing_feature)
     caplog.set_level(logging.INFO)
     answer = read(site, path, method=method)

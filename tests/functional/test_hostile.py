@@ -62,6 +62,7 @@ def status(answer: bytes) -> int:
 
 
 def test_the_four_401s_are_the_same_bytes(service, own, stranger, mod):
+    # C-OWN-12, T-B3
     """Anonymous or stranger, existing or missing: one answer for each owner call, on both processes."""
     draft = own.new_mod("Draft")["id"]
     image = next(asset["url"].rpartition("/")[2] for asset in mod["assets"] if asset["kind"] == "image")
@@ -116,6 +117,7 @@ FRAMING = {
 
 @pytest.mark.parametrize("name", FRAMING)
 def test_an_ambiguous_request_is_refused_once_and_ends_the_connection(service, name):
+    # T-D1
     answer = send(service, FRAMING[name] + SMUGGLED)
     assert status(answer) in (400, 501)
     assert len(re.findall(rb"HTTP/1\.[01] [0-9]{3} ", answer)) == 1
@@ -124,6 +126,7 @@ def test_an_ambiguous_request_is_refused_once_and_ends_the_connection(service, n
 
 
 def test_a_host_that_is_malformed_is_400_and_any_other_changes_nothing(service, mod):
+    # C-HTTP-6
     path = f"/api/modhub/{mod['id']}"
     usual = VARYING.sub(b"", send(service, request("GET", path)))
     assert status(usual) == 200
@@ -193,6 +196,7 @@ def test_ids_that_are_none_are_unknown(service, prefix):
 
 
 def test_list_parameters_are_never_refused(service, mod):
+    # C-LIST-2, T-D5, T-D6
     for query in QUERIES:
         allowed = {200, 414, 431}
         for path in ("/api/modhub", "/Modhub"):
@@ -200,6 +204,7 @@ def test_list_parameters_are_never_refused(service, mod):
 
 
 def test_hostile_json_is_400_or_taken(service, own, mod):
+    # T-D4
     bearer = f"Authorization: Bearer {own.token}"
     for name, body in JSON.items():
         taken = name in ("long", "nul", "bom")
@@ -217,6 +222,7 @@ def test_hostile_json_is_400_or_taken(service, own, mod):
 
 
 def test_ranges_give_a_part_the_whole_or_416(service, mod):
+    # T-D9
     path, size = f"/api/modhub/{mod['id']}/download", mod["assets"][0]["bytes"]
     for value in RANGES:
         answer = harmless(service, request("GET", path, f"Range: {value}"), {200, 206, 416, 431})
@@ -227,6 +233,7 @@ def test_ranges_give_a_part_the_whole_or_416(service, mod):
 
 
 def test_unknown_methods_are_405_and_head_is_get_without_a_body(service, mod):
+    # C-HTTP-1, T-D10
     path = f"/api/modhub/{mod['id']}"
     for method in ("TRACE", "CONNECT", "PATCH", "PROPFIND", "FOO"):
         answer = harmless(service, request(method, path), {405})
@@ -263,6 +270,7 @@ def test_hostile_names_types_and_tokens(service, own, mod):
 
 
 def test_the_log_has_no_traceback_and_no_500(service, own):
+    # C-ERR-9, C-SET-5, T-D11
     """Runs after any number of the others."""
     own.need(200, "GET", "/api/modhub/mine")
     written = service.log()

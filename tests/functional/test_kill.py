@@ -191,6 +191,7 @@ def upload_in_part(port: int, author: Author, change: Change, sent: int) -> sock
 
 
 def test_kill_at_any_moment_of_uploads_and_changes(services, kind):
+    # T-F1
     """One process, three authors at work; it is killed after so many bytes of an upload and so many milliseconds."""
     service = services(kind, server={"threads": 6})
     authors = [Author(service, f"author{number}") for number in range(3)]
@@ -256,6 +257,7 @@ def relay(services, kind):
 
 
 def test_kill_at_every_step_of_a_transaction(relay):
+    # T-F1
     author = Author(relay.service, "ada")
     for name, point, done in MOD_POINTS:
         before = author.state

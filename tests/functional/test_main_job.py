@@ -101,6 +101,7 @@ def test_it_is_read_with_its_chain_and_what_is_missing(running, mod):
 
 
 def test_it_is_downloaded_whole_and_by_ranges(running, mod):
+    # C-READ-9
     path = f"/api/modhub/{mod['id']}/download"
     for caller in everywhere(running):
         whole = caller.ask("GET", path)

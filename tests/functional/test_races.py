@@ -43,6 +43,7 @@ def digest(content: bytes) -> str:
 
 
 def test_of_eight_uploads_of_one_version_one_is_taken(service, own):
+    # C-UP-13, T-E1
     mod = own.published("One version")
     path = f"/api/modhub/{mod['id']}"
     for turn in range(3):
@@ -64,6 +65,7 @@ def test_of_eight_uploads_of_one_version_one_is_taken(service, own):
 
 
 def test_images_never_pass_ten_megabytes(service, own):
+    # T-E3
     mod = own.published("Images")
     for _ in range(4):
         assert own.send_file(mod["id"], "images", bytes(2 * MB), "image/png").status == 201
@@ -106,7 +108,8 @@ class VersionReader:
 
 
 def test_different_versions_at_once_are_all_taken_and_belong_together(service, own):
-    """At every read `version`, size and bytes are of one upload, whoever uploads meanwhile (T-E2)."""
+    # T-E2
+    """At every read `version`, size and bytes are of one upload, whoever uploads meanwhile."""
     contents = {f"v{number}": random.Random(number).randbytes(200_000 + number) for number in range(16)}
     names = list(contents)
     contents["1"] = b"the code of a mod"
@@ -131,6 +134,7 @@ def test_different_versions_at_once_are_all_taken_and_belong_together(service, o
 
 
 def test_of_eight_refreshes_of_one_token_one_is_answered(service):
+    # C-ACC-14, T-C1
     caller = service.caller()
     given = {"email": "fresh@example.org", "password": PASSWORD}
     session = caller.need(201, "POST", "/api/auth/register", given)
@@ -144,9 +148,10 @@ def test_of_eight_refreshes_of_one_token_one_is_answered(service):
 
 
 def test_of_eight_registrations_of_one_address_one_is_made(service):
+    # C-ACC-4, T-E8
     caller = service.caller()
     for turn in range(3):
-        # The same address, however it is written (C-ACC-4).
+        # The same address, however it is written.
         spellings = [f"Twin{turn}@example.org", f" twin{turn}@EXAMPLE.org "] * 4
         given = [{"email": spelling, "password": PASSWORD} for spelling in spellings]
         sent = at_once([lambda g=g: caller.ask("POST", "/api/auth/register", g) for g in given])
@@ -155,6 +160,7 @@ def test_of_eight_registrations_of_one_address_one_is_made(service):
 
 
 def test_whatever_meets_a_deletion_is_done_before_it_or_refused(service, own):
+    # T-E4
     for turn in range(6):
         mod = own.published(f"Doomed {turn}") if turn % 2 else own.new_mod(f"Doomed {turn}")
         path, mod_id = f"/api/modhub/{mod['id']}", mod["id"]
@@ -180,7 +186,8 @@ def test_whatever_meets_a_deletion_is_done_before_it_or_refused(service, own):
 
 
 def test_two_edits_that_contradict_each_other_never_both_pass(service, own):
-    """Each by itself is right, both together are the same GUID in both lists (T-E6, write skew)."""
+    # T-E6
+    """Each by itself is right, both together are the same GUID in both lists (write skew)."""
     other = own.new_mod("Other")["guid"]
     for turn in range(8):
         path = f"/api/modhub/{own.new_mod(f'Skew {turn}')['id']}"
@@ -232,6 +239,7 @@ class Register:
 
 
 def test_a_read_is_never_older_than_what_was_acknowledged_before_it(service, own):
+    # T-E9
     """Eight writers put titles of their own; readers of both processes look at the mod and at the list."""
     mod = own.published("Register")
     register = Register(f"/api/modhub/{mod['id']}")
@@ -253,6 +261,7 @@ def test_a_read_is_never_older_than_what_was_acknowledged_before_it(service, own
 
 
 def test_nothing_is_left_over_when_all_is_over(service, own):
+    # T-E4
     """Runs after any number of the others: no file without a row, no row without its file."""
     assert service.admin("sweep", "--older-than", "0").returncode == 0
     assert service.stored() == service.named()

@@ -164,6 +164,7 @@ class World:
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_every_example_is_what_happens(start: Start, tmp_path: Path) -> None:
+    # C-ERR-1
     site = start(" ".join(FEATURES), **KEYS, modhub_auth__forgot_limit="2", modhub_auth__register_limit="99")
     page = site.get(PAGE).html
     shown = examples(page)

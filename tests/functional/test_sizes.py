@@ -65,6 +65,7 @@ def read_answer(client: socket.socket) -> tuple[int, dict]:
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_64_mb_are_taken_and_one_byte_more_is_not(service, own, chunked):
+    # C-UP-11, C-UP-12, T-D3
     mod = own.new_mod("Large")
     exact = pieces(LIMIT) if chunked else bytes(LIMIT)
     answer = own.send_file(mod["id"], "code", exact, version="1")
@@ -126,6 +127,7 @@ UPLOAD = "/api/modhub/1/code?version=1"
 
 @pytest.mark.parametrize("token", ["", "Authorization: Bearer nonsense"])
 def test_an_anonymous_upload_is_refused_before_its_body_is_sent(service, token):
+    # C-ERR-20, T-D3
     """Without a credential nothing is read; with a bad one, `Expect` or not, the answer is the same 401."""
     fields = [f"Content-Length: {LIMIT}", "Content-Type: application/zip"]
     with connected(service) as client:
@@ -140,6 +142,7 @@ def test_an_anonymous_upload_is_refused_before_its_body_is_sent(service, token):
 
 
 def test_expect_100_continue_is_answered_by_the_401_alone(service):
+    # C-ERR-19
     with connected(service) as client:
         client.sendall(head("POST", UPLOAD, f"Content-Length: {LIMIT}", "Expect: 100-continue"))
         status, body = read_answer(client)
@@ -190,6 +193,7 @@ def blind(service, *fields: str, body: bytes) -> tuple[int, dict]:
 
 
 def test_a_client_that_sends_20_mb_blindly_still_reads_its_answer(service, own):
+    # C-ERR-19
     body = bytes(20 * MB)
     length = f"Content-Length: {len(body)}"
     path = f"/api/modhub/{own.new_mod('Blind')['id']}/images"
@@ -207,6 +211,7 @@ def test_a_client_that_sends_20_mb_blindly_still_reads_its_answer(service, own):
 
 
 def test_half_open_connections_and_slow_readers_leave_browsing_undisturbed(service, own):
+    # T-D2
     mod = own.published("Popular", bytes(LIMIT))
     port = service.processes[0].port
     caller = Caller([port])
@@ -241,6 +246,7 @@ def test_half_open_connections_and_slow_readers_leave_browsing_undisturbed(servi
 
 
 def test_sigterm_lets_a_running_download_end_and_takes_no_new_connection(services, kind):
+    # C-RUN-9, T-F9
     service = services(kind)
     content = hashlib.shake_256(b"download").digest(8 * MB) * 8
     mod = service.register("drain").published("Drained", content)
@@ -261,6 +267,7 @@ def test_sigterm_lets_a_running_download_end_and_takes_no_new_connection(service
 
 
 def test_sigterm_lets_a_running_upload_end(services, kind):
+    # C-RUN-9, T-F9
     service = services(kind)
     own = service.register("drain")
     mod, body = own.new_mod("Upload"), bytes(8 * MB)

@@ -71,6 +71,7 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)
 def test_a_wrong_setting_stops_the_start_with_one_line(migrated, name):
+    # C-SET-2, C-SET-3, T-F11
     settings, words = WRONG[name]
     migrated.configure("modhub_auth", settings, {})
     line = refused(migrated, *words)
@@ -79,6 +80,7 @@ def test_a_wrong_setting_stops_the_start_with_one_line(migrated, name):
 
 
 def test_a_database_that_is_newer_is_called_so(services, kind):
+    # C-RUN-3, T-F11
     service = services(kind, 0, includes="")
     assert service.admin("migrate").returncode == 0
     with closing(service.connect()) as connection:
@@ -91,6 +93,7 @@ def test_a_database_that_is_newer_is_called_so(services, kind):
 
 @pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)
 def test_a_proxy_that_nobody_trusts_is_told_once(services, kind):
+    # T-F11
     """Else ten wrong passwords of anybody lock out all who come through it, without a word in the log."""
     service = services(kind)
     caller = service.caller()
@@ -105,6 +108,7 @@ def test_a_proxy_that_nobody_trusts_is_told_once(services, kind):
 
 
 def test_a_database_that_is_behind_is_named_with_the_command(services, kind):
+    # C-RUN-2, C-RUN-3
     service = services(kind, 0, includes="")
     refused(service, "behind", "modhub", "modhub-admin -c", "migrate")
     assert service.admin("migrate").returncode == 0
@@ -116,6 +120,7 @@ def test_a_database_that_is_behind_is_named_with_the_command(services, kind):
 
 
 def test_the_core_alone_starts_and_reads_what_a_feature_left(services, kind):
+    # C-SET-2
     service = services(kind)
     own = service.register("core")
     mod = own.published("Left behind", b"content")
@@ -144,6 +149,7 @@ def test_the_core_alone_starts_and_reads_what_a_feature_left(services, kind):
 
 @pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)
 def test_environment_variables_win_over_the_ini(services, kind):
+    # C-SET-1
     wrong = {
         "sqlalchemy.url": "sqlite:////nonexistent/x.sqlite",
         "modhub.secret": "short",

@@ -17,6 +17,7 @@ AGENT = {"X-Api-Key": "agent"}
 
 @pytest.mark.parametrize("subset", SUBSETS, ids=lambda subset: "+".join(subset) or "none")
 def test_a_subset_shows_what_is_there_and_nothing_else(start: Start, subset: tuple[str, ...]) -> None:
+    # C-SET-4
     site = start(" ".join(subset), **KEYS)
     assert site.get("/api/modhub").json["total"] == 0
     home = site.get("/Modhub").text
@@ -32,6 +33,7 @@ def test_a_subset_shows_what_is_there_and_nothing_else(start: Start, subset: tup
 
 @pytest.mark.parametrize("gone", FEATURES)
 def test_a_feature_leaves_and_comes_back(start: Start, gone: str) -> None:
+    # C-RUN-7
     everything = " ".join(FEATURES)
     site = start(everything, **KEYS)
     url = site.registry.settings["sqlalchemy.url"]

@@ -73,3 +73,37 @@ def test_ci_runs_only_what_the_readme_names() -> None:
     assert commands == ["make lint test test-browser test-deploy"]
     readme = (ROOT / "README.md").read_text("utf-8")
     assert [target for target in commands[0].split()[1:] if f"make {target}" not in readme] == []
+
+
+STUB = """#!/bin/sh
+echo "$(basename "$0") $*" >> "$(dirname "$0")/../../told"
+"""
+
+
+def test_run_installs_migrates_and_serves_in_this_order(checkout: Path) -> None:
+    # C-RUN-1
+    for name in ("development.ini", "setup.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, checkout)
+    programs = checkout / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (programs.parent / "pyvenv.cfg").write_text(f"command = python -m venv {programs.parent}\n")
+    for name in ("python", "modhub-admin", "pserve"):
+        (programs / name).write_text(STUB)
+        (programs / name).chmod(0o755)
+    told = make(checkout, "run")
+    assert told.returncode == 0, told.stderr
+    pip = "python -m pip --quiet --disable-pip-version-check install "
+    done = [line for line in (checkout / "told").read_text().splitlines() if "-c import pip" not in line]
+    assert done == [
+        f"{pip}--require-hashes --requirement requirements/run.txt",
+        f"{pip}--no-deps --no-build-isolation --editable .",
+        "modhub-admin -c development.ini migrate",
+        "pserve development.ini",
+    ]
+    assert (checkout / "var").is_dir()
+    (checkout / "told").unlink()
+    assert make(checkout, "run").returncode == 0
+    again = [line for line in (checkout / "told").read_text().splitlines() if "-c import pip" not in line]
+    assert again == done[2:], "a second run installs nothing"
+    settings = re.findall(r"(?m)^(?:listen|modhub.base_url) = (.*)$", (checkout / "development.ini").read_text())
+    assert settings == ["http://127.0.0.1:6543", "127.0.0.1:6543"]

@@ -51,6 +51,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 def test_nothing_else_calls_out() -> None:
+    # T-C15
     found: dict[str, set[str]] = {}
     for path in sorted([*ROOT.glob("modhub*/**/*.py"), *ROOT.glob("clients/**/*.py")]):
         if "testing" not in path.parts and path.name != "testing.py":
@@ -69,3 +70,18 @@ def test_only_one_module_makes_a_connection_by_hand() -> None:
         if "create_connection" in (text := path.read_text("utf-8")) or ".connect((" in text
     }
     assert makers <= {"modhub_auth/platform/openid.py"}
+
+
+DECODERS = {"PIL", "zlib", "gzip", "bz2", "lzma", "zipfile", "tarfile", "brotli", "zstandard", "imageio", "cv2", "wand"}
+SAMPLES = {"modhub/catalogue/drawing.py", "modhub/catalogue/demo.py", "modhub_builds/commands.py"}
+"""What the command ``demo`` packs: nothing that anybody has sent."""
+
+
+def test_nothing_decompresses_or_decodes_what_was_sent() -> None:
+    # T-A8
+    decoding = {
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.glob("modhub*/**/*.py")
+        if any(name.split(".")[0] in DECODERS for name in imported(ast.parse(path.read_text("utf-8"))))
+    }
+    assert decoding <= SAMPLES

@@ -133,6 +133,7 @@ def letters(service, count: int) -> list[str]:
 
 
 def test_links_and_pages_name_the_configured_origin_under_every_host(service):
+    # C-HTTP-6, C-MAIL-3, T-C7
     """Each form asks for a letter to an address of its own, and for pages that link, redirect and refuse."""
     asked = []
     for number, (name, fields) in enumerate(IGNORED.items()):
@@ -170,6 +171,7 @@ def fail(service, process: int, *fields: str) -> int:
 
 
 def test_a_caller_who_is_not_behind_the_proxy_names_nobody_else(service):
+    # C-LIM-7, T-C6
     names = ["X-Forwarded-For", "X-Real-IP", "X-Client-IP", "CF-Connecting-IP", "True-Client-IP", "X_Forwarded_For"]
     spoofed = [[f"{name}: 203.0.113.{at}"] for at, name in enumerate(names)] + [["Forwarded: for=203.0.113.9"]]
     assert [fail(service, 0, *fields) for fields in spoofed] == [401] * 3 + [429] * 4
@@ -179,6 +181,7 @@ def test_a_caller_who_is_not_behind_the_proxy_names_nobody_else(service):
 
 
 def test_behind_a_trusted_proxy_the_caller_is_whom_it_names(service):
+    # C-LIM-7, T-C6
     def through(*callers: str) -> list[int]:
         return [fail(service, 1, f"X-Forwarded-For: {caller}") for caller in callers]
 

@@ -52,6 +52,7 @@ def session(service, person) -> Any:
 
 
 def test_of_eight_refreshes_of_one_token_one_is_answered(service, session, at_once):
+    # T-C1
     caller = service.caller()
     for _ in range(ROUNDS):
         token = {"refreshToken": session["refreshToken"]}
@@ -61,6 +62,7 @@ def test_of_eight_refreshes_of_one_token_one_is_answered(service, session, at_on
 
 
 def test_of_eight_logins_with_one_code_one_is_answered(service, session, person, rows_of, at_once):
+    # C-ACC-9, T-C3
     caller, rows, secret = service.caller(), rows_of(service, session), pyotp.random_base32()
     for _ in range(ROUNDS):
         rows.authenticator(secret)
@@ -89,6 +91,7 @@ def follow(service, session, browse, rows_of, at_once) -> Callable[[str, list[di
 
 
 def test_of_eight_who_follow_one_link_one_sets_the_password(service, person, follow):
+    # C-MAIL-4, T-C8
     passwords = [f"the password of contender {number}" for number in range(CONTENDERS)]
     last = follow("reset", [{"password": password} for password in passwords])
     caller = service.caller()
@@ -122,6 +125,7 @@ class Refresher:
 
 
 def test_no_refresh_token_outlives_a_reset(service, session, browse, rows_of):
+    # C-ACC-17, T-C2
     """Three programs refresh without a pause while the password is being set by a page."""
     rows, browser, refreshed = rows_of(service, session), browse(service.caller()), 0
     token = browser.form(f"{HOME}/login")
