@@ -1,5 +1,6 @@
-"""What the code cites is in the repository: docs/contract.md, docs/threats.md and docs/adr."""
+"""What the code cites is in the repository (docs/contract.md, threats.md and adr), and each clause has its tests."""
 
+import ast
 import re
 import subprocess
 from collections import Counter
@@ -11,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 LAW = ("docs/contract.md", "docs/threats.md")
 CLAUSE = re.compile(r"\b(?:C-[A-Z]+-[0-9]+|T-[A-H][0-9]+)\b")
 DEFINED = re.compile(r"(?m)^(?:- \*\*|\| )(C-[A-Z]+-[0-9]+|T-[A-H][0-9]+)\b")
+RESERVED = re.compile(r"(?m)^- (C-[A-Z]+-[0-9]+|T-[A-H][0-9]+): (?:planned|retired)\.")
 ELSEWHERE = re.compile(
     r"(?i)\b(?:decisions|threats?|architecture|findings?|interface),? (?:[0-9]+(?:\.[0-9]+)?\b|[A-F]-?[0-9]+\b)"
 )
@@ -26,10 +28,57 @@ def defined() -> Counter[str]:
     return Counter(found for name in LAW for found in DEFINED.findall((ROOT / name).read_text("utf-8")))
 
 
+def reserved() -> Counter[str]:
+    """Ids that are taken and have no clause."""
+    return Counter(clause for name in LAW for clause in RESERVED.findall((ROOT / name).read_text("utf-8")))
+
+
+def named_by_tests(source: str) -> set[str]:
+    """The ids in the source of each test function, its comments and decorators included; nothing else of the module."""
+    lines = source.splitlines()
+    tests = (
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    )
+    spans = ((min(one.lineno for one in (node, *node.decorator_list)), node.end_lineno) for node in tests)
+    return {clause for first, last in spans for clause in CLAUSE.findall("\n".join(lines[first - 1 : last]))}
+
+
 def test_every_id_is_defined_once() -> None:
-    ids = defined()
+    ids = defined() + reserved()
     assert len(ids) > 250
-    assert [one for one, times in ids.items() if times > 1] == []
+    assert [clause for clause, times in ids.items() if times > 1] == []
+
+
+def test_every_clause_is_named_by_a_test() -> None:
+    named = {
+        clause
+        for path in tracked()
+        if path.suffix == ".py" and path.is_relative_to(ROOT / "tests") and path != Path(__file__)
+        for clause in named_by_tests(path.read_text("utf-8"))
+    }
+    unnamed = [clause for clause in defined() if clause not in named]
+    assert unnamed == [], "each clause needs a test that proves it; see the head of docs/contract.md"
+
+
+SAMPLE = """'''A module (C-PRO-1).'''
+TABLE = 1  # C-PRO-2
+def helper():  # C-PRO-3
+    pass
+@decorated("T-A1")
+def test_one():
+    # C-MOD-1, T-A2
+    assert True
+class TestMore:
+    def test_two(self):
+        '''It holds (C-MOD-2).'''
+# C-MOD-3
+"""
+
+
+def test_an_id_counts_in_the_test_itself_alone() -> None:
+    assert named_by_tests(SAMPLE) == {"T-A1", "C-MOD-1", "T-A2", "C-MOD-2"}
 
 
 def test_every_citation_leads_somewhere() -> None:
@@ -37,7 +86,7 @@ def test_every_citation_leads_somewhere() -> None:
     dead = {
         f"{path.relative_to(ROOT)}: {cited}"
         for path in tracked()
-        for cited in CLAUSE.findall(path.read_text("utf-8"))
+        for cited in CLAUSE.findall(RESERVED.sub("", path.read_text("utf-8")))
         if cited not in known
     }
     assert dead == set()
