@@ -10,7 +10,7 @@ from modhub.ui.documentation import documentation_section
 from modhub_builds import limits
 from modhub_builds.interfaces import IBuilds
 from modhub_builds.read_service import BuildReader
-from modhub_builds.resources import AppPageResource, BuildsResource, SectionsResource
+from modhub_builds.resources import APP_SCOPE, AppPageResource, BuildsResource, SectionsResource
 
 
 def includeme(config: Configurator) -> None:
@@ -19,7 +19,7 @@ def includeme(config: Configurator) -> None:
     config.add_feature("modhub_builds", "App builds")
     config.add_migrations("modhub_builds", "modhub_builds:migrations", "builds_")
     config.add_service(BuildReader, BuildReader(find_service(config.registry, Databases).raw_queries))
-    config.add_scope("Modhub:app", "publish app builds and the app changelog", default=True)
+    config.add_scope(APP_SCOPE, "publish app builds and the app changelog", default=True)
     config.add_child(ICatalogue, "app", BuildsResource)
     config.add_child(ISite, "app", BuildsResource)
     config.add_child(ISite, "App", AppPageResource)

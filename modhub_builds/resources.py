@@ -1,11 +1,15 @@
 """The resources of app builds: one class per thing, its ACL beside it."""
 
+from typing import Final
+
 from pyramid.authorization import Allow
 from zope.interface import implementer
 
-from modhub.security.identity import CredentialKind, Permission
+from modhub.security.identity import CredentialKind, Permission, principal_for_scope
 from modhub.traversal import Resource, parse_id
 from modhub_builds.interfaces import IAppPage, IBuild, IBuildPlatform, IBuilds, ISections
+
+APP_SCOPE: Final = "Modhub:app"
 
 
 class BuildPermission(Permission):
@@ -18,7 +22,7 @@ class BuildPermission(Permission):
 class BuildsResource(Resource):
     """``/api/modhub/app`` and ``/Modhub/app``"""
 
-    __acl__ = [(Allow, "scope:Modhub:app", BuildPermission.PUBLISH)]
+    __acl__ = [(Allow, principal_for_scope(APP_SCOPE), BuildPermission.PUBLISH)]
 
     def get_member(self, name: str) -> "PlatformResource":
         """The operating system of this name, plausible or not: that is for the views to say."""

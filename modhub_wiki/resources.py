@@ -12,7 +12,7 @@ from pyramid.authorization import Allow
 from zope.interface import implementer
 
 from modhub.request import Request
-from modhub.security.identity import CredentialKind, Permission
+from modhub.security.identity import CredentialKind, Permission, principal_for_scope
 from modhub.traversal import Resource, root_factory
 from modhub_wiki.interfaces import IDocuments, ISiteApi, IWiki, IWikiPage
 from modhub_wiki.limits import PATH
@@ -48,7 +48,7 @@ class DocumentsResource(Resource):
 class WikiResource(Resource):
     """The wiki, under any of its addresses. A key without the scope is an unknown key here (C-WIKI-2)."""
 
-    __acl__ = [(Allow, f"scope:{SCOPE}", WikiPermission.PUBLISH)]
+    __acl__ = [(Allow, principal_for_scope(SCOPE), WikiPermission.PUBLISH)]
 
     def page(self, rest: str) -> "WikiPageResource":
         """The page that ``rest``, all that the address has below the wiki, names; one trailing slash does not count."""

@@ -22,7 +22,7 @@ from modhub.interfaces import (
     IVotes,
 )
 from modhub.security.api_keys import MACHINE_KEY_REALM
-from modhub.security.identity import CorePermission, CredentialKind, Permission
+from modhub.security.identity import CorePermission, CredentialKind, Permission, principal_for_account
 from modhub.traversal import Acl, Resource, parse_id
 
 
@@ -71,7 +71,7 @@ class ModResource(Resource):
 
     def __acl__(self) -> Acl:
         """For the owner alone. Absent mods have no owner: nobody passes."""
-        return [] if self.owner is None else [(Allow, f"account:{self.owner}", ModPermission.EDIT)]
+        return [] if self.owner is None else [(Allow, principal_for_account(self.owner), ModPermission.EDIT)]
 
 
 class ModChild(Resource):
@@ -106,7 +106,7 @@ class OwnedChild(ModChild, ABC):
     def __acl__(self) -> Acl:
         """For the owner alone; what stands above, the mod's own ACL, does not know of this thing."""
         owner = self.owner_of(self.mod.id, self.id)
-        return [DENY_ALL] if owner is None else [(Allow, f"account:{owner}", ModPermission.EDIT), DENY_ALL]
+        return [DENY_ALL] if owner is None else [(Allow, principal_for_account(owner), ModPermission.EDIT), DENY_ALL]
 
 
 @implementer(IVotes)

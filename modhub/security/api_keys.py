@@ -9,7 +9,7 @@ from zope.interface import implementer
 from modhub.errors import ApiError
 from modhub.interfaces import ICredential
 from modhub.request import Request
-from modhub.security.identity import Identity
+from modhub.security.identity import Identity, principal_for_scope
 from modhub.settings import MachineKey
 
 MACHINE_KEY_REALM = "machine"
@@ -62,10 +62,10 @@ class ApiKey:
 
 
 def machine_credential(keys: Iterable[MachineKey], default_scopes: Iterable[str]) -> ApiKey:
-    """The machine keys: the principal ``machine`` and one ``scope:...`` for each granted scope (C-KEY-1)."""
+    """The machine keys: the principal ``machine`` and one for each granted scope (C-KEY-1)."""
     default = frozenset(default_scopes)
     return ApiKey(
-        (one.key, frozenset({MACHINE_KEY_REALM, *(f"scope:{scope}" for scope in one.scopes or default)}))
+        (one.key, frozenset({MACHINE_KEY_REALM, *(principal_for_scope(scope) for scope in one.scopes or default)}))
         for one in keys
     )
 

@@ -65,6 +65,17 @@ class CredentialPolicy(Protocol):
         """The error or response for a caller without the right to do this."""
 
 
+def principal_for_account(account_id: int) -> str:
+    """The principal that an account alone has, for ACLs."""
+    return f"account:{account_id}"
+
+
+def principal_for_scope(name: str) -> str:
+    """The principal of every machine key that was granted the scope ``name``, for ACLs."""
+    return f"scope:{name}"
+
+
 def account_identity(account_id: int, details: Any = None, *, blocked: bool = False) -> Identity:
     """A signed-in account; ``details`` is the feature's own record of the sign-in."""
-    return Identity(frozenset({Everyone, Authenticated, f"account:{account_id}"}), account_id, details, blocked)
+    principals = frozenset({Everyone, Authenticated, principal_for_account(account_id)})
+    return Identity(principals, account_id, details, blocked)

@@ -11,7 +11,7 @@ from zope.interface import implementer
 from modhub.interfaces import IApi, IResource
 from modhub.request import Request
 from modhub.security.api_keys import ADDRESS_KEY_REALM, MACHINE_KEY_REALM
-from modhub.security.identity import CredentialKind, Permission
+from modhub.security.identity import CredentialKind, Permission, principal_for_scope
 from modhub.testing import Start
 from modhub.traversal import Resource
 
@@ -32,8 +32,8 @@ class IKeyed(IResource):
 @implementer(IKeyed)
 class Keyed(Resource):
     __acl__ = [
-        ("Allow", "scope:Modhub:app", KeyedPermission.APP),
-        ("Allow", "scope:Modhub:wiki", KeyedPermission.WIKI),
+        ("Allow", principal_for_scope("Modhub:app"), KeyedPermission.APP),
+        ("Allow", principal_for_scope("Modhub:wiki"), KeyedPermission.WIKI),
         ("Allow", ADDRESS_KEY_REALM, KeyedPermission.REPORT),
     ]
 
