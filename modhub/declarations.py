@@ -45,7 +45,10 @@ class Migrations:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A named block in a place of the core's pages. ``render(context, request)`` gives markup or None for nothing."""
+    """A named block in a place of the core's pages.
+
+    ``render(context, request)`` gives ``Markup``, text (which is escaped) or None for nothing.
+    """
 
     place: str
     name: str

@@ -96,7 +96,8 @@ def add_panel(
     """Show ``render(context, request)`` at ``place``: ``navigation``, ``notice`` (above every page), ``mod`` (a mod's
     page), ``workshop_script`` (where a mod's owner reads how a script does the same work), ``footer``.
 
-    At ``documentation`` it is a section of ``/Modhub/doc`` (:mod:`modhub.ui.documentation`).
+    It returns ``Markup``; a plain string is text and is escaped. At ``documentation`` it is a section of
+    ``/Modhub/doc`` (:mod:`modhub.ui.documentation`).
     """
 
     def register() -> None:

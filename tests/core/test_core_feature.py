@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import Markup
 from pyramid.exceptions import ConfigurationConflictError
 
 import modhub
@@ -28,6 +29,11 @@ BOTH = f"{ACCOUNTS} {FEATURE}"
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The feature can be imported, as after ``pip install``."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent / "plugin"))
+
+
+def site_url(start: Start) -> str:
+    """The address of a fresh database with the core's schema."""
+    return str(start().registry.settings["sqlalchemy.url"])
 
 
 def test_it_plugs_in_by_its_ini_line(installed: None, start: Start) -> None:
@@ -69,6 +75,26 @@ def test_a_feature_that_is_not_migrated_stops_the_start(installed: None, start: 
     settings = {"sqlalchemy.url": str(plain.registry.settings["sqlalchemy.url"]), "modhub.secret": TEST_SECRET}
     with pytest.raises(SystemExit, match=r"the database is behind \(modhub_ratings\)"):
         modhub.main({}, **settings, **{"pyramid.includes": BOTH})
+
+
+@pytest.mark.parametrize("place", ["navigation", "notice", "mod", "footer"])
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_what_a_panel_gives_is_text_unless_it_is_markup(
+    start: Start, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    def includeme(config: Any) -> None:
+        config.include("modhub")
+        config.add_panel(place, "text", lambda *_: "<script>alert(1)</script>")
+        config.add_panel(place, "markup", lambda *_: Markup("<i>slanted</i>"))
+        config.add_panel(place, "nothing", lambda *_: None)
+
+    feature_module(monkeypatch, "modhub_shouting", includeme)
+    site = start(f"{ACCOUNTS} modhub_shouting", url=site_url(start))
+    shown = site.get(f"/Modhub/{published_mod(site)['id']}").text
+    assert "<script>alert(1)" not in shown
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
+    assert "<i>slanted</i>" in shown
+    assert ">None<" not in shown
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])

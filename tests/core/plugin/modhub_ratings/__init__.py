@@ -1,5 +1,6 @@
 """A tiny feature for the tests of the seam: remarks of readers under a mod. It uses what any feature may use."""
 
+from markupsafe import Markup
 from pyramid.authorization import Allow, Authenticated
 from pyramid.config import Configurator
 from sqlalchemy import String, select
@@ -74,6 +75,6 @@ def includeme(config: Configurator) -> None:
     config.add_feature("ratings", "Remarks")
     config.add_migrations("modhub_ratings", "modhub_ratings:migrations", "ratings_")
     config.add_child(IMod, "remarks", Remarks)
-    config.add_panel("mod", "remarks", lambda context, request: "<p>panel of remarks</p>")
+    config.add_panel("mod", "remarks", lambda context, request: Markup("<p>panel of remarks</p>"))
     config.add_command(AdminCommand("remarks", "count the remarks", lambda parser: None, count_remarks))
     config.scan("modhub_ratings")
