@@ -35,3 +35,42 @@ class AccountChanged:
     subject: str
     sentence: str
     request: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ModPublished:
+    """The owner has published a mod, and everybody sees it, in the transaction of ``session``.
+
+    It is fired once in the life of a mod. A mod that is hidden while its owner publishes it fires
+    :class:`ModChanged` instead, so a subscriber that announces new mods never announces a hidden one.
+    """
+
+    mod_id: int
+    session: Any
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ModChanged:
+    """A mod, published or not, has changed, in the transaction of ``session``: its fields, files or changelog.
+
+    An operator who hides or restores a mod changes it too. Votes do not. It can be fired more than once in one
+    transaction. Ask :class:`modhub.interfaces.IMods` what the mod is now.
+    """
+
+    mod_id: int
+    session: Any
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ModsDeleted:
+    """Mods are being deleted, in the transaction of ``session``: what hangs on them goes with them (C-OWN-11).
+
+    By their owner, by an operator, or with their owner's account. The mods are still there and locked. There are at
+    most :data:`modhub.bulk.BATCH` of them; a larger deletion fires the event more than once.
+    """
+
+    mod_ids: tuple[int, ...]
+    session: Any
+    registry: Any

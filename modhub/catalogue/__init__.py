@@ -3,7 +3,7 @@
 from pyramid.config import Configurator
 
 from modhub import limits
-from modhub.catalogue import public_copies, subscribers
+from modhub.catalogue import mod_events, public_copies, subscribers
 from modhub.catalogue.owner_queries import OwnerReader
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.resources import (
@@ -29,6 +29,7 @@ def includeme(config: Configurator) -> None:
     config.add_service(CatalogueReader, CatalogueReader(databases.raw_queries))
     config.add_service(OwnerReader, OwnerReader(databases.raw_queries))
     public_copies.register_listeners(databases.write_session)
+    mod_events.connect_sessions(databases.write_session, config.registry)
     config.add_child(IApi, "modhub", CatalogueResource)
     config.add_child(IMod, "changelog", NotesResource)
     config.add_child(IMod, "images", ImagesResource)

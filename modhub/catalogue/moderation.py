@@ -10,6 +10,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
+from modhub.catalogue.mod_events import notify_changed
 from modhub.catalogue.models import Mod
 from modhub.catalogue.services import erase_mods
 from modhub.db import now
@@ -48,6 +49,8 @@ def hide_mod(session: Session, mod: Mod, reason: str | None = None) -> bool:
         mod.hidden_at = now()
         log_event("mod hidden", mod=mod.id, guid=mod.guid, owner=mod.owner)
     session.flush()
+    if is_new:
+        notify_changed(session, mod.id)
     return is_new
 
 
@@ -58,6 +61,7 @@ def restore_mod(session: Session, mod: Mod) -> bool:
     mod.hidden_at = mod.hidden_reason = None
     log_event("mod restored", mod=mod.id, guid=mod.guid, owner=mod.owner)
     session.flush()
+    notify_changed(session, mod.id)
     return True
 
 

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session, selectinload
 
 from modhub import bulk
 from modhub.blobs.models import trash_blob
+from modhub.catalogue.mod_events import notify_changed, notify_deleted, notify_published
 from modhub.catalogue.models import Asset, Mod, Note, PublicMod, PublicRequirement, Vote
 from modhub.catalogue.public_copies import mark_stale
 from modhub.catalogue.references import Lists, check_references
@@ -50,8 +51,15 @@ def next_update_time(session: Session, after: datetime | None = None) -> datetim
 
 
 def touch_mod(session: Session, mod: Mod) -> None:
-    """The mod has changed (C-MOD-13)."""
+    """Move the mod's time of change (C-MOD-13)."""
     mod.updated_at = next_update_time(session, after=mod.updated_at)
+
+
+def record_change(session: Session, mod: Mod) -> None:
+    """Write a change of the mod with a new time of change, and tell subscribers."""
+    touch_mod(session, mod)
+    session.flush()
+    notify_changed(session, mod.id)
 
 
 def create_mod(session: Session, owner: int, given: CleanedMod) -> Mod:
@@ -92,8 +100,7 @@ def edit_mod(session: Session, mod_id: int | None, owner: int, given: CleanedMod
     for name, value in real.items():
         setattr(mod, name, value)
     if real:
-        touch_mod(session, mod)
-    session.flush()
+        record_change(session, mod)
     return mod
 
 
@@ -102,10 +109,13 @@ def publish_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
     mod = own_mod(session, mod_id, owner)
     if not any(asset.kind == "code" for asset in mod.assets):
         raise conflict("no_code", "A mod can be published once a code file has been uploaded.")
-    if not mod.published:
-        mod.published = True
-        touch_mod(session, mod)
+    if mod.published:
+        return mod
+    mod.published = True
+    touch_mod(session, mod)
     session.flush()
+    notify = notify_published if mod.hidden_at is None else notify_changed
+    notify(session, mod.id)
     return mod
 
 
@@ -137,6 +147,7 @@ def delete_mod(session: Session, mod_id: int | None, owner: int) -> None:
 def erase_mods(session: Session, mod_ids: Iterable[int]) -> None:
     """Delete these mods, whose rows are locked, with all that is theirs: a few statements for a batch of mods."""
     for batch in bulk.batches(mod_ids):
+        notify_deleted(session, batch)
         trash_blob(session, select(Asset.blob_id).where(Asset.mod_id.in_(batch)))
         for model in (Asset, Note, Vote):
             bulk.execute_bulk(session, delete(model).where(model.mod_id.in_(batch)))
@@ -163,10 +174,13 @@ def edit_note(session: Session, mod_id: int | None, note_id: int | None, owner: 
     note.edited_at = now()
     note.automatic = False
     session.flush()
+    notify_changed(session, note.mod_id)
     return note
 
 
 def remove_note(session: Session, mod_id: int | None, note_id: int | None, owner: int) -> None:
     """Remove an entry; the version that it holds is free again."""
-    session.delete(_own_note(session, mod_id, note_id, owner))
+    note = _own_note(session, mod_id, note_id, owner)
+    session.delete(note)
     session.flush()
+    notify_changed(session, note.mod_id)

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note
-from modhub.catalogue.services import own_mod, touch_mod
+from modhub.catalogue.services import own_mod, record_change
 from modhub.db import now
 from modhub.errors import OwnershipLost, conflict, too_large
 from modhub.limits import CODE, CSS, IMAGE, IMAGES
@@ -47,8 +47,7 @@ def store_upload(session: Session, mod_id: int | None, owner: int, given: AssetU
         if used + given.blob.size > IMAGES:
             raise too_large(IMAGES)
     _place(session, mod, given)
-    touch_mod(session, mod)
-    session.flush()
+    record_change(session, mod)
     return mod
 
 
@@ -106,5 +105,4 @@ def remove_image(session: Session, mod_id: int | None, asset_id: int | None, own
         raise OwnershipLost
     trash_blob(session, [image.blob_id])
     mod.assets.remove(image)
-    touch_mod(session, mod)
-    session.flush()
+    record_change(session, mod)

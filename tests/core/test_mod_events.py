@@ -1,0 +1,237 @@
+"""The events of mods: each is fired once by what it is named after, in the transaction that does it."""
+
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+from pyramid.config import Configurator
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Mapped, mapped_column
+
+from modhub.catalogue.models import Mod
+from modhub.db import Base, Databases, Id
+from modhub.errors import invalid
+from modhub.events import AccountDeleted, ModChanged, ModPublished, ModsDeleted
+from modhub.ops import admin
+from modhub.service_registry import find_service
+from modhub.testing import TEST_ACCOUNTS, Site, Start
+from modhub.testing.mods import (
+    OWNER,
+    hide_mod,
+    insert_mods,
+    mod_address,
+    new_mod,
+    notes_of_mod,
+    publish_test_mod,
+    published_mod,
+    restore_mod,
+    upload_asset,
+)
+
+FEATURE = "modhub_listening"
+PUBLISHED, CHANGED, DELETED = "ModPublished", "ModChanged", "ModsDeleted"
+
+
+class Mark(Base):
+    """What the listening feature keeps of a mod."""
+
+    __tablename__ = "listening_mark"
+
+    mod_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+
+
+class Listener:
+    """A feature that keeps a mark on each published mod, and what it has heard. ``refuse`` raises in the next event."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, Any]] = []
+        self.refuse = False
+
+    def includeme(self, config: Configurator) -> None:
+        config.include("modhub")
+        config.add_subscriber(self.published, ModPublished)
+        config.add_subscriber(self.changed, ModChanged)
+        config.add_subscriber(self.deleted, ModsDeleted)
+
+    def hear(self, event: Any, value: Any) -> None:
+        assert find_service(event.registry, Databases).dialect == event.session.get_bind().dialect.name
+        self.heard.append((type(event).__name__, value))
+        if self.refuse:
+            raise invalid("The subscriber refuses.")
+
+    def published(self, event: ModPublished) -> None:
+        event.session.add(Mark(mod_id=event.mod_id))
+        event.session.flush()
+        # What it is told of has been written.
+        assert event.session.scalar(select(Mod.published).where(Mod.id == event.mod_id)) is True
+        self.hear(event, event.mod_id)
+
+    def changed(self, event: ModChanged) -> None:
+        self.hear(event, event.mod_id)
+
+    def deleted(self, event: ModsDeleted) -> None:
+        there = event.session.scalars(select(Mod.id).where(Mod.id.in_(event.mod_ids))).all()
+        assert sorted(there) == sorted(event.mod_ids)
+        event.session.execute(delete(Mark).where(Mark.mod_id.in_(event.mod_ids)))
+        self.hear(event, event.mod_ids)
+
+    def since(self, act: Callable[[], Any]) -> list[tuple[str, Any]]:
+        """What is heard while ``act`` runs."""
+        self.heard.clear()
+        act()
+        return list(self.heard)
+
+
+@pytest.fixture
+def listener(monkeypatch: pytest.MonkeyPatch) -> Listener:
+    module, made = ModuleType(FEATURE), Listener()
+    module.includeme = made.includeme  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, FEATURE, module)
+    return made
+
+
+@pytest.fixture
+def site(start: Start, listener: Listener) -> Iterator[Site]:
+    made = start(f"{TEST_ACCOUNTS} {FEATURE}")
+    with made.databases.write_engine.begin() as connection:
+        Mark.__table__.create(connection)  # type: ignore[attr-defined]
+    yield made
+    with made.databases.write_engine.begin() as connection:
+        Mark.__table__.drop(connection)  # type: ignore[attr-defined]
+
+
+def marks(site: Site) -> list[int]:
+    with site.databases.readonly_session() as session:
+        return list(session.scalars(select(Mark.mod_id).order_by(Mark.mod_id)))
+
+
+def delete_account(site: Site, account_id: int) -> None:
+    with site.databases.write_session.begin() as session:
+        site.registry.notify(AccountDeleted(account_id, session, site.registry))
+
+
+def test_publishing_is_told_once(site: Site, listener: Listener) -> None:
+    mod = new_mod(site)
+    upload_asset(site, mod, "code", version="1")
+    assert listener.since(lambda: publish_test_mod(site, mod)) == [(PUBLISHED, mod["id"])]
+    assert marks(site) == [mod["id"]]
+    assert listener.since(lambda: publish_test_mod(site, mod)) == []
+    hide_mod(site, mod)
+    restore_mod(site, mod)
+    assert (PUBLISHED, mod["id"]) not in listener.heard
+
+
+def test_a_hidden_mod_that_is_published_is_not_announced(site: Site, listener: Listener) -> None:
+    mod = new_mod(site)
+    upload_asset(site, mod, "code", version="1")
+    hide_mod(site, mod)
+    assert listener.since(lambda: publish_test_mod(site, mod)) == [(CHANGED, mod["id"])]
+    assert marks(site) == []
+
+
+@pytest.mark.parametrize("make", [new_mod, published_mod], ids=["draft", "published"])
+def test_each_change_is_told(site: Site, listener: Listener, make: Callable[[Site], Any]) -> None:
+    mod = make(site)
+    owner, url = site.as_account(OWNER), mod_address(mod)
+    upload_asset(site, mod, "images", b"image")
+    upload_asset(site, mod, "code", version="9")
+    image = f"{url}/images/{newest_row(site, 'core_asset', mod, kind='image')}"
+    note = f"{url}/changelog/{newest_row(site, 'core_note', mod, automatic=True)}"
+    acts: dict[str, Callable[[], Any]] = {
+        "edit": lambda: owner.put_json(url, {"title": "Another"}),
+        "code": lambda: upload_asset(site, mod, "code", version="10"),
+        "css": lambda: upload_asset(site, mod, "css"),
+        "image": lambda: upload_asset(site, mod, "images", b"another"),
+        "image removed": lambda: owner.delete(image, status=204),
+        "note": lambda: owner.put_json(note, {"text": "Why"}),
+        "note removed": lambda: owner.delete(note, status=204),
+        "hidden": lambda: hide_mod(site, mod),
+        "restored": lambda: restore_mod(site, mod),
+    }
+    heard = {name: listener.since(act) for name, act in acts.items()}
+    assert heard == {name: [(CHANGED, mod["id"])] for name in acts}
+
+
+def newest_row(site: Site, name: str, mod: dict[str, Any], **having: Any) -> int:
+    table = Base.metadata.tables[name]
+    statement = select(func.max(table.c.id)).where(table.c.mod_id == mod["id"]).filter_by(**having)
+    with site.databases.readonly_session() as session:
+        return int(session.scalar(statement))
+
+
+def test_what_changes_nothing_is_not_told(site: Site, listener: Listener) -> None:
+    mod = published_mod(site, title="Same")
+    hide_mod(site, mod)
+    acts: dict[str, Callable[[], Any]] = {
+        "the same title": lambda: site.as_account(OWNER).put_json(mod_address(mod), {"title": "Same"}),
+        "another reason": lambda: hide_mod(site, mod, "another"),
+        "a draft is made": lambda: new_mod(site),
+        "a stranger": lambda: site.as_account(8).put_json(mod_address(mod), {"title": "Mine"}, status=401),
+    }
+    assert {name: listener.since(act) for name, act in acts.items()} == {name: [] for name in acts}
+    restore_mod(site, mod)
+    address = mod_address(mod, "vote")
+    assert listener.since(lambda: site.as_account(8).put_json(address, {"value": 1}, status=200)) == []
+
+
+def delete_by_owner(site: Site, mod: dict[str, Any]) -> None:
+    site.as_account(OWNER).delete(mod_address(mod), status=204)
+
+
+def delete_by_operator(site: Site, mod: dict[str, Any]) -> None:
+    arguments = admin.build_admin_parser(site.config).parse_args(
+        ["-c", "x.ini", "mod", "delete", str(mod["id"]), "--yes"]
+    )
+    assert arguments.run(admin.Admin(site.config), arguments) == 0
+
+
+def delete_with_account(site: Site, _mod: dict[str, Any]) -> None:
+    delete_account(site, OWNER)
+
+
+@pytest.mark.parametrize("way", [delete_by_owner, delete_by_operator, delete_with_account])
+def test_a_deletion_is_told_and_takes_the_subscribers_rows_with_it(
+    site: Site, listener: Listener, way: Callable[[Site, dict[str, Any]], None]
+) -> None:
+    mod, other = published_mod(site), published_mod(site, owner=8)
+    assert marks(site) == [mod["id"], other["id"]]
+    assert listener.since(lambda: way(site, mod)) == [(DELETED, (mod["id"],))]
+    site.get(mod_address(mod), status=404)
+    assert marks(site) == [other["id"]]
+
+
+def test_an_account_with_many_mods_is_told_in_batches(
+    site: Site, listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("modhub.bulk.batches.__defaults__", (2,))
+    ids = insert_mods(site, [{}, {}, {}])
+    assert listener.since(lambda: delete_account(site, OWNER)) == [(DELETED, tuple(ids[:2])), (DELETED, (ids[2],))]
+
+
+def test_a_subscriber_that_refuses_undoes_what_it_is_told_of(site: Site, listener: Listener) -> None:
+    mod, draft = published_mod(site, title="Before"), new_mod(site)
+    upload_asset(site, draft, "code", version="1")
+    owner = site.as_account(OWNER)
+    listener.refuse = True
+    owner.put_json(mod_address(mod), {"title": "After"}, status=400)
+    owner.post(mod_address(draft, "publish"), status=400)
+    owner.delete(mod_address(mod), status=400)
+    listener.refuse = False
+    assert [name for name, _ in listener.heard[-3:]] == [CHANGED, PUBLISHED, DELETED]
+    assert site.get(mod_address(mod)).json["title"] == "Before"
+    site.get(mod_address(draft), status=404)
+    assert marks(site) == [mod["id"]]
+    assert notes_of_mod(site, mod) != []
+
+
+def test_a_rollback_leaves_nothing_of_what_a_subscriber_wrote(site: Site, listener: Listener) -> None:
+    mod = published_mod(site)
+    with site.databases.write_session() as session:
+        site.registry.notify(AccountDeleted(OWNER, session, site.registry))
+        assert session.scalars(select(Mark.mod_id)).all() == []
+        session.rollback()
+    assert listener.heard[-1] == (DELETED, (mod["id"],))
+    assert marks(site) == [mod["id"]]
+    site.get(mod_address(mod), status=200)
