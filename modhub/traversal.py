@@ -7,9 +7,12 @@ after the ACL has let the caller through.
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
+from pyramid.authorization import DENY_ALL, Allow
 from pyramid.config import Configurator
 from pyramid.interfaces import IMultiView, IRequest, ISecuredView, ITraverser, IView, IViewClassifier
 from zope.interface import implementedBy, implementer, providedBy
@@ -17,6 +20,7 @@ from zope.interface import implementedBy, implementer, providedBy
 from modhub.declarations import Declarations
 from modhub.interfaces import IApi, IResource, IRoot, ISite
 from modhub.request import Request
+from modhub.security.identity import Permission, principal_for_account
 from modhub.service_registry import find_service
 
 Acl = list[tuple[str, str, Any]]
@@ -104,6 +108,37 @@ class Resource:
         required = (IViewClassifier, IRequest, providedBy(self))
         lookup = self.request.registry.adapters.lookup
         return any(lookup(required, kind, name=name) is not None for kind in (IView, ISecuredView, IMultiView))
+
+
+class OwnedResource(Resource, ABC):
+    """A thing that belongs to one account and is closed to everybody else.
+
+    To strangers an absent thing and somebody else's are the same: both are refused by the ACL, which ends here, so
+    that no permission granted further up opens it. Only the owner ever reaches a view.
+    """
+
+    owner_permissions: tuple[Permission, ...]
+    """What the owner may do; nobody else may do anything."""
+
+    @abstractmethod
+    def find_owner(self) -> int | None:
+        """The account that it belongs to, None when there is no such thing. It is asked once for a request."""
+
+    @cached_property
+    def owner(self) -> int | None:
+        """What :meth:`find_owner` has found."""
+        return self.find_owner()
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a thing behind this address; asked only after the ACL has let the caller through."""
+        return self.owner is not None
+
+    def __acl__(self) -> Acl:
+        """For the owner alone."""
+        if self.owner is None:
+            return [DENY_ALL]
+        return [(Allow, principal_for_account(self.owner), self.owner_permissions), DENY_ALL]
 
 
 @implementer(IRoot)

@@ -1,8 +1,5 @@
 """The resources of the catalogue: one class per thing, its ACL beside it."""
 
-from abc import ABC, abstractmethod
-from functools import cached_property
-
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
 from zope.interface import implementer, implementer_only
 
@@ -22,8 +19,8 @@ from modhub.interfaces import (
     IVotes,
 )
 from modhub.security.api_keys import MACHINE_KEY_REALM
-from modhub.security.identity import CorePermission, CredentialKind, Permission, principal_for_account
-from modhub.traversal import Acl, Resource, parse_id
+from modhub.security.identity import CorePermission, CredentialKind, Permission
+from modhub.traversal import OwnedResource, Resource, parse_id
 
 
 class ModPermission(Permission):
@@ -50,28 +47,19 @@ class CatalogueResource(Resource):
 
 
 @implementer(IMod)
-class ModResource(Resource):
+class ModResource(OwnedResource):
     """A mod, under whatever address. Its owner is looked up when an ACL first asks; public reads never ask."""
+
+    owner_permissions = (ModPermission.EDIT,)
 
     @property
     def id(self) -> int | None:
         """The mod's number; None for an address that is not a number."""
         return parse_id(self.__name__)
 
-    @cached_property
-    def owner(self) -> int | None:
-        """The account that owns it, None when there is no such mod."""
-        found: int | None = self.request.find_service(CatalogueReader).owner(self.id)
-        return found
-
-    @property
-    def exists(self) -> bool:
-        """Whether there is such a mod, published or not; asked only behind the ACL."""
-        return self.owner is not None
-
-    def __acl__(self) -> Acl:
-        """For the owner alone. Absent mods have no owner: nobody passes."""
-        return [] if self.owner is None else [(Allow, principal_for_account(self.owner), ModPermission.EDIT)]
+    def find_owner(self) -> int | None:
+        """By the mod's row, published or not."""
+        return self.request.find_service(CatalogueReader).owner(self.id)
 
 
 class ModChild(Resource):
@@ -92,21 +80,14 @@ class ModChild(Resource):
         return parse_id(self.__name__)
 
 
-class OwnedChild(ModChild, ABC):
+class OwnedChild(ModChild, OwnedResource):
     """A thing of a mod that has a number of its own.
 
     Its ACL asks for mod and thing in one statement, so that an absent one, one of another mod and one of a mod that is
     not the caller's are the same to everybody, before a byte of the body is looked at (C-OWN-12).
     """
 
-    @abstractmethod
-    def owner_of(self, mod_id: int | None, member_id: int | None) -> int | None:
-        """The account that owns the mod, if this thing is in it."""
-
-    def __acl__(self) -> Acl:
-        """For the owner alone; what stands above, the mod's own ACL, does not know of this thing."""
-        owner = self.owner_of(self.mod.id, self.id)
-        return [DENY_ALL] if owner is None else [(Allow, principal_for_account(owner), ModPermission.EDIT), DENY_ALL]
+    owner_permissions = (ModPermission.EDIT,)
 
 
 @implementer(IVotes)
@@ -134,10 +115,9 @@ class NotesResource(ModChild):
 class NoteResource(OwnedChild):
     """``/api/modhub/{id}/changelog/{noteId}``"""
 
-    def owner_of(self, mod_id: int | None, member_id: int | None) -> int | None:
+    def find_owner(self) -> int | None:
         """By the entry's row."""
-        found: int | None = self.request.find_service(CatalogueReader).note_owner(mod_id, member_id)
-        return found
+        return self.request.find_service(CatalogueReader).note_owner(self.mod.id, self.id)
 
 
 @implementer(IImages)
@@ -153,10 +133,9 @@ class ImagesResource(ModChild):
 class ImageResource(OwnedChild):
     """``/api/modhub/{id}/images/{assetId}``"""
 
-    def owner_of(self, mod_id: int | None, member_id: int | None) -> int | None:
+    def find_owner(self) -> int | None:
         """By the asset's row; code and css are no images."""
-        found: int | None = self.request.find_service(CatalogueReader).image_owner(mod_id, member_id)
-        return found
+        return self.request.find_service(CatalogueReader).image_owner(self.mod.id, self.id)
 
 
 @implementer(IFiles)
