@@ -36,11 +36,19 @@ def search_words(query: str) -> list[str]:
     """The folded words of a search as it was typed, each once, in order (C-LIST-5).
 
     Every one of them must occur in the folded title or a folded game name; an empty list restricts nothing. ``%`` and
-    ``_`` are ordinary characters: whoever builds a ``LIKE`` escapes them.
+    ``_`` are ordinary characters: see :func:`like_pattern`.
     """
     typed = text.line(query[: limits.QUERY], limits.QUERY)
     words = (fold_search(word).strip() for word in typed.split())
     return list(dict.fromkeys(filter(None, words)))
+
+
+def like_pattern(word: str) -> str:
+    """The LIKE pattern for "contains ``word``"; ``%`` and ``_`` are ordinary characters (C-LIST-5).
+
+    The character that escapes them is the backslash: ``column.like(pattern, escape="\\\\")``.
+    """
+    return "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
 
 
 def _search_round(value: str) -> str:

@@ -1,5 +1,6 @@
 """All that a feature may rely on: the resources of the tree, the seams and the events of the core."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -8,6 +9,7 @@ from zope.interface import Attribute, Interface
 from modhub.blobs.store import BlobStore
 
 __all__ = [
+    "AccountMod",
     "BlobStore",
     "IAccounts",
     "IApi",
@@ -18,12 +20,14 @@ __all__ = [
     "IGameIcon",
     "IMine",
     "IMod",
+    "IMods",
     "INote",
     "IOwnMod",
     "IProfiles",
     "IRoot",
     "ISite",
     "IStorageAddress",
+    "ModSummary",
     "Profile",
 ]
 
@@ -115,6 +119,42 @@ class IStorageAddress(Protocol):
 
     def current(self) -> str | None:
         """``https://host[:port]``, at most 5 seconds old; None before the first report."""
+
+
+class ModSummary(NamedTuple):
+    """What the core says of a mod to features."""
+
+    id: int
+    guid: str
+    title: str
+    owner: int
+    """The account that owns it."""
+    published: bool
+    """Whether everybody sees it: its owner has published it, and no operator hides it."""
+
+
+class AccountMod(NamedTuple):
+    """A mod that goes with its owner's account."""
+
+    title: str
+    published: bool
+    """Whether its owner has published it, hidden or not."""
+    hidden: bool
+    dependents: int
+    """Published mods of others that require it."""
+
+
+class IMods(Protocol):
+    """The service that knows the mods. ``session`` is the request's or an event's, whose own changes are seen."""
+
+    def get_mods(self, session: Any, mod_ids: Collection[int]) -> dict[int, ModSummary]:
+        """Each of at most 100 mods that is there, published or not, in one statement whatever their number."""
+
+    def lock(self, session: Any, mod_id: int) -> bool:
+        """Keep the mod from being deleted until the transaction ends; False when there is no such mod."""
+
+    def get_mods_of_account(self, session: Any, account_id: int) -> list[AccountMod]:
+        """All mods of an account, most recently changed first."""
 
 
 class Profile(NamedTuple):

@@ -9,9 +9,8 @@ from msgspec.json import decode
 from sqlalchemy import Select, bindparam, select
 from sqlalchemy.sql.expression import ColumnElement
 
-from modhub.catalogue.read_service import like_pattern
 from modhub.db import from_micros, iso
-from modhub.folding import fold_search, search_words
+from modhub.folding import fold_search, like_pattern, search_words
 from modhub.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub_wiki.headings import TocEntry
 from modhub_wiki.models import Page, PageSearchText, Revision

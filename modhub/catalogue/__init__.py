@@ -4,6 +4,7 @@ from pyramid.config import Configurator
 
 from modhub import limits
 from modhub.catalogue import mod_events, public_copies, subscribers
+from modhub.catalogue.mod_lookup import ModLookup
 from modhub.catalogue.owner_queries import OwnerReader
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.resources import (
@@ -18,7 +19,7 @@ from modhub.catalogue.resources import (
 )
 from modhub.db import Databases
 from modhub.events import AccountDeleted
-from modhub.interfaces import IApi, IMod, IOwnMod, ISite
+from modhub.interfaces import IApi, IMod, IMods, IOwnMod, ISite
 from modhub.service_registry import find_service
 from modhub.traversal import ANY
 
@@ -28,6 +29,7 @@ def includeme(config: Configurator) -> None:
     databases = find_service(config.registry, Databases)
     config.add_service(CatalogueReader, CatalogueReader(databases.raw_queries))
     config.add_service(OwnerReader, OwnerReader(databases.raw_queries))
+    config.add_service(IMods, ModLookup())
     public_copies.register_listeners(databases.write_session)
     mod_events.connect_sessions(databases.write_session, config.registry)
     config.add_child(IApi, "modhub", CatalogueResource)

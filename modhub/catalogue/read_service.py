@@ -11,7 +11,7 @@ from modhub.catalogue.queries import TRIGRAM, AnySelect, ListVariant
 from modhub.catalogue.response_schemas import NoteDocument, is_picture
 from modhub.db import from_micros, iso
 from modhub.downloads import A_DAY, FOR_EVER, REVALIDATE, StoredFile
-from modhub.folding import fold_game, fold_search, search_words
+from modhub.folding import fold_game, fold_search, like_pattern, search_words
 from modhub.payload import encode
 from modhub.raw_queries import PreparedQuery, RawQueryExecutor, Row
 
@@ -185,11 +185,6 @@ class CatalogueReader:
         """The icon of a curated game; a new icon has a new address."""
         rows = [] if icon_id is None else self.reader.rows(self._icon, id=icon_id)
         return file_of(rows[0], inline=True, cache_control=FOR_EVER) if rows else None
-
-
-def like_pattern(word: str) -> str:
-    """The LIKE pattern for "contains ``word``"; ``%`` and ``_`` are ordinary characters (C-LIST-5)."""
-    return "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
 
 
 def _game(name: str, shown: str, icon: int | None) -> GameDocument:

@@ -7,16 +7,15 @@ happens in some order (T-E). :class:`modhub.errors.OwnershipLost` when the mod w
 import uuid
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from msgspec import UNSET
-from sqlalchemy import Select, delete, func, select
+from sqlalchemy import Select, delete, select
 from sqlalchemy.orm import Session, selectinload
 
 from modhub import bulk
 from modhub.blobs.models import trash_blob
 from modhub.catalogue.mod_events import notify_changed, notify_deleted, notify_published
-from modhub.catalogue.models import Asset, Mod, Note, PublicMod, PublicRequirement, Vote
+from modhub.catalogue.models import Asset, Mod, Note, Vote
 from modhub.catalogue.public_copies import mark_stale
 from modhub.catalogue.references import Lists, check_references
 from modhub.catalogue.request_schemas import CleanedMod, CleanedNote
@@ -117,25 +116,6 @@ def publish_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
     notify = notify_published if mod.hidden_at is None else notify_changed
     notify(session, mod.id)
     return mod
-
-
-class Leaving(NamedTuple):
-    """What an owner is told of a mod before it goes with the account."""
-
-    title: str
-    published: bool
-    hidden: bool
-    users: int
-    """Published mods of others that require it."""
-
-
-def mods_to_delete(session: Session, owner: int) -> list[Leaving]:
-    """All the caller's mods, most recently changed first; nothing else of them is read."""
-    needs = select(func.count()).select_from(PublicRequirement)
-    needs = needs.join(PublicMod, PublicMod.id == PublicRequirement.mod_id)
-    users = needs.where(PublicRequirement.guid == Mod.guid, PublicMod.owner != owner).correlate(Mod).scalar_subquery()
-    shown = select(Mod.title, Mod.published, Mod.hidden_at.is_not(None), users).where(Mod.owner == owner)
-    return [Leaving(*row) for row in session.execute(shown.order_by(Mod.updated_at.desc(), Mod.id.desc()))]
 
 
 def delete_mod(session: Session, mod_id: int | None, owner: int) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from modhub.catalogue.services import mods_to_delete
+from modhub.interfaces import IMods
 from modhub.request import Request
 from modhub.ui.xml_responses import Redirect
 from modhub.views import page
@@ -20,7 +20,7 @@ DELETE: Final = "modhub_auth:templates/account/delete.jinja2"
 def delete_account_form(_context: Any, request: Request) -> FormPage:
     """What goes with the account, and consent."""
     with request.databases.readonly_session() as session:
-        mods = mods_to_delete(session, current_login(request).account_id)
+        mods = request.find_service(IMods).get_mods_of_account(session, current_login(request).account_id)
     return FormPage(
         "Delete your account",
         "Delete it for ever",
