@@ -12,13 +12,14 @@ from pyramid.exceptions import ConfigurationConflictError
 import modhub
 from modhub.db import Databases
 from modhub.declarations import AdminCommand
+from modhub.events import AccountDeleted
 from modhub.interfaces import IApi, IMod
 from modhub.ops import admin, migrate
 from modhub.security.identity import CredentialKind
 from modhub.service_registry import find_service
 from modhub.settings import Setting, StartRefused, text
 from modhub.testing import TEST_SECRET, Site, Start
-from modhub.testing.mods import mod_address, published_mod
+from modhub.testing.mods import hide_mod, mod_address, new_mod, published_mod
 
 ACCOUNTS = "modhub.testing.accounts"
 FEATURE = "modhub_ratings"
@@ -41,12 +42,16 @@ def test_it_plugs_in_by_its_ini_line(installed: None, start: Start) -> None:
     mod = published_mod(site)
     url = mod_address(mod, "remarks")
     assert site.get(url).json == {"remarks": []}
-    assert site.post(url, b"good mod", status=401).headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
-    assert site.as_account(8).post(url, b"good mod", status=201).json == {"remark": "good "}
+    said = {"text": "good mod"}
+    assert site.post_json(url, said, status=401).headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
+    assert site.as_account(8).post_json(url, said, status=201).json == {"id": 1, "remark": "good "}
+    assert site.as_account(8).post_json(url, said, status=409).json["error"] == "remark_exists"
+    assert site.as_account(8).post_json(url, {**said, "replace": True}, status=201).json == {"id": 2, "remark": "good "}
     assert site.get(url).json == {"remarks": ["good "]}
     assert site.put(url, b"x", status=405).headers["Allow"] == "GET, HEAD, POST"
     assert [feature.name for feature in site.declarations.features if feature.name == "ratings"] == ["ratings"]
-    assert "panel of remarks" in site.get(f"/Modhub/{mod['id']}").text
+    assert "panel of remarks: good" in site.get(f"/Modhub/{mod['id']}").text
+    assert site.find_service(sys.modules[FEATURE].RemarkCounter).count() == 1
     for package in site.declarations.migrations:
         assert migrate.schema_differences(site.databases, package) == []
 
@@ -54,7 +59,7 @@ def test_it_plugs_in_by_its_ini_line(installed: None, start: Start) -> None:
 def test_it_leaves_again_and_no_later_migration_breaks(installed: None, start: Start) -> None:
     before = start(BOTH)
     mod = published_mod(before)
-    before.as_account(8).post(mod_address(mod, "remarks"), b"good", status=201)
+    before.as_account(8).post_json(mod_address(mod, "remarks"), {"text": "good"}, status=201)
     url = str(before.registry.settings["sqlalchemy.url"])
     without = start(ACCOUNTS, url=url, modhub_ratings__most="5")
     assert without.get(mod_address(mod)).json["id"] == mod["id"]
@@ -75,6 +80,54 @@ def test_a_feature_that_is_not_migrated_stops_the_start(installed: None, start: 
     settings = {"sqlalchemy.url": str(plain.registry.settings["sqlalchemy.url"]), "modhub.secret": TEST_SECRET}
     with pytest.raises(SystemExit, match=r"the database is behind \(modhub_ratings\)"):
         modhub.main({}, **settings, **{"pyramid.includes": BOTH})
+
+
+def test_what_belongs_to_one_account_is_closed_to_everybody_else(installed: None, start: Start) -> None:
+    site = start(BOTH)
+    mod = published_mod(site)
+    url = mod_address(mod, "remarks")
+    remark = site.as_account(7).post_json(url, {"text": "mine"}, status=201).json["id"]
+    other = mod_address(published_mod(site), "remarks", remark)
+    refused_addresses = [f"{url}/{remark}", f"{url}/{remark + 1}", f"{url}/x", other]
+    strangers = [site.as_account(8).delete(address, status=401) for address in refused_addresses]
+    anonymous = [site.delete(address, status=401) for address in refused_addresses]
+    assert {answer.body for answer in strangers + anonymous} == {strangers[0].body}
+    assert {without_request_id(answer) for answer in strangers + anonymous} == {without_request_id(strangers[0])}
+    assert {answer.status_int for answer in map(owner_of(site), refused_addresses[1:])} == {401}
+    assert site.get(url).json == {"remarks": ["mine"]}
+    site.as_account(7).delete(f"{url}/{remark}", status=200)
+    assert site.get(url).json == {"remarks": []}
+
+
+def without_request_id(answer: Any) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((name, value) for name, value in answer.headers.items() if name != "X-Request-Id"))
+
+
+def owner_of(site: Site) -> Any:
+    return lambda address: site.as_account(7).delete(address, expect_errors=True)
+
+
+def test_its_rows_go_with_the_mod_and_with_the_account(installed: None, start: Start) -> None:
+    site = start(BOTH)
+    mod, kept = published_mod(site), published_mod(site, owner=9)
+    for account_id in (7, 8):
+        site.as_account(account_id).post_json(mod_address(kept, "remarks"), {"text": f"of {account_id}"}, status=201)
+    site.as_account(8).post_json(mod_address(mod, "remarks"), {"text": "good"}, status=201)
+    counter = site.find_service(sys.modules[FEATURE].RemarkCounter)
+    site.as_account(7).delete(mod_address(mod), status=204)
+    assert counter.count() == 2
+    with site.databases.write_session.begin() as session:
+        site.registry.notify(AccountDeleted(8, session, site.registry))
+    assert site.get(mod_address(kept, "remarks")).json == {"remarks": ["of 7"]}
+
+
+def test_only_a_mod_that_everybody_sees_takes_remarks(installed: None, start: Start) -> None:
+    site = start(BOTH)
+    draft, mod = new_mod(site), published_mod(site)
+    hide_mod(site, mod)
+    for address in (mod_address(draft, "remarks"), mod_address(mod, "remarks"), "/api/modhub/999/remarks"):
+        site.get(address, status=404)
+        site.as_account(8).post_json(address, {"text": "x"}, status=404)
 
 
 @pytest.mark.parametrize("place", ["navigation", "notice", "mod", "footer"])

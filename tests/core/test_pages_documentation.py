@@ -33,7 +33,8 @@ def test_a_call_that_is_not_described_is_found(start: Start, monkeypatch: pytest
     monkeypatch.syspath_prepend(str(Path(__file__).parent / "plugin"))
     site = start("modhub.testing.accounts modhub_ratings")
     undescribed = for_programs(site, calls(site)) - described(site.get(PAGE).html)
-    assert undescribed == {("GET", "/api/modhub/{}/remarks"), ("POST", "/api/modhub/{}/remarks")}
+    remarks = "/api/modhub/{}/remarks"
+    assert undescribed == {("GET", remarks), ("POST", remarks), ("DELETE", f"{remarks}/{{}}")}
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])

@@ -1,80 +1,185 @@
 """A tiny feature for the tests of the seam: remarks of readers under a mod. It uses what any feature may use."""
 
 from markupsafe import Markup
+from msgspec import UNSET, Struct, UnsetType
 from pyramid.authorization import Allow, Authenticated
 from pyramid.config import Configurator
-from sqlalchemy import String, select
+from sqlalchemy import String, delete, func, select
 from sqlalchemy.orm import Mapped, mapped_column
 from zope.interface import implementer
 
-from modhub.db import Base, Id
+from modhub.db import Base, Databases, Id
 from modhub.declarations import AdminCommand
-from modhub.interfaces import IMod, IResource
-from modhub.payload import read_text
+from modhub.errors import OwnershipLost, conflict, not_found
+from modhub.events import AccountDeleted, ModsDeleted
+from modhub.interfaces import IAccounts, IMod, IMods, IResource
+from modhub.payload import read_json
+from modhub.request import Request
 from modhub.security.identity import CredentialKind, Permission
+from modhub.service_registry import find_optional_service, find_service
 from modhub.settings import Setting, positive
-from modhub.traversal import Resource
+from modhub.text import line
+from modhub.traversal import OwnedResource, Resource, parse_id
 from modhub.views import OPEN, api
+
+SETTINGS = [Setting("modhub_ratings.most", positive, "20", "longest remark")]
 
 
 class Remark(Base):
-    """What somebody said about a mod; a plain number, because mods belong to another package."""
+    """What somebody said about a mod. Plain numbers, because mods and accounts belong to other packages."""
 
     __tablename__ = "ratings_remark"
     __table_args__ = {"sqlite_autoincrement": True}
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     mod_id: Mapped[int] = mapped_column(Id, index=True)
+    account_id: Mapped[int] = mapped_column(Id, index=True)
     text: Mapped[str] = mapped_column(String(200))
 
 
 class RemarkPermission(Permission):
     """What may be done with remarks."""
 
-    ADD = "remark:add", CredentialKind.ACCOUNT
+    WRITE = "remark:write", CredentialKind.ACCOUNT
 
 
 class IRemarks(IResource):
     """``/api/modhub/{id}/remarks``"""
 
 
-@implementer(IRemarks)
-class Remarks(Resource):
-    """The remarks on a mod."""
+class IRemark(IResource):
+    """``/api/modhub/{id}/remarks/{remarkId}``"""
 
-    __acl__ = [(Allow, Authenticated, RemarkPermission.ADD)]
+
+@implementer(IRemarks)
+class RemarksResource(Resource):
+    """The remarks on a mod, there when everybody sees the mod."""
+
+    __acl__ = [(Allow, Authenticated, RemarkPermission.WRITE)]
+
+    @property
+    def mod_id(self) -> int:
+        """The mod's number, 0 for an address that is not a number: no mod has it."""
+        return self.__parent__.id or 0
+
+    @property
+    def exists(self) -> bool:
+        """Whether the mod is published."""
+        mods = self.request.find_service(IMods).get_mods(self.request.dbsession, [self.mod_id])
+        return self.mod_id in mods and mods[self.mod_id].published
+
+    def get_member(self, name: str) -> "RemarkResource":
+        """The remark with this id, whether it is there or not."""
+        return RemarkResource(self, name)
+
+
+@implementer(IRemark)
+class RemarkResource(OwnedResource):
+    """One remark, of the account that wrote it. Without the base class the collection's ACL would open it to all."""
+
+    owner_permissions = (RemarkPermission.WRITE,)
+
+    def find_owner(self) -> int | None:
+        """By the remark's row."""
+        number = parse_id(self.__name__) or 0
+        remark = select(Remark.account_id).where(Remark.id == number, Remark.mod_id == self.__parent__.mod_id)
+        return self.request.dbsession.scalar(remark)
+
+
+class NewRemark(Struct):
+    """``POST /api/modhub/{id}/remarks``"""
+
+    text: str
+    replace: bool | UnsetType = UNSET
 
 
 @api(context=IRemarks, request_method="GET", permission=OPEN)
-def read_remarks(context, request):
-    """All remarks."""
-    found = request.dbsession.scalars(select(Remark.text).where(Remark.mod_id == context.__parent__.id))
-    return {"remarks": list(found)}
+def read_remarks(context: RemarksResource, request: Request) -> dict[str, list[str]]:
+    """All remarks on a mod that everybody sees."""
+    if not context.exists:
+        raise not_found()
+    statement = select(Remark.text).where(Remark.mod_id == context.mod_id).order_by(Remark.id)
+    return {"remarks": list(request.dbsession.scalars(statement))}
 
 
-@api(context=IRemarks, request_method="POST", permission=RemarkPermission.ADD)
-def add_remark(context, request):
-    """One more."""
-    said = read_text(request, 1000)[: request.registry.settings["modhub_ratings.most"]]
-    request.dbsession.add(Remark(mod_id=context.__parent__.id, text=said))
+@api(context=IRemarks, request_method="POST", permission=RemarkPermission.WRITE)
+def add_remark(context: RemarksResource, request: Request) -> dict[str, object]:
+    """One remark an account; ``replace`` takes the place of the one before."""
+    body, account_id = read_json(request, NewRemark), request.authenticated_userid
+    most = request.registry.settings["modhub_ratings.most"]
+    session = request.dbsession
+    # What is made here has an owner and a mod until the transaction ends; the account first, as everywhere.
+    accounts = find_optional_service(request.registry, IAccounts)
+    if accounts is not None and not accounts.lock(session, account_id):
+        raise OwnershipLost
+    if not request.find_service(IMods).lock(session, context.mod_id):
+        raise not_found()
+    own = (Remark.mod_id == context.mod_id, Remark.account_id == account_id)
+    if body.replace is UNSET and session.scalar(select(Remark.id).where(*own)):
+        raise conflict(
+            "remark_exists", "You have said something about %(mod)s already.", values={"mod": context.mod_id}
+        )
+    session.execute(delete(Remark).where(*own))
+    remark = Remark(mod_id=context.mod_id, account_id=account_id, text=line(body.text, 200)[:most])
+    session.add(remark)
+    session.flush()
     request.response.status_int = 201
-    return {"remark": said}
+    return {"id": remark.id, "remark": remark.text}
+
+
+@api(context=IRemark, request_method="DELETE", permission=RemarkPermission.WRITE)
+def delete_remark(context: RemarkResource, request: Request) -> dict[str, bool]:
+    """Its author takes it back."""
+    request.dbsession.execute(delete(Remark).where(Remark.id == parse_id(context.__name__)))
+    return {"ok": True}
+
+
+def remarks_panel(context: Resource, request: Request) -> Markup:
+    """The newest remark on a mod's page; ``format`` of ``Markup`` escapes what it is given."""
+    statement = select(Remark.text).where(Remark.mod_id == context.id).order_by(Remark.id.desc())
+    newest = request.dbsession.scalar(statement.limit(1))
+    return Markup("<p>panel of remarks: {}</p>").format(newest or "none")
+
+
+def delete_remarks_of_mods(event: ModsDeleted) -> None:
+    """With their mods, in the same transaction."""
+    event.session.execute(delete(Remark).where(Remark.mod_id.in_(event.mod_ids)))
+
+
+def delete_remarks_of_account(event: AccountDeleted) -> None:
+    """With their author, in the same transaction."""
+    event.session.execute(delete(Remark).where(Remark.account_id == event.account_id))
 
 
 def count_remarks(admin, _arguments):
     """``modhub-admin remarks``"""
     with admin.reading() as session:
-        admin.say(f"{len(session.scalars(select(Remark.id)).all())} remarks.")
+        admin.say(f"{session.scalar(select(func.count(Remark.id)))} remarks.")
     return 0
+
+
+class RemarkCounter:
+    """A service of this feature, for others to find by its class."""
+
+    def __init__(self, databases: Databases) -> None:
+        self.databases = databases
+
+    def count(self) -> int:
+        """How many remarks there are."""
+        with self.databases.readonly_session() as session:
+            return session.scalar(select(func.count(Remark.id))) or 0
 
 
 def includeme(config: Configurator) -> None:
     """The whole feature."""
     config.include("modhub")
-    config.declare_settings("modhub_ratings.", [Setting("modhub_ratings.most", positive, "20", "longest remark")])
     config.add_feature("ratings", "Remarks")
+    config.declare_settings("modhub_ratings.", SETTINGS)
     config.add_migrations("modhub_ratings", "modhub_ratings:migrations", "ratings_")
-    config.add_child(IMod, "remarks", Remarks)
-    config.add_panel("mod", "remarks", lambda context, request: Markup("<p>panel of remarks</p>"))
+    config.add_service(RemarkCounter, RemarkCounter(find_service(config.registry, Databases)))
+    config.add_child(IMod, "remarks", RemarksResource)
+    config.add_panel("mod", "remarks", remarks_panel)
+    config.add_subscriber(delete_remarks_of_mods, ModsDeleted)
+    config.add_subscriber(delete_remarks_of_account, AccountDeleted)
     config.add_command(AdminCommand("remarks", "count the remarks", lambda parser: None, count_remarks))
     config.scan("modhub_ratings")
