@@ -1,14 +1,17 @@
 """The bodies of forms: ``application/x-www-form-urlencoded`` and ``multipart/form-data`` (RFC 7578).
 
 Not by WebOb: its parser takes minutes over heads that are made for it, puts U+FFFD for what is no UTF-8, and raises
-what no page foresees (C-ERR-8). Here every step is linear, and what cannot be read is a refusal.
+what no page foresees (C-ERR-8). Here every step is linear, and what cannot be read is a refusal. The library
+``multipart`` takes the parts apart (``docs/adr/012-own-cookies-and-forms.md``).
 """
 
 import io
 import re
+from collections.abc import Iterator
 from typing import BinaryIO, Final
 from urllib.parse import parse_qsl
 
+from multipart import MultipartError, MultipartSegment, PushMultipartParser, StrictParserError
 from webob.request import DisconnectionError
 
 from modhub.errors import ApiError, invalid
@@ -16,13 +19,11 @@ from modhub.errors import ApiError, invalid
 URLENCODED: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
 READ_BYTES: Final = 256 * 1024
-MAX_PART_HEAD: Final = 8 * 1024
-"""Bytes that the headers of one part may have."""
+MAX_PART_HEADER: Final = 8 * 1024
+"""Bytes that one header of a part may have; the parser takes eight of them."""
 MAX_FORM_FIELDS: Final = 1000
 """Fields, or parts, that a form may have: each costs a parser far more than its bytes."""
 _BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^\s;,"]{1,70}))', re.IGNORECASE)
-# A name begins where no name goes on: without that a long run is looked through once for each of its characters.
-_PARAMETER = re.compile(r'(?<![\w-])([\w-]+)="((?:\\"|[^"])*)"')
 
 
 def _broken() -> ApiError:
@@ -81,71 +82,50 @@ class MultipartReader:
     """The parts of a multipart body, one after the other; ``read`` reads the current one."""
 
     def __init__(self, stream: BinaryIO, boundary: bytes) -> None:
-        self._stream = stream
-        self._mark = b"\r\n--" + boundary
-        # The first boundary has no line end before it.
-        self._buffer = bytearray(b"\r\n")
+        self._events = _parse(stream, boundary)
+        self._data = memoryview(b"")
+        self._in_part = False
         self._left = MAX_FORM_FIELDS
         self.name = ""
         self.file_name: str | None = None
         self.content_type: str | None = None
 
-    def _fill(self) -> None:
-        try:
-            more = self._stream.read(READ_BYTES)
-        except DisconnectionError:
-            raise _broken() from None
-        if not more:
-            raise _broken()
-        self._buffer += more
-
     def read(self, size: int, /) -> bytes:
         """At most ``size`` bytes of the current part; ``b""`` at its end."""
-        while True:
-            at = self._buffer.find(self._mark)
-            # What may be the beginning of the mark is kept back.
-            ready = at if at >= 0 else len(self._buffer) - len(self._mark) + 1
-            if ready > 0:
-                taken = bytes(self._buffer[: min(ready, size)])
-                del self._buffer[: len(taken)]
-                return taken
-            if at == 0:
-                return b""
-            self._fill()
+        if not self._data and self._in_part:
+            # A part's bytes are followed by None.
+            data = next(self._events)
+            self._in_part = isinstance(data, bytes)
+            self._data = memoryview(data if isinstance(data, bytes) else b"")
+        taken = bytes(self._data[:size])
+        self._data = self._data[len(taken) :]
+        return taken
 
     def next(self) -> bool:
         """Go to the next part; False behind the last one."""
         while self.read(READ_BYTES):
             pass
-        del self._buffer[: len(self._mark)]
-        while len(self._buffer) < 2:
-            self._fill()
-        if self._buffer.startswith(b"--"):
+        segment = next(self._events, None)
+        if not isinstance(segment, MultipartSegment):
             return False
         self._left -= 1
         if self._left < 0:
             raise invalid("The form has too many fields.")
-        self._head()
+        self._in_part = True
+        self.name, self.file_name = segment.name or "", segment.filename
+        self.content_type = segment.header("Content-Type")
         return True
 
-    def _head(self) -> None:
-        while (end := self._buffer.find(b"\r\n\r\n")) < 0:
-            if len(self._buffer) > MAX_PART_HEAD + READ_BYTES:
-                raise _broken()
-            self._fill()
-        if end > MAX_PART_HEAD:
-            raise _broken()
-        lines = bytes(self._buffer[:end]).decode("utf-8", "replace").split("\r\n")
-        del self._buffer[: end + 4]
-        headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-        found = {
-            key.lower(): _plain(value) for key, value in _PARAMETER.findall(headers.get("content-disposition", ""))
-        }
-        self.name = found.get("name", "")
-        self.file_name = found.get("filename")
-        self.content_type = headers.get("content-type")
 
-
-def _plain(value: str) -> str:
-    """A parameter as browsers write it (RFC 7578, 4.2; the HTML standard escapes quotes by percent)."""
-    return value.replace('\\"', '"').replace("%22", '"')
+def _parse(stream: BinaryIO, boundary: bytes) -> Iterator[MultipartSegment | bytes | None]:
+    """The parser's events: for each part its head, its bytes in blocks, and None."""
+    parser = PushMultipartParser(boundary, max_header_size=MAX_PART_HEADER, strict=True)
+    try:
+        try:
+            yield from parser.parse_blocking(stream.read, READ_BYTES)
+        except StrictParserError:
+            # Text behind the last boundary is refused or not, as the blocks fall. It is no matter: this raises unless
+            # the form itself was complete.
+            parser.close()
+    except (MultipartError, DisconnectionError):
+        raise _broken() from None

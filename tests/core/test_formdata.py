@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from modhub.errors import ApiError
-from modhub.http.forms import MAX_FORM_FIELDS, MAX_PART_HEAD, MULTIPART, URLENCODED, parse_fields
+from modhub.http.forms import MAX_FORM_FIELDS, MAX_PART_HEADER, MULTIPART, URLENCODED, parse_fields
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, new_mod
 from modhub.testing.pages import form_at, new_visitor
@@ -43,6 +43,11 @@ def post(site: Site, address: str, body: bytes, kind: str, status: int) -> Any:
         ),
         (MULTIPART + '; charset=latin-1; boundary="b"', multipart(part('name="a"', b"")), [("a", "")]),
         (MULTIPART + "; boundary=b", b"--b--", []),
+        (
+            MULTIPART + "; boundary=b",
+            multipart(part('name="a"\r\nContent-Type: text/plain; charset=latin-1', "é".encode())),
+            [("a", "é")],
+        ),
         ("application/json", b'{"a": 1}', []),
         ("", b"a=1", []),
         (f";charset={URLENCODED}", b"a=1", []),
@@ -60,13 +65,14 @@ def test_fields_are_read_in_their_order(kind: str, body: bytes, fields: list[tup
         (URLENCODED, b"%ff=a", "not UTF-8"),
         (URLENCODED, b"&" * MAX_FORM_FIELDS, "too many fields"),
         (MULTIPART + "; boundary=b", multipart(part('name="a"', b"\xff")), "not UTF-8"),
-        (MULTIPART + "; boundary=b", b"--b\r\n\r\n" * 50_000, "too many fields"),
+        (MULTIPART + "; boundary=b", part('name="a"') * 50_000, "too many fields"),
         (MULTIPART + "; boundary=b", multipart(part('name="a"; filename="q"')), "cannot be read"),
         (MULTIPART + "; boundary=b", part('name="a"'), "incomplete"),
         (MULTIPART + "; boundary=b", b"--b\r\n\r\n", "incomplete"),
         (MULTIPART + "; boundary=b", b"nothing", "incomplete"),
         (MULTIPART + "; boundary=", b"--\r\n\r\nx\r\n----", "cannot be read"),
         (MULTIPART, multipart(part('name="a"')), "cannot be read"),
+        (MULTIPART + "; boundary=" + "b" * 200, multipart(part('name="a"')).replace(b"--b", b"--" + b"b" * 200), "inc"),
     ],
 )
 def test_what_cannot_be_read_is_a_refusal_that_says_why(kind: str, body: bytes, sentence: str) -> None:
@@ -82,9 +88,14 @@ def test_what_cannot_be_read_is_a_refusal_that_says_why(kind: str, body: bytes, 
         (";" * 60_000 + URLENCODED, b"a=1"),
         (MULTIPART + '; x="' + ";" * 60_000, b"--b--"),
         (MULTIPART + "; " + 'boundary="' * 6_000, b"--b--"),
-        (MULTIPART + "; boundary=b", multipart(*[part("a" * (MAX_PART_HEAD - 100))] * 100)),
-        (MULTIPART + "; boundary=b", multipart(*[part('a="' + '\\"' * (MAX_PART_HEAD // 2 - 100))] * 100)),
+        (MULTIPART + "; boundary=b", multipart(*[part("a" * (MAX_PART_HEADER - 100))] * 100)),
+        (MULTIPART + "; boundary=b", multipart(*[part('a="' + '\\"' * (MAX_PART_HEADER // 2 - 100))] * 100)),
         (MULTIPART + "; boundary=b", multipart(part('name="a"', b"\r\n-" * 300_000))),
+        (MULTIPART + "; boundary=b", multipart(part('name="a"' + "\r\n x" * 2000)) * 100),
+        (MULTIPART + "; boundary=b", multipart(part('name="a"; ' + "; x" * 2500)) * 100),
+        (MULTIPART + "; boundary=b", multipart(part('name="a"' + '; x="\\"' * 1200)) * 100),
+        (MULTIPART + "; boundary=b", multipart(part('name="a"', b"\r\n--" * 200_000))),
+        (MULTIPART + "; boundary=b", b"\r\n" * 500_000),
         (URLENCODED, b"a=" + b"%C3%A9" * 150_000),
         (URLENCODED, b"=" * 900_000),
     ],

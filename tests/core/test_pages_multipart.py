@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modhub.errors import ApiError
-from modhub.http.forms import MAX_FORM_FIELDS, MAX_PART_HEAD, READ_BYTES, MultipartReader
+from modhub.http.forms import MAX_FORM_FIELDS, MAX_PART_HEADER, READ_BYTES, MultipartReader
 
 BOUNDARY = b"----boundary7"
 PIECES = st.sampled_from([b"\r\n", b"--", BOUNDARY, b"\r\n--", b"\r\n--" + BOUNDARY[:-1], b"x", b"\r", b"\n", b"-"])
@@ -77,8 +77,18 @@ def test_a_large_file_is_read_in_pieces() -> None:
         b"--" + BOUNDARY,
         b"--" + BOUNDARY + b"\r\n" + head("file", "a").encode(),
         body((head("file", "a"), b"data"))[:-30],
-        b"--" + BOUNDARY + b"\r\nX: " + b"x" * (MAX_PART_HEAD + 1) + b"\r\n\r\n\r\n--" + BOUNDARY + b"--",
-        b"--" + BOUNDARY + b"\r\nX: " + b"x" * (MAX_PART_HEAD + 2 * READ_BYTES),
+        b"--" + BOUNDARY + b"\r\nX: " + b"x" * (MAX_PART_HEADER + 1) + b"\r\n\r\n\r\n--" + BOUNDARY + b"--",
+        b"--" + BOUNDARY + b"\r\nX: " + b"x" * (MAX_PART_HEADER + 2 * READ_BYTES),
+        body((head("file", "a") + "\r\nX: x" * 8, b"data")),
+        body((head("file", "a") + "\r\n x", b"data")),
+        body((head("file", "a") + "\r\nno colon", b"data")),
+        body((head("file", "a") + "\r\nContent-Length: 3", b"data")),
+        body(("Content-Type: text/plain", b"data")),
+        body(('Content-Disposition: form-data; filename="a"', b"data")),
+        body(('Content-Disposition: attachment; name="file"', b"data")),
+        body((head("file", "a"), b"data")).replace(b"\r\n", b"\n"),
+        body((head("file", "é"), b"data")).replace("é".encode(), b"\xe9"),
+        b"preamble without an end" + body((head("file", "a"), b"data")),
     ],
 )
 def test_what_is_cut_off_or_no_form_is_refused(sent: bytes) -> None:
@@ -99,7 +109,10 @@ def test_what_is_cut_off_or_no_form_is_refused(sent: bytes) -> None:
         ("naïve 猫.zip", "naïve 猫.zip"),
         ("a%22b.zip", 'a"b.zip'),
         ('a\\"b.zip', 'a"b.zip'),
-        ("C:\\x.zip", "C:\\x.zip"),
+        ("a%0D%0Ab.zip", "a\r\nb.zip"),
+        ("50%.zip", "50%.zip"),
+        # Old browsers of Windows send the whole path.
+        ("C:\\x.zip", "x.zip"),
         ("", ""),
     ],
 )
@@ -109,9 +122,30 @@ def test_file_names_are_read_as_browsers_write_them(sent: str, read: str) -> Non
     assert parts.file_name == read
 
 
+@pytest.mark.parametrize("behind", [b"", b"\r\n", b"\r\nepilogue", b"\r\n--" + BOUNDARY + b"\r\n"])
+@pytest.mark.parametrize("drip", [1, 7, READ_BYTES])
+def test_what_follows_the_last_part_is_no_matter(behind: bytes, drip: int) -> None:
+    sent = body((head("file", "a"), b"data")).removesuffix(b"\r\n") + behind
+    parts = MultipartReader(Drips(sent, drip), BOUNDARY)
+    assert parts.next()
+    assert whole(parts, 100) == b"data"
+    assert not parts.next()
+    assert not parts.next()
+
+
+def test_a_part_that_is_multipart_itself_is_given_as_it_is() -> None:
+    inner = b'--x\r\nContent-Disposition: form-data; name="y"\r\n\r\nz\r\n--x--\r\n'
+    sent = body((head("file", "a") + "\r\nContent-Type: multipart/mixed; boundary=x", inner), (head("b"), b"1"))
+    parts = MultipartReader(io.BytesIO(sent), BOUNDARY)
+    assert parts.next()
+    assert (parts.content_type, whole(parts, 5)) == ("multipart/mixed; boundary=x", inner)
+    assert parts.next()
+    assert parts.name == "b"
+
+
 def test_a_form_has_no_more_parts_than_a_limit() -> None:
     for count in (MAX_FORM_FIELDS, MAX_FORM_FIELDS + 1):
-        parts = MultipartReader(io.BytesIO(body(*[("", b"")] * count)), BOUNDARY)
+        parts = MultipartReader(io.BytesIO(body(*[(head("x"), b"")] * count)), BOUNDARY)
         for _ in range(MAX_FORM_FIELDS):
             assert parts.next()
         if count == MAX_FORM_FIELDS:
