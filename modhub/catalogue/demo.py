@@ -2,10 +2,8 @@
 
 import io
 import random
-import tempfile
 import zipfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pyramid.config import Configurator
@@ -18,7 +16,7 @@ from modhub.catalogue import services, uploads, voting
 from modhub.catalogue.commands import add_game, find_game
 from modhub.catalogue.models import AssetKind, Mod, Note
 from modhub.catalogue.request_schemas import ModChange, NewMod, NoteChange
-from modhub.catalogue.samples import ABSENT, SAMPLE_AUTHORS, SAMPLE_GAMES, SAMPLE_MODS, Sample
+from modhub.catalogue.samples import ABSENT, SAMPLE_AUTHORS, SAMPLE_FILES, SAMPLE_GAMES, SAMPLE_MODS, Sample
 from modhub.catalogue.uploads import AssetUpload
 from modhub.interfaces import IDemoAccounts
 from modhub.service_registry import find_optional_service
@@ -52,10 +50,7 @@ def _fill_games(admin: Any) -> None:
             known = find_game(session, game.name) is not None
         if known:
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "icon.svg")
-            path.write_bytes(game.icon)
-            add_game(admin, game.name, game.shown, path if game.icon else None)
+        add_game(admin, game.name, game.shown, SAMPLE_FILES / game.icon if game.icon else None)
 
 
 def _fill_mod(admin: Any, sample: Sample, owners: dict[str, int], guids: dict[str, str]) -> str:
@@ -73,7 +68,7 @@ def _fill_mod(admin: Any, sample: Sample, owners: dict[str, int], guids: dict[st
         for version, note in sample.releases:
             shelf.release(sample, version, note)
         for at, image in enumerate(sample.images, 1):
-            shelf.put(image, AssetKind.IMAGE, f"picture-{at}.png", "image/png")
+            shelf.put((SAMPLE_FILES / image).read_bytes(), AssetKind.IMAGE, f"picture-{at}.png", "image/png")
         if sample.css:
             shelf.put(sample.css.encode(), AssetKind.CSS, "panel.css", "text/css")
         if sample.published:

@@ -1,23 +1,29 @@
 """The sample mods and games of ``modhub-admin demo``: plausible, varied, and nobody's."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-from modhub.catalogue.drawing import icon, overlay
+SAMPLE_FILES: Final = Path(__file__).parent / "sample_files"
+"""Icons of games, and captured pictures with an overlay on them; drawn for this, so that they are nobody's."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleGame:
-    """A curated game; ``icon`` is SVG, or empty for a game that has none yet."""
+    """A curated game; ``icon`` is a file of the samples, or empty for a game that has none yet."""
 
     name: str
     shown: str
-    icon: bytes
+    icon: str
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sample mod. ``requires`` and ``conflicts`` name others by title; ``releases`` are (version, changelog text)."""
+    """A sample mod.
+
+    ``requires`` and ``conflicts`` name others by title; ``releases`` are (version, changelog text);
+    ``images`` are files of the samples.
+    """
 
     title: str
     author: str
@@ -27,7 +33,7 @@ class Sample:
     kilobytes: int = 40
     requires: tuple[str, ...] = ()
     conflicts: tuple[str, ...] = ()
-    images: tuple[bytes, ...] = ()
+    images: tuple[str, ...] = ()
     css: str = ""
     fans: tuple[str, ...] = ()
     critics: tuple[str, ...] = ()
@@ -38,13 +44,12 @@ MIRA, TOVE, ANSELM, JUNO = SAMPLE_AUTHORS = ("Mira Holt", "Tove K.", "Anselm", "
 ABSENT: Final = "6f1d2c3b-4a59-4e68-8b7d-9c0e1f2a3b4c"
 """A GUID that no mod has: what is missing is shown too."""
 
-ANCHOR: Final = "M11 3h2v4h4v2h-4v8c3 0 5-2 5-4h2c0 4-4 7-8 7s-8-3-8-7h2c0 2 2 4 5 4V9H7V7h4z"
 SAMPLE_GAMES: Final = (
-    SampleGame("Starfall Rally", "", icon("#0a3d5c", "#ffd27a", "M12 3l2 6h6l-5 4 2 6-5-4-5 4 2-6-5-4h6z")),
-    SampleGame("Lantern Depths", "", icon("#2b1b3d", "#f2a65a", "M9 4h6v3h2l1 10-3 3H9l-3-3L7 7h2z")),
-    SampleGame("moss and iron", "Moss & Iron", icon("#29401f", "#d8e2c8", "M4 18h16v2H4zM6 16l3-9 3 5 3-8 3 12z")),
-    SampleGame("Harbour Nine", "", icon("#153b3b", "#f4f2ec", ANCHOR)),
-    SampleGame("Paper Comet", "", b""),
+    SampleGame("Starfall Rally", "", "starfall-rally.svg"),
+    SampleGame("Lantern Depths", "", "lantern-depths.svg"),
+    SampleGame("moss and iron", "Moss & Iron", "moss-and-iron.svg"),
+    SampleGame("Harbour Nine", "", "harbour-nine.svg"),
+    SampleGame("Paper Comet", "", ""),
 )
 
 SAMPLE_MODS: Final = (
@@ -62,7 +67,7 @@ SAMPLE_MODS: Final = (
             ("1.2.1", "<ul><li>The clock no longer drifts at 59.94 Hz.</li><li>Smaller by a third.</li></ul>"),
         ),
         kilobytes=380,
-        images=(overlay((58, 92, 120), (34, 58, 52), (242, 138, 75), ((24, 24, 170, 84), (446, 240, 170, 96))),),
+        images=("overlay-kit.png",),
         css=".panel { border-radius: 4px; }\n",
         fans=(TOVE, ANSELM, JUNO),
     ),
@@ -78,8 +83,8 @@ SAMPLE_MODS: Final = (
         kilobytes=96,
         requires=("Overlay Kit",),
         images=(
-            overlay((201, 122, 78), (86, 60, 48), (116, 210, 207), ((430, 24, 186, 190),)),
-            overlay((96, 120, 168), (40, 50, 74), (116, 210, 207), ((24, 24, 186, 120), (24, 280, 120, 50))),
+            "split-timer-1.png",
+            "split-timer-2.png",
         ),
         fans=(MIRA, JUNO),
     ),
@@ -92,7 +97,7 @@ SAMPLE_MODS: Final = (
         (("2.0", "<p>Two ghosts at once: yours and one that a friend sent you.</p>"),),
         kilobytes=210,
         requires=("Split Timer", "Telemetry Tap"),
-        images=(overlay((30, 40, 74), (20, 26, 40), (255, 210, 122), ((220, 24, 200, 150),)),),
+        images=("ghost-racer.png",),
         fans=(ANSELM,),
     ),
     Sample(
@@ -113,7 +118,7 @@ SAMPLE_MODS: Final = (
         (("3", ""), ("4", ""), ("5", "<p>Works with the large-text setting.</p>")),
         kilobytes=58,
         conflicts=("Big Bold Bars",),
-        images=(overlay((44, 32, 58), (24, 18, 32), (242, 166, 90), ((24, 300, 240, 34),)),),
+        images=("quiet-health-bars.png",),
         fans=(MIRA, TOVE),
         critics=(ANSELM,),
     ),
@@ -127,7 +132,7 @@ SAMPLE_MODS: Final = (
         kilobytes=61,
         requires=("Overlay Kit",),
         conflicts=("Quiet Health Bars",),
-        images=(overlay((28, 22, 40), (16, 14, 24), (240, 110, 90), ((20, 292, 600, 44), (20, 240, 400, 40))),),
+        images=("big-bold-bars.png",),
         fans=(JUNO,),
     ),
     Sample(
@@ -139,7 +144,7 @@ SAMPLE_MODS: Final = (
         (("1.0.0", ""),),
         kilobytes=27,
         requires=("Overlay Kit",),
-        images=(overlay((70, 110, 90), (40, 66, 50), (174, 214, 241), ((24, 318, 592, 30),)),),
+        images=("minimal-chat.png",),
     ),
     Sample(
         "Foundry Map",
@@ -150,9 +155,9 @@ SAMPLE_MODS: Final = (
         (("0.3-beta", "<p>The northern bogs.</p>"), ("0.4-beta", "<p>Furnaces show their fuel.</p>")),
         kilobytes=1450,
         images=(
-            overlay((96, 118, 70), (52, 66, 40), (216, 226, 200), ((190, 40, 260, 240),)),
-            overlay((120, 130, 96), (62, 74, 48), (216, 226, 200), ((380, 30, 230, 180),)),
-            overlay((70, 90, 60), (40, 52, 34), (216, 226, 200), ((30, 30, 300, 120),)),
+            "foundry-map-1.png",
+            "foundry-map-2.png",
+            "foundry-map-3.png",
         ),
         fans=(MIRA, ANSELM),
     ),
@@ -164,7 +169,7 @@ SAMPLE_MODS: Final = (
         (("1.1", ""),),
         kilobytes=44,
         requires=("Overlay Kit", ABSENT),
-        images=(overlay((120, 170, 180), (32, 72, 84), (242, 200, 90), ((450, 30, 166, 110),)),),
+        images=("tide-table.png",),
     ),
     Sample(
         "Dock Master's Ledger",
@@ -185,7 +190,7 @@ SAMPLE_MODS: Final = (
         ("Paper Comet", "Kite Season"),
         (("1.0", "<p>Erste Fassung.</p>"),),
         kilobytes=75,
-        images=(overlay((238, 214, 170), (196, 150, 110), (92, 60, 140), ((40, 40, 240, 260),)),),
+        images=("ueberblick.png",),
     ),
     Sample(
         "Kite Season Photo Frame",

@@ -8,6 +8,7 @@ from sqlalchemy import update
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from modhub.catalogue.models import PublicCounter, PublicText
+from modhub.catalogue.samples import SAMPLE_FILES, SAMPLE_GAMES, SAMPLE_MODS
 from modhub.ops import admin
 from modhub.testing import TEST_SECRET, Site, stored_files
 from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
@@ -225,6 +226,12 @@ def test_the_demo_fills_an_empty_service_that_verifies(site: Site, run: Run) -> 
     assert site.get("/api/modhub").json["total"] > 3
     assert run("verify") == (0, "Everything is as it should be.\n")
     assert site.as_account(OWNER).get("/api/modhub/mine").status_int == 200
+
+
+def test_the_files_of_the_samples_are_those_that_they_name() -> None:
+    icons = [game.icon for game in SAMPLE_GAMES if game.icon]
+    images = [image for sample in SAMPLE_MODS for image in sample.images]
+    assert sorted(icons + images) == sorted(path.name for path in SAMPLE_FILES.iterdir())
 
 
 @pytest.mark.parametrize("age", ["-1", "1.5", "x", "9" * 20])
