@@ -152,11 +152,11 @@ def refuse_unknown(declared: Iterable[Setting], prefixes: Iterable[str], given: 
     """Stop the start when a key under one of ``prefixes`` is not a declared one: most often a slip."""
     names = {setting.name for setting in declared}
     for key in sorted(given):
-        if key.startswith(tuple(prefixes)) and key not in names | RESERVED:
+        if key.startswith(tuple(prefixes)) and key not in names | FEATURE_KEYS:
             raise StartRefused(f"the setting {key} is unknown; docs/settings.md lists every setting")
 
 
-RESERVED: Final = frozenset({"modhub.mail_dir"})
+FEATURE_KEYS: Final = frozenset({"modhub.mail_dir"})
 """Keys under the core's prefix that a feature may declare. Where none does, they stop no start."""
 
 CORE = (

@@ -12,7 +12,7 @@ PLATFORM_LABELS: Final = {"windows": "Windows", "linux": "Linux", "macos": "macO
 _MOBILE: Final = {"android": "Android", "ios": "iOS"}
 """Systems of phones and tablets, which a page has no place for until there is a build."""
 
-RESERVED: Final = frozenset({"changelog"})
+RESERVED_NAMES: Final = frozenset({"changelog"})
 _AGENTS: Final = (
     ("Android", "android"),
     ("iPhone", "ios"),
@@ -27,7 +27,7 @@ _OS = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 def is_platform(name: str) -> bool:
     """Whether ``name`` is a plausible operating system: words of ``a-z0-9`` joined by single hyphens."""
-    return len(name) <= limits.OS and name not in RESERVED and _OS.fullmatch(name) is not None
+    return len(name) <= limits.OS and name not in RESERVED_NAMES and _OS.fullmatch(name) is not None
 
 
 def label(os: str) -> str:
