@@ -60,7 +60,7 @@ def account_blocked() -> ApiError:
 
 def not_found() -> ApiError:
     """404, the same for what is absent and for what the caller may not see."""
-    return ApiError(404, "not_found", "There is nothing here.")
+    return ApiError(404, "not_found", "This page does not exist.")
 
 
 def conflict(code: str, message: str, **extra: Any) -> ApiError:
@@ -70,14 +70,14 @@ def conflict(code: str, message: str, **extra: Any) -> ApiError:
 
 def too_large(limit: int) -> ApiError:
     """413: ``limit`` is the limit in bytes that was passed (C-TXT-7)."""
-    message = "The upload is larger than %(limit)s bytes; nothing was kept."
+    message = "The upload is larger than %(limit)s bytes; nothing was saved."
     return ApiError(413, "too_large", message, values={"limit": limit}, limitBytes=limit)
 
 
 def busy(seconds: int = 2) -> ApiError:
     """503 with ``Retry-After``: the database, or room for a body, cannot be had just now (C-ERR-16)."""
     headers = {"Retry-After": str(seconds)}
-    return ApiError(503, "busy", "The service is busy; try again in a moment.", headers=headers)
+    return ApiError(503, "busy", "The service is busy. Try again in a moment.", headers=headers)
 
 
 def storage_not_configured() -> ApiError:
@@ -88,13 +88,13 @@ def storage_not_configured() -> ApiError:
 def storage_unreachable(seconds: int = 5) -> ApiError:
     """503: a stored file cannot be read just now."""
     headers = {"Retry-After": str(seconds)}
-    message = "The stored file cannot be read just now; try again in a moment."
+    message = "The stored file cannot be read right now. Try again in a moment."
     return ApiError(503, "storage_unreachable", message, headers=headers)
 
 
 def storage_refused() -> ApiError:
     """502: the store refused the write; nothing was kept; worth one retry (C-ERR-18)."""
-    return ApiError(502, "storage_refused", "The file store refused the upload; nothing was kept. Try once more.")
+    return ApiError(502, "storage_refused", "The file could not be stored; nothing was saved. Try again.")
 
 
 class OwnershipLost(Exception):

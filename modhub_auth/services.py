@@ -59,7 +59,7 @@ def invalid_refresh_token() -> ApiError:
 
 def registration_closed() -> ApiError:
     """403 while the operator has registration switched off."""
-    return ApiError(403, "registration_closed", "No new accounts are made on this service just now.")
+    return ApiError(403, "registration_closed", "This service does not accept new accounts at the moment.")
 
 
 def email_not_confirmed() -> ApiError:
@@ -75,7 +75,7 @@ def refused_blocked(account_id: int) -> ApiError:
 
 def address_taken() -> ApiError:
     """409: the address has an account."""
-    return conflict("address_taken", "There is an account with this address already.")
+    return conflict("address_taken", "There is already an account with this address.")
 
 
 def lock_account(session: Session, account_id: int) -> Account | None:

@@ -121,7 +121,7 @@ def describe_mod(session: Session, registry: Any, name: str) -> Iterator[str]:
     for label, guids in (("requires", mod.requires), ("conflicts with", mod.conflicts)):
         known = _known(session, guids)
         for guid in guids:
-            yield f"  {label}: {guid} ({known.get(guid.lower(), 'not here')})"
+            yield f"  {label}: {guid} ({known.get(guid.lower(), 'not on this site')})"
     total, users = _users(session, mod.guid)
     for user in users:
         yield f"  required by: {user}"

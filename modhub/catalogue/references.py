@@ -46,7 +46,7 @@ def check_references(sent: Lists, own_guid: str, kept: Lists | None = None) -> L
     both = [guid for guid in rivals or () if fold_guid(guid) in needed]
     if both:
         names = {"other": "requires", "field": "conflictsWith"}
-        raise invalid("The GUID %(guid)s stands in both %(other)s and %(field)s.", guid=both[0], **names)
+        raise invalid("The GUID %(guid)s is listed in both %(other)s and %(field)s.", guid=both[0], **names)
     return Lists(requires, conflicts)
 
 
@@ -59,8 +59,8 @@ def _clean(name: str, guids: list[str] | None, own_guid: str) -> list[str] | Non
             raise invalid(sentence, field=name, item=position)
     kept = merged(guids)
     if own_guid in map(fold_guid, kept):
-        raise invalid("A mod cannot name its own GUID in %(field)s.", field=name)
+        raise invalid("A mod cannot list its own GUID in %(field)s.", field=name)
     if len(kept) > GUIDS:
-        sentence = "At most %(most)s GUIDs may stand in %(field)s; there are %(count)s."
+        sentence = "%(field)s may list at most %(most)s GUIDs; there are %(count)s."
         raise invalid(sentence, most=GUIDS, field=name, count=len(kept))
     return kept

@@ -107,7 +107,7 @@ def publish_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
     """Make the mod public; a second time changes nothing (C-OWN-8). 409 without a code file."""
     mod = own_mod(session, mod_id, owner)
     if not any(asset.kind == "code" for asset in mod.assets):
-        raise conflict("no_code", "A mod can be published once a code file has been uploaded.")
+        raise conflict("no_code", "Upload a code file before you publish the mod.")
     if mod.published:
         return mod
     mod.published = True

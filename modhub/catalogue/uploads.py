@@ -56,7 +56,7 @@ def _refuse_used(session: Session, mod: Mod, version: str) -> None:
     if used is not None:
         raise conflict(
             "version_used",
-            "The version %(version)s has been used on this mod already.",
+            "This mod has already used the version %(version)s.",
             values={"version": version, "field": "version"},
             version=version,
             bytes=used.size,

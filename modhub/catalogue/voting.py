@@ -15,7 +15,7 @@ from modhub.errors import ApiError, not_found
 def refuse_own_vote(owner: int | None, account_id: int) -> None:
     """403 on one's own mod, before the vote itself is looked at (C-OWN-12)."""
     if owner == account_id:
-        raise ApiError(403, "own_mod", "Nobody votes on a mod of their own.")
+        raise ApiError(403, "own_mod", "You can't vote on your own mod.")
 
 
 def cast_vote(session: Session, mod_id: int | None, account_id: int, value: int) -> VotesDocument:

@@ -25,18 +25,18 @@ from modhub.service_registry import find_service
 
 log = logging.getLogger(__name__)
 ERROR_TITLES = {
-    400: "That did not work",
-    401: "Sign in first",
+    400: "Something is wrong with this request",
+    401: "Please sign in",
     403: "Not allowed",
-    404: "Nothing here",
-    405: "Not possible here",
-    409: "Not now",
-    410: "This link has lapsed",
+    404: "Page not found",
+    405: "Method not allowed",
+    409: "Conflict",
+    410: "This link has expired",
     413: "Too large",
     429: "Too many attempts",
-    500: "Something broke",
-    502: "The file store refused",
-    503: "Not available just now",
+    500: "Something went wrong",
+    502: "The file could not be stored",
+    503: "Temporarily unavailable",
 }
 
 
@@ -49,7 +49,7 @@ def render_error(refusal: ApiError, request: Request) -> Response:
     if request.is_api:
         response = Response(encode(refusal.body()), refusal.status, content_type="application/json", charset=None)
     else:
-        values = {"refusal": refusal, "title": ERROR_TITLES.get(refusal.status, "That did not work")}
+        values = {"refusal": refusal, "title": ERROR_TITLES.get(refusal.status, "Something is wrong with this request")}
         response = Response(render("modhub:templates/refusal.jinja2", values, request=request), refusal.status)
     response.headers["Cache-Control"] = "no-store"
     response.headers.update(refusal.headers)
@@ -82,7 +82,7 @@ def notfound_view(_error: HTTPNotFound, request: Request) -> Response:
     refusal = ApiError(
         405,
         "method_not_allowed",
-        "This address answers to %(methods)s only.",
+        "This address only supports %(methods)s.",
         values={"methods": headers["Allow"]},
         headers=headers,
     )
@@ -132,7 +132,7 @@ def internal_error_view(error: Exception, request: Request) -> Response:
         log.warning("the database is not available: %s", type(error).__name__)
         return render_error(busy(), request)
     log.error("unforeseen error in request %s", request.environ.get(REQUEST_ID), exc_info=error)
-    message = "Something broke on our side; it has been written down."
+    message = "Something went wrong on our side. The error has been logged."
     return render_error(ApiError(500, "internal_error", message), request)
 
 

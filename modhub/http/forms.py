@@ -27,11 +27,11 @@ _BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^\s;,"]{1,70}))', re.IGNOR
 
 
 def _broken() -> ApiError:
-    return invalid("The form arrived incomplete; send it once more.")
+    return invalid("The form arrived incomplete. Submit it again.")
 
 
 def _unreadable() -> ApiError:
-    return invalid("The form cannot be read.")
+    return invalid("The form could not be read.")
 
 
 def media_type_of(content_type: str) -> str:
@@ -50,7 +50,7 @@ def parse_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
             return _pairs(body)
         return _parts(content_type, body) if kind == MULTIPART else []
     except UnicodeDecodeError:
-        raise invalid("The form is not UTF-8.") from None
+        raise invalid("The form is not valid UTF-8.") from None
 
 
 def _pairs(body: bytes) -> list[tuple[str, str]]:

@@ -29,7 +29,7 @@ RecoverableView = Callable[[Any, Request], Any]
 
 def signed_out() -> ApiError:
     """403: the session ended while the form was being filled in. Not 401, which would name a scheme of HTTP's own."""
-    return ApiError(403, "signed_out", "You were signed out meanwhile, so nothing was saved.")
+    return ApiError(403, "signed_out", "You were signed out in the meantime, so nothing was saved.")
 
 
 def wants_json(request: Request) -> bool:

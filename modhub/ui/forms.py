@@ -33,13 +33,13 @@ FormView = Callable[[Any, Request], Any]
 
 def expired_form() -> ApiError:
     """400: the form's token is not ours, or no longer: whoever signs in or out in another tab gets a new one."""
-    message = "This form had lapsed, so nothing was done. Go back, load the page again and send it once more."
+    message = "This form has expired and nothing was saved. Go back, reload the page and submit it again."
     return ApiError(400, "form_lapsed", message)
 
 
 def foreign_form() -> ApiError:
     """403: the form was on somebody else's page."""
-    return ApiError(403, "foreign_form", "This form was sent from another site, so nothing was done.")
+    return ApiError(403, "foreign_form", "This form was submitted from another site, so nothing was saved.")
 
 
 def check_origin(request: Request) -> None:

@@ -27,7 +27,7 @@ def _text(value: bytes, *, whole: bool) -> str:
     try:
         return codecs.getincrementaldecoder("utf-8")().decode(value, final=whole)
     except UnicodeDecodeError:
-        raise invalid("The form is not UTF-8.") from None
+        raise invalid("The form is not valid UTF-8.") from None
 
 
 class UploadForm:

@@ -15,13 +15,13 @@ class EmailTemplate:
     after: Sequence[str] = ()
 
 
-ASKED_BY: Final = "The name of the account that asks is: %(name)s"
-_IGNORE: Final = "If it was not you, ignore this email: nothing happens then."
-_CONFIRM_LIFE: Final = "The link works once, for seven days."
+ASKED_BY: Final = "The account's name is: %(name)s"
+_IGNORE: Final = "If this wasn't you, ignore this email and nothing will happen."
+_CONFIRM_LIFE: Final = "The link works once and expires in seven days."
 CONFIRM_EMAIL: Final = EmailTemplate(
     "Confirm your address",
     [
-        "Somebody, most likely you, made an account with this address at %(site)s.",
+        "Someone, probably you, created an account with this address at %(site)s.",
         ASKED_BY,
         "Follow this link to confirm that the address is yours:",
     ],
@@ -31,34 +31,34 @@ CONFIRM_EMAIL: Final = EmailTemplate(
 RESET_EMAIL: Final = EmailTemplate(
     "Choose a new password",
     [
-        "Somebody, most likely you, asked for a new password for the account with this address at %(site)s.",
+        "Someone, probably you, asked for a new password for the account with this address at %(site)s.",
         "Follow this link to choose one:",
     ],
     "/Modhub/account/reset",
-    ["The link works once, for an hour.", "If it was not you, ignore this email: nothing has changed."],
+    ["The link works once and expires in an hour.", "If this wasn't you, ignore this email; nothing has changed."],
 )
 ADD_PASSWORD_EMAIL: Final = EmailTemplate(
     "Confirm your address",
     [
-        "Somebody, most likely you, wants to sign in with this address at %(site)s.",
+        "Someone, probably you, wants to sign in with this address at %(site)s.",
         ASKED_BY,
-        "Follow this link in the browser in which you are signed in to that account:",
+        "Follow this link in the browser where you are signed in to that account:",
     ],
     "/Modhub/account/confirm",
     [_CONFIRM_LIFE, _IGNORE],
 )
 TAKEN: Final = EmailTemplate(
-    "You have an account already",
+    "You already have an account",
     [
-        "Somebody, most likely you, wanted to use this address for another account at %(site)s.",
+        "Someone, probably you, tried to use this address for another account at %(site)s.",
         ASKED_BY,
-        "It has an account already; nothing has changed.",
+        "It already has an account, so nothing has changed.",
     ],
 )
 
 _WHEN: Final = "When: %(when)s"
 _CLIENT: Final = "Browser or program: %(client)s"
-_NOT_YOU: Final = "If it was not you, choose a new password at once: %(forgot)s"
+_NOT_YOU: Final = "If this wasn't you, choose a new password right away: %(forgot)s"
 
 
 def security_email(subject: str, sentence: str, advice: str = _NOT_YOU) -> EmailTemplate:
@@ -85,17 +85,17 @@ EMAIL_TEMPLATES: Final = {
     ),
     "codes renewed": security_email(
         "Your recovery codes were renewed",
-        "New recovery codes have just been made for your account at %(site)s; the old ones work no longer.",
+        "New recovery codes have just been created for your account at %(site)s; the old ones no longer work.",
     ),
     "login linked": security_email(
         "A login was linked", "Another way to sign in has just been linked to your account at %(site)s."
     ),
     "login unlinked": security_email(
-        "A login was unlinked", "A way to sign in has just been taken away from your account at %(site)s."
+        "A login was unlinked", "A way to sign in has just been removed from your account at %(site)s."
     ),
     "account deleted": security_email(
         "Your account was deleted",
         "Your account at %(site)s has just been deleted, with its mods and votes.",
-        "If it was not you, write to those who run the site.",
+        "If this wasn't you, contact the operator of the site.",
     ),
 }

@@ -28,13 +28,13 @@ from modhub_auth.signin import page_sessions, recovery
 
 OVERVIEW: Final = "modhub_auth:templates/account/overview.jinja2"
 DONE_MESSAGES: Final = {
-    "name": "Your name is changed.",
-    "password": "Your password is changed.",
-    "removed": "The authenticator is removed.",
-    "linked": "The login is linked.",
-    "unlinked": "The login is unlinked.",
-    "ended": "Signed out there.",
-    "letter": "If you have not had too many emails already, another one is on its way.",
+    "name": "Your name was changed.",
+    "password": "Your password was changed.",
+    "removed": "The authenticator was removed.",
+    "linked": "The login was linked.",
+    "unlinked": "The login was unlinked.",
+    "ended": "Session signed out.",
+    "letter": "If you have not requested too many emails, another one is on its way.",
 }
 """What the page says that has just been done, by the query's ``done``."""
 
@@ -119,7 +119,7 @@ def unlink_form(_context: Any, request: Request) -> FormPage:
         [],
         lead=[
             f"{found.subject} ({platform_title(request, found.platform)})",
-            "It will no longer sign in to your account.",
+            "You will no longer be able to sign in with it.",
         ],
         hidden={"loginId": str(found.id)},
         links=[(HOME, "Your account")],

@@ -36,11 +36,11 @@ def add_authenticator_form(request: Request) -> FormPage:
     drawing = segno.make(address, micro=False).svg_inline(scale=QR_SCALE, light="#fff", dark="#000")
     return FormPage(
         "Add an authenticator",
-        "Add it",
+        "Add",
         [FormField("code", "Code", complete="one-time-code", keys="numeric", hint=hint)],
         lead=[
-            "An authenticator is an app that shows another code every half minute. Scan the picture with it, or type "
-            "the secret into it; then give the code that it shows."
+            "An authenticator is an app that shows a new code every thirty seconds. "
+            "Scan the picture with it or type in the key, then enter the code that it shows."
         ],
         links=[(HOME, "Your account")],
         # Segno draws it; it holds no text.
@@ -51,11 +51,11 @@ def add_authenticator_form(request: Request) -> FormPage:
 def remove_authenticator_form() -> FormPage:
     """What goes."""
     return FormPage(
-        "Remove the authenticator",
-        "Remove it",
+        "Remove authenticator",
+        "Remove",
         [],
-        lead=["Signing in will no longer ask for a code. Your recovery codes go too."],
-        links=[(RECOVERY, "Make new recovery codes"), (HOME, "Your account")],
+        lead=["You will no longer be asked for a code when you sign in, and your recovery codes stop working."],
+        links=[(RECOVERY, "Create new recovery codes"), (HOME, "Your account")],
         danger=True,
         more={"secret": ""},
     )
@@ -89,7 +89,8 @@ def authenticator_page(_context: Any, request: Request) -> Any:
         return _add(request)
     if "currentPassword" in request.POST and "code" in request.POST:
         message = (
-            "The authenticator is added already. If you have not seen its recovery codes, make new ones on this page."
+            "The authenticator has already been added. "
+            "If you have not seen its recovery codes, create new ones on this page."
         )
         raise conflict("authenticator_present", message)
     account, _ = proven_account(request)
@@ -105,7 +106,7 @@ def _add(request: Request) -> dict[str, Any]:
     )
     page_sessions.forget_proofs(request.dbsession, account.id)
     send_security_email(request, "factor added")
-    return _shown(request, codes, "The authenticator is added.")
+    return _shown(request, codes, "The authenticator was added.")
 
 
 def _shown(request: Request, codes: list[str], sentence: str) -> dict[str, Any]:
@@ -118,10 +119,10 @@ def _shown(request: Request, codes: list[str], sentence: str) -> dict[str, Any]:
 def recovery_codes_form(_context: Any, _request: Request) -> FormPage:
     """Consent to lose the old ones."""
     return FormPage(
-        "Make new recovery codes",
-        "Make them",
+        "Create new recovery codes",
+        "Create codes",
         [],
-        lead=["Your recovery codes work no longer then; you get ten new ones."],
+        lead=["Your recovery codes will stop working, and you get ten new ones."],
         links=[(HOME, "Your account")],
     )
 
@@ -142,4 +143,4 @@ def recovery_codes_page(_context: Any, request: Request) -> Any:
     codes = totp.renew_recovery_codes(request.dbsession, account.id)
     log_event("recovery codes renewed", account=account.id)
     send_security_email(request, "codes renewed")
-    return _shown(request, codes, "Your old recovery codes work no longer.")
+    return _shown(request, codes, "Your old recovery codes no longer work.")

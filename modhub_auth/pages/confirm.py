@@ -39,7 +39,7 @@ from modhub_auth.signin.authentication import reauthenticate, wrong_password
 from modhub_auth.signin.session_cookies import LOGIN_PATH
 
 CONFIRM_PATH: Final = f"{HOME}/confirm"
-CONFIRMED: Final = "Your address is confirmed"
+CONFIRMED: Final = "Your address has been confirmed"
 
 
 def _is_own(request: Request, link: Link) -> bool:
@@ -55,7 +55,7 @@ def _named(request: Request, link: Link) -> str:
         return translations_for(request).gettext(ASKED_BY, name=account.display_name)
 
 
-def confirm_own_form(lead: str = "With this you confirm that the address is yours.") -> FormPage:
+def confirm_own_form(lead: str = "Confirm that this address is yours.") -> FormPage:
     """A button, for somebody who is signed in to the account."""
     return FormPage("Confirm your address", "Confirm", [], lead=[lead])
 
@@ -67,8 +67,8 @@ def confirm_password_form(request: Request, link: Link) -> FormPage:
         "Confirm your address",
         "Confirm",
         [FormField("password", "Password of this account", "password", "current-password")],
-        lead=[_named(request, link), "You are not signed in to it in this browser, so give its password."],
-        links=[(anew, "I did not make this account, or do not know its password")],
+        lead=[_named(request, link), "You are not signed in to this account in this browser, so enter its password."],
+        links=[(anew, "I did not create this account, or I don't know its password")],
     )
 
 
@@ -81,7 +81,7 @@ def first_reset_form(request: Request, link: Link) -> FormPage:
         told = own_words(session, login)
     lead = [_named(request, link), FIRST_RESET_NOTICE]
     field = new_password_field(request, "New password", *told)
-    return FormPage("Choose a new password", "Set the password", [field], lead=lead)
+    return FormPage("Choose a new password", "Set password", [field], lead=lead)
 
 
 @page(context=IAccount, name="confirm", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
@@ -120,7 +120,7 @@ def _confirm_by_password(request: Request, link: Link, sheet: FormPage) -> dict[
             raise
         return sheet.refused(request, refusal)
     request.override_renderer = MESSAGE_TEMPLATE
-    line = "You can sign in with the address and your password now."
+    line = "You can now sign in with this address and your password."
     return message_page(request, CONFIRMED, line, links=[SIGN_IN])
 
 
@@ -131,17 +131,17 @@ def _add(request: Request, link: Link) -> dict[str, Any]:
         back = quote(f"{CONFIRM_PATH}?token={link_secret(request)}", safe="/")
         lines = (
             _named(request, link),
-            "Sign in to it in this browser to go on. If it is not yours, do nothing: nothing happens then.",
+            "Sign in to it in this browser to continue. If it is not yours, do nothing.",
         )
         return message_page(
-            request, "Sign in first", *lines, links=[(f"{LOGIN_PATH}?next={back}", "Sign in")], status=403
+            request, "Please sign in", *lines, links=[(f"{LOGIN_PATH}?next={back}", "Sign in")], status=403
         )
     if request.is_safe:
-        return confirm_own_form(
-            "With this you confirm that the address is yours and that you want to sign in with it."
-        ).show(request)
+        return confirm_own_form("Confirm that this address is yours and that you want to sign in with it.").show(
+            request
+        )
     logins.add_password(request.dbsession, link_secret(request), locked_account(request))
     send_security_email(request, "password added")
     request.override_renderer = MESSAGE_TEMPLATE
-    line = "You can sign in with the address and your password now."
+    line = "You can now sign in with this address and your password."
     return message_page(request, CONFIRMED, line, links=[(HOME, "Your account")])

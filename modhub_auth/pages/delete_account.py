@@ -23,10 +23,10 @@ def delete_account_form(_context: Any, request: Request) -> FormPage:
         mods = request.find_service(IMods).get_mods_of_account(session, current_login(request).account_id)
     return FormPage(
         "Delete your account",
-        "Delete it for ever",
+        "Delete my account",
         [],
-        lead=["Your mods, their files and your votes are deleted with it, at once. There is no way back."],
-        links=[(HOME, "Keep it")],
+        lead=["This deletes your mods, their files and your votes right away. It can't be undone."],
+        links=[(HOME, "Cancel")],
         danger=True,
         more={"mods": mods},
     )

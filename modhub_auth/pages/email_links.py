@@ -36,8 +36,8 @@ SIGN_IN: Final = ("/Modhub/account/login", "Sign in")
 FORGOT: Final = ("/Modhub/account/forgot", "Forgot your password?")
 
 FIRST_RESET_NOTICE: Final = (
-    "This address has not been confirmed yet. Whatever was added to its account before goes now: the password, an "
-    "authenticator, linked logins and all who are signed in."
+    "This address has not been confirmed yet. Everything added to its account so far is now removed: "
+    "the password, any authenticator, linked logins and all sessions."
 )
 GONE: Final = 410
 
@@ -51,9 +51,9 @@ def forgot_form() -> FormPage:
     """The address."""
     return FormPage(
         "Forgot your password?",
-        "Send a letter",
-        [FormField("email", "E-mail address", "email", "username")],
-        lead=["We send a link to this address by which you can choose a new password."],
+        "Send reset link",
+        [FormField("email", "Email address", "email", "username")],
+        lead=["We email you a link for choosing a new password."],
         links=[SIGN_IN],
     )
 
@@ -81,10 +81,10 @@ def forgot_submit(_context: Any, request: Request) -> Any:
     )
     request.override_renderer = MESSAGE_TEMPLATE
     lines = (
-        "If there is an account with this address, a letter is on its way. The link in it works for an hour.",
-        "Nothing has come? Look among the unwanted letters too, or ask once more in a quarter of an hour.",
+        "If there is an account with this address, we have sent it an email. The link in it works for an hour.",
+        "No email? Check your spam folder, or try again in fifteen minutes.",
     )
-    return message_page(request, "Look into your mail", *lines, links=[SIGN_IN])
+    return message_page(request, "Check your email", *lines, links=[SIGN_IN])
 
 
 def valid_link(request: Request, *purposes: str) -> Link:
@@ -105,7 +105,7 @@ def link_secret(request: Request) -> str:
 def dead_link_page(request: Request, refusal: ApiError) -> dict[str, Any]:
     """The 410 page of a link that works no longer: where to get another one."""
     request.override_renderer = MESSAGE_TEMPLATE
-    title = "This link has lapsed" if refusal.status == GONE else "That did not work"
+    title = "This link has expired" if refusal.status == GONE else "Something is wrong with this request"
     return error_page(request, title, refusal, [FORGOT, SIGN_IN])
 
 
@@ -125,14 +125,14 @@ def reset_form(request: Request, link: Link) -> FormPage:
         first = not login.verified
     sheet = FormPage(
         "Choose a new password",
-        "Set the password",
+        "Set password",
         [new_password_field(request, "New password", *told)],
-        lead=["Whoever is signed in to the account now, in any browser or program, is signed out by this."],
+        lead=["This signs out every browser and program that is signed in to the account."],
     )
     if first:
         sheet.lead.append(FIRST_RESET_NOTICE)
     elif held:
-        sheet.legend = "This belongs to your account too. Untick what is not yours."
+        sheet.legend = "These belong to your account too. Untick what is not yours."
         sheet.hidden["shown"] = " ".join(one.key for one in held)
         sheet.ticks = [Checkbox("keep", one.key, _held_label(request, one)) for one in held]
     else:
@@ -190,4 +190,4 @@ def complete_reset(request: Request, sheet: FormPage, purpose: str) -> dict[str,
             sheet = reset_form(request, valid_link(request, purpose))
         return sheet.refused(request, refusal)
     request.override_renderer = MESSAGE_TEMPLATE
-    return message_page(request, "Your password is set", "Sign in with it now.", links=[SIGN_IN])
+    return message_page(request, "Your password has been set", "You can sign in with it now.", links=[SIGN_IN])

@@ -12,29 +12,29 @@ from modhub.ui.template_helpers import translations_for
 from modhub_auth.container import auth_services
 
 INPUT: Final = {
-    "email": "This is not an e-mail address.",
+    "email": "This is not an email address.",
     "password": "The password must have 10 to 1024 characters.",
-    "code": "This is not the code that the authenticator shows now. Try the next one.",
+    "code": "This code is wrong. Try the next one your authenticator shows.",
 }
 """What is wrong with a field whose input breaks a rule (``invalid_input``), by its name."""
 
 SENTENCES: Final = {
-    "address_taken": ("email", "There is an account with this address already."),
+    "address_taken": ("email", "There is already an account with this address."),
     "invalid_credentials": ("password", "The address or the password is wrong."),
-    "common_password": ("password", "This password is one that attackers try first. Choose another one."),
+    "common_password": ("password", "This is one of the first passwords that attackers try. Choose another one."),
     "password_warning": (
         "password",
-        "This password is one that attackers try first. Choose another one, or type it again to keep it.",
+        "This is one of the first passwords that attackers try. Choose another one, or enter it again to keep it.",
     ),
     "wrong_password": ("currentPassword", "This is not the password of your account."),
-    "code_missing": ("code", "Your account has an authenticator: give its code as well, and the password once more."),
-    "code_alone": ("code", "Give a code of your authenticator."),
-    "code_refused": ("code", "This code is wrong, or has been used already. Each code works once."),
-    "authenticator_present": ("", "Your account has an authenticator already."),
+    "code_missing": ("code", "Your account has an authenticator. Enter its code, and your password again."),
+    "code_alone": ("code", "Enter a code from your authenticator."),
+    "code_refused": ("code", "This code is wrong or has already been used. Each code works only once."),
+    "authenticator_present": ("", "Your account already has an authenticator."),
     "email_not_confirmed": (
         "",
-        "Confirm your address first: follow the link in our letter. If the letter is lost, choose a new password; "
-        "that confirms the address too.",
+        "Confirm your address first: follow the link in our email. If you no longer have the email, "
+        "reset your password; that confirms the address too.",
     ),
 }
 """Field and sentence by the code of the refusal; what is not here is told in the refusal's own words."""

@@ -28,8 +28,10 @@ from modhub_auth.signin.proof import Proof
 from modhub_auth.signin.session_cookies import set_session_cookie
 
 ProvenView = Callable[[Any, Request], Any]
-AGAIN: Final = "First show that it is still you: sign in once more. You come back to this page."
-SWITCHED_OFF: Final = "The platform of your account is switched off just now, so nothing can show that it is still you."
+AGAIN: Final = "Confirm that it's you: sign in again. You will come back to this page."
+SWITCHED_OFF: Final = (
+    "Sign-in with your account's platform is currently switched off, so you cannot confirm that it's you."
+)
 _PROVED: Final = "modhub_auth.proved"
 
 
@@ -74,8 +76,8 @@ def _ask(request: Request, sheet: FormPage, wanted: Proof) -> None:
     if wanted is Proof.PASSWORD:
         sheet.fields.insert(0, FormField("currentPassword", "Current password", "password", "current-password"))
     elif wanted is Proof.CODE:
-        hint = "Its six digits, or one of your recovery codes."
-        sheet.fields.insert(0, FormField("code", "Code of your authenticator", complete="one-time-code", hint=hint))
+        hint = "The six digits it shows, or one of your recovery codes."
+        sheet.fields.insert(0, FormField("code", "Authenticator code", complete="one-time-code", hint=hint))
     elif wanted is Proof.PLATFORM:
         messages = translations_for(request)
         for one in auth_services(request).platforms.values():

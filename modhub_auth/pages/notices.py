@@ -21,7 +21,7 @@ REMINDED: Final = timedelta(hours=1)
 """So long after signing in; the account's own page says it for as long as it is so."""
 SENT: Final = "We have sent an email to %(address)s: follow the link in it to confirm that the address is yours."
 
-SCRIPT: Final = "Sign in by POST /api/auth/login and put the accessToken into TOKEN; it is valid for 30 minutes."
+SCRIPT: Final = "Sign in with POST /api/auth/login and put the accessToken into TOKEN; it is valid for 30 minutes."
 
 
 def script_token(_context: Any, request: Request) -> Markup:

@@ -33,17 +33,17 @@ def password_form(_context: Any, request: Request) -> FormPage:
     if known is None:
         return FormPage(
             "Add a password",
-            "Send a letter",
+            "Send reset link",
             [
-                FormField("email", "E-mail address", "email", "username", check=email_addresses.require_address),
+                FormField("email", "Email address", "email", "username", check=email_addresses.require_address),
                 new_password_field(request, "Password", current_login(request).display_name),
             ],
-            lead=["The password works once you have followed the link in the letter that we send to this address."],
+            lead=["The password works once you have followed the link in the email that we send to this address."],
             links=[(HOME, "Your account")],
         )
     return FormPage(
         "Change your password",
-        "Change it",
+        "Change password",
         [new_password_field(request, "New password", current_login(request).display_name, known.subject)],
         username=known.subject,
         lead=["You stay signed in, here and elsewhere."],
@@ -85,6 +85,6 @@ def _ask_password(request: Request) -> dict[str, Any]:
     request.override_renderer = MESSAGE_TEMPLATE
     lines = (
         "We have sent an email to this address.",
-        "The password works once you have followed the link in it, in this browser.",
+        "The password works once you have followed the link in that email in this browser.",
     )
-    return message_page(request, "Look into your mail", *lines, links=[(HOME, "Your account")])
+    return message_page(request, "Check your email", *lines, links=[(HOME, "Your account")])

@@ -54,7 +54,7 @@ PENDING: Final = 10 * 60 * 1_000_000
 _SKEW: Final = 5 * 1_000_000
 PROVE: Final = "prove"
 LINK: Final = "link"
-PLATFORM_TITLES: Final = {403: "The login did not work", 409: "This login is taken", 503: "Not available just now"}
+PLATFORM_TITLES: Final = {403: "Sign-in failed", 409: "This login is already in use", 503: "Temporarily unavailable"}
 
 
 def _platform(context: PlatformPage, request: Request) -> Steam:
@@ -124,7 +124,7 @@ def platform_page(context: PlatformPage, request: Request) -> Any:
             return _leave(request, platform)
         return _come_back(request, platform)
     except ApiError as refusal:
-        links = [(request.path, "Try once more"), (HOME, "Your account")]
+        links = [(request.path, "Try again"), (HOME, "Your account")]
         return error_page(request, PLATFORM_TITLES.get(refusal.status, PLATFORM_TITLES[403]), refusal, links)
 
 
@@ -140,9 +140,9 @@ def _leave(request: Request, platform: Steam) -> Any:
     if query(request, "prove") is None:
         return never_stored(Redirect(f"{request.path.rstrip('/')}/link"))
     if request.environ.get("HTTP_SEC_FETCH_SITE") in {"cross-site", "same-site"}:
-        line = "Another site has sent you here. Go on only if you want to show that the account is yours."
+        line = "Another site sent you here. Continue only if you want to confirm that the account is yours."
         return message_page(
-            request, "Sign in once more", line, links=[(request.path_qs, "Go on"), (HOME, "Your account")]
+            request, "Sign in again", line, links=[(request.path_qs, "Continue"), (HOME, "Your account")]
         )
     return_to = _return_address(request, platform, wanted, Journey.begin(PROVE))
     return never_stored(Redirect(_way(request, platform, return_to)))
@@ -187,10 +187,10 @@ def link_form(context: PlatformPage, request: Request) -> FormPage:
     title = _platform(context, request).title
     messages = translations_for(request)
     return FormPage(
-        messages.gettext("Link a login at %(name)s", name=title),
-        "Go on",
+        messages.gettext("Link your %(name)s account", name=title),
+        "Continue",
         [],
-        lead=["Whoever has that login can sign in to your account from then on."],
+        lead=["Anyone who has that login will be able to sign in to your account."],
         links=[(HOME, "Your account")],
     )
 
@@ -210,7 +210,7 @@ def link_page(context: PlatformPage, request: Request) -> Any:
     way = _way(request, platform, _return_address(request, platform, None, Journey.begin(LINK)))
     request.override_renderer = MESSAGE_TEMPLATE
     text = translations_for(request).gettext("Sign in with %(name)s", name=platform.title)
-    line = "Now sign in there with the login that you want to link. The way is open for ten minutes."
+    line = "Now sign in there with the account that you want to link. You have ten minutes."
     return message_page(request, "Link a login", line, links=[(way, text), (HOME, "Your account")])
 
 
@@ -230,8 +230,8 @@ def _arrive(request: Request, assertion: Assertion, identity: PlatformIdentity, 
 
 
 def _code_sheet(request: Request, pending: str) -> FormPage:
-    hint = "Its six digits, or one of your recovery codes."
-    fields = [FormField("code", "Code of your authenticator", complete="one-time-code", hint=hint)]
+    hint = "The six digits it shows, or one of your recovery codes."
+    fields = [FormField("code", "Authenticator code", complete="one-time-code", hint=hint)]
     return FormPage("Sign in", "Sign in", fields, hidden={"pending": pending, "next": query(request, "next") or ""})
 
 

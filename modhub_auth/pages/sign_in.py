@@ -69,7 +69,7 @@ def login_form(request: Request, *, code: bool = False) -> FormPage:
     onward = _onward(request)
     links = [(f"{HOME}/forgot", "Forgot your password?")]
     if request.registry.settings["modhub_auth.registration"]:
-        links.append((f"{HOME}/register{onward}", "Make an account"))
+        links.append((f"{HOME}/register{onward}", "Create an account"))
     messages = translations_for(request)
     doors = [
         (f"{HOME}/platform/{one.name}{onward}", messages.gettext("Sign in with %(name)s", name=one.title))
@@ -79,14 +79,15 @@ def login_form(request: Request, *, code: bool = False) -> FormPage:
         "Sign in",
         "Sign in",
         [
-            FormField("email", "E-mail address", "email", "username"),
+            FormField("email", "Email address", "email", "username"),
             FormField("password", "Password", "password", "current-password"),
             FormField(
                 "code",
-                "Code of your authenticator",
+                "Authenticator code",
                 complete="one-time-code",
                 required=code,
-                hint="Only if your account has one: its six digits, or one of your recovery codes.",
+                hint="Only if your account has an authenticator: the six digits it shows, "
+                "or one of your recovery codes.",
             ),
         ],
         links=links,
@@ -120,20 +121,20 @@ def login_submit(_context: Any, request: Request) -> Any:
 def register_form(request: Request) -> FormPage:
     """Address, password, name."""
     return FormPage(
-        "Make an account",
-        "Make the account",
+        "Create an account",
+        "Create account",
         [
-            FormField("email", "E-mail address", "email", "username", check=email_addresses.require_address),
+            FormField("email", "Email address", "email", "username", check=email_addresses.require_address),
             new_password_field(request, "Password"),
             FormField(
                 "displayName",
                 "Name",
                 complete="nickname",
                 required=False,
-                hint="Shown beside your mods. If you leave it empty, one is made up.",
+                hint="Shown with your mods. Leave it empty and we pick one.",
             ),
         ],
-        lead=["An account is for those who publish mods or vote. Reading and downloading never need one."],
+        lead=["You need an account to publish mods or to vote. You never need one to browse or download."],
         links=[(f"{HOME}/login{_onward(request)}", "Sign in instead"), (f"{HOME}/forgot", "Forgot your password?")],
         hidden=_kept(request),
     )
@@ -172,7 +173,7 @@ def register_submit(_context: Any, request: Request) -> Any:
 @page(context=IAccount, name="logout", request_method="GET", permission=OPEN, renderer=FORM_TEMPLATE)
 def logout_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/account/logout``"""
-    lead = ["This signs you out in this browser alone."]
+    lead = ["This signs you out in this browser only."]
     return FormPage("Sign out", "Sign out", [], lead=lead, links=[(HOME, "Your account")]).show(request)
 
 

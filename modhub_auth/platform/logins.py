@@ -75,7 +75,7 @@ def _add(session: Session, account: Account, identity: PlatformIdentity, time: d
 
 def login_taken() -> Exception:
     """409: the identity signs in to another account."""
-    return conflict("login_taken", "This login belongs to another account already.")
+    return conflict("login_taken", "This login already belongs to another account.")
 
 
 def sign_in_or_register(session: Session, identity: PlatformIdentity, *, registration: bool) -> SignInOutcome:
@@ -129,7 +129,7 @@ def unlink_login(session: Session, account_id: int, login_id: int | None) -> boo
     """
     mine = Login.account_id == account_id
     if (session.scalar(select(func.count()).select_from(Login).where(mine)) or 0) < 2:
-        raise conflict("last_login", "This is the only way to sign in to your account, so it stays.")
+        raise conflict("last_login", "This is the only way to sign in to your account, so it cannot be removed.")
     gone = (Login.id == login_id, mine, Login.kind == LoginKind.PLATFORM.value)
     removed = bulk.execute_bulk(session, delete(Login).where(*gone)) == 1
     if removed:
@@ -141,7 +141,7 @@ def _without_password(session: Session, account_id: int) -> None:
     """409 where the locked account has a login by password: there is one at most."""
     held = (Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value)
     if session.scalar(select(func.count()).select_from(Login).where(*held)):
-        raise conflict("password_present", "This account has a password already, so this one is not added.")
+        raise conflict("password_present", "This account already has a password, so this one was not added.")
 
 
 def request_password(

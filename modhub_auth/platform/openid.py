@@ -47,12 +47,12 @@ class Assertion:
 
 def platform_refused() -> ApiError:
     """403: whatever was wrong with an assertion."""
-    return ApiError(403, "platform_refused", "The platform did not confirm who you are. Try once more.")
+    return ApiError(403, "platform_refused", "The platform did not confirm who you are. Try again.")
 
 
 def platform_unreachable() -> ApiError:
     """503: the provider cannot be asked."""
-    message = "The platform cannot be reached just now; try again in a moment."
+    message = "The platform cannot be reached right now. Try again in a moment."
     return ApiError(503, "platform_unreachable", message, headers={"Retry-After": "10"})
 
 

@@ -26,7 +26,7 @@ PROOF_CLOCK_SKEW: Final = timedelta(seconds=5)
 
 def session_ended() -> ApiError:
     """401 for somebody whose session ended while the request was on its way."""
-    return ApiError(401, "signed_out", "You are not signed in any more. Sign in again.")
+    return ApiError(401, "signed_out", "You are no longer signed in. Sign in again.")
 
 
 def is_fresh(proved_at: datetime | None) -> bool:

@@ -38,7 +38,7 @@ def required_proof(own: AuthServices, found: LoginRecord) -> Proof:
 
 def proof_required() -> ApiError:
     """403: the account can be proved at its platform alone, and that was too long ago."""
-    return ApiError(403, "proof_needed", "Sign in once more at your game platform first, then send this again.")
+    return ApiError(403, "proof_needed", "Sign in at your game platform again, then submit this form once more.")
 
 
 def code_counters(settings: Mapping[str, Any], account_id: int, caller: str) -> list[RateCounter]:

@@ -75,10 +75,10 @@ def test_whoever_registers_a_strangers_address_is_locked_out_and_not_its_owner(
     assert send(page, 403).html.select_one("#password-error") is not None
     assert not is_verified(app)
     codes = furnish(app)
-    page = page.click("I did not make this account")
+    page = page.click("I did not create this account")
     assert "Whatever was added to its account before goes now" in page.text
     assert send(page, 400, password="short").html.select_one("#password-error") is not None
-    assert "password is set" in send(page, 200, password=THEIRS).text
+    assert "password has been set" in send(page, 200, password=THEIRS).text
     assert is_verified(app)
     assert attacker.get(HOME, status=303)
     for code in ("", *codes[:2]):
@@ -213,7 +213,7 @@ def test_a_password_is_added_in_a_session_of_its_account_alone(app: Any, person:
         browser.post(link, {"csrf_token": token}, status=403)
     app.post_json("/api/auth/forgot", {"email": "ada@example.org"}, status=204)
     assert [one.kind for one in all_of(app, Login)] == ["Platform", "Password"]
-    assert "is confirmed" in send(attacker.get(link), 200).text
+    assert "has been confirmed" in send(attacker.get(link), 200).text
     app.post_json("/api/auth/login", {"email": "ada@example.org", "password": "attackers password"}, status=200)
     attacker.get(HOME, status=200)
 

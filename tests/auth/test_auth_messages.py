@@ -35,7 +35,7 @@ TO_PROGRAMS = {
     "Sign in again: this refresh token has ended.",
     "Send the code of the authenticator too; each code works once.",
     "The currentPassword is not the one of your account.",
-    "There is an account with this address already.",
+    "There is already an account with this address.",
     "The address or the password is wrong.",
     "Confirm your address first: follow the link in the letter.",
     "The account has an authenticator already.",
@@ -128,7 +128,7 @@ def test_refusals_beside_fields_are_german(app: Any, person: Person) -> None:
     answer = form.submit(headers=GERMAN, status=400)
     assert answer.html.html["lang"] == "de"
     assert answer.html.select_one("#email-error").text == "Das ist keine E-Mail-Adresse."
-    assert answer.html.select_one("#password-error").text == "Das Passwort muss 10 bis 1024 Zeichen haben."
+    assert answer.html.select_one("#password-error").text == "Das Passwort muss 10 bis 1024 Zeichen lang sein."
     form = app.get(f"{HOME}/login", headers=GERMAN).forms[0]
     form["email"], form["password"] = person["email"], "wrong horse battery"
     answer = form.submit(headers=GERMAN, status=401)

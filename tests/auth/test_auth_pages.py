@@ -151,7 +151,7 @@ def test_a_password_of_other_bytes_is_refused_and_not_mended(app: Any, person: P
     # Mended, another one would be kept than the one that was typed, and many others would be as good as it.
     token = app.get(f"{HOME}/{page}").forms[0]["csrf_token"].value
     typed = urlencode({"csrf_token": token, "email": person["email"]}) + "&password=" + "%ff" * 20
-    assert "The form is not UTF-8." in app.post(f"{HOME}/{page}", typed, status=400).text
+    assert "The form is not valid UTF-8." in app.post(f"{HOME}/{page}", typed, status=400).text
     app.post_json("/api/auth/register", person, status=201)
 
 
@@ -255,12 +255,12 @@ def test_resetting_a_password(app: Any, person: Person, mail: Any) -> None:
     old = app.post_json("/api/auth/register", person).json
     login(app, person)
     other = app.get(f"{HOME}/forgot")
-    assert "letter is on its way" in send(other, 200, email=" ADA@example.org").text
+    assert "we have sent it an email" in send(other, 200, email=" ADA@example.org").text
     page = app.get(mail.link())
     assert page.headers["Referrer-Policy"] == "no-referrer"
     assert page.headers["Cache-Control"] == "no-store"
     assert send(page, 400, password="short").status_int == 400
-    assert "password is set" in send(page, 200, password="another password").text
+    assert "password has been set" in send(page, 200, password="another password").text
     assert not signed_in(app)
     app.post_json("/api/auth/refresh", {"refreshToken": old["refreshToken"]}, status=401)
     app.post_json("/api/auth/login", person, status=401)
@@ -292,7 +292,7 @@ def test_confirming_an_address(auth: Any, person: Person, tmp_path: Any, mail: A
     link = mail.link()
     page = app.get(link)
     app.post_json("/api/auth/login", person, status=403)
-    assert "is confirmed" in send(page, 200, password=person["password"]).text
+    assert "has been confirmed" in send(page, 200, password=person["password"]).text
     app.post_json("/api/auth/login", person, status=200)
     app.get(link, status=410)
     assert send(page, 410).status_int == 410
@@ -311,7 +311,7 @@ def test_whoever_registered_a_strangers_address_keeps_nothing(app: Any, person: 
         app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
         send(app.get(mail.link()), 200, password=person["password"])
     else:
-        page = app.get(register_link).click("I did not make this account")
+        page = app.get(register_link).click("I did not create this account")
         send(page, 200, password=person["password"])
     app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
     app.post_json("/api/auth/login", person, status=200)
@@ -624,7 +624,7 @@ def test_the_workshop_says_how_a_script_signs_in(app: Any, person: Person) -> No
     form["title"] = "Scripted"
     page = form.submit(status=303, headers={"Origin": HERE}).follow()
     lines = page.html.find("pre", class_="lines")
-    assert lines.find_previous_sibling("p").text.startswith("Sign in by POST /api/auth/login and put")
+    assert lines.find_previous_sibling("p").text.startswith("Sign in with POST /api/auth/login and put")
     german = app.get(page.request.path, headers={"Accept-Language": "de"}).html
     assert german.find("pre", class_="lines").find_previous_sibling("p").text.startswith("Melde dich mit POST")
 

@@ -293,7 +293,7 @@ def test_two_tabs_do_not_make_two_passwords(
     # The other tab's request had looked before the letter's link was followed.
     monkeypatch.setattr(password, "own_password", lambda _request: None)
     monkeypatch.setattr(proof, "required_proof", lambda *_: proof.Proof.GIVEN)
-    told = "This account has a password already, so this one is not added."
+    told = "This account already has a password, so this one was not added."
     assert told in tabs[1].submit(status=409).text
     assert [letter["Subject"] for letter in mail.read()] == ["Confirm your address", "A password was added"]
     with site.databases.write_session.begin() as session:
@@ -321,7 +321,7 @@ def test_an_address_that_is_taken_is_told_by_letter_only(
     assert seen[0] == seen[1], "the time must not tell either"
     token = site.get(HOME).html.select_one("input[name=csrf_token]")["value"]
     assert texts[0].replace(token, "") == texts[1].replace(token, "")
-    assert {letter["Subject"] for letter in mail.read()} == {"You have an account already", "Confirm your address"}
+    assert {letter["Subject"] for letter in mail.read()} == {"You already have an account", "Confirm your address"}
 
 
 def test_the_second_factor_holds(site: Any, provider: Provider) -> None:
@@ -409,7 +409,7 @@ def test_another_site_links_and_proves_nothing_unasked(site: Any, person: Person
     assert site.get(STEAM, headers=elsewhere, status=303).headers["Location"] == f"{STEAM}/link"
     prove = f"{STEAM}?prove=1"
     page = site.get(prove, headers=elsewhere, status=200)
-    assert page.html.select_one(f"main a[href='{prove}']").text == "Go on"
+    assert page.html.select_one(f"main a[href='{prove}']").text == "Continue"
     assert "openid.mode" in site.get(prove, headers={"Sec-Fetch-Site": "same-origin"}, status=303).headers["Location"]
 
 

@@ -80,4 +80,4 @@ def test_the_same_as_json_follows_what_is_typed(visit: Visit) -> None:
     page = visit()
     page.goto("/Modhub")
     page.get_by_label("Search in titles and games").fill("foundry")
-    expect(page.get_by_role("link", name="The same as JSON")).to_have_attribute("href", "/api/modhub?q=foundry")
+    expect(page.get_by_role("link", name="This page as JSON")).to_have_attribute("href", "/api/modhub?q=foundry")

@@ -25,7 +25,7 @@ def sign_in(page: Page, account: int | None) -> None:
 def draft(page: Page, title: str) -> str:
     page.goto("/Modhub/mine/new")
     page.get_by_label("Title").fill(title)
-    page.get_by_role("button", name="Make the draft").click()
+    page.get_by_role("button", name="Create draft").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(title)
     assert "#" not in page.url
     return page.url.partition("?")[0]
@@ -44,10 +44,10 @@ def test_a_session_that_ends_during_an_edit(visit: Visit, look: Look, java_scrip
     if java_script_enabled:
         look(page, "again")
     sign_in(page, AUTHOR)
-    page.get_by_role("button", name="Send it once more").click()
+    page.get_by_role("button", name="Submit again").click()
     if not java_script_enabled:
         expect(page.get_by_role("alert")).to_contain_text("another tab")
-        page.get_by_role("button", name="Send it once more").click()
+        page.get_by_role("button", name="Submit again").click()
     expect(page.locator(".note.good")).to_contain_text("Saved")
     assert page.url.startswith(address)
     expect(page.get_by_label("Description")).to_have_value("<p>An hour of work</p>")
@@ -83,11 +83,11 @@ def test_an_upload_leaves_what_is_being_typed_and_outlives_a_session(visit: Visi
     page.get_by_label("Version").fill("1.0")
     code.set_input_files({**PNG, "name": "a.zip"})
     page.get_by_role("button", name="Upload the code").click()
-    expect(page.locator("#version-error")).to_contain_text("used on this mod already")
+    expect(page.locator("#version-error")).to_contain_text("has already used the version")
     expect(page.get_by_label("Version")).to_be_focused()
     asked: list[Any] = []
     page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
-    page.get_by_role("link", name="Preview as a visitor sees it").click()
+    page.get_by_role("link", name="Preview as visitors see it").click()
     expect(page.get_by_text("This is a preview")).to_be_visible()
     assert asked == ["beforeunload"]
 
@@ -101,7 +101,7 @@ def test_a_cancelled_upload_says_so_and_others_wait(visit: Visit) -> None:
     page.get_by_role("button", name="Upload the image").click()
     expect(page.get_by_role("button", name="Upload the code")).to_be_disabled()
     page.get_by_role("button", name="Cancel").click()
-    expect(page.locator("form[data-fresh=images] .done")).to_have_text("Cancelled; nothing was kept.")
+    expect(page.locator("form[data-fresh=images] .done")).to_have_text("Upload cancelled; nothing was saved.")
     expect(page.locator("#image-file")).to_be_focused()
     expect(page.get_by_role("button", name="Upload the code")).to_be_enabled()
 
@@ -114,7 +114,7 @@ def test_going_back_closes_the_images_and_the_games_follow_the_words(visit: Visi
     expect(page).to_have_url("/Modhub?q=foundry")
     assert "q=foundry" in (page.locator("nav.games a").first.get_attribute("href") or "")
     assert "q=foundry" in (page.locator('link[rel="canonical"]').get_attribute("href") or "")
-    page.get_by_label("Order").select_option("top")
+    page.get_by_label("Sort by").select_option("top")
     expect(page).to_have_url(page.url.partition("?")[0] + "?q=foundry&sort=top")
     page.get_by_role("link", name="Foundry Map", exact=True).click()
     page.locator("[data-viewer] a").first.click()

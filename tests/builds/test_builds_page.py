@@ -37,8 +37,8 @@ def headings(answer):
 
 def test_an_empty_page_is_calm(site):
     answer = page(site)
-    assert "No build of the app has been published here yet." in answer.html.main.get_text()
-    assert headings(answer) == ["What has changed"]
+    assert "No build of the app has been published yet." in answer.html.main.get_text()
+    assert headings(answer) == ["Release notes"]
     assert len(answer.html.find_all("h1")) == 1
 
 
@@ -47,7 +47,7 @@ def test_the_newest_build_leads_and_every_system_is_named(agent):
     agent.upload("windows", query="?version=1")
     agent.upload("linux", b"newer", query="?version=2&name=modhub.tar.gz")
     answer = page(agent.site)
-    assert headings(answer) == ["Linux", "Windows", "macOS", "What has changed"]
+    assert headings(answer) == ["Linux", "Windows", "macOS", "Release notes"]
     assert "There is no build for macOS yet." in answer.html.main.get_text()
     assert "This looks like your system." not in answer.html.main.get_text()
     lead = answer.html.select_one("section.leads")
@@ -238,7 +238,7 @@ def test_the_page_speaks_german_where_it_is_asked_to(agent):
     assert set(own) - used == {"App"}
     answer = agent.site.get("/Modhub/App", headers={"Accept-Language": "de"})
     assert answer.html.h1.get_text() == "Die App"
-    assert "1 ältere Fassung für Linux" in answer.text
+    assert "1 ältere Version für Linux" in answer.text
 
 
 def test_the_page_is_in_the_sitemap(site, agent):

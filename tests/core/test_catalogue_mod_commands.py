@@ -116,8 +116,8 @@ def test_all_about_one_mod(site: Site, run: Run) -> None:
         "  description: A calm one.",
         f"    SHA-256 {hashlib.sha256(b'two').hexdigest()}",
         f"  requires: {needed['guid']} ({needed['id']} Needed, draft)",
-        f"  requires: {absent} (not here)",
-        f"  conflicts with: {absent[:-1]}0 (not here)",
+        f"  requires: {absent} (not on this site)",
+        f"  conflicts with: {absent[:-1]}0 (not on this site)",
         *(f"  required by: {user['id']} {user['title']}, published" for user in users),
         "  changelog: 2, 1",
     ):

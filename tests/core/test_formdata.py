@@ -145,5 +145,5 @@ def test_what_is_no_utf_8_is_said_and_not_mended(site: Site) -> None:
     author = new_visitor(site, OWNER)
     token = form_at(author.get(NEW), NEW)["csrf_token"].value.encode()
     page = post(author, NEW, b"csrf_token=" + token + b"&title=L%f6we", URLENCODED, 400)
-    assert "The form is not UTF-8." in page.text
+    assert "The form is not valid UTF-8." in page.text
     assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == []

@@ -42,7 +42,7 @@ def test_the_later_of_two_tabs_does_not_undo_the_earlier_unasked(site: Site, aut
     # A form that is sent twice is no other change.
     assert one.submit(status=303)
     refused = two.submit(status=409)
-    assert "another place" in refused.html.find(id="errors").text
+    assert "changed elsewhere" in refused.html.find(id="errors").text
     assert refused.html.find(id="description").text.strip() == "from two"
     assert author.get(address).html.find(id="description").text.strip() == "from one"
     # A file that came meanwhile is no change of the words.

@@ -31,7 +31,7 @@ def test_a_form_without_its_token_does_nothing(site: Site, author: Site, token: 
     token_of(author)
     fields = {"title": "Forged"} if token is None else {"title": "Forged", "csrf_token": token}
     page = author.post(NEW, fields, status=400)
-    assert "lapsed" in page.html.select_one("main").text
+    assert "expired" in page.html.select_one("main").text
     assert titles(site) == []
 
 
@@ -134,7 +134,7 @@ def test_a_vote_is_a_form(site: Site) -> None:
 def test_who_may_not_vote_has_no_form(site: Site) -> None:
     mod, draft = published_mod(site), new_mod(site)
     owner = new_visitor(site, OWNER)
-    assert "to the workshop" in owner.get(mod["url"]).html.find(id="votes").text
+    assert "Edit it" in owner.get(mod["url"]).html.find(id="votes").text
     owner.post(f"{mod['url']}/vote", {"csrf_token": token_of(owner), "value": "1"}, status=403)
     voter = new_visitor(site, 8)
     voter.post(f"/Modhub/{draft['id']}/vote", {"csrf_token": token_of(voter), "value": "1"}, status=404)

@@ -30,7 +30,7 @@ def test_a_hidden_mod_is_named_on_its_owners_pages_with_the_reason(site: Site, a
     assert author.get(bench(mod)).html.find(id="hidden") is None
     hide_mod(site, mod, REASON)
     (row,) = author.get("/Modhub/mine").html.select(".shelf > li")
-    assert "Hidden by the operator: only you can see it" in row.text
+    assert "Hidden by the operator – only you can see it" in row.text
     assert REASON in row.text
     assert row.b is None
     page = author.get(bench(mod))
@@ -87,8 +87,8 @@ def test_the_owner_works_on_with_forms_and_shows_nothing(site: Site, author: Sit
     assert page.html.h1.text == "Better"
     page = send_file_by_form(page, "images", "a.png", PNG).follow()
     preview = author.get(f"{here}/preview", status=200)
-    assert "only you can see it" in preview.text
-    assert "once everybody can see the mod" in preview.text
+    assert "Only you can see it" in preview.text
+    assert "once everyone can see the mod" in preview.text
     site.get(f"/Modhub/{mod['id']}", status=404)
     author.get(f"/Modhub/{mod['id']}", status=404)
     restore_mod(site, mod)

@@ -102,7 +102,7 @@ def test_a_file_is_chosen_again_and_the_script_stays_where_it_is(site: Site, aut
     told = author.post(address, {"csrf_token": "old"}, upload_files=file, headers=script, status=400).json
     assert told["error"] == "form_lapsed"
     page = author.post(address, {"csrf_token": "old"}, upload_files=file, status=400)
-    assert "lapsed" in page.html.find(id="image-file-error").text
+    assert "expired" in page.html.find(id="image-file-error").text
 
 
 @pytest.mark.parametrize("origin", [None, "https://evil.example", "null"])

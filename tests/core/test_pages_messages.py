@@ -105,7 +105,7 @@ def test_a_german_page_is_german(site: Site) -> None:
     assert "just now" in site.get("/Modhub").text
     assert "gerade eben" in site.get("/Modhub", headers={"Accept-Language": "de"}).text
     assert page.html.find(id="description").text == "Beschreibung"
-    assert site.get("/Modhub/0", status=404, headers={"Accept-Language": "de"}).html.h1.text == "Hier ist nichts"
+    assert site.get("/Modhub/0", status=404, headers={"Accept-Language": "de"}).html.h1.text == "Seite nicht gefunden"
 
 
 def test_thousands_are_parted_as_each_language_does(site: Site) -> None:
@@ -128,8 +128,8 @@ def test_what_is_left_out_is_counted_in_its_own_gender(site: Site) -> None:
     german = {"Accept-Language": "de"}
     # Das Spiel, die Mod.
     users = site.get(base["url"], headers=german).html.find(id="users").find_parent("section")
-    assert users.select("li")[-1].text == "und 1 weitere"
-    assert site.get("/Modhub?size=100", headers=german).html.select_one(".chips .more").text == "und 1 weiteres"
+    assert users.select("li")[-1].text == "und 1 weitere Mod"
+    assert site.get("/Modhub?size=100", headers=german).html.select_one(".chips .more").text == "und 1 weiteres Spiel"
     assert "and 1 more mod" in site.get(base["url"]).text
 
 

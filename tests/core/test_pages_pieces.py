@@ -96,9 +96,9 @@ def changes(site: Site, mod: Any, other: Any) -> dict[str, tuple[Callable[[], ob
             "view.png",
         ),
         "note": (lambda: own.put_json(f"{url}/changelog/{note}", {"text": "<p>Mended it.</p>"}), "Mended it."),
-        "conflict": (lambda: own.put_json(url, {"conflictsWith": [other["guid"]]}), "Not to be installed"),
+        "conflict": (lambda: own.put_json(url, {"conflictsWith": [other["guid"]]}), "Conflicts with"),
         "rival": (lambda: own.put_json(f"/api/modhub/{other['id']}", {"title": "Anew"}), "Anew"),
-        "user": (lambda: published_mod(site, 9, "User", requires=[mod["guid"]]), "Used by"),
+        "user": (lambda: published_mod(site, 9, "User", requires=[mod["guid"]]), "Required by"),
         "needs": (
             lambda: own.put_json(url, {"requires": [other["guid"]], "conflictsWith": []}),
             "in this order",
@@ -142,9 +142,9 @@ def test_a_preview_that_was_kept_is_seen_by_its_owner_alone(site: Site) -> None:
     for _ in range(2):
         preview = site.get(f"/Modhub/mine/{draft['id']}/preview")
         assert "Canary" in preview.text
-        assert "download stands here" in preview.text
+        assert "download button appears here" in preview.text
     site.reset()
     for address in (f"/Modhub/{draft['id']}", f"/Modhub/{draft['id']}/feed"):
         assert "Canary" not in site.get(address, status=404).text
     publish_test_mod(site, draft)
-    assert "download stands here" not in site.get(draft["url"]).text
+    assert "download button appears here" not in site.get(draft["url"]).text

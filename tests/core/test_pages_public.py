@@ -44,11 +44,11 @@ def test_a_published_mod_is_shown_with_all_that_belongs_to_it(site: Site) -> Non
     assert ABSENT in page.html.select_one(".note.warn").text
     assert "11234567-89ab-cdef-0123-456789abcdef" in page.text
     assert page.html.select_one(".mod-head [data-viewer] img")["alt"] == "Image 1 of 1: view.png"
-    assert page.html.select_one(".byline").text.startswith("by Person 7 (here since 1 January 2026) · changed")
+    assert page.html.select_one(".byline").text.startswith("by Person 7 (member since 1 January 2026) · updated")
     assert page.html.select_one(".mod-main a[href$='/feed']")["href"] == f"{mod['url']}/feed"
     # Headings of the owner stand below the page's own.
     assert page.html.select_one(".prose h3").text == "Steps"
-    assert "written by the upload itself" in page.html.select_one(".notes").text
+    assert "added automatically" in page.html.select_one(".notes").text
     assert "1.5" in page.html.select_one(".facts-list").text
     used = site.get(base["url"]).html.find(id="users").find_parent("section")
     assert [link["href"] for link in used.select("a")] == [mod["url"]]
@@ -109,7 +109,7 @@ def test_a_card_says_what_one_wants_to_know(site: Site) -> None:
     card = site.get("/Modhub").html.select_one(".card")
     assert [link["href"] for link in card.select("a")] == [mod["url"]]
     assert card.select_one(".summary").text == "One two"
-    assert "needs 1 mod" in card.text
+    assert "requires 1 mod" in card.text
     assert "Votes against: 1" in card.text
     assert card.select_one("svg.tile") is not None
     # The day stands there to be read: what only hovers cannot be had with a finger or the keyboard.
@@ -172,9 +172,9 @@ def test_a_trouble_of_the_service_still_has_its_page(start: Start) -> None:
     site = start()
     site.find_service(PageReader).listing = None
     page = site.get("/Modhub", status=500)
-    assert page.html.h1.text == "Something broke"
+    assert page.html.h1.text == "Something went wrong"
     assert "Traceback" not in page.text
-    assert site.get("/Modhub/%ff", status=400).html.h1.text == "That did not work"
+    assert site.get("/Modhub/%ff", status=400).html.h1.text == "Something is wrong with this request"
 
 
 def test_a_robot_finds_its_way(start: Start) -> None:

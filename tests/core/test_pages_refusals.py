@@ -89,12 +89,12 @@ def test_the_workshop_refuses_in_german_by_its_own_labels_and_all_at_once(site: 
     page = save(author, f"/Modhub/mine/{mod['id']}", title=" ", requires="x", conflictsWith=mod["guid"])
     assert page.status_int == 400
     assert page.html.find(id="title-error").text == "Das Feld „Titel“ darf nicht leer sein."
-    assert page.html.find(id="requires-error").text.startswith("In „Braucht diese Mods“ ist Eintrag 1 keine GUID")
+    assert page.html.find(id="requires-error").text.startswith("In „Benötigt“ ist Eintrag 1 keine GUID")
     assert "eigene GUID" in page.html.find(id="conflictsWith-error").text
     assert [link["href"] for link in page.html.select("#errors a")] == ["#title", "#requires", "#conflictsWith"]
     both = "01234567-89ab-cdef-0123-456789abcdef"
     page = save(author, f"/Modhub/mine/{mod['id']}", requires=both, conflictsWith=both)
-    assert f"{both} steht in „Braucht" in page.html.find(id="conflictsWith-error").text
+    assert f"{both} steht sowohl in „Benötigt" in page.html.find(id="conflictsWith-error").text
     # To programs, as ever.
     told = site.as_account(OWNER).put_json(f"/api/modhub/{mod['id']}", {"requires": ["x"]}, headers=GERMAN, status=400)
     assert told.json["message"] == ("In requires, item 1 is not a GUID such as 01234567-89ab-cdef-0123-456789abcdef.")
@@ -118,10 +118,10 @@ def test_uploads_refuse_in_german_beside_the_field_to_the_script_too(site: Site,
         )
 
     page = send("code", b"x", version="1.0")
-    assert page.html.find(id="version-error").text == "Die Version 1.0 gab es bei dieser Mod schon."
+    assert page.html.find(id="version-error").text == "Diese Mod hat die Version 1.0 schon verwendet."
     assert page.html.find(id="errors").a["href"] == "#version"
     told = send("code", b"x", "application/json", version="1.0").json
-    assert (told["error"], told["field"], told["message"][:15]) == ("version_used", "version", "Die Version 1.0")
+    assert (told["error"], told["field"], told["message"][:15]) == ("version_used", "version", "Diese Mod hat d")
     told = send("css", b"", "application/json").json
     assert (told["message"], told["field"]) == ("Die Datei ist leer.", "css")
     large = send("images", b"x" * (2 * 1024 * 1024 + 1)).html.find(id="image-file-error").text
@@ -130,4 +130,4 @@ def test_uploads_refuse_in_german_beside_the_field_to_the_script_too(site: Site,
         assert send("images", b"x" * (2 * 1024 * 1024 - 1)).status_int == 303
     full = send("images", b"x" * 100, "application/json").json
     assert full["limitBytes"] == 10 * 1024 * 1024
-    assert full["message"].startswith("Alle Bilder zusammen dürfen höchstens 10\u00a0MB haben")
+    assert full["message"].startswith("Alle Bilder zusammen dürfen höchstens 10\u00a0MB groß sein")

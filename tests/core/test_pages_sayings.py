@@ -14,7 +14,7 @@ from modhub.testing.pages import make_mod_by_form, new_visitor, send_file_by_for
 
 GERMAN = {"Accept-Language": "de"}
 PARTS = "parts of words are fine"
-WHOLE = "must be given in full"
+WHOLE = "full name of the game"
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,8 @@ WHOLE = "must be given in full"
         ("game=por", "No mods found for the game por.", "Keine Mods für das Spiel por gefunden.", {WHOLE}),
         (
             "q=x&game=Portal",
-            "No mods found for “x” among those for the game Portal.",
-            "Keine Mods für „x“ unter denen für das Spiel Portal gefunden.",
+            "No mods for the game Portal match “x”.",
+            "Keine Mods für das Spiel Portal passen zu „x“.",
             {PARTS, WHOLE},
         ),
         (
@@ -53,7 +53,7 @@ def test_the_same_as_json_is_the_same(site: Site, query: str) -> None:
     for title in ("Tower", "Bridge", "Towel"):
         published_mod(site, title=title, games=["Portal"] if title != "Bridge" else [])
     page = site.get(f"/Modhub{query}")
-    link = page.html.find("a", string="The same as JSON")
+    link = page.html.find("a", string="This page as JSON")
     shown = [card["href"] for card in page.html.select(".card h3 a")]
     assert [mod["url"] for mod in site.get(link["href"]).json["mods"]] == shown
     assert shown
@@ -61,7 +61,7 @@ def test_the_same_as_json_is_the_same(site: Site, query: str) -> None:
 
 def test_only_what_is_the_same_is_called_so(site: Site) -> None:
     mod = published_mod(site)
-    link = site.get(mod["url"]).html.find("a", string="The same as JSON")
+    link = site.get(mod["url"]).html.find("a", string="This page as JSON")
     assert site.get(link["href"]).json["url"] == mod["url"]
     author = new_visitor(site, OWNER)
     draft = new_mod(site)
@@ -70,9 +70,9 @@ def test_only_what_is_the_same_is_called_so(site: Site) -> None:
         author.get(f"/Modhub/mine/{draft['id']}/preview"),
         site.get("/Modhub/0", status=404),
     ):
-        assert page.html.find("a", string="The same as JSON") is None
-        assert page.html.find("a", string="Mods as JSON")["href"] == "/api/modhub"
-    assert site.get("/Modhub").html.find("a", string="Feed of new and updated mods")["href"] == "/Modhub/feed"
+        assert page.html.find("a", string="This page as JSON") is None
+        assert page.html.find("a", string="All mods as JSON")["href"] == "/api/modhub"
+    assert site.get("/Modhub").html.find("a", string="Atom feed of new and updated mods")["href"] == "/Modhub/feed"
 
 
 def test_a_page_behind_the_last_leads_back_to_one_that_is_there(site: Site) -> None:
@@ -156,6 +156,6 @@ def test_an_upload_is_confirmed_as_what_it_is(site: Site) -> None:
 
 def test_a_first_file_replaces_none(site: Site) -> None:
     page = make_mod_by_form(new_visitor(site, OWNER))
-    assert "It replaces the one before." not in page.text
+    assert "Replaces the current file." not in page.text
     page = send_file_by_form(page, "code", "mod.zip", b"code", version="1").follow()
-    assert "It replaces the one before." in page.text
+    assert "Replaces the current file." in page.text

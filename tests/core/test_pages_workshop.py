@@ -34,7 +34,7 @@ def test_from_the_draft_to_the_end_with_forms_alone(site: Site, author: Site) ->
     assert ABSENT in page.html.find(id="tasks").find_parent("section").text
     site.get(f"/Modhub/{number}", status=404)
     page = send_file_by_form(page, "code", "my mod.zip", b"the code" * 1000, version=" 1.0 ").follow()
-    assert "changelog has an entry" in page.html.select_one(".note.good").text
+    assert "changelog has a new entry" in page.html.select_one(".note.good").text
     page = send_file_by_form(page, "images", "shot.png", PNG).follow()
     image = page.html.select_one(".gallery img")["src"]
     assert author.get(image).body == PNG
@@ -44,7 +44,7 @@ def test_from_the_draft_to_the_end_with_forms_alone(site: Site, author: Site) ->
     assert preview.html.select_one(".prose p").text == "Hello"
     assert ABSENT in preview.html.select_one(".note.warn").text
     publishing = form_at(page, f"{address}/publish")
-    assert "no unpublish" in page.html.find("form", action=f"{address}/publish").text
+    assert "can't unpublish" in page.html.find("form", action=f"{address}/publish").text
     page = publishing.submit(status=303).follow()
     shown = site.get(f"/api/modhub/{number}").json
     assert (shown["title"], shown["games"], shown["requires"]) == ("My <mod>", ["Portal", "Quake"], [ABSENT])
@@ -72,7 +72,7 @@ def test_from_the_draft_to_the_end_with_forms_alone(site: Site, author: Site) ->
     form = form_at(page, f"{address}/delete")
     form["title"] = "My <mod>"
     page = form.submit(status=303).follow()
-    assert "gone" in page.html.select_one(".note").text
+    assert "deleted" in page.html.select_one(".note").text
     site.get(f"/Modhub/{number}", status=404)
 
 
@@ -156,7 +156,7 @@ def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pyt
     before = stored_files(site)
     page = send_file_by_form(used, "code", "a.zip", b"second", version="1")
     assert page.status_int == 409
-    assert "used on this mod already" in page.html.find(id="version-error").text
+    assert "has already used the version" in page.html.find(id="version-error").text
     assert page.html.find(id="errors").a["href"] == "#version"
     assert "aria-invalid" not in page.html.find(id="code-file").attrs
     assert page.html.find(id="version")["value"] == "1"
@@ -179,7 +179,7 @@ def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pyt
     monkeypatch.setattr(type(site.find_service(BlobStore)), "stage", refuse)
     broken = send_file_by_form(author.get(ours), "images", "a.png", PNG)
     assert broken.status_int == 502
-    assert "Try once more" in broken.html.find(id="image-file-error").text
+    assert "Try again" in broken.html.find(id="image-file-error").text
     told = author.post(
         f"{ours}/images",
         {"csrf_token": form_at(broken, ours)["csrf_token"].value},
@@ -252,7 +252,7 @@ def test_without_accounts_there_is_no_workshop(start: Start) -> None:
     site = start("")
     for address in ("/Modhub/mine", "/Modhub/mine/new", "/Modhub/mine/1", "/Modhub/mine/1/preview"):
         site.get(address, status=404)
-    assert "Workshop" not in site.get("/Modhub").text
+    assert "My mods" not in site.get("/Modhub").text
 
 
 def test_the_list_says_in_words_what_is_public(site: Site, author: Site) -> None:
@@ -262,7 +262,7 @@ def test_the_list_says_in_words_what_is_public(site: Site, author: Site) -> None
     rows = author.get("/Modhub/mine").html.select(".shelf > li")
     assert [row.h2.text for row in rows] == ["Shown", "Hidden"]
     assert "Published" in rows[0].text
-    assert "Draft: only you can see it" in rows[1].text
+    assert "Draft – only you can see it" in rows[1].text
 
 
 def test_the_workshop_asks_no_more_when_there_is_more(site: Site, author: Site) -> None:

@@ -23,7 +23,7 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 def test_a_wiki_without_pages_is_a_calm_page(wiki: Site) -> None:
     page = wiki.get("/Modhub/Wiki")
     assert page.content_type == "text/html"
-    assert "No page has been published here yet." in page.text
+    assert "No pages have been published yet." in page.text
     assert wiki.get("/Modhub/Wiki/").status_int == 200
     assert 'href="/Modhub/Wiki" aria-current="page">Wiki</a>' in page.text
 
@@ -181,7 +181,7 @@ def test_hits_are_counted_and_cut(wiki: Site, publish: Any) -> None:
     page = wiki.get("/Modhub/Wiki?q=word").text
     assert found(wiki, "word") == [f"p{at:02}" for at in range(25)]
     assert "30 pages for" in page
-    assert "only the first 25 are shown" in page
+    assert "Only the first 25 pages are shown" in page
 
 
 def test_the_feed_tells_the_changes(wiki: Site, publish: Any) -> None:

@@ -18,7 +18,7 @@ from modhub.ui.template_helpers import PageHelpers, nav_link
 
 
 def _workshop(_context: Any, request: Request) -> Markup | None:
-    return nav_link(request, "/Modhub/mine", "Workshop") if PageHelpers(request).has_accounts else None
+    return nav_link(request, "/Modhub/mine", "My mods") if PageHelpers(request).has_accounts else None
 
 
 def includeme(config: Configurator) -> None:

@@ -14,8 +14,8 @@ DETAIL_FIELDS: Final = {
     "title": "Title",
     "description": "Description",
     "games": "Games",
-    "requires": "Needs these mods",
-    "conflictsWith": "Must not be installed beside",
+    "requires": "Requires",
+    "conflictsWith": "Conflicts with",
 }
 NOTE_FIELDS: Final = {"title": "Title", "text": "What changed"}
 FIELD_LABELS: Final = {**DETAIL_FIELDS, **NOTE_FIELDS, "version": "Version"}
@@ -33,8 +33,8 @@ def field_message(request: Request, refusal: ApiError) -> str:
             translate, {name: translate("“%(name)s”", name=translate(FIELD_LABELS[name])) for name in FIELD_LABELS}
         )
     if limit == IMAGES:
-        return translate("All images together may have at most %(size)s. Nothing was kept.", size=ui.size(limit))
-    return translate("The file is too large; the limit is %(size)s. Nothing was kept.", size=ui.size(limit))
+        return translate("The images may have at most %(size)s in total. Nothing was saved.", size=ui.size(limit))
+    return translate("The file is too large; the limit is %(size)s. Nothing was saved.", size=ui.size(limit))
 
 
 def field_of(refusal: ApiError, otherwise: str = "") -> str:

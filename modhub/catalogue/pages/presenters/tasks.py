@@ -31,16 +31,16 @@ def open_tasks(draft: OwnModPresenter, reader: PageReader, games: dict[str, Any]
     found = [
         (
             draft.code is None,
-            Task("Upload a code file; without one the mod cannot be published.", must=True, anchor="files"),
+            Task("Upload a code file; the mod cannot be published without one.", must=True, anchor="files"),
         ),
-        (bool(missing), Task("Mods that this one needs are not here:", missing, anchor="details")),
+        (bool(missing), Task("Required mods that are not on this site:", missing, anchor="details")),
         (not mod.description, Task("Write a description.", anchor="details")),
         (
             bool(strange),
-            Task("Games that are not on the curated list are shown without an icon:", strange, is_note=True),
+            Task("These games are not in our list, so they have no icon (check the spelling):", strange, is_note=True),
         ),
-        (not draft.images, Task("Add an image: lists show the first one.", anchor="files")),
-        (bool(conflicts), Task("It must not be installed beside:", conflicts, is_note=True)),
-        (draft.code is not None and not mod.published, Task("Look at the preview, then publish.", anchor="publish")),
+        (not draft.images, Task("Add an image; lists show the first one.", anchor="files")),
+        (bool(conflicts), Task("Conflicts with:", conflicts, is_note=True)),
+        (draft.code is not None and not mod.published, Task("Check the preview, then publish.", anchor="publish")),
     ]
     return [task for wanted, task in found if wanted]

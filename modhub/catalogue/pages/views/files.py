@@ -89,7 +89,7 @@ def _staged(request: Request, kind: AssetKind, sent: UploadForm, version: str) -
     given = [_one(request, kind, sent, version)]
     while kind is AssetKind.IMAGE and sent.next_file():
         if len(given) == MAX_FILES_AT_ONCE:
-            raise invalid("At most %(most)s images can be sent at once. Nothing was kept.", most=MAX_FILES_AT_ONCE)
+            raise invalid("At most %(most)s images can be uploaded at once. Nothing was saved.", most=MAX_FILES_AT_ONCE)
         given.append(_one(request, kind, sent, version))
     return given
 

@@ -81,7 +81,7 @@ def _refuse_overwriting(mod: Any, given: CleanedMod, seen: str) -> None:
     lists = [merged(one or []) for one in sent]
     wanted = _seal(given.title, given.description, given.games, *lists)
     if seen not in {"", current} and wanted != current:
-        message = "The mod was changed in another place meanwhile. Saving once more puts this in its place."
+        message = "This mod was changed elsewhere while you were editing. Save again to overwrite that change."
         raise conflict("changed_meanwhile", message)
 
 
@@ -216,7 +216,7 @@ def delete_mod_page(context: ModResource, request: Request) -> Any:
     title = owner_reader(request).one(context.id, account_id_of(request)).title
     # A page shows a run of spaces as one.
     if typed.split() != title.split():
-        refusal = invalid("The title that was typed is not the title of this mod.")
+        refusal = invalid("The title you typed does not match the title of this mod.")
         forms.set_error_status(request, refusal)
         return edit_page_context(
             request, context.id, errors={"delete": field_message(request, refusal)}, typed={"delete": typed}
