@@ -1,4 +1,4 @@
-"""The settings of accounts and of letters (C-TOK-4)."""
+"""The settings of accounts and email (C-TOK-4)."""
 
 import re
 from email.utils import getaddresses
@@ -49,12 +49,12 @@ ACCOUNT_SETTINGS: Final = (
 
 MAIL_SETTINGS: Final = (
     # Under the core's prefix (C-SET-6): `modhub.settings.RESERVED` lets it stand where there are no accounts.
-    Setting("modhub.mail_dir", text, "", "folder for letters when there is no mail.host"),
-    Setting("mail.host", text, "", "SMTP server; empty: letters go to modhub.mail_dir, or to the log"),
+    Setting("modhub.mail_dir", text, "", "folder for .eml files when there is no mail.host"),
+    Setting("mail.host", text, "", "SMTP server; empty: emails go to modhub.mail_dir, or to the log"),
     Setting("mail.port", port, "25", "port of the SMTP server"),
     Setting("mail.username", text, "", "name at the SMTP server; empty: no sign-in there"),
     Setting("mail.password", secret, "", "password at the SMTP server"),
     Setting("mail.ssl", boolean, "false", "TLS from the first byte on"),
     Setting("mail.tls", boolean, "false", "STARTTLS"),
-    Setting("mail.default_sender", mailbox, "modhub@localhost", "the address that letters come from"),
+    Setting("mail.default_sender", mailbox, "modhub@localhost", "the sender address of emails"),
 )
