@@ -15,6 +15,8 @@ from pyramid.viewderivers import INGRESS
 from modhub.errors import not_found
 from modhub.payload import encode
 from modhub.request import Request
+from modhub.security.policy import provided_interfaces
+from modhub.service_registry import find_service
 
 OPEN = NO_PERMISSION_REQUIRED
 ViewCallable = Callable[[Any, Request], Any]
@@ -93,9 +95,40 @@ class JsonRenderer:
         return encode(value)
 
 
+class AllowedMethods(dict[tuple[Any, str, Any], set[str]]):
+    """The methods that each (interface, view name, is_api) has; complete when all views are declared."""
+
+
+def allowed_methods(request: Request) -> list[str]:
+    """The methods that the address of ``request`` has, sorted; empty when it has no view here at all."""
+    table = request.find_service(AllowedMethods)
+    names = (
+        table.get((interface, request.view_name, request.is_api), ())
+        for interface in provided_interfaces(request.context)
+    )
+    return sorted({method for found in names for method in found})
+
+
+def build_allowed_methods(config: Configurator) -> None:
+    """Note, once all views are declared, which methods each (interface, name, is_api) has."""
+    table: dict[tuple[Any, str, Any], set[str]] = {}
+    for entry in config.introspector.get_category("views") or ():
+        view = entry["introspectable"]
+        methods = view["request_methods"]
+        if view["exception_only"] or not methods:
+            continue
+        for method in (methods,) if isinstance(methods, str) else methods:
+            extra = {"HEAD"} if method == "GET" else set()
+            table.setdefault((view["context"], view["name"], view.get("is_api")), set()).update({method}, extra)
+    find_service(config.registry, AllowedMethods).update(table)
+
+
 def includeme(config: Configurator) -> None:
-    """The predicate, the derivers and the renderer."""
+    """The predicate, the derivers, the renderer, and the table of methods."""
+    config.add_service(AllowedMethods, AllowedMethods())
     config.add_view_predicate("is_api", ApiPredicate)
     config.add_view_deriver(reject_subpath_deriver, "exact", under=INGRESS, over="secured_view")
     config.add_view_deriver(require_existing_deriver, "existing", under="secured_view", over="rendered_view")
     config.add_renderer("json", JsonRenderer)
+    # After every view of every feature: PHASE3 actions run in order 0, this one behind them.
+    config.action("modhub view methods", lambda: build_allowed_methods(config), order=1_000)

@@ -10,7 +10,7 @@ from modhub.db import iso
 from modhub.errors import invalid
 from modhub.payload import query, read_text
 from modhub.request import Request
-from modhub.security.api_keys import presented_key
+from modhub.security.credentials import presented_key
 from modhub.text import scrub
 from modhub.views import api
 from modhub_wiki import limits, services

@@ -18,7 +18,7 @@ from modhub.interfaces import (
     IOwnMod,
     IVotes,
 )
-from modhub.security.api_keys import MACHINE_KEY_REALM
+from modhub.security.credentials import MACHINE_KEY_REALM
 from modhub.security.identity import CorePermission, CredentialKind, Permission
 from modhub.traversal import OwnedResource, Resource, parse_id
 

@@ -20,8 +20,8 @@ from modhub.http.headers import REQUEST_ID
 from modhub.payload import encode
 from modhub.request import Request
 from modhub.security.identity import CredentialKind, CredentialPolicy
-from modhub.security.policy import Blocked, provided_interfaces
-from modhub.service_registry import find_service
+from modhub.security.policy import Blocked
+from modhub.views import allowed_methods
 
 log = logging.getLogger(__name__)
 ERROR_TITLES = {
@@ -40,10 +40,6 @@ ERROR_TITLES = {
 }
 
 
-class AllowedMethods(dict[tuple[Any, str, Any], set[str]]):
-    """The methods that each (interface, view name, is_api) has; complete when all views are declared."""
-
-
 def render_error(refusal: ApiError, request: Request) -> Response:
     """The response for an error, as JSON or as a page."""
     if request.is_api:
@@ -59,16 +55,6 @@ def render_error(refusal: ApiError, request: Request) -> Response:
 def api_error_view(refusal: ApiError, request: Request) -> Response:
     """A foreseen refusal."""
     return render_error(refusal, request)
-
-
-def allowed_methods(request: Request) -> list[str]:
-    """The methods that the address of ``request`` has, sorted; empty when it has no view here at all."""
-    table = request.find_service(AllowedMethods)
-    names = (
-        table.get((interface, request.view_name, request.is_api), ())
-        for interface in provided_interfaces(request.context)
-    )
-    return sorted({method for found in names for method in found})
 
 
 def notfound_view(_error: HTTPNotFound, request: Request) -> Response:
@@ -136,23 +122,8 @@ def internal_error_view(error: Exception, request: Request) -> Response:
     return render_error(ApiError(500, "internal_error", message), request)
 
 
-def build_allowed_methods(config: Configurator) -> None:
-    """Note, once all views are declared, which methods each (interface, name, is_api) has."""
-    table: dict[tuple[Any, str, Any], set[str]] = {}
-    for entry in config.introspector.get_category("views") or ():
-        view = entry["introspectable"]
-        methods = view["request_methods"]
-        if view["exception_only"] or not methods:
-            continue
-        for method in (methods,) if isinstance(methods, str) else methods:
-            extra = {"HEAD"} if method == "GET" else set()
-            table.setdefault((view["context"], view["name"], view.get("is_api")), set()).update({method}, extra)
-    find_service(config.registry, AllowedMethods).update(table)
-
-
 def includeme(config: Configurator) -> None:
     """The exception views."""
-    config.add_service(AllowedMethods, AllowedMethods())
     config.add_exception_view(api_error_view, context=ApiError)
     config.add_exception_view(ownership_view, context=OwnershipLost)
     config.add_exception_view(continue_view, context=ContinueExpected)
@@ -161,5 +132,3 @@ def includeme(config: Configurator) -> None:
     config.add_exception_view(undecodable_view, context=URLDecodeError)
     config.add_exception_view(http_exception_view, context=HTTPException)
     config.add_exception_view(internal_error_view, context=Exception)
-    # After every view of every feature: PHASE3 actions run in order 0, this one behind them.
-    config.action("modhub view methods", lambda: build_allowed_methods(config), order=1_000)

@@ -9,11 +9,9 @@ from zope.interface import implementer
 from modhub.errors import ApiError
 from modhub.interfaces import ICredential
 from modhub.request import Request
+from modhub.security.credentials import ADDRESS_KEY_REALM, MACHINE_KEY_REALM, presented_key
 from modhub.security.identity import Identity, principal_for_scope
 from modhub.settings import MachineKey
-
-MACHINE_KEY_REALM = "machine"
-ADDRESS_KEY_REALM = "address"
 
 
 class KeyError401(ApiError):
@@ -30,13 +28,6 @@ class KeyError401(ApiError):
 def key_digest(key: str) -> bytes:
     """What keys are compared by: equal in length, so that the comparison tells nothing about the key."""
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
-
-
-def presented_key(request: Request) -> str | None:
-    """The ``X-Api-Key`` header as sent, None when there is none."""
-    value = request.environ.get("HTTP_X_API_KEY")
-    # WSGI hands over latin-1; keys are configured as UTF-8.
-    return None if value is None else value.encode("latin-1").decode("utf-8", "surrogateescape")
 
 
 @implementer(ICredential)

@@ -9,17 +9,8 @@ from zope.interface import implementer, providedBy
 from modhub.errors import ApiError, not_found
 from modhub.interfaces import IApi, ICredential, ISite
 from modhub.request import Request
+from modhub.security.credentials import bearer_challenge
 from modhub.security.identity import NOBODY, CredentialKind, Identity, Permission
-
-
-def bearer_challenge(request: Request) -> ApiError:
-    """401 for a bearer address, one for anonymous and stranger; a bad token alone adds its error (C-ERR-6)."""
-    scheme, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
-    presented = scheme.lower() == "bearer" and token.strip()
-    invalid = presented and request.identify(CredentialKind.ACCOUNT) is NOBODY
-    challenge = 'Bearer realm="modhub"' + (', error="invalid_token"' if invalid else "")
-    message = "This needs the access token of the account that it belongs to."
-    return ApiError(401, "unauthorized", message, headers={"WWW-Authenticate": challenge})
 
 
 @implementer(ICredential)

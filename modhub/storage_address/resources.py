@@ -3,7 +3,7 @@
 from pyramid.authorization import Allow
 from zope.interface import Interface, implementer
 
-from modhub.security.api_keys import ADDRESS_KEY_REALM
+from modhub.security.credentials import ADDRESS_KEY_REALM
 from modhub.security.identity import CredentialKind, Permission
 from modhub.traversal import Resource
 

@@ -16,8 +16,8 @@ from zope.interface import implementer
 from modhub.errors import ApiError, not_found
 from modhub.interfaces import IApi, ICredential, IProfiles, ISite, Profile
 from modhub.request import Request
+from modhub.security.credentials import bearer_challenge
 from modhub.security.identity import CredentialKind, Identity, account_identity
-from modhub.security.policy import bearer_challenge
 from modhub.ui.xml_responses import Redirect
 
 COOKIE = "account"

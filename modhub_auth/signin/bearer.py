@@ -6,8 +6,8 @@ from modhub.db import now
 from modhub.errors import ApiError
 from modhub.interfaces import ICredential
 from modhub.request import Request
+from modhub.security.credentials import bearer_challenge
 from modhub.security.identity import Identity, account_identity
-from modhub.security.policy import bearer_challenge
 from modhub_auth.container import auth_services
 
 

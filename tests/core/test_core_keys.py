@@ -10,7 +10,7 @@ from zope.interface import implementer
 
 from modhub.interfaces import IApi, IResource
 from modhub.request import Request
-from modhub.security.api_keys import ADDRESS_KEY_REALM, MACHINE_KEY_REALM
+from modhub.security.credentials import ADDRESS_KEY_REALM, MACHINE_KEY_REALM
 from modhub.security.identity import CredentialKind, Permission, principal_for_scope
 from modhub.testing import Start
 from modhub.traversal import Resource
