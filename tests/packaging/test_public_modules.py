@@ -1,0 +1,84 @@
+"""Features import from the core what docs/architecture.md lists, and nothing else."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FEATURES = [
+    *sorted(path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("modhub_*/__init__.py")),
+    "modhub/storage_address",
+    "tests/core/plugin",
+]
+"""Our features, the core's own in miniature, and the one that the tests plug in."""
+
+
+def public() -> tuple[set[str], set[str]]:
+    """The modules and the templates that the document lists; those for tests are not a feature's to import."""
+    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    section = re.search(r"(?ms)^## What a feature may import\n(.*?)^## ", text)
+    assert section, "docs/architecture.md has lost its list"
+    listed = section[1].partition("- In tests")[0]
+    names = set(re.findall(r"`(modhub[\w.]*(?::[\w/.]+)?)`", listed))
+    return {name for name in names if ":" not in name}, {name for name in names if ":" in name}
+
+
+def is_module(name: str) -> bool:
+    path = ROOT / name.replace(".", "/")
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def imported(source: str) -> Iterator[str]:
+    """What a module takes from the core: modules, or ``module._name`` where the name is a private one."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "modhub")
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "modhub":
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if is_module(whole) or alias.name.startswith("_") else str(node.module)
+
+
+def used_templates(source: str) -> set[str]:
+    return set(re.findall(r"modhub(?:\.\w+)*:[\w/]+\.jinja2", source))
+
+
+def test_the_list_names_what_is_there_and_all_of_the_root() -> None:
+    modules, templates = public()
+    assert [name for name in sorted(modules) if not is_module(name)] == []
+    assert [name for name in sorted(templates) if not (ROOT / name.replace(":", "/")).is_file()] == []
+    # Its functions are directives: they are called on the configurator.
+    root = {f"modhub.{path.stem}" for path in (ROOT / "modhub").glob("*.py")} - {"modhub.__init__", "modhub.directives"}
+    assert root - modules == set()
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_feature_imports_public_modules_alone(feature: str) -> None:
+    modules, templates = public()
+    own = feature.replace("/", ".")
+    private = set()
+    for path in (ROOT / feature).rglob("*.py"):
+        names = {name for name in imported(path.read_text("utf-8")) if not f"{name}.".startswith(f"{own}.")}
+        private |= {f"{path.relative_to(ROOT)}: {name}" for name in names - modules}
+    for path in (ROOT / feature).rglob("*.jinja2"):
+        private |= {f"{path.relative_to(ROOT)}: {name}" for name in used_templates(path.read_text("utf-8")) - templates}
+    assert private == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "private"),
+    [
+        ("from modhub.http.tweens import gateway_tween_factory", "modhub.http.tweens"),
+        ("from modhub.http import tweens", "modhub.http.tweens"),
+        ("import modhub.ops.admin", "modhub.ops.admin"),
+        ("from modhub import directives", "modhub.directives"),
+        ("from modhub.db import _begin", "modhub.db._begin"),
+        ("def view():\n    from modhub.blobs.local import LocalStore", "modhub.blobs.local"),
+    ],
+)
+def test_a_private_import_would_be_found(source: str, private: str) -> None:
+    assert set(imported(source)) - public()[0] == {private}
+    assert used_templates('{% include "modhub.catalogue:templates/card.jinja2" %}') - public()[1] != set()
