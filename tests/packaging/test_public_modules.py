@@ -1,4 +1,4 @@
-"""Features import from the core what docs/architecture.md lists, and nothing else."""
+"""Features import from the core what docs/architecture.md lists, and nothing else; the core names no feature."""
 
 import ast
 import re
@@ -14,6 +14,8 @@ FEATURES = [
     "tests/core/plugin",
 ]
 """Our features, the core's own in miniature, and the one that the tests plug in."""
+ADDRESSES = r"/Modhub/(?:account|App|app|Wiki|api/wiki)\b|/api/(?:auth|modhub/app|modhub/doc)\b"
+SCOPES = r"\bModhub:\w+"
 
 
 def public() -> tuple[set[str], set[str]]:
@@ -82,3 +84,24 @@ def test_a_feature_imports_public_modules_alone(feature: str) -> None:
 def test_a_private_import_would_be_found(source: str, private: str) -> None:
     assert set(imported(source)) - public()[0] == {private}
     assert used_templates('{% include "modhub.catalogue:templates/card.jinja2" %}') - public()[1] != set()
+
+
+def named_features(source: str) -> set[str]:
+    """The packages, addresses and scopes of features that a text names."""
+    packages = "|".join(path.parent.name for path in ROOT.glob("modhub_*/pyproject.toml"))
+    return set(re.findall(rf"\b(?:{packages})\b|{ADDRESSES}|{SCOPES}", source))
+
+
+def test_the_core_names_no_feature() -> None:
+    kinds = {".py", ".jinja2", ".js", ".css", ".po", ".mako"}
+    files = [path for path in (ROOT / "modhub").rglob("*") if path.suffix in kinds]
+    assert len(files) > 150
+    # What stands for features in their tests knows where these are.
+    own = [path for path in files if "testing" not in path.parts]
+    named = {f"{path.relative_to(ROOT)}: {name}" for path in own for name in named_features(path.read_text("utf-8"))}
+    assert named == set()
+
+
+@pytest.mark.parametrize("text", ["Disallow: /Modhub/account", '["Modhub:app"]', "POST /api/auth/login", "modhub_wiki"])
+def test_a_named_feature_would_be_found(text: str) -> None:
+    assert named_features(text) != set()
