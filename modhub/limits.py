@@ -16,7 +16,6 @@ NOTE: Final = 4000
 VERSION: Final = 64
 FILE_NAME: Final = 255
 QUERY: Final = 200
-DISPLAY_NAME: Final = 80
 
 # Why an operator has hidden a mod; a longer text is refused.
 REASON: Final = 500

@@ -4,10 +4,9 @@ from datetime import timedelta
 
 from pyramid.config import Configurator
 
-from modhub.limits import DISPLAY_NAME
 from modhub.ui.documentation import PLACE, documentation_section
 from modhub_auth.mail.link_tokens import LINK_LIFETIMES, RESET_LINK
-from modhub_auth.models import MAX_CLIENT_LABEL
+from modhub_auth.models import MAX_CLIENT_LABEL, MAX_DISPLAY_NAME
 from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
 from modhub_auth.signin import passwords
 from modhub_auth.signin.access_tokens import ACCESS_SECONDS, REFRESH_LIFE
@@ -22,7 +21,7 @@ def includeme(config: Configurator) -> None:
         body=MAX_ACCOUNT_BODY,
         refresh_days=REFRESH_LIFE.days,
         client=MAX_CLIENT_LABEL,
-        display_name=DISPLAY_NAME,
+        display_name=MAX_DISPLAY_NAME,
         letters=RESET_EMAILS_PER_WINDOW,
         passwords=passwords,
         reset_minutes=LINK_LIFETIMES[RESET_LINK] // timedelta(minutes=1),

@@ -8,9 +8,10 @@ from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstr
 from sqlalchemy.orm import Mapped, mapped_column
 
 from modhub.db import Base, Id, Timestamp
-from modhub.limits import DISPLAY_NAME
 from modhub_auth.email_addresses import MAX_ADDRESS
 
+MAX_DISPLAY_NAME: Final = 80
+"""Code points of an account's name; a longer one is cut (C-ACC-6)."""
 MAX_CLIENT_LABEL: Final = 80
 """Code points of a client's label."""
 BLOCK_REASON: Final = 200
@@ -32,7 +33,7 @@ class Account(Base):
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     kind: Mapped[str] = mapped_column(String(8))
-    display_name: Mapped[str] = mapped_column(String(DISPLAY_NAME))
+    display_name: Mapped[str] = mapped_column(String(MAX_DISPLAY_NAME))
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     blocked_at: Mapped[datetime | None] = mapped_column(Timestamp)
     """When the operator blocked it; None for one that may sign in."""

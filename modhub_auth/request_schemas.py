@@ -5,10 +5,10 @@ from typing import Final, TypeVar
 from msgspec import UNSET, Struct, UnsetType
 
 from modhub import text
-from modhub.limits import DISPLAY_NAME, KB
+from modhub.limits import KB
 from modhub.payload import read_json
 from modhub.request import Request
-from modhub_auth.models import MAX_CLIENT_LABEL
+from modhub_auth.models import MAX_CLIENT_LABEL, MAX_DISPLAY_NAME
 
 MAX_ACCOUNT_BODY: Final = 64 * KB
 """Bytes of a body, of a form as well: nothing in it is long, and anybody may send one."""
@@ -44,7 +44,7 @@ class Registration(Labelled, rename="camel", kw_only=True):
 
     def clean_display_name(self) -> str:
         """The name to show; empty when none was sent."""
-        return _line(self.display_name, DISPLAY_NAME)
+        return _line(self.display_name, MAX_DISPLAY_NAME)
 
 
 class SignIn(Labelled, rename="camel", kw_only=True):

@@ -6,7 +6,6 @@ from sqlalchemy import delete, select
 
 from modhub import text
 from modhub.errors import not_found
-from modhub.limits import DISPLAY_NAME
 from modhub.payload import query
 from modhub.request import Request
 from modhub.traversal import parse_id
@@ -15,7 +14,7 @@ from modhub.ui.xml_responses import Redirect
 from modhub.views import page
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
-from modhub_auth.models import ClientSession, Login, LoginKind
+from modhub_auth.models import MAX_DISPLAY_NAME, ClientSession, Login, LoginKind
 from modhub_auth.pages.error_messages import platform_title
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormPage, never_store, never_stored, sent_value
 from modhub_auth.pages.fresh_proof import current_login, locked_account, proven_account, send_security_email
@@ -52,7 +51,7 @@ def account_page(_context: Any, request: Request) -> dict[str, Any]:
         "pages": [(one, describe_client(one.label, messages)) for one in own.pages],
         "done": DONE_MESSAGES.get(query(request, "done") or ""),
         "unconfirmed": [login.subject for login in own.logins if not login.verified],
-        "limit": DISPLAY_NAME,
+        "limit": MAX_DISPLAY_NAME,
         "titles": {one.name: one.title for one in auth_services(request).platforms.values()},
     }
 
@@ -66,7 +65,7 @@ def account_done(what: str) -> Any:
 def rename_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/name``: an empty name changes nothing."""
     account = locked_account(request)
-    name = text.line(sent_value(request, "displayName"), DISPLAY_NAME)
+    name = text.line(sent_value(request, "displayName"), MAX_DISPLAY_NAME)
     if not name:
         return Redirect(HOME)
     account.display_name = name
