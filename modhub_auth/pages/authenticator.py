@@ -1,6 +1,7 @@
 """Adding and removing an authenticator, and its recovery codes (C-PAGE-4; RFC 6238).
 
-The secret that a page proposes comes from the visitor's session and is stored nowhere before its first code has come.
+The secret that a page proposes comes from the visitor's session and the time, and is stored nowhere before its first
+code has come.
 """
 
 from typing import Any, Final
@@ -8,7 +9,7 @@ from typing import Any, Final
 import segno
 from markupsafe import Markup
 
-from modhub.errors import conflict
+from modhub.errors import ApiError, conflict
 from modhub.request import Request
 from modhub.security_log import log_event
 from modhub.ui.xml_responses import Redirect
@@ -26,12 +27,16 @@ from modhub_auth.signin.session_cookies import cookie_name
 AUTHENTICATOR_TEMPLATE: Final = "modhub_auth:templates/account/authenticator.jinja2"
 CODES_TEMPLATE: Final = "modhub_auth:templates/account/codes.jinja2"
 RECOVERY: Final = f"{HOME}/recovery-codes"
+PERIOD: Final = "period"
+"""The hidden field that says when the form's secret was proposed (:class:`totp.AuthenticatorProposals`)."""
+EXPIRED: Final = "The key that was shown here has expired. Add the new one to the app, then enter the code that it shows."
 QR_SCALE: Final = 4
 
 
 def add_authenticator_form(request: Request) -> FormPage:
     """The first code of the authenticator that gets the secret shown here."""
-    hint, secret = "The six digits that the app shows now.", proposal(request)
+    hint, period = "The six digits that the app shows now.", proposal_period(request)
+    secret = proposed_secret(request, period)
     address = totp.address_for_qr(secret, current_login(request).subject)
     drawing = segno.make(address, micro=False).svg_inline(scale=QR_SCALE, light="#fff", dark="#000")
     return FormPage(
@@ -43,6 +48,7 @@ def add_authenticator_form(request: Request) -> FormPage:
             "Scan the picture with it or type in the key, then enter the code that it shows."
         ],
         links=[(HOME, "Your account")],
+        hidden={PERIOD: str(period)},
         # Segno draws it; it holds no text.
         more={"secret": secret, "picture": Markup(drawing), "address": address},  # noqa: S704
     )
@@ -61,9 +67,14 @@ def remove_authenticator_form() -> FormPage:
     )
 
 
-def proposal(request: Request) -> str:
-    """The secret that this session proposes."""
-    return auth_services(request).proposals.secret(request.cookies[cookie_name(request)])
+def proposal_period(request: Request) -> int:
+    """The period of the secret that the form shows; that of the form which was sent, while it is good."""
+    return auth_services(request).proposals.period(sent_value(request, PERIOD))
+
+
+def proposed_secret(request: Request, period: int) -> str:
+    """The secret that this session proposes in ``period``."""
+    return auth_services(request).proposals.secret(request.cookies[cookie_name(request)], period)
 
 
 def authenticator_form(_context: Any, request: Request) -> FormPage:
@@ -101,9 +112,11 @@ def authenticator_page(_context: Any, request: Request) -> Any:
 
 def _add(request: Request) -> dict[str, Any]:
     account, _ = proven_account(request)
-    codes = totp.add_authenticator(
-        request.dbsession, auth_services(request).seal, account.id, proposal(request), sent_value(request, "code")
-    )
+    period = proposal_period(request)
+    if sent_value(request, PERIOD) not in {"", str(period)}:
+        raise ApiError(400, "proposal_expired", EXPIRED)
+    secret, code = proposed_secret(request, period), sent_value(request, "code")
+    codes = totp.add_authenticator(request.dbsession, auth_services(request).seal, account.id, secret, code)
     page_sessions.forget_proofs(request.dbsession, account.id)
     send_security_email(request, "factor added")
     return _shown(request, codes, "The authenticator was added.")

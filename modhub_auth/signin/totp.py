@@ -22,6 +22,8 @@ from modhub_auth.models import Authenticator, RecoveryCode
 from modhub_auth.signin.access_tokens import derive_key, token_digest
 
 SECONDS: Final = 30
+PROPOSAL_SECONDS: Final = 1800
+"""How long a period of proposed secrets is."""
 RECOVERY_CODES: Final = 10
 _RECOVERY_BYTES: Final = 10
 _GROUP: Final = 5
@@ -32,7 +34,10 @@ ISSUER: Final = "modhub"
 
 
 class AuthenticatorProposals:
-    """The secrets that pages propose: each comes from what a session alone holds, so that none needs a place."""
+    """The secrets that pages propose: each comes from what a session alone holds, so that none needs a place.
+
+    A session has another one in each period. A form names its period, and is good for that one and the next.
+    """
 
     def __init__(self, secret: str) -> None:
         self._key = derive_key(secret, "authenticator proposal")
@@ -40,9 +45,15 @@ class AuthenticatorProposals:
     def __repr__(self) -> str:
         return "Proposals(...)"
 
-    def secret(self, held: str) -> str:
+    def secret(self, held: str, period: int) -> str:
         """160 bits in base32 (RFC 4226, 4)."""
-        return b32encode(hmac.digest(self._key, held.encode(), "sha256")[:_SECRET_BYTES]).decode()
+        source = f"{held} {period}".encode()
+        return b32encode(hmac.digest(self._key, source, "sha256")[:_SECRET_BYTES]).decode()
+
+    def period(self, sent: str = "") -> int:
+        """The period that a form has ``sent`` while it is good, else the current one."""
+        current = int(now().timestamp()) // PROPOSAL_SECONDS
+        return current - 1 if sent == str(current - 1) else current
 
 
 def add_authenticator(session: Session, seal: SecretBox, account_id: int, secret: str, code: str) -> list[str]:

@@ -55,7 +55,8 @@ def do(app: Any, action: str, agent: str, **given: str) -> Any:
     elif action == "unlink":
         fields["loginId"] = "2"
     elif action == "authenticator":
-        secret = app.find_service(AuthServices).proposals.secret(app.cookies["modhub"])
+        proposals = app.find_service(AuthServices).proposals
+        secret = proposals.secret(app.cookies["modhub"], proposals.period())
         fields["code"] = pyotp.TOTP(secret).now()
     elif action in {"authenticator, removed", "recovery-codes"}:
         own, secret = app.find_service(AuthServices), pyotp.random_base32()

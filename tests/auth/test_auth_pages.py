@@ -1,6 +1,6 @@
 """Pages of accounts (C-MAIL-4, C-PAGE-4, C-PAGE-2; T-C5, T-C8, T-C12, T-C14)."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -446,6 +446,52 @@ def test_adding_and_removing_an_authenticator(app: Any, person: Person) -> None:
     assert send(page, 303, currentPassword=person["password"]).status_int == 303
     app.post_json("/api/auth/login", person, status=200)
     assert app.get(f"{HOME}/authenticator").html.select_one("#authenticator-secret").text != secret
+
+
+def test_a_proposed_secret_outlives_a_wrong_code_and_expires(
+    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is good for the period of its form and the next one."""
+    began = datetime.fromtimestamp(now().timestamp() // totp.PROPOSAL_SECONDS * totp.PROPOSAL_SECONDS, UTC)
+    seconds = [totp.PROPOSAL_SECONDS - 1]
+    monkeypatch.setattr(totp, "now", lambda: began + timedelta(seconds=seconds[0]))
+    register(app, person)
+
+    def shown(page: Any) -> str:
+        return str(page.html.select_one("#authenticator-secret").text)
+
+    def answer(page: Any, secret: str, status: int) -> Any:
+        code = pyotp.TOTP(secret).at(began + timedelta(seconds=seconds[0]))
+        return send(page, status, code=code, currentPassword=person["password"])
+
+    page = app.get(f"{HOME}/authenticator")
+    secret = shown(page)
+    assert shown(app.get(f"{HOME}/authenticator")) == secret
+    seconds[0] += totp.PROPOSAL_SECONDS
+    assert shown(app.get(f"{HOME}/authenticator")) != secret
+    wrong = send(page, 400, code="000000", currentPassword=person["password"])
+    assert shown(wrong) == secret
+    seconds[0] += 1
+    expired = answer(wrong, secret, 400)
+    assert "has expired" in expired.html.select_one("#errors li").text
+    assert shown(expired) != secret
+    assert "This code is wrong" in answer(expired, secret, 400).html.select_one("#code-error").text
+    seconds[0] += totp.PROPOSAL_SECONDS - 1
+    assert "Your recovery codes" in answer(expired, shown(expired), 200).text
+
+
+def test_a_proposed_secret_is_good_until_the_end_of_the_next_period(
+    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, began = register(app, person) and app.get(f"{HOME}/authenticator"), now()
+    proposals = app.find_service(AuthServices).proposals
+    period = proposals.period()
+    monkeypatch.setattr(totp, "now", lambda: began + timedelta(seconds=totp.PROPOSAL_SECONDS))
+    for sent, expected in (("", 1), (str(period), 0), (str(period + 1), 1), (str(period - 1), 1), ("x", 1), ("٣", 1)):
+        assert proposals.period(sent) - period == expected
+    for foreign in (str(period + 2), str(period - 1), "x"):
+        page.forms[0]["period"] = foreign
+        assert "has expired" in send(page, 400, code="000000", currentPassword=person["password"]).text
 
 
 @pytest.mark.parametrize(

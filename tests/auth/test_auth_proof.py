@@ -52,8 +52,8 @@ class Owner:
         if action == "unlink":
             wanted |= {"loginId": str(self.extra)}
         if action == "authenticator" and "authenticator" not in self.kind:
-            shown = self.app.find_service(AuthServices).proposals.secret(self.app.cookies["modhub"].strip('"'))
-            wanted |= {"code": pyotp.TOTP(shown).now()}
+            proposals, held = self.app.find_service(AuthServices).proposals, self.app.cookies["modhub"].strip('"')
+            wanted |= {"code": pyotp.TOTP(proposals.secret(held, proposals.period())).now()}
         return wanted
 
     def post(self, action: str, **more: str) -> Any:
