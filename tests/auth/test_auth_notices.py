@@ -110,6 +110,7 @@ def test_other_features_have_their_changes_told(owner: Any, mail: Any) -> None:
     def change(*, fails: bool) -> None:
         with databases.write_session.begin() as session:
             request = SimpleNamespace(dbsession=session, registry=registry, environ=dict(environ))
+            request.find_service = owner.find_service
             registry.notify(AccountChanged(1, "A key was made", sentence, request))
             if fails:
                 raise ValueError
