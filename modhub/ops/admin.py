@@ -83,6 +83,12 @@ def run_migrate(admin: Admin, _arguments: argparse.Namespace) -> int:
     return 0
 
 
+def run_check(admin: Admin, _arguments: argparse.Namespace) -> int:
+    """Say that the service can start; what keeps it from that was said by now."""
+    admin.say("The configuration can be read, and the database is up to date.")
+    return 0
+
+
 def run_verify(admin: Admin, _arguments: argparse.Namespace) -> int:
     """Say what is damaged; 1 when something is."""
     found: list[str] = []
@@ -153,6 +159,7 @@ def no_arguments(_parser: argparse.ArgumentParser) -> None:
 
 COMMANDS = (
     AdminCommand("migrate", "bring the database's schema up to date", no_arguments, run_migrate, needs_schema=False),
+    AdminCommand("check", "read the ini and look at the database, as before a start", no_arguments, run_check),
     AdminCommand("verify", "check every stored file and every kept copy", no_arguments, run_verify),
     AdminCommand("sweep", "remove files that nothing refers to any more", sweep_arguments, run_sweep),
     AdminCommand("key", "make a machine key", key_arguments, run_key_new, needs_schema=False),

@@ -21,6 +21,8 @@ def application_settings(ini: str, given: Mapping[str, str] | None = None) -> Ma
     """
     try:
         loader = get_loader(ini, protocols=["wsgi"])
+        if not _has_application(loader):
+            raise LookupError(f"there is no section [app:{APPLICATION}]")
         settings: Mapping[str, Any] = loader.get_wsgi_app_settings(APPLICATION, dict(given or {}))
     except _UNREADABLE as problem:
         raise StartRefused(f"{ini}: {ini_error_sentence(problem)}") from None
@@ -46,9 +48,12 @@ def refuse_unreadable(ini: str | None, given: Mapping[str, str]) -> None:
     """
     if ini is None:
         return
-    sections = set(get_loader(ini, protocols=["wsgi"]).get_sections())
-    if sections & {f"{kind}:{APPLICATION}" for kind in _KINDS}:
+    if _has_application(get_loader(ini, protocols=["wsgi"])):
         application_settings(ini, given)
+
+
+def _has_application(loader: Any) -> bool:
+    return not {f"{kind}:{APPLICATION}" for kind in _KINDS}.isdisjoint(loader.get_sections())
 
 
 def ini_error_sentence(problem: Exception) -> str:

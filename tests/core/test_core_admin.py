@@ -51,6 +51,10 @@ def test_verify_finds_what_is_damaged(site: Site, run: Run) -> None:
     assert run("verify")[0] == 0
 
 
+def test_check_says_that_the_service_can_start(run: Run) -> None:
+    assert run("check") == (0, "The configuration can be read, and the database is up to date.\n")
+
+
 def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site: Site, run: Run) -> None:
     # C-RUN-4, C-RUN-6
     mod = published_mod(site)
@@ -173,7 +177,7 @@ def test_a_database_that_is_behind_or_away_is_one_line(
     for folder, said in ((".", "the database is behind (modhub)"), ("no/such", "the database cannot be reached")):
         lines = f"sqlalchemy.url = sqlite:///{tmp_path}/{folder}/new.sqlite\nmodhub.secret = {TEST_SECRET}\n"
         ini.write_text("[app:main]\nuse = egg:modhub\n" + lines, "utf-8")
-        for words in (["verify"], ["game", "list"], ["game", "add", "Portal"]):
+        for words in (["check"], ["verify"], ["game", "list"], ["game", "add", "Portal"]):
             assert admin.admin_main(["-c", str(ini), *words]) == 1
             assert said in capsys.readouterr().err
         assert admin.admin_main(["-c", str(ini), "key", "new"]) == 0

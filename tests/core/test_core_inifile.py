@@ -60,7 +60,7 @@ def test_a_file_that_is_none_is_one_line(tmp_path: Path, capsys: pytest.CaptureF
         "none.ini": "there is no such configuration file",
         "folder.ini": "the configuration file cannot be read",
         "latin.ini": "is not UTF-8",
-        "empty.ini": "main",
+        "empty.ini": "there is no section [app:main]",
         "none.toml": "",
     }
     for file, sentence in said.items():

@@ -1,15 +1,43 @@
-"""The operator's handbook names every command that there is."""
+"""The operator's handbook: it names every command, and says what a broken ini is answered; the systemd unit."""
 
 import argparse
+import re
 from pathlib import Path
+
+import pytest
 
 import modhub
 from modhub.db import Databases
-from modhub.ops.admin import build_admin_parser
+from modhub.ops.admin import admin_main, build_admin_parser
 from modhub.service_registry import find_service
 from modhub.testing import TEST_SECRET
 
 ROOT = Path(__file__).parents[2]
+APP = "[app:main]\nuse = egg:modhub\nsqlalchemy.url = sqlite:////x.sqlite\nmodhub.secret = x\n"
+LOGGING = """[loggers]
+keys = root
+[handlers]
+keys = console
+[formatters]
+keys =
+[logger_root]
+level = LOUD
+handlers = console
+[handler_console]
+class = StreamHandler
+args = (sys.stderr,)
+"""
+BROKEN = {
+    "is not UTF-8": b"[app:main]\nx = \xe4\n",
+    "begins without a section": f"x = 1\n{APP}".encode(),
+    "has no `[app:main]`": b"[server:main]\nuse = egg:modhub#server\n",
+    "has a section twice": f"{APP}[app:main]\n".encode(),
+    "has a key twice": f"{APP}modhub.secret = y\n".encode(),
+    "has a line that is no key": f"{APP}no key\n".encode(),
+    "has a single `%`": f"{APP}mail.password = 1%2\n".encode(),
+    "names an egg that is not there": b"[app:main]\nuse = egg:modhubb\n",
+    "has a log level that is none": f"{APP}{LOGGING}".encode(),
+}
 
 
 def words(parser: argparse.ArgumentParser, name: str) -> list[str]:
@@ -31,3 +59,33 @@ def test_every_command_is_told(tmp_path):
     assert len(known) > 15
     told = (ROOT / "docs" / "operations.md").read_text()
     assert [line for line in known if f"`{line}" not in told] == []
+
+
+def test_what_is_said_of_a_broken_ini_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ini = tmp_path / "broken.ini"
+
+    def sentence() -> str:
+        assert admin_main(["-c", str(ini), "check"]) == 2
+        return capsys.readouterr().err.removeprefix(f"modhub-admin: {ini}: ").removesuffix(".\n")
+
+    said = {"is not there": sentence()}
+    for kind, content in BROKEN.items():
+        ini.write_bytes(content)
+        said[kind] = sentence()
+    ini.unlink()
+    ini.mkdir()
+    said["is a folder, or not readable"] = sentence()
+    rows = re.findall(r"^\| (.+?) \| `(.+)` \|$", (ROOT / "docs" / "operations.md").read_text(), re.MULTILINE)
+    assert {kind: told for kind, told in rows if kind in said} == said
+
+
+def test_the_unit_checks_the_ini_before_a_start_and_a_reload() -> None:
+    lines = (ROOT / "deploy" / "modhub.service").read_text().splitlines()
+    commands = [line.partition("=")[::2] for line in lines if line.startswith("Exec")]
+    check = "/opt/modhub/.venv/bin/modhub-admin -c production.ini check"
+    assert commands == [
+        ("ExecStartPre", check),
+        ("ExecStart", "/opt/modhub/.venv/bin/pserve production.ini"),
+        ("ExecReload", check),
+        ("ExecReload", "/bin/kill -HUP $MAINPID"),
+    ]
