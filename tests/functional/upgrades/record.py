@@ -23,7 +23,7 @@ from modhub.service_registry import find_service
 from modhub.testing.caller import Caller
 from modhub.testing.service import SERVICE_SECRET, Installation
 from modhub_auth.container import AuthServices
-from modhub_auth.models import Login, Nonce, PageSession
+from modhub_auth.models import Login, Nonce, PageSession, ResetRequest
 from modhub_auth.signin import totp
 
 FEATURES = "modhub_auth modhub_builds modhub_wiki"
@@ -95,6 +95,8 @@ def rest(url: str) -> None:
         page = PageSession(account_id=1, login_id=login.id, secret_hash="1" * 64, label="Firefox")
         page.created_at = page.used_at = login.created_at
         session.add(page)
+        # The service takes these from the table within seconds: one is as if it had just been stopped.
+        session.add(ResetRequest(address="owner@example.org", language="en", asked_at=login.created_at))
     find_service(registry, Databases).dispose()
 
 
