@@ -44,3 +44,10 @@ def test_the_readme_names_only_targets_that_make_has():
     makefile = (ROOT / "Makefile").read_text()
     for target in set(re.findall(r"`?make ([a-z-]+)`?", (ROOT / "README.md").read_text())):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_the_readme_links_every_document():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    documents = [path.name for path in (ROOT / "docs").glob("*.md")]
+    assert len(documents) > 8
+    assert [name for name in documents if f"](docs/{name})" not in readme] == []
