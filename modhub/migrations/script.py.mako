@@ -1,17 +1,17 @@
-"""${message}"""
+"""${message.rstrip(".")}."""
 
 import sqlalchemy as sa
 from alembic import op
-${imports if imports else ""}
-revision = ${repr(up_revision)}
-down_revision = ${repr(down_revision)}
-branch_labels = ${repr(branch_labels)}
-depends_on = ${repr(depends_on)}
+
+revision = "${up_revision}"
+down_revision = ${f'"{down_revision}"' if down_revision else None}
+branch_labels = None
+depends_on = None
 
 
 def upgrade() -> None:
-    ${upgrades if upgrades else "pass"}
+    """Say what changes, and what becomes of the rows that are there."""
 
 
 def downgrade() -> None:
-    ${downgrades if downgrades else "pass"}
+    """Undo it."""

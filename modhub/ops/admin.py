@@ -19,6 +19,7 @@ from modhub.declarations import AdminCommand, Declarations
 from modhub.errors import ApiError
 from modhub.ops import migrate
 from modhub.ops.ini_file import application_settings, set_up_logging
+from modhub.ops.new_migration import migration_arguments, run_migration_new
 from modhub.service_registry import Service, find_optional_service, find_service
 from modhub.settings import StartRefused
 
@@ -160,6 +161,7 @@ def no_arguments(_parser: argparse.ArgumentParser) -> None:
 COMMANDS = (
     AdminCommand("migrate", "bring the database's schema up to date", no_arguments, run_migrate, needs_schema=False),
     AdminCommand("check", "read the ini and look at the database, as before a start", no_arguments, run_check),
+    AdminCommand("migration", "write a new migration", migration_arguments, run_migration_new, needs_schema=False),
     AdminCommand("verify", "check every stored file and every kept copy", no_arguments, run_verify),
     AdminCommand("sweep", "remove files that nothing refers to any more", sweep_arguments, run_sweep),
     AdminCommand("key", "make a machine key", key_arguments, run_key_new, needs_schema=False),

@@ -36,6 +36,14 @@ def _script(package: Migrations) -> Config:
     return config
 
 
+def revision_scripts(package: Migrations) -> ScriptDirectory:
+    """The revision files of ``package``."""
+    scripts = ScriptDirectory.from_config(_script(package))
+    # What is said to the operator is said by `modhub-admin` alone.
+    scripts.messaging_opts = {"quiet": True}
+    return scripts
+
+
 def _config(package: Migrations, connection: Connection) -> Config:
     config = _script(package)
     config.attributes.update({"connection": connection, "package": package})
@@ -105,13 +113,13 @@ def current(connection: Connection, package: Migrations) -> tuple[str, ...]:
 
 def head(package: Migrations) -> tuple[str, ...]:
     """The newest revision of ``package``."""
-    return tuple(ScriptDirectory.from_config(_script(package)).get_heads())
+    return tuple(revision_scripts(package).get_heads())
 
 
 def _is_newer(connection: Connection, package: Migrations) -> bool:
     """Whether the database has a revision of ``package`` that is none of this code's."""
     found = current(connection, package)
-    known = {script.revision for script in ScriptDirectory.from_config(_script(package)).walk_revisions()}
+    known = {script.revision for script in revision_scripts(package).walk_revisions()}
     return not known.issuperset(found)
 
 

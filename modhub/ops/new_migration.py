@@ -1,0 +1,61 @@
+"""``modhub-admin migration new PACKAGE "message"``: an empty alembic revision for a package (docs/migrations.md)."""
+
+import argparse
+import re
+from pathlib import Path
+from typing import Any
+
+from alembic.script import ScriptDirectory
+
+from modhub import text
+from modhub.declarations import Migrations
+from modhub.limits import TITLE
+from modhub.ops.migrate import revision_scripts
+from modhub.settings import StartRefused
+
+
+def create_migration(package: Migrations, message: str) -> Path:
+    """Write the next revision of ``package`` and answer its file; its parent is the newest one that is there.
+
+    Raises :class:`modhub.settings.StartRefused` with one sentence for the developer.
+    """
+    sentence = text.line(message, TITLE)
+    if not re.search(r"\w", sentence):
+        raise StartRefused("a migration needs a message that says what it does")
+    scripts = revision_scripts(package)
+    folder = Path(package.folder) / "versions"
+    # It becomes the module's docstring.
+    quoted = sentence.replace("\\", "\\\\").replace('"', '\\"')
+    revision = _next_revision(package, scripts)
+    try:
+        created = scripts.generate_revision(revision, quoted, head="head", version_path=folder)
+    except OSError as problem:
+        cause = problem.strerror or type(problem).__name__
+        raise StartRefused(f"the folder {folder} cannot be written: {cause}") from None
+    assert created is not None
+    return Path(created.path)
+
+
+def _next_revision(package: Migrations, scripts: ScriptDirectory) -> str:
+    """``PREFIX_NNNN``: one more than the highest number that is there."""
+    pattern = re.compile(rf"{re.escape(package.table_prefix)}(\d+)")
+    matches = (pattern.fullmatch(script.revision) for script in scripts.walk_revisions())
+    highest = max((int(match[1]) for match in matches if match), default=0)
+    return f"{package.table_prefix}{highest + 1:04}"
+
+
+def run_migration_new(admin: Any, arguments: argparse.Namespace) -> int:
+    """Write the file and say where it is."""
+    packages = {package.package: package for package in admin.declarations.migrations}
+    if arguments.package not in packages:
+        known = ", ".join(packages)
+        raise StartRefused(f"no included package {arguments.package} declares migrations; those that do: {known}")
+    admin.say(str(create_migration(packages[arguments.package], arguments.message)))
+    return 0
+
+
+def migration_arguments(parser: argparse.ArgumentParser) -> None:
+    """``new PACKAGE MESSAGE``"""
+    parser.add_argument("action", choices=["new"])
+    parser.add_argument("package", metavar="PACKAGE", help="a package that has migrations, such as modhub_reports")
+    parser.add_argument("message", metavar="MESSAGE", help="what the migration does, in one line")
