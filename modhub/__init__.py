@@ -16,7 +16,7 @@ from pyramid.settings import aslist
 from pyramid.tweens import EXCVIEW
 from pyramid_retry import BeforeRetry
 
-from modhub.blobs import BlobStore, storage_from_url
+from modhub.blobs import BlobStore, open_local_store, storage_from_url
 from modhub.db import Databases
 from modhub.declarations import Declarations, StartOptions
 from modhub.events import ApplicationStarted
@@ -62,13 +62,18 @@ def configure(settings: Mapping[str, Any], *, makes_store: bool = True) -> Confi
     given = dict(settings)
     features = aslist(os.environ.get(variable("pyramid.includes"), given.pop("pyramid.includes", "")))
     config = Configurator(settings=given, root_factory=root_factory, request_factory=Request)
-    add_service(config, StartOptions, StartOptions(tuple(features), makes_store))
+    add_service(config, StartOptions, StartOptions(tuple(features)))
     config.include("modhub")
     for feature in features:
         _include(config, feature)
     declared = find_service(config.registry, Declarations)
     refuse_unknown(declared.settings, declared.settings_prefixes, config.registry.settings)
     config.commit()
+    # Last: the scheme and the settings of the store may be a feature's.
+    store = open_store(config.registry, make=makes_store)
+    if store is not None:
+        add_service(config, BlobStore, store)
+        config.commit()
     return config
 
 
@@ -111,10 +116,11 @@ def _settings(config: Configurator) -> None:
     )
 
 
-def open_store(url: str, *, make: bool) -> BlobStore | None:
+def open_store(registry: Any, *, make: bool) -> BlobStore | None:
     """The file store. Raises :class:`modhub.settings.StartRefused` with one sentence."""
+    factories, settings = find_service(registry, Declarations).blob_stores, registry.settings
     try:
-        return storage_from_url(url, make=make)
+        return storage_from_url(settings["modhub.storage"], factories, settings, make=make)
     except ValueError as problem:
         raise StartRefused(str(problem).rstrip(".")) from None
 
@@ -134,9 +140,7 @@ def _parts(config: Configurator) -> None:
     registry = config.registry
     settings = registry.settings
     config.add_service(Databases, Databases(settings["sqlalchemy.url"]))
-    store = open_store(settings["modhub.storage"], make=find_service(registry, StartOptions).makes_store)
-    if store is not None:
-        config.add_service(BlobStore, store)
+    config.add_blob_store("file", open_local_store)
     policy = SecurityPolicy(find_service(registry, Declarations).credentials)
     config.add_service(CredentialPolicy, policy)
     config.set_security_policy(policy)

@@ -6,19 +6,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from modhub.blobs.store import BlobStoreFactory
 from modhub.security.identity import CredentialKind
 from modhub.settings import Setting
 
 
 @dataclass(frozen=True, slots=True)
 class StartOptions:
-    """How this application is started: the packages that ``pyramid.includes`` names, in order.
-
-    ``makes_store``: the file store's folder is made when it is missing.
-    """
+    """How this application is started: the packages that ``pyramid.includes`` names, in order."""
 
     includes: tuple[str, ...] = ()
-    makes_store: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +83,8 @@ class Declarations:
     commands: dict[str, AdminCommand] = field(default_factory=dict)
     health_checks: dict[str, Callable[[Any], str | None]] = field(default_factory=dict)
     maintenance: dict[str, Callable[[Any], Iterable[str]]] = field(default_factory=dict)
+    blob_stores: dict[str, BlobStoreFactory] = field(default_factory=dict)
+    """What opens a store, by the scheme of its URL."""
     migrations: list[Migrations] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
     cross_origin: list[re.Pattern[str]] = field(default_factory=list)

@@ -11,6 +11,7 @@ from typing import Any
 from pyramid.config import Configurator
 from pyramid.path import AssetResolver
 
+from modhub.blobs.store import BlobStoreFactory
 from modhub.declarations import AdminCommand, Declarations, Feature, Migrations, Panel, StartOptions
 from modhub.security.identity import CredentialKind
 from modhub.server.rules import BodyRules, IBodyRules
@@ -167,6 +168,19 @@ def add_body_limit(
     config.action(("modhub body limit", wanted, pattern), register)
 
 
+def add_blob_store(config: Configurator, scheme: str, factory: BlobStoreFactory) -> None:
+    """Let ``modhub.storage = scheme://...`` keep files in the store that ``factory(url, settings, make=...)`` opens.
+
+    It is opened when everything is included and all settings have been read.
+    """
+    scheme = scheme.lower()
+
+    def register() -> None:
+        _declared(config).blob_stores[scheme] = factory
+
+    config.action(("modhub blob store", scheme), register)
+
+
 def add_cross_origin(config: Configurator, pattern: str) -> None:
     """Let pages elsewhere read what stands outside of the API, without credentials (CORS): files, feeds.
 
@@ -213,6 +227,7 @@ def includeme(config: Configurator) -> None:
         add_command,
         add_demo,
         add_body_limit,
+        add_blob_store,
         add_cross_origin,
         add_robots_rule,
         declare_settings,

@@ -1,27 +1,39 @@
-"""The setting ``modhub.storage`` as a store (C-SET-2)."""
+"""The setting ``modhub.storage`` as a store (C-SET-2): its URL scheme picks one of those of ``add_blob_store``."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from modhub.blobs.local import LocalStore
-from modhub.blobs.store import BlobStore
+from modhub.blobs.store import BlobStore, BlobStoreFactory
 
 
-def storage_from_url(value: str, *, make: bool = True) -> BlobStore | None:
+def storage_from_url(
+    value: str, factories: Mapping[str, BlobStoreFactory], settings: Mapping[str, Any], *, make: bool = True
+) -> BlobStore | None:
     """Open the store that ``value`` names; ``None`` for an empty value (storage is not configured).
 
-    ``file:///absolute/folder``, percent-decoded, is a folder of this machine; ``make`` makes it, mode 0700, when it is
-    missing. Anything else is a ``ValueError`` whose sentence is fit for the operator.
+    An unknown scheme, and whatever a factory refuses, is a ``ValueError`` whose sentence is fit for the operator.
     """
     value = value.strip()
     if not value:
         return None
-    scheme, separator, rest = value.partition("://")
+    scheme, separator, _ = value.partition("://")
+    factory = factories.get(scheme.lower()) if separator else None
+    if factory is not None:
+        return factory(value, settings, make=make)
     if separator and scheme.lower() == "s3":
         raise ValueError("modhub.storage: s3:// stores are not built yet; use file:///absolute/folder.")
-    if not separator or scheme.lower() != "file":
-        raise ValueError("modhub.storage: not an address of a store; use file:///absolute/folder.")
-    folder = _folder(rest)
+    raise ValueError("modhub.storage: not an address of a store; use file:///absolute/folder.")
+
+
+def open_local_store(url: str, _settings: Mapping[str, Any], *, make: bool) -> LocalStore:
+    """``file:///absolute/folder``, percent-decoded: a folder of this machine.
+
+    ``make`` makes it, mode 0700, when it is missing.
+    """
+    folder = _folder(url.partition("://")[2])
     try:
         return LocalStore(folder, make=make)
     except OSError as error:

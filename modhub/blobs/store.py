@@ -6,9 +6,9 @@ that undoing one upload can never touch what another one stored.
 
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 COPY_BYTES = 256 * 1024
 """Bytes that are read or written at once."""
@@ -82,6 +82,17 @@ class BlobStore(Protocol):
 
     def probe(self) -> None:
         """Write something small and remove it again; 503 ``storage_unreachable`` when that does not work."""
+
+
+class BlobStoreFactory(Protocol):
+    """Opens the store of one URL scheme; given with ``config.add_blob_store``."""
+
+    def __call__(self, url: str, settings: Mapping[str, Any], *, make: bool) -> BlobStore:
+        """The store at ``url``, the whole setting ``modhub.storage``; ``settings`` are all, as they were declared.
+
+        ``make``: make what is missing, such as a folder. Without it nothing is made: a command such as ``migrate``
+        leaves no trace. What cannot be used is a ``ValueError`` with one sentence for the operator.
+        """
 
 
 def new_key() -> str:

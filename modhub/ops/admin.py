@@ -48,7 +48,7 @@ class Admin:
     @property
     def store(self) -> BlobStore:
         """The file store, to put files into: its folder is made; a sentence to the operator where there is none."""
-        store = modhub.open_store(self.registry.settings["modhub.storage"], make=True)
+        store = modhub.open_store(self.registry, make=True)
         return store or self.kept
 
     @property

@@ -6,16 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from modhub.blobs import LocalStore, storage_from_url
+from modhub.blobs import LocalStore, open_local_store, storage_from_url
+
+
+def open_store(value):
+    return storage_from_url(value, {"file": open_local_store}, {})
 
 
 @pytest.mark.parametrize("value", ["", "  ", "\n"])
 def test_empty_is_not_configured(value):
-    assert storage_from_url(value) is None
+    assert open_store(value) is None
 
 
 def test_a_folder_is_made_for_us_alone(tmp_path):
-    store = storage_from_url(f"file://{tmp_path}/some/files")
+    store = open_store(f"file://{tmp_path}/some/files")
     assert isinstance(store, LocalStore)
     assert stat.S_IMODE((tmp_path / "some" / "files").stat().st_mode) == 0o700
     store.probe()
@@ -23,7 +27,7 @@ def test_a_folder_is_made_for_us_alone(tmp_path):
 
 def test_an_existing_folder_keeps_its_files(tmp_path):
     (tmp_path / "kept").write_text("by hand")
-    assert storage_from_url(f"FILE://{tmp_path}/") is not None
+    assert open_store(f"FILE://{tmp_path}/") is not None
     assert (tmp_path / "kept").read_text() == "by hand"
 
 
@@ -32,7 +36,7 @@ def test_an_existing_folder_keeps_its_files(tmp_path):
     [("a%20b", "a b"), ("a b", "a b"), ("%C3%A9", "é"), ("é", "é"), ("50%25", "50%"), ("a%3Fb", "a?b")],
 )
 def test_percent_decoding(tmp_path, written, name):
-    assert storage_from_url(f"file://{tmp_path}/{written}") is not None
+    assert open_store(f"file://{tmp_path}/{written}") is not None
     assert (tmp_path / name / "staging").is_dir()
 
 
@@ -63,7 +67,7 @@ def test_percent_decoding(tmp_path, written, name):
 def test_what_is_refused_with_a_sentence(value, sentence, monkeypatch):
     monkeypatch.setattr(Path, "mkdir", lambda *_a, **_k: pytest.fail("nothing may be made"))
     with pytest.raises(ValueError, match=r"\Amodhub\.storage: ") as caught:
-        storage_from_url(value)
+        open_store(value)
     assert sentence in str(caught.value)
     assert str(caught.value).endswith(".")
 
@@ -71,6 +75,6 @@ def test_what_is_refused_with_a_sentence(value, sentence, monkeypatch):
 def test_a_folder_that_cannot_be_used(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(ValueError, match=r"modhub\.storage: the folder .* cannot be used: .*\.") as caught:
-        storage_from_url(f"file://{tmp_path}/file/files")
+        open_store(f"file://{tmp_path}/file/files")
     assert "Errno" not in str(caught.value)
     assert os.strerror(20) in str(caught.value)

@@ -179,6 +179,8 @@ CLAIMS: dict[str, Any] = {
     "core's health check": lambda config: config.add_health_check("database", lambda _: None),
     "maintenance": lambda config: config.add_maintenance("same", lambda _: []),
     "core's table prefix": lambda config: config.add_migrations(config.package_name, "modhub:migrations", "core_"),
+    "blob store": lambda config: config.add_blob_store("same", lambda *_, **__: None),
+    "core's blob store": lambda config: config.add_blob_store("FILE", lambda *_, **__: None),
     "setting": lambda config: config.declare_settings("same.", [Setting("same.x", text, "", "x")]),
     "body limit": lambda config: config.add_body_limit("POST", "/api/same", 5),
     "view": lambda config: config.add_view(
