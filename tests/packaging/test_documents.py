@@ -1,9 +1,12 @@
 """The documents that are made from the code are what the code says now."""
 
+import ast
+import importlib
 import re
 import runpy
 from pathlib import Path
 
+import modhub
 from modhub.settings import variable
 
 ROOT = Path(__file__).parents[2]
@@ -51,3 +54,42 @@ def test_the_readme_links_every_document():
     documents = [path.name for path in (ROOT / "docs").glob("*.md")]
     assert len(documents) > 8
     assert [name for name in documents if f"](docs/{name})" not in readme] == []
+
+
+def guide_blocks() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "writing-a-feature.md").read_text(), re.DOTALL)
+
+
+def test_the_guide_imports_what_is_there():
+    imports = [
+        (node.module, name.name)
+        for block in guide_blocks()
+        for node in ast.walk(ast.parse(block))
+        if isinstance(node, ast.ImportFrom) and not node.module.startswith("modhub_reports")
+        for name in node.names
+    ]
+    assert len(imports) > 25
+    missing = [f"{module}.{name}" for module, name in imports if not hasattr(importlib.import_module(module), name)]
+    assert missing == []
+
+
+def test_the_guide_lists_modules_that_are_there():
+    text = (ROOT / "docs" / "writing-a-feature.md").read_text()
+    table = text[text.index("## What to import") : text.index("## Directives")]
+    rows = re.findall(r"^\| (`modhub.*?) \| (.*) \|$", table, re.MULTILINE)
+    assert len(rows) > 15
+    for modules, names in rows:
+        loaded = [importlib.import_module(module) for module in re.findall(r"`([\w.]+)`", modules)]
+        for name in re.findall(r"`(\w+)`", names):
+            assert any(hasattr(module, name) for module in loaded), f"{name} is not in {modules}"
+
+
+def test_the_guide_names_every_directive():
+    text = (ROOT / "docs" / "writing-a-feature.md").read_text()
+    config = modhub.configure({"sqlalchemy.url": "sqlite:////nowhere", "modhub.secret": "0" * 32})
+    # Pyramid's own and those of the libraries are told elsewhere.
+    ours = {
+        name for name, (function, _) in config.registry._directives.items() if function.__module__.startswith("modhub")
+    }
+    assert len(ours) > 15
+    assert {name for name in ours if f"`{name}(" not in text} == set()

@@ -90,7 +90,7 @@ class NewRemark(Struct):
     """``POST /api/modhub/{id}/remarks``"""
 
     text: str
-    replace: bool | UnsetType = UNSET
+    replace: bool | UnsetType | None = UNSET
 
 
 @api(context=IRemarks, request_method="GET", permission=OPEN)

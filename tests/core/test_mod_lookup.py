@@ -1,0 +1,79 @@
+"""What features learn of mods by asking ``IMods``."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from modhub.catalogue.models import Mod
+from modhub.interfaces import AccountMod, IMods, ModSummary
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod
+
+MOD_TABLE: Any = Mod.__table__
+
+
+def summary(mod: dict[str, Any], *, published: bool, owner: int = OWNER) -> ModSummary:
+    return ModSummary(mod["id"], mod["guid"], mod["title"], owner, published)
+
+
+def test_a_draft_and_a_hidden_mod_are_there_and_not_published(site: Site) -> None:
+    mods = site.find_service(IMods)
+    public, draft, hidden = published_mod(site, 8, "Public"), new_mod(site, title="Draft"), published_mod(site)
+    hide_mod(site, hidden)
+    expected = {
+        public["id"]: summary(public, published=True, owner=8),
+        draft["id"]: summary(draft, published=False),
+        hidden["id"]: summary(hidden, published=False),
+    }
+    with site.databases.readonly_session() as session:
+        found = mods.get_mods(session, [*expected, 999])
+        assert mods.get_mods(session, []) == {}
+    assert found == expected
+    assert [mod.published for mod in found.values()].count(True) == 1
+    assert all(type(mod.published) is bool for mod in found.values())
+
+
+def test_a_hundred_mods_are_one_statement_and_more_are_a_mistake(site: Site) -> None:
+    mods, ids = site.find_service(IMods), insert_mods(site, [{} for _ in range(101)])
+    with site.counted() as statements, site.databases.readonly_session() as session:
+        assert list(mods.get_mods(session, ids[:100])) == ids[:100]
+    assert len([statement for statement in statements if statement.startswith("SELECT core_mod")]) == 1
+    with site.databases.readonly_session() as session, pytest.raises(ValueError, match="at most 100"):
+        mods.get_mods(session, ids)
+
+
+def test_it_sees_what_its_own_transaction_has_done(site: Site) -> None:
+    mods, mod = site.find_service(IMods), published_mod(site)
+    with site.databases.write_session() as session:
+        session.execute(MOD_TABLE.update().values(title="Not committed"))
+        assert mods.get_mods(session, [mod["id"]])[mod["id"]].title == "Not committed"
+        session.rollback()
+        assert mods.get_mods(session, [mod["id"]])[mod["id"]].title == mod["title"]
+
+
+def test_a_locked_mod_cannot_be_deleted_meanwhile(site: Site) -> None:
+    mods, mod = site.find_service(IMods), published_mod(site)
+    with site.databases.write_session() as session, site.databases.best_effort_session() as other:
+        assert mods.lock(session, mod["id"]) is True
+        assert mods.lock(session, 999) is False
+        with pytest.raises(OperationalError):
+            other.execute(MOD_TABLE.delete().where(MOD_TABLE.c.id == mod["id"]))
+    site.get(mod_address(mod), status=200)
+
+
+def test_the_mods_of_an_account_come_with_what_depends_on_them(site: Site) -> None:
+    first, draft = published_mod(site, title="First"), new_mod(site, title="Draft")
+    hidden = published_mod(site, title="Hidden")
+    hide_mod(site, hidden)
+    published_mod(site, 8, "Depending", requires=[first["guid"]])
+    published_mod(site, 9, "Also", requires=[first["guid"], draft["guid"]])
+    published_mod(site, 8, "Of another")
+    with site.databases.readonly_session() as session:
+        found = site.find_service(IMods).get_mods_of_account(session, OWNER)
+        assert site.find_service(IMods).get_mods_of_account(session, 999) == []
+    assert found == [
+        AccountMod("Hidden", True, True, 0),
+        AccountMod("Draft", False, False, 1),
+        AccountMod("First", True, False, 2),
+    ]
