@@ -1,0 +1,68 @@
+"""The feature of docs/writing-a-feature.md, put together from the guide alone, runs."""
+
+import importlib
+import re
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modhub.declarations import Migrations
+from modhub.events import AccountDeleted
+from modhub.ops.new_migration import create_migration
+from modhub.testing import Start
+from modhub.testing.mods import mod_address, published_mod
+
+GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-feature.md"
+PACKAGE = "modhub_reports"
+INCLUDES = f"modhub.testing.accounts {PACKAGE}"
+CREATE = f"""
+
+def upgrade() -> None:
+    from {PACKAGE}.models import Report
+    Report.__table__.create(op.get_bind())
+"""
+
+
+@pytest.fixture(scope="module")
+def feature(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The package as the guide has it, with a migration that makes its table; imported once, since it maps a table."""
+    folder = tmp_path_factory.mktemp("guide")
+    for name, source in re.findall(r"```python\n# ([\w/]+\.py)\n(.*?)```", GUIDE.read_text(), re.DOTALL):
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(source)
+    (folder / PACKAGE / "migrations" / "versions").mkdir(parents=True)
+    made = create_migration(Migrations(PACKAGE, str(folder / PACKAGE / "migrations"), "reports_"), "Baseline")
+    made.write_text(made.read_text() + CREATE)
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    yield folder
+    sys.path.remove(str(folder))
+
+
+def test_its_own_test_passes(feature: Path, start: Start) -> None:
+    tests = runpy.run_path(str(feature / "tests" / "test_reports.py"))
+    tests["test_a_report_is_closed_to_strangers"](start)
+
+
+def test_its_views_its_panel_and_its_subscribers(feature: Path, start: Start) -> None:
+    site = start(INCLUDES, modhub_reports__most="2")
+    mod, other = published_mod(site), published_mod(site, owner=9)
+    address, reader = mod_address(mod, "reports"), site.as_account(8)
+    first = reader.post_json(address, {"text": "<b>Broken</b>", "urgent": True}, status=201).json
+    assert first["urgent"] is True
+    assert "<p>Newest report: &lt;b&gt;Broken&lt;/b&gt;</p>" in site.get(f"/Modhub/{mod['id']}").text
+    reader.post_json(mod_address(other, "reports"), {"text": "Also", "urgent": None}, status=201)
+    assert reader.post_json(address, {"text": "Third"}, status=409).json["message"] == "You have 2 open reports."
+    assert reader.post_json(address, {"text": 5}, status=400).json["error"] == "invalid_input"
+    site.as_account(9).post_json("/api/modhub/999/reports", {"text": "x"}, status=404)
+    reader.delete(f"{address}/{first['id']}", status=200)
+    reader.delete(f"{address}/{first['id']}", status=401)
+    services = importlib.import_module(f"{PACKAGE}.services")
+    with site.databases.write_session.begin() as session:
+        assert services.count_open(session, 8) == 1
+        site.registry.notify(AccountDeleted(9, session, site.registry))
+        assert services.count_open(session, 8) == 0
