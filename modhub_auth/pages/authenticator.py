@@ -29,7 +29,9 @@ CODES_TEMPLATE: Final = "modhub_auth:templates/account/codes.jinja2"
 RECOVERY: Final = f"{HOME}/recovery-codes"
 PERIOD: Final = "period"
 """The hidden field that says when the form's secret was proposed (:class:`totp.AuthenticatorProposals`)."""
-EXPIRED: Final = "The key that was shown here has expired. Add the new one to the app, then enter the code that it shows."
+EXPIRED: Final = (
+    "The key that was shown here has expired. Add the new one to the app, then enter the code that it shows."
+)
 QR_SCALE: Final = 4
 
 
