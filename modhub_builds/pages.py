@@ -126,7 +126,7 @@ def app_navigation(_context: Any, request: Request) -> Markup:
 def includeme(config: Configurator) -> None:
     """The page, its feed and its entry."""
     config.add_static("modhub_builds:static")
-    config.add_messages("modhub_builds:messages")
+    config.add_translation_dirs("modhub_builds:locale")
     config.add_panel("navigation", "app", app_navigation, order=40)
     config.add_sitemap("app", app_in_sitemap)
     config.add_cross_origin(APP_FEED_TEMPLATE)

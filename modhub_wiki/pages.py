@@ -171,7 +171,7 @@ def wiki_navigation(_context: Any, request: Request) -> Markup:
 def includeme(config: Configurator) -> None:
     """The pages, their style sheet, their words in other languages, and their entry."""
     config.add_static("modhub_wiki:static")
-    config.add_messages("modhub_wiki:messages")
+    config.add_translation_dirs("modhub_wiki:locale")
     config.add_panel("navigation", "wiki", wiki_navigation, order=50)
     config.add_sitemap("wiki", wiki_in_sitemap, parts_in_sitemap)
     config.scan(__name__)

@@ -26,7 +26,7 @@ def includeme(config: Configurator) -> None:
     config.include(fragment_cache)
     config.include(sitemap)
     config.add_subscriber(template_helpers.add_renderer_globals, BeforeRender)
-    config.add_messages("modhub:messages")
+    config.add_translation_dirs("modhub:locale")
     config.add_static("modhub:static")
     config.include(documentation)
     for prefix in API_PREFIXES:

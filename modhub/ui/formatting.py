@@ -1,23 +1,12 @@
 """How values are shown: sizes, times, and the tile that stands where a mod has no picture."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Final
 
 from markupsafe import Markup, escape
 
 from modhub.limits import KB, MB
-from modhub.ui.i18n import Translations
-
-_MINUTE: Final = 60
-_HOUR: Final = 60 * _MINUTE
-_DAY: Final = 24 * _HOUR
-_MONTH: Final = 30 * _DAY
-_YEAR: Final = 365 * _DAY
-MONTHS: Final = (
-    "January February March April May June July August September October November December".split()  # noqa: SIM905
-)
+from modhub.ui.i18n import UNITS, Translations
 
 
 def format_size(count: int, messages: Translations) -> str:
@@ -26,7 +15,7 @@ def format_size(count: int, messages: Translations) -> str:
         return messages.ngettext("%(num)s byte", "%(num)s bytes", count)
     number, unit = (count / MB, "MB") if count >= MB else (count / KB, "KB")
     digits = f"{number:.1f}" if number < 10 else f"{number:.0f}"
-    return f"{digits.removesuffix('.0')}\u00a0{unit}".replace(".", messages.gettext("."))
+    return f"{digits.removesuffix('.0')}\u00a0{unit}".replace(".", messages.decimal_symbol)
 
 
 def parse_timestamp(stamp: str) -> datetime:
@@ -34,41 +23,26 @@ def parse_timestamp(stamp: str) -> datetime:
     return datetime.fromisoformat(stamp)
 
 
-def format_date(moment: datetime, messages: Translations) -> str:
-    """A day in words: ``21 November 2026``."""
-    month = messages.gettext(MONTHS[moment.month - 1])
-    return messages.gettext("%(day)s %(month)s %(year)s", day=moment.day, month=month, year=moment.year)
-
-
 def format_age(moment: datetime, now: datetime, messages: Translations) -> str:
     """How long ago, in the largest unit; a time to come (clocks differ) is "just now"."""
     seconds = int((now - moment).total_seconds())
-    count = messages.ngettext
-    # Whole sentences, so that each can be found and translated.
-    units: tuple[tuple[int, Callable[[int], str]], ...] = (
-        (_YEAR, lambda n: count("%(num)s year ago", "%(num)s years ago", n)),
-        (_MONTH, lambda n: count("%(num)s month ago", "%(num)s months ago", n)),
-        (_DAY, lambda n: count("%(num)s day ago", "%(num)s days ago", n)),
-        (_HOUR, lambda n: count("%(num)s hour ago", "%(num)s hours ago", n)),
-        (_MINUTE, lambda n: count("%(num)s minute ago", "%(num)s minutes ago", n)),
-    )
-    for unit, say in units:
-        if seconds >= unit:
-            return say(seconds // unit)
+    for unit, length in UNITS.items():
+        if seconds >= length:
+            return messages.ago(unit, seconds // length)
     return messages.gettext("just now")
 
 
 def time_element(stamp: str | datetime, said: str, messages: Translations) -> Markup:
     """``<time>`` with what is ``said`` of it; the exact time is its title and its machine-readable value."""
     exact = (parse_timestamp(stamp) if isinstance(stamp, str) else stamp).astimezone(UTC)
-    title = f"{format_date(exact, messages)}, {exact.hour:02}:{exact.minute:02} UTC"
+    title = f"{messages.date(exact.date())}, {exact.hour:02}:{exact.minute:02} UTC"
     return _time_tag(exact, f' title="{escape(title)}"', said)
 
 
 def day_element(stamp: str | datetime, messages: Translations) -> Markup:
     """``<time>`` with the day in words."""
     exact = (parse_timestamp(stamp) if isinstance(stamp, str) else stamp).astimezone(UTC)
-    return _time_tag(exact, "", format_date(exact, messages))
+    return _time_tag(exact, "", messages.date(exact.date()))
 
 
 def _time_tag(exact: datetime, attributes: str, shown: str) -> Markup:

@@ -53,7 +53,7 @@ class FragmentCache:
 
     def __call__(self, template: str, messages: Translations, **values: Hashable) -> Markup:
         """The piece; its template has ``values``, ``_``, ``ngettext`` and, for sizes and days, ``ui``."""
-        key = (template, messages, *values.items())
+        key: tuple[Hashable, ...] = (template, messages, *values.items())
         with self._lock:
             known = self._kept.get(key)
             if known is not None:

@@ -16,10 +16,8 @@ from modhub.security.identity import CredentialKind
 from modhub.service_registry import find_service
 from modhub.ui.formatting import Formatter, format_age, parse_timestamp
 from modhub.ui.fragment_cache import FragmentCache
-from modhub.ui.i18n import Catalogs, Translations
+from modhub.ui.i18n import Translations
 from modhub.ui.static_files import StaticFiles
-
-LANGUAGE = "modhub.language"
 
 
 class PageHelpers(Formatter):
@@ -116,11 +114,8 @@ class PageHelpers(Formatter):
 
 def translations_for(request: Request) -> Translations:
     """The language of the reader."""
-    found = request.environ.get(LANGUAGE)
-    if not isinstance(found, Translations):
-        accept = request.environ.get("HTTP_ACCEPT_LANGUAGE")
-        found = request.environ[LANGUAGE] = request.find_service(Catalogs).choose(accept)
-    return found
+    translations: Translations = request.localizer
+    return translations
 
 
 def nav_link(request: Request, path: str, text: str) -> Markup:

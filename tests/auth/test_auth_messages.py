@@ -12,7 +12,8 @@ import modhub
 import modhub_auth
 from modhub.errors import invalid
 from modhub.request import Request
-from modhub.ui.i18n import Catalogs, read_po
+from modhub.testing.messages import translated_texts
+from modhub.ui.i18n import Catalogs
 from modhub_auth.encryption import SecretBox
 from modhub_auth.mail.outbox import Outbox
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
@@ -75,11 +76,11 @@ def wanted() -> set[str]:
 
 
 def german() -> dict[str, tuple[str, ...]]:
-    return dict(read_po((HERE / "messages" / "de.po").read_text("utf-8")))
+    return translated_texts(HERE, "de")
 
 
 def test_german_is_complete_and_not_stale() -> None:
-    core = read_po((Path(modhub.__file__).parent / "messages" / "de.po").read_text("utf-8"))
+    core = translated_texts(Path(modhub.__file__).parent, "de")
     plural = "Too many attempts. Try again in %(num)s minutes."
     assert wanted() - set(core) - set(german()) == {plural}
     assert set(german()) - wanted() - TO_PROGRAMS == set()
@@ -96,7 +97,7 @@ def test_translations_keep_their_holes() -> None:
 @pytest.mark.parametrize("kind", EMAIL_TEMPLATES)
 def test_letters_are_german(kind: str) -> None:
     languages = Catalogs()
-    languages.add(HERE / "messages")
+    languages.load([str(HERE / "locale")])
     writer = Outbox("https://mods.example.org:8443", "modhub@example.org", SecretBox(["x" * 32], "letter"))
     english, written = (writer.write(kind, languages.known[name], "SECRET") for name in ("en", "de"))
     assert written.subject != english.subject

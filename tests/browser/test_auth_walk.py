@@ -19,7 +19,7 @@ from bleach._vendor import html5lib
 from playwright.sync_api import Browser, Page, expect
 
 import modhub_auth
-from modhub.ui.i18n import read_po
+from modhub.testing.messages import translated_texts
 
 HOME = "/Modhub/account"
 PASSWORD = "correct horse battery"
@@ -226,7 +226,7 @@ def test_a_hasty_visitor_sees_the_recovery_codes(page: Page) -> None:
 
 
 LOOKS = [(320, "dark", "de"), (1280, "light", "en")]
-CATALOGUE = read_po((Path(modhub_auth.__file__).parent / "messages" / "de.po").read_text("utf-8"))
+CATALOGUE = translated_texts(Path(modhub_auth.__file__).parent, "de")
 ENGLISH = [text for text, german in CATALOGUE.items() if text not in german and " " in text and "%" not in text]
 SUBJECTS = {"en": ("Confirm your address", "Choose a new password")}
 SUBJECTS["de"] = tuple(CATALOGUE[subject][0] for subject in SUBJECTS["en"])

@@ -56,6 +56,23 @@ def test_it_plugs_in_by_its_ini_line(installed: None, start: Start) -> None:
         assert migrate.schema_differences(site.databases, package) == []
 
 
+def test_it_brings_a_language_with_three_plural_forms(installed: None, start: Start) -> None:
+    polish = {"Accept-Language": "pl, en;q=0.5"}
+    site = start(BOTH)
+    counted = []
+    for _ in range(5):
+        published_mod(site)
+        page = site.get("/Modhub", headers=polish).html
+        counted.append(page.find(id="results").text)
+    assert counted == ["1 mod", "2 mody", "3 mody", "4 mody", "5 modów"]
+    assert (page.html["lang"], page.select_one(".search button, form button").text.strip()) == ("pl", "Szukaj")
+    # What it does not translate is English.
+    assert "Recently changed" in page.text
+    without = start(ACCOUNTS, url=str(site.registry.settings["sqlalchemy.url"]))
+    page = without.get("/Modhub", headers=polish).html
+    assert (page.html["lang"], page.find(id="results").text) == ("en", "5 mods")
+
+
 def test_it_leaves_again_and_no_later_migration_breaks(installed: None, start: Start) -> None:
     before = start(BOTH)
     mod = published_mod(before)

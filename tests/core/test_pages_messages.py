@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,10 +10,11 @@ import pytest
 import modhub
 from modhub.http import error_views
 from modhub.testing import Site
+from modhub.testing.messages import translated_texts
 from modhub.testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub.testing.pages import new_visitor
-from modhub.ui import formatting
-from modhub.ui.i18n import ENGLISH, Catalogs, Translations, read_po
+from modhub.ui.formatting import format_age
+from modhub.ui.i18n import ENGLISH, Catalogs, Translations
 
 HERE = Path(modhub.__file__).parent
 SINGLE = re.compile(r"""(?<![\w.])_\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""")
@@ -44,13 +45,8 @@ def in_code() -> set[str]:
     return {text for path in HERE.rglob("*.py") if "testing" not in path.parts for text in constants(path)}
 
 
-def read_po_of(package: Path) -> Mapping[str, tuple[str, ...]]:
-    """The German of a package."""
-    return read_po((package / "messages" / "de.po").read_text("utf-8"))
-
-
 def german() -> dict[str, tuple[str, ...]]:
-    return dict(read_po_of(HERE))
+    return translated_texts(HERE, "de")
 
 
 def test_german_is_complete() -> None:
@@ -66,7 +62,7 @@ TO_PROGRAMS = {"This form must be sent as multipart/form-data.", "The field %(fi
 
 
 def test_nothing_in_german_is_stale() -> None:
-    assert set(german()) - in_templates() - in_code() - set(formatting.MONTHS) == set()
+    assert set(german()) - in_templates() - in_code() == set()
 
 
 def test_translations_keep_their_holes() -> None:
@@ -113,7 +109,7 @@ def test_thousands_are_parted_as_each_language_does(site: Site) -> None:
     upload_asset(site, mod, "code", b"x" * 1002, version="1")
     publish_test_mod(site, mod)
     author = new_visitor(site, OWNER)
-    for language, number, limit in (("en", "1,002", "8,000"), ("de", "1\u202f002", "8\u202f000")):
+    for language, number, limit in (("en", "1,002", "8,000"), ("de", "1.002", "8.000")):
         headers = {"Accept-Language": language}
         assert f"{number} byte" in site.get(mod["url"], headers=headers).text.lower()
         assert f"{limit} " in author.get("/Modhub/mine/new", headers=headers).text
@@ -137,19 +133,102 @@ def test_readers_are_addressed_alike_everywhere() -> None:
     # At the beginning of a sentence "Sie" and "Ihre" may stand for a thing.
     polite = re.compile(r"(?<![.:!?] )(?<!^)\b(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)\b")
     folders = [HERE, *(HERE.parent / name for name in ("modhub_auth", "modhub_builds", "modhub_wiki"))]
-    texts = [text for folder in folders for found in read_po_of(folder).values() for text in found]
+    texts = [text for folder in folders for found in translated_texts(folder, "de").values() for text in found]
     assert [text for text in texts if polite.search(text)] == []
 
 
-def test_a_folder_of_messages_is_added_and_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+POLISH = r"""
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\n"
+"Plural-Forms: nplurals=3; plural=(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);\n"
+
+msgid "%(num)s file"
+msgid_plural "%(num)s files"
+msgstr[0] "%(num)s plik"
+msgstr[1] "%(num)s pliki"
+msgstr[2] "%(num)s plików"
+
+msgid "Find"
+msgstr "Szu"
+"kaj"
+
+msgid "Untranslated"
+msgstr ""
+
+#, fuzzy
+msgid "Guessed"
+msgstr "Zgadnięte"
+"""
+
+
+def written(folder: Path, language: str, source: str) -> Path:
+    path = folder / language / "LC_MESSAGES" / "messages.po"
+    path.parent.mkdir(parents=True)
+    path.write_text(source, "utf-8")
+    return folder
+
+
+def test_a_language_may_have_three_plural_forms(tmp_path: Path) -> None:
     languages = Catalogs()
-    source = '# fr\nmsgid "Find"\nmsgstr "Tr"\n"ouver"\n\nmsgid "Untranslated"\nmsgstr ""\n'
-    (tmp_path / "fr.po").write_text(source, "utf-8")
-    languages.add(tmp_path)
-    french = languages.choose("fr")
-    assert french.gettext("Find") == "Trouver"
-    assert french.gettext("Untranslated") == "Untranslated"
-    assert french.ngettext("%(num)s a", "%(num)s b", 1000) == "1,000 b"
-    assert Translations(ENGLISH).ngettext("%(num)s a", "%(num)s b", 1) == "1 a"
-    with pytest.raises(ValueError, match="nonsense"):
-        read_po('msgid "x"\nnonsense')
+    languages.load([str(written(tmp_path, "pl", POLISH))])
+    polish = languages.choose("pl-PL, de;q=0.5")
+    counted = [polish.ngettext("%(num)s file", "%(num)s files", number) for number in (1, 2, 5, 22, 112, 1000, 12345)]
+    assert counted == ["1 plik", "2 pliki", "5 plików", "22 pliki", "112 plików", "1\xa0000 plików", "12\xa0345 plików"]
+    assert [polish.gettext(text) for text in ("Find", "Untranslated", "Guessed", "Unknown", "")] == [
+        *("Szukaj", "Untranslated", "Guessed", "Unknown", "")
+    ]
+    assert polish.ngettext("%(num)s a", "%(num)s b", 2) == "2 b"
+    assert (polish.ago("day", 1), polish.ago("month", 3)) == ("1 dzień temu", "3 miesiące temu")
+    assert polish.date(date(2026, 11, 21)) == "21 listopada 2026"
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    folder = written(tmp_path, "fr", 'msgid "x"\nnonsense')
+    with pytest.raises(ValueError, match=r"fr/LC_MESSAGES/messages\.po: .* on 1"):
+        Catalogs().load([str(folder)])
+
+
+def test_a_folder_overrides_those_before_it_and_a_region_its_language(tmp_path: Path) -> None:
+    first = written(tmp_path / "1", "pt_BR", 'msgid "a"\nmsgstr "1"\n\nmsgid "b"\nmsgstr "1"\n')
+    second = written(tmp_path / "2", "pt_BR", 'msgid "a"\nmsgstr "2"\n')
+    languages = Catalogs()
+    languages.load([str(first), str(second)])
+    brazilian = languages.choose("pt-BR")
+    assert (brazilian.language, brazilian.locale_name) == ("pt-BR", "pt_BR")
+    assert (brazilian.gettext("a"), brazilian.gettext("b")) == ("2", "1")
+
+
+def test_a_language_that_cldr_does_not_know_writes_numbers_as_english_does(tmp_path: Path) -> None:
+    languages = Catalogs()
+    languages.load([str(written(tmp_path, "xx", 'msgid "a"\nmsgstr "b"\n'))])
+    unknown = languages.choose("xx")
+    assert (unknown.gettext("a"), unknown.number(12345), unknown.ago("hour", 1)) == ("b", "12,345", "1 hour ago")
+
+
+@pytest.mark.parametrize("number", [0, 1, 999, 1000, 12345, -5, -1234])
+def test_english_numbers_are_as_ever(number: int) -> None:
+    assert Translations(ENGLISH).number(number) == f"{number:,}"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "english", "german"),
+    [
+        (-5, "just now", "gerade eben"),
+        (59, "just now", "gerade eben"),
+        (60, "1 minute ago", "vor 1 Minute"),
+        (3599, "59 minutes ago", "vor 59 Minuten"),
+        (2 * 3600 - 1, "1 hour ago", "vor 1 Stunde"),
+        (86399, "23 hours ago", "vor 23 Stunden"),
+        (29 * 86400, "29 days ago", "vor 29 Tagen"),
+        (59 * 86400, "1 month ago", "vor 1 Monat"),
+        (364 * 86400, "12 months ago", "vor 12 Monaten"),
+        (2 * 365 * 86400, "2 years ago", "vor 2 Jahren"),
+    ],
+)
+def test_an_age_is_told_in_its_largest_unit(seconds: int, english: str, german: str) -> None:
+    now = datetime(2026, 11, 21, tzinfo=UTC)
+    languages = Catalogs()
+    languages.load([str(HERE / "locale")])
+    told = [format_age(now - timedelta(seconds=seconds), now, languages.known[name]) for name in ("en", "de")]
+    assert told == [english, german]

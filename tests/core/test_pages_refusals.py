@@ -9,9 +9,9 @@ import pytest
 import modhub
 from modhub.errors import ApiError, invalid
 from modhub.testing import Site
+from modhub.testing.messages import translated_texts
 from modhub.testing.mods import OWNER, new_mod, upload_asset
 from modhub.testing.pages import form_at, new_visitor
-from modhub.ui.i18n import read_po
 
 HERE = Path(modhub.__file__).parent
 GERMAN = {"Accept-Language": "de"}
@@ -51,7 +51,7 @@ def refusals() -> dict[str, ast.expr]:
 
 
 def test_every_refusal_that_a_page_can_show_is_translated() -> None:
-    german = read_po((HERE / "messages" / "de.po").read_text("utf-8"))
+    german = translated_texts(HERE, "de")
     found = refusals()
     assert len(found) > 20
     for place, sentence in found.items():

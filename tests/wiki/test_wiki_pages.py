@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 import modhub_wiki
 from modhub.testing import Site
-from modhub.ui.i18n import read_po
+from modhub.testing.messages import translated_texts
 from modhub_wiki.diff import COMPARED, MAX_DIFF_LINES, LineKind, diff_revisions
 from modhub_wiki.models import PageSearchText
 from modhub_wiki.navigation_tree import page_tree
@@ -255,7 +255,7 @@ def test_differences_take_bounded_time() -> None:
 def test_german_is_complete_and_not_stale(wiki: Site, publish: Any) -> None:
     templates = "".join(path.read_text("utf-8") for path in (FOLDER / "templates").iterdir())
     used = {text for _, text in re.findall(r"""(?:\b_|ngettext)\((["'])(.+?)\1""", templates)} | {"Wiki"}
-    german = read_po((FOLDER / "messages" / "de.po").read_text("utf-8"))
+    german = translated_texts(FOLDER, "de")
     assert set(german) == used
     for english, translated in german.items():
         for text in translated:

@@ -181,5 +181,6 @@ def includeme(config: Configurator) -> None:
     config.add_panel("mod", "remarks", remarks_panel)
     config.add_subscriber(delete_remarks_of_mods, ModsDeleted)
     config.add_subscriber(delete_remarks_of_account, AccountDeleted)
+    config.add_translation_dirs("modhub_ratings:locale")
     config.add_command(AdminCommand("remarks", "count the remarks", lambda parser: None, count_remarks))
     config.scan("modhub_ratings")
