@@ -14,7 +14,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-browser test-deploy test-waitress lint bench coverage lock venv test-tools chromium nginx
+.PHONY: help install run test test-browser test-deploy test-waitress lint messages language bench coverage lock venv test-tools chromium nginx
 
 help: ## list what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -107,6 +107,29 @@ lint: test-tools ## ruff, mypy, and no public name with two meanings
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/python tools/lint_names.py
+
+# A folder of catalogues for each part; a feature of your own is named as in "make messages PARTS=../modhub_reports".
+PARTS ?= $(patsubst %/pyproject.toml,%,$(wildcard modhub*/pyproject.toml))
+POT = $(VENV)/messages.pot
+EXTRACT = $(BIN)/pybabel --quiet extract --no-default-keywords --keywords _ --mapping-file pyproject.toml --add-location file --sort-by-file \
+	--width 120 --project modhub --version 1 --output-file $(POT)
+UPDATE = $(BIN)/pybabel --quiet update --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date --width 120 --input-file $(POT)
+
+messages: test-tools ## bring the translations up to the texts of templates and code, and say what is not translated
+	@for part in $(PARTS); do \
+		$(EXTRACT) $$part && \
+		for po in $$part/locale/*/LC_MESSAGES/messages.po; do \
+			language=$$(basename $${po%/LC_MESSAGES/messages.po}); \
+			$(UPDATE) --locale $$language --output-file $$po && \
+			$(BIN)/pybabel compile --statistics --locale $$language --input-file $$po --output-file /dev/null || exit 1; \
+		done; \
+	done
+
+language: test-tools ## begin a language: make language LANGUAGE=pl
+	@for part in $(PARTS); do \
+		$(EXTRACT) $$part && \
+		$(BIN)/pybabel init --width 120 --input-file $(POT) --output-dir $$part/locale --locale $(LANGUAGE) || exit 1; \
+	done
 
 bench: test-tools ## side-by-side benchmarks, as a table and as JSON
 	@$(BIN)/python -m bench

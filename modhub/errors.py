@@ -6,6 +6,8 @@ Raising one rolls the transaction back; :mod:`modhub.http.error_views` renders i
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from modhub.text import N_
+
 _FIELDS: Final = ("field", "other")
 """The values that are names of fields: JSON's to programs, a form's labels to people."""
 
@@ -70,7 +72,7 @@ def conflict(code: str, message: str, **extra: Any) -> ApiError:
 
 def too_large(limit: int) -> ApiError:
     """413: ``limit`` is the limit in bytes that was passed (C-TXT-7)."""
-    message = "The upload is larger than %(limit)s bytes; nothing was saved."
+    message = N_("The upload is larger than %(limit)s bytes; nothing was saved.")
     return ApiError(413, "too_large", message, values={"limit": limit}, limitBytes=limit)
 
 
@@ -88,7 +90,7 @@ def storage_not_configured() -> ApiError:
 def storage_unreachable(seconds: int = 5) -> ApiError:
     """503: a stored file cannot be read just now."""
     headers = {"Retry-After": str(seconds)}
-    message = "The stored file cannot be read right now. Try again in a moment."
+    message = N_("The stored file cannot be read right now. Try again in a moment.")
     return ApiError(503, "storage_unreachable", message, headers=headers)
 
 

@@ -166,3 +166,8 @@ def _ordered(full: NormalForm, marks: bool, run: list[str]) -> str:
         return "".join(run)
     parts = "".join(unicodedata.normalize(full, char) for char in run)
     return "".join(sorted(parts, key=unicodedata.combining))
+
+
+def N_(text: str) -> str:  # noqa: N802 - gettext's name for it
+    """Mark ``text`` for ``make messages`` where it is written; it is translated where it is shown."""
+    return text

@@ -13,6 +13,7 @@ from modhub import bulk
 from modhub.db import now
 from modhub.errors import ApiError, account_blocked, conflict
 from modhub.security_log import log_event
+from modhub.text import N_
 from modhub_auth.models import Account, ClientSession, Login, LoginKind
 from modhub_auth.signin.access_tokens import REFRESH_LIFE, new_refresh_token, token_digest
 from modhub_auth.signin.totp import has_authenticator
@@ -48,7 +49,7 @@ def invalid_credentials() -> ApiError:
 
 def second_factor_required() -> ApiError:
     """401 after the right password, when the code is missing or wrong (C-ACC-8)."""
-    message = "Send the code of the authenticator too; each code works once."
+    message = N_("Send the code of the authenticator too; each code works once.")
     return ApiError(401, "second_factor_required", message, headers=CHALLENGE, twoFactorRequired=True)
 
 

@@ -12,6 +12,7 @@ from pyramid.response import Response
 from modhub.db import iso
 from modhub.request import Request
 from modhub.service_registry import find_service
+from modhub.text import N_
 from modhub.ui.atom import AtomEntry, AtomFile, atom_feed
 from modhub.ui.sitemap import SitemapEntries
 from modhub.ui.template_helpers import PageHelpers, nav_link
@@ -120,7 +121,7 @@ def app_in_sitemap(registry: Any, part: int) -> SitemapEntries:
 
 def app_navigation(_context: Any, request: Request) -> Markup:
     """The entry of the site's navigation."""
-    return nav_link(request, APP_TEMPLATE, "App")
+    return nav_link(request, APP_TEMPLATE, N_("App"))
 
 
 def includeme(config: Configurator) -> None:

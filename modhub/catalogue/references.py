@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from modhub.errors import invalid
 from modhub.limits import GUIDS
+from modhub.text import N_
 
 _GUID = re.compile(r"\A[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
 
@@ -55,12 +56,12 @@ def _clean(name: str, guids: list[str] | None, own_guid: str) -> list[str] | Non
         return None
     for position, guid in enumerate(guids, 1):
         if not _GUID.match(guid):
-            sentence = "In %(field)s, item %(item)s is not a GUID such as 01234567-89ab-cdef-0123-456789abcdef."
+            sentence = N_("In %(field)s, item %(item)s is not a GUID such as 01234567-89ab-cdef-0123-456789abcdef.")
             raise invalid(sentence, field=name, item=position)
     kept = merged(guids)
     if own_guid in map(fold_guid, kept):
         raise invalid("A mod cannot list its own GUID in %(field)s.", field=name)
     if len(kept) > GUIDS:
-        sentence = "%(field)s may list at most %(most)s GUIDs; there are %(count)s."
+        sentence = N_("%(field)s may list at most %(most)s GUIDs; there are %(count)s.")
         raise invalid(sentence, most=GUIDS, field=name, count=len(kept))
     return kept

@@ -21,22 +21,23 @@ from modhub.payload import encode
 from modhub.request import Request
 from modhub.security.identity import CredentialKind, CredentialPolicy
 from modhub.security.policy import Blocked
+from modhub.text import N_
 from modhub.views import allowed_methods
 
 log = logging.getLogger(__name__)
 ERROR_TITLES = {
-    400: "Something is wrong with this request",
-    401: "Please sign in",
-    403: "Not allowed",
-    404: "Page not found",
-    405: "Method not allowed",
+    400: N_("Something is wrong with this request"),
+    401: N_("Please sign in"),
+    403: N_("Not allowed"),
+    404: N_("Page not found"),
+    405: N_("Method not allowed"),
     409: "Conflict",
-    410: "This link has expired",
-    413: "Too large",
-    429: "Too many attempts",
-    500: "Something went wrong",
-    502: "The file could not be stored",
-    503: "Temporarily unavailable",
+    410: N_("This link has expired"),
+    413: N_("Too large"),
+    429: N_("Too many attempts"),
+    500: N_("Something went wrong"),
+    502: N_("The file could not be stored"),
+    503: N_("Temporarily unavailable"),
 }
 
 
@@ -45,7 +46,10 @@ def render_error(refusal: ApiError, request: Request) -> Response:
     if request.is_api:
         response = Response(encode(refusal.body()), refusal.status, content_type="application/json", charset=None)
     else:
-        values = {"refusal": refusal, "title": ERROR_TITLES.get(refusal.status, "Something is wrong with this request")}
+        values = {
+            "refusal": refusal,
+            "title": ERROR_TITLES.get(refusal.status, N_("Something is wrong with this request")),
+        }
         response = Response(render("modhub:templates/refusal.jinja2", values, request=request), refusal.status)
     response.headers["Cache-Control"] = "no-store"
     response.headers.update(refusal.headers)
@@ -107,7 +111,8 @@ def http_exception_view(error: HTTPException, request: Request) -> Any:
     """Pyramid's own redirects pass; its errors are shown as ours."""
     if error.status_int < 400:
         return error
-    return render_error(ApiError(error.status_int, "refused", error.title + "."), request)
+    sentence = f"{error.title}."
+    return render_error(ApiError(error.status_int, "refused", sentence), request)
 
 
 def internal_error_view(error: Exception, request: Request) -> Response:
@@ -118,7 +123,7 @@ def internal_error_view(error: Exception, request: Request) -> Response:
         log.warning("the database is not available: %s", type(error).__name__)
         return render_error(busy(), request)
     log.error("unforeseen error in request %s", request.environ.get(REQUEST_ID), exc_info=error)
-    message = "Something went wrong on our side. The error has been logged."
+    message = N_("Something went wrong on our side. The error has been logged.")
     return render_error(ApiError(500, "internal_error", message), request)
 
 

@@ -21,6 +21,7 @@ from modhub.http.error_views import render_error
 from modhub.http.forms import URLENCODED, media_type_of
 from modhub.limits import JSON_BODY
 from modhub.request import SAFE_METHODS, Request
+from modhub.text import N_
 
 log = logging.getLogger(__name__)
 CSRF_FIELD: Final = "csrf_token"
@@ -33,7 +34,7 @@ FormView = Callable[[Any, Request], Any]
 
 def expired_form() -> ApiError:
     """400: the form's token is not ours, or no longer: whoever signs in or out in another tab gets a new one."""
-    message = "This form has expired and nothing was saved. Go back, reload the page and submit it again."
+    message = N_("This form has expired and nothing was saved. Go back, reload the page and submit it again.")
     return ApiError(400, "form_lapsed", message)
 
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from modhub.text import N_
+
 
 @dataclass(frozen=True, slots=True)
 class EmailTemplate:
@@ -15,50 +17,53 @@ class EmailTemplate:
     after: Sequence[str] = ()
 
 
-ASKED_BY: Final = "The account's name is: %(name)s"
-_IGNORE: Final = "If this wasn't you, ignore this email and nothing will happen."
-_CONFIRM_LIFE: Final = "The link works once and expires in seven days."
+ASKED_BY: Final = N_("The account's name is: %(name)s")
+_IGNORE: Final = N_("If this wasn't you, ignore this email and nothing will happen.")
+_CONFIRM_LIFE: Final = N_("The link works once and expires in seven days.")
 CONFIRM_EMAIL: Final = EmailTemplate(
-    "Confirm your address",
+    N_("Confirm your address"),
     [
-        "Someone, probably you, created an account with this address at %(site)s.",
+        N_("Someone, probably you, created an account with this address at %(site)s."),
         ASKED_BY,
-        "Follow this link to confirm that the address is yours:",
+        N_("Follow this link to confirm that the address is yours:"),
     ],
     "/Modhub/account/confirm",
     [_CONFIRM_LIFE, _IGNORE],
 )
 RESET_EMAIL: Final = EmailTemplate(
-    "Choose a new password",
+    N_("Choose a new password"),
     [
-        "Someone, probably you, asked for a new password for the account with this address at %(site)s.",
-        "Follow this link to choose one:",
+        N_("Someone, probably you, asked for a new password for the account with this address at %(site)s."),
+        N_("Follow this link to choose one:"),
     ],
     "/Modhub/account/reset",
-    ["The link works once and expires in an hour.", "If this wasn't you, ignore this email; nothing has changed."],
+    [
+        N_("The link works once and expires in an hour."),
+        N_("If this wasn't you, ignore this email; nothing has changed."),
+    ],
 )
 ADD_PASSWORD_EMAIL: Final = EmailTemplate(
-    "Confirm your address",
+    N_("Confirm your address"),
     [
-        "Someone, probably you, wants to sign in with this address at %(site)s.",
+        N_("Someone, probably you, wants to sign in with this address at %(site)s."),
         ASKED_BY,
-        "Follow this link in the browser where you are signed in to that account:",
+        N_("Follow this link in the browser where you are signed in to that account:"),
     ],
     "/Modhub/account/confirm",
     [_CONFIRM_LIFE, _IGNORE],
 )
 TAKEN: Final = EmailTemplate(
-    "You already have an account",
+    N_("You already have an account"),
     [
-        "Someone, probably you, tried to use this address for another account at %(site)s.",
+        N_("Someone, probably you, tried to use this address for another account at %(site)s."),
         ASKED_BY,
-        "It already has an account, so nothing has changed.",
+        N_("It already has an account, so nothing has changed."),
     ],
 )
 
-_WHEN: Final = "When: %(when)s"
-_CLIENT: Final = "Browser or program: %(client)s"
-_NOT_YOU: Final = "If this wasn't you, choose a new password right away: %(forgot)s"
+_WHEN: Final = N_("When: %(when)s")
+_CLIENT: Final = N_("Browser or program: %(client)s")
+_NOT_YOU: Final = N_("If this wasn't you, choose a new password right away: %(forgot)s")
 
 
 def security_email(subject: str, sentence: str, advice: str = _NOT_YOU) -> EmailTemplate:
@@ -72,30 +77,31 @@ EMAIL_TEMPLATES: Final = {
     "add": ADD_PASSWORD_EMAIL,
     "taken": TAKEN,
     "password changed": security_email(
-        "Your password was changed", "The password of your account at %(site)s has just been changed."
+        N_("Your password was changed"), N_("The password of your account at %(site)s has just been changed.")
     ),
     "password added": security_email(
-        "A password was added", "A password has just been added to your account at %(site)s."
+        N_("A password was added"), N_("A password has just been added to your account at %(site)s.")
     ),
     "factor added": security_email(
-        "An authenticator was added", "An authenticator has just been added to your account at %(site)s."
+        N_("An authenticator was added"), N_("An authenticator has just been added to your account at %(site)s.")
     ),
     "factor removed": security_email(
-        "Your authenticator was removed", "The authenticator has just been removed from your account at %(site)s."
+        N_("Your authenticator was removed"),
+        N_("The authenticator has just been removed from your account at %(site)s."),
     ),
     "codes renewed": security_email(
-        "Your recovery codes were renewed",
-        "New recovery codes have just been created for your account at %(site)s; the old ones no longer work.",
+        N_("Your recovery codes were renewed"),
+        N_("New recovery codes have just been created for your account at %(site)s; the old ones no longer work."),
     ),
     "login linked": security_email(
-        "A login was linked", "Another way to sign in has just been linked to your account at %(site)s."
+        N_("A login was linked"), N_("Another way to sign in has just been linked to your account at %(site)s.")
     ),
     "login unlinked": security_email(
-        "A login was unlinked", "A way to sign in has just been removed from your account at %(site)s."
+        N_("A login was unlinked"), N_("A way to sign in has just been removed from your account at %(site)s.")
     ),
     "account deleted": security_email(
-        "Your account was deleted",
-        "Your account at %(site)s has just been deleted, with its mods and votes.",
-        "If this wasn't you, contact the operator of the site.",
+        N_("Your account was deleted"),
+        N_("Your account at %(site)s has just been deleted, with its mods and votes."),
+        N_("If this wasn't you, contact the operator of the site."),
     ),
 }

@@ -6,6 +6,7 @@ from modhub.events import AccountChanged
 from modhub.interfaces import ISite
 from modhub.request import Request
 from modhub.security.identity import NOBODY, CredentialKind
+from modhub.text import N_
 from modhub.ui.template_helpers import nav_link
 from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.notices import script_token, tell_of_change, unconfirmed
@@ -23,8 +24,8 @@ HASHING = (
 def account_navigation(_context: object, request: Request) -> object:
     """The entry of the site's navigation."""
     if request.identify(CredentialKind.ACCOUNT) is NOBODY:
-        return nav_link(request, LOGIN_PATH, "Sign in")
-    return nav_link(request, "/Modhub/account", "Account")
+        return nav_link(request, LOGIN_PATH, N_("Sign in"))
+    return nav_link(request, "/Modhub/account", N_("Account"))
 
 
 def includeme(config: Configurator) -> None:

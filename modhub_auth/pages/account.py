@@ -8,6 +8,7 @@ from modhub import text
 from modhub.errors import not_found
 from modhub.payload import query
 from modhub.request import Request
+from modhub.text import N_
 from modhub.traversal import parse_id
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
@@ -27,13 +28,13 @@ from modhub_auth.signin import page_sessions, recovery
 
 OVERVIEW: Final = "modhub_auth:templates/account/overview.jinja2"
 DONE_MESSAGES: Final = {
-    "name": "Your name was changed.",
-    "password": "Your password was changed.",
-    "removed": "The authenticator was removed.",
-    "linked": "The login was linked.",
-    "unlinked": "The login was unlinked.",
-    "ended": "Session signed out.",
-    "letter": "If you have not requested too many emails, another one is on its way.",
+    "name": N_("Your name was changed."),
+    "password": N_("Your password was changed."),
+    "removed": N_("The authenticator was removed."),
+    "linked": N_("The login was linked."),
+    "unlinked": N_("The login was unlinked."),
+    "ended": N_("Session signed out."),
+    "letter": N_("If you have not requested too many emails, another one is on its way."),
 }
 """What the page says that has just been done, by the query's ``done``."""
 
@@ -113,12 +114,12 @@ def unlink_form(_context: Any, request: Request) -> FormPage:
     if found is None:
         raise not_found()
     return FormPage(
-        "Unlink a login",
+        N_("Unlink a login"),
         "Unlink",
         [],
         lead=[
             f"{found.subject} ({platform_title(request, found.platform)})",
-            "You will no longer be able to sign in with it.",
+            N_("You will no longer be able to sign in with it."),
         ],
         hidden={"loginId": str(found.id)},
         links=[(HOME, "Your account")],

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from modhub.errors import ApiError, conflict
 from modhub.request import Request
 from modhub.security_log import log_event
+from modhub.text import N_
 from modhub.ui.xml_responses import Redirect
 from modhub.views import page
 from modhub_auth.container import auth_services
@@ -29,7 +30,7 @@ CODES_TEMPLATE: Final = "modhub_auth:templates/account/codes.jinja2"
 RECOVERY: Final = f"{HOME}/recovery-codes"
 PERIOD: Final = "period"
 """The hidden field that says when the form's secret was proposed (:class:`totp.AuthenticatorProposals`)."""
-EXPIRED: Final = (
+EXPIRED: Final = N_(
     "The key that was shown here has expired. Add the new one to the app, then enter the code that it shows."
 )
 QR_SCALE: Final = 4
@@ -37,17 +38,19 @@ QR_SCALE: Final = 4
 
 def add_authenticator_form(request: Request) -> FormPage:
     """The first code of the authenticator that gets the secret shown here."""
-    hint, period = "The six digits that the app shows now.", proposal_period(request)
+    hint, period = N_("The six digits that the app shows now."), proposal_period(request)
     secret = proposed_secret(request, period)
     address = totp.address_for_qr(secret, current_login(request).subject)
     drawing = segno.make(address, micro=False).svg_inline(scale=QR_SCALE, light="#fff", dark="#000")
     return FormPage(
         "Add an authenticator",
-        "Add",
+        N_("Add"),
         [FormField("code", "Code", complete="one-time-code", keys="numeric", hint=hint)],
         lead=[
-            "An authenticator is an app that shows a new code every thirty seconds. "
-            "Scan the picture with it or type in the key, then enter the code that it shows."
+            N_(
+                "An authenticator is an app that shows a new code every thirty seconds. "
+                "Scan the picture with it or type in the key, then enter the code that it shows."
+            )
         ],
         links=[(HOME, "Your account")],
         hidden={PERIOD: str(period)},
@@ -60,9 +63,9 @@ def remove_authenticator_form() -> FormPage:
     """What goes."""
     return FormPage(
         "Remove authenticator",
-        "Remove",
+        N_("Remove"),
         [],
-        lead=["You will no longer be asked for a code when you sign in, and your recovery codes stop working."],
+        lead=[N_("You will no longer be asked for a code when you sign in, and your recovery codes stop working.")],
         links=[(RECOVERY, "Create new recovery codes"), (HOME, "Your account")],
         danger=True,
         more={"secret": ""},
@@ -101,7 +104,7 @@ def authenticator_page(_context: Any, request: Request) -> Any:
     if not auth_services(request).finder.has_factor(current_login(request).account_id):
         return _add(request)
     if "currentPassword" in request.POST and "code" in request.POST:
-        message = (
+        message = N_(
             "The authenticator has already been added. "
             "If you have not seen its recovery codes, create new ones on this page."
         )
@@ -121,7 +124,7 @@ def _add(request: Request) -> dict[str, Any]:
     codes = totp.add_authenticator(request.dbsession, auth_services(request).seal, account.id, secret, code)
     page_sessions.forget_proofs(request.dbsession, account.id)
     send_security_email(request, "factor added")
-    return _shown(request, codes, "The authenticator was added.")
+    return _shown(request, codes, N_("The authenticator was added."))
 
 
 def _shown(request: Request, codes: list[str], sentence: str) -> dict[str, Any]:
@@ -135,9 +138,9 @@ def recovery_codes_form(_context: Any, _request: Request) -> FormPage:
     """Consent to lose the old ones."""
     return FormPage(
         "Create new recovery codes",
-        "Create codes",
+        N_("Create codes"),
         [],
-        lead=["Your recovery codes will stop working, and you get ten new ones."],
+        lead=[N_("Your recovery codes will stop working, and you get ten new ones.")],
         links=[(HOME, "Your account")],
     )
 
@@ -158,4 +161,4 @@ def recovery_codes_page(_context: Any, request: Request) -> Any:
     codes = totp.renew_recovery_codes(request.dbsession, account.id)
     log_event("recovery codes renewed", account=account.id)
     send_security_email(request, "codes renewed")
-    return _shown(request, codes, "Your old recovery codes no longer work.")
+    return _shown(request, codes, N_("Your old recovery codes no longer work."))

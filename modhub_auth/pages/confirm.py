@@ -12,6 +12,7 @@ from modhub.errors import ApiError
 from modhub.payload import query
 from modhub.request import Request
 from modhub.security.identity import NOBODY, CredentialKind
+from modhub.text import N_
 from modhub.ui.template_helpers import translations_for
 from modhub.views import OPEN, page
 from modhub_auth.container import auth_services
@@ -39,7 +40,7 @@ from modhub_auth.signin.authentication import reauthenticate, wrong_password
 from modhub_auth.signin.session_cookies import LOGIN_PATH
 
 CONFIRM_PATH: Final = f"{HOME}/confirm"
-CONFIRMED: Final = "Your address has been confirmed"
+CONFIRMED: Final = N_("Your address has been confirmed")
 
 
 def _is_own(request: Request, link: Link) -> bool:
@@ -55,20 +56,23 @@ def _named(request: Request, link: Link) -> str:
         return translations_for(request).gettext(ASKED_BY, name=account.display_name)
 
 
-def confirm_own_form(lead: str = "Confirm that this address is yours.") -> FormPage:
+def confirm_own_form(lead: str = N_("Confirm that this address is yours.")) -> FormPage:
     """A button, for somebody who is signed in to the account."""
-    return FormPage("Confirm your address", "Confirm", [], lead=[lead])
+    return FormPage(N_("Confirm your address"), N_("Confirm"), [], lead=[lead])
 
 
 def confirm_password_form(request: Request, link: Link) -> FormPage:
     """The password of the account; and the way on for whoever does not know it."""
     anew = f"{CONFIRM_PATH}?token={quote(link_secret(request))}&new=1"
     return FormPage(
-        "Confirm your address",
-        "Confirm",
-        [FormField("password", "Password of this account", "password", "current-password")],
-        lead=[_named(request, link), "You are not signed in to this account in this browser, so enter its password."],
-        links=[(anew, "I did not create this account, or I don't know its password")],
+        N_("Confirm your address"),
+        N_("Confirm"),
+        [FormField("password", N_("Password of this account"), "password", "current-password")],
+        lead=[
+            _named(request, link),
+            N_("You are not signed in to this account in this browser, so enter its password."),
+        ],
+        links=[(anew, N_("I did not create this account, or I don't know its password"))],
     )
 
 
@@ -80,8 +84,8 @@ def first_reset_form(request: Request, link: Link) -> FormPage:
             raise recovery.dead_link()
         told = own_words(session, login)
     lead = [_named(request, link), FIRST_RESET_NOTICE]
-    field = new_password_field(request, "New password", *told)
-    return FormPage("Choose a new password", "Set password", [field], lead=lead)
+    field = new_password_field(request, N_("New password"), *told)
+    return FormPage(N_("Choose a new password"), N_("Set password"), [field], lead=lead)
 
 
 @page(context=IAccount, name="confirm", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
@@ -105,7 +109,7 @@ def confirm_page(_context: Any, request: Request) -> Any:
 def _confirm_own(request: Request) -> dict[str, Any]:
     recovery.confirm_address(request.dbsession, link_secret(request), session_id=current_login(request).session_id)
     request.override_renderer = MESSAGE_TEMPLATE
-    return message_page(request, CONFIRMED, "You stay signed in.", links=[(HOME, "Your account")])
+    return message_page(request, CONFIRMED, N_("You stay signed in."), links=[(HOME, "Your account")])
 
 
 def _confirm_by_password(request: Request, link: Link, sheet: FormPage) -> dict[str, Any]:
@@ -120,7 +124,7 @@ def _confirm_by_password(request: Request, link: Link, sheet: FormPage) -> dict[
             raise
         return sheet.refused(request, refusal)
     request.override_renderer = MESSAGE_TEMPLATE
-    line = "You can now sign in with this address and your password."
+    line = N_("You can now sign in with this address and your password.")
     return message_page(request, CONFIRMED, line, links=[SIGN_IN])
 
 
@@ -131,17 +135,17 @@ def _add(request: Request, link: Link) -> dict[str, Any]:
         back = quote(f"{CONFIRM_PATH}?token={link_secret(request)}", safe="/")
         lines = (
             _named(request, link),
-            "Sign in to it in this browser to continue. If it is not yours, do nothing.",
+            N_("Sign in to it in this browser to continue. If it is not yours, do nothing."),
         )
         return message_page(
-            request, "Please sign in", *lines, links=[(f"{LOGIN_PATH}?next={back}", "Sign in")], status=403
+            request, "Please sign in", *lines, links=[(f"{LOGIN_PATH}?next={back}", N_("Sign in"))], status=403
         )
     if request.is_safe:
-        return confirm_own_form("Confirm that this address is yours and that you want to sign in with it.").show(
+        return confirm_own_form(N_("Confirm that this address is yours and that you want to sign in with it.")).show(
             request
         )
     logins.add_password(request.dbsession, link_secret(request), locked_account(request))
     send_security_email(request, "password added")
     request.override_renderer = MESSAGE_TEMPLATE
-    line = "You can now sign in with this address and your password."
+    line = N_("You can now sign in with this address and your password.")
     return message_page(request, CONFIRMED, line, links=[(HOME, "Your account")])

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from modhub.interfaces import IMods
 from modhub.request import Request
+from modhub.text import N_
 from modhub.ui.xml_responses import Redirect
 from modhub.views import page
 from modhub_auth.account_deletion import delete_account
@@ -23,10 +24,10 @@ def delete_account_form(_context: Any, request: Request) -> FormPage:
         mods = request.find_service(IMods).get_mods_of_account(session, current_login(request).account_id)
     return FormPage(
         "Delete your account",
-        "Delete my account",
+        N_("Delete my account"),
         [],
-        lead=["This deletes your mods, their files and your votes right away. It can't be undone."],
-        links=[(HOME, "Cancel")],
+        lead=[N_("This deletes your mods, their files and your votes right away. It can't be undone.")],
+        links=[(HOME, N_("Cancel"))],
         danger=True,
         more={"mods": mods},
     )

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 from modhub.errors import ApiError
 from modhub.payload import query
 from modhub.request import Request
+from modhub.text import N_
 from modhub.ui.template_helpers import translations_for
 from modhub.views import OPEN, page
 from modhub_auth import email_addresses
@@ -32,10 +33,10 @@ from modhub_auth.signin import recovery
 from modhub_auth.signin.passwords import validate_password
 from modhub_auth.signin.recovery import AccountEntry, ResetChoice
 
-SIGN_IN: Final = ("/Modhub/account/login", "Sign in")
-FORGOT: Final = ("/Modhub/account/forgot", "Forgot your password?")
+SIGN_IN: Final = ("/Modhub/account/login", N_("Sign in"))
+FORGOT: Final = ("/Modhub/account/forgot", N_("Forgot your password?"))
 
-FIRST_RESET_NOTICE: Final = (
+FIRST_RESET_NOTICE: Final = N_(
     "This address has not been confirmed yet. Everything added to its account so far is now removed: "
     "the password, any authenticator, linked logins and all sessions."
 )
@@ -50,10 +51,10 @@ def _quiet(request: Request) -> None:
 def forgot_form() -> FormPage:
     """The address."""
     return FormPage(
-        "Forgot your password?",
-        "Send reset link",
-        [FormField("email", "Email address", "email", "username")],
-        lead=["We email you a link for choosing a new password."],
+        N_("Forgot your password?"),
+        N_("Send reset link"),
+        [FormField("email", N_("Email address"), "email", "username")],
+        lead=[N_("We email you a link for choosing a new password.")],
         links=[SIGN_IN],
     )
 
@@ -81,10 +82,10 @@ def forgot_submit(_context: Any, request: Request) -> Any:
     )
     request.override_renderer = MESSAGE_TEMPLATE
     lines = (
-        "If there is an account with this address, we have sent it an email. The link in it works for an hour.",
-        "No email? Check your spam folder, or try again in fifteen minutes.",
+        N_("If there is an account with this address, we have sent it an email. The link in it works for an hour."),
+        N_("No email? Check your spam folder, or try again in fifteen minutes."),
     )
-    return message_page(request, "Check your email", *lines, links=[SIGN_IN])
+    return message_page(request, N_("Check your email"), *lines, links=[SIGN_IN])
 
 
 def valid_link(request: Request, *purposes: str) -> Link:
@@ -124,15 +125,15 @@ def reset_form(request: Request, link: Link) -> FormPage:
         held = recovery.account_entries(session, login) if login.verified else []
         first = not login.verified
     sheet = FormPage(
-        "Choose a new password",
-        "Set password",
-        [new_password_field(request, "New password", *told)],
-        lead=["This signs out every browser and program that is signed in to the account."],
+        N_("Choose a new password"),
+        N_("Set password"),
+        [new_password_field(request, N_("New password"), *told)],
+        lead=[N_("This signs out every browser and program that is signed in to the account.")],
     )
     if first:
         sheet.lead.append(FIRST_RESET_NOTICE)
     elif held:
-        sheet.legend = "These belong to your account too. Untick what is not yours."
+        sheet.legend = N_("These belong to your account too. Untick what is not yours.")
         sheet.hidden["shown"] = " ".join(one.key for one in held)
         sheet.ticks = [Checkbox("keep", one.key, _held_label(request, one)) for one in held]
     else:
@@ -190,4 +191,4 @@ def complete_reset(request: Request, sheet: FormPage, purpose: str) -> dict[str,
             sheet = reset_form(request, valid_link(request, purpose))
         return sheet.refused(request, refusal)
     request.override_renderer = MESSAGE_TEMPLATE
-    return message_page(request, "Your password has been set", "You can sign in with it now.", links=[SIGN_IN])
+    return message_page(request, N_("Your password has been set"), N_("You can sign in with it now."), links=[SIGN_IN])

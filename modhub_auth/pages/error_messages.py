@@ -8,33 +8,36 @@ from typing import Any, Final
 
 from modhub.errors import ApiError
 from modhub.request import Request
+from modhub.text import N_
 from modhub.ui.template_helpers import translations_for
 from modhub_auth.container import auth_services
 
 INPUT: Final = {
-    "email": "This is not an email address.",
-    "password": "The password must have 10 to 1024 characters.",
-    "code": "This code is wrong. Try the next one your authenticator shows.",
+    "email": N_("This is not an email address."),
+    "password": N_("The password must have 10 to 1024 characters."),
+    "code": N_("This code is wrong. Try the next one your authenticator shows."),
 }
 """What is wrong with a field whose input breaks a rule (``invalid_input``), by its name."""
 
 SENTENCES: Final = {
     "address_taken": ("email", "There is already an account with this address."),
     "invalid_credentials": ("password", "The address or the password is wrong."),
-    "common_password": ("password", "This is one of the first passwords that attackers try. Choose another one."),
+    "common_password": ("password", N_("This is one of the first passwords that attackers try. Choose another one.")),
     "password_warning": (
         "password",
-        "This is one of the first passwords that attackers try. Choose another one, or enter it again to keep it.",
+        N_("This is one of the first passwords that attackers try. Choose another one, or enter it again to keep it."),
     ),
-    "wrong_password": ("currentPassword", "This is not the password of your account."),
-    "code_missing": ("code", "Your account has an authenticator. Enter its code, and your password again."),
-    "code_alone": ("code", "Enter a code from your authenticator."),
-    "code_refused": ("code", "This code is wrong or has already been used. Each code works only once."),
-    "authenticator_present": ("", "Your account already has an authenticator."),
+    "wrong_password": ("currentPassword", N_("This is not the password of your account.")),
+    "code_missing": ("code", N_("Your account has an authenticator. Enter its code, and your password again.")),
+    "code_alone": ("code", N_("Enter a code from your authenticator.")),
+    "code_refused": ("code", N_("This code is wrong or has already been used. Each code works only once.")),
+    "authenticator_present": ("", N_("Your account already has an authenticator.")),
     "email_not_confirmed": (
         "",
-        "Confirm your address first: follow the link in our email. If you no longer have the email, "
-        "reset your password; that confirms the address too.",
+        N_(
+            "Confirm your address first: follow the link in our email. If you no longer have the email, "
+            "reset your password; that confirms the address too."
+        ),
     ),
 }
 """Field and sentence by the code of the refusal; what is not here is told in the refusal's own words."""
@@ -45,11 +48,11 @@ def field_error(request: Request, refusal: ApiError, fields: Sequence[str]) -> t
     messages = translations_for(request)
     if "retryAfterSeconds" in refusal.extra:
         minutes = -(-int(refusal.extra["retryAfterSeconds"]) // 60)
-        one, many = (
+        return "", messages.ngettext(
             "Too many attempts. Try again in %(num)s minute.",
             "Too many attempts. Try again in %(num)s minutes.",
+            minutes,
         )
-        return "", messages.ngettext(one, many, minutes)
     if refusal.code == "invalid_input":
         name = str(refusal.values.get("field", ""))
         known = (name, INPUT[name]) if name in INPUT else None

@@ -14,6 +14,7 @@ from pyramid.viewderivers import VIEW
 from modhub.errors import ApiError
 from modhub.request import Request
 from modhub.security.identity import CredentialKind
+from modhub.text import N_
 from modhub.ui.template_helpers import translations_for
 from modhub_auth import services
 from modhub_auth.container import auth_services
@@ -28,8 +29,8 @@ from modhub_auth.signin.proof import Proof
 from modhub_auth.signin.session_cookies import set_session_cookie
 
 ProvenView = Callable[[Any, Request], Any]
-AGAIN: Final = "Confirm that it's you: sign in again. You will come back to this page."
-SWITCHED_OFF: Final = (
+AGAIN: Final = N_("Confirm that it's you: sign in again. You will come back to this page.")
+SWITCHED_OFF: Final = N_(
     "Sign-in with your account's platform is currently switched off, so you cannot confirm that it's you."
 )
 _PROVED: Final = "modhub_auth.proved"
@@ -74,10 +75,10 @@ def send_security_email(request: Request, kind: str) -> None:
 def _ask(request: Request, sheet: FormPage, wanted: Proof) -> None:
     """Put what is wanted into the sheet; where only a platform can prove it, GET shows the way there alone."""
     if wanted is Proof.PASSWORD:
-        sheet.fields.insert(0, FormField("currentPassword", "Current password", "password", "current-password"))
+        sheet.fields.insert(0, FormField("currentPassword", N_("Current password"), "password", "current-password"))
     elif wanted is Proof.CODE:
-        hint = "The six digits it shows, or one of your recovery codes."
-        sheet.fields.insert(0, FormField("code", "Authenticator code", complete="one-time-code", hint=hint))
+        hint = N_("The six digits it shows, or one of your recovery codes.")
+        sheet.fields.insert(0, FormField("code", N_("Authenticator code"), complete="one-time-code", hint=hint))
     elif wanted is Proof.PLATFORM:
         messages = translations_for(request)
         for one in auth_services(request).platforms.values():

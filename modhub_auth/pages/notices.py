@@ -9,6 +9,7 @@ from modhub.db import now
 from modhub.events import AccountChanged
 from modhub.request import Request
 from modhub.security.identity import CredentialKind
+from modhub.text import N_
 from modhub.ui.template_helpers import translations_for
 from modhub_auth.container import auth_services
 from modhub_auth.mail import texts
@@ -21,7 +22,7 @@ REMINDED: Final = timedelta(hours=1)
 """So long after signing in; the account's own page says it for as long as it is so."""
 SENT: Final = "We have sent an email to %(address)s: follow the link in it to confirm that the address is yours."
 
-SCRIPT: Final = "Sign in with POST /api/auth/login and put the accessToken into TOKEN; it is valid for 30 minutes."
+SCRIPT: Final = N_("Sign in with POST /api/auth/login and put the accessToken into TOKEN; it is valid for 30 minutes.")
 
 
 def script_token(_context: Any, request: Request) -> Markup:

@@ -4,6 +4,7 @@ from typing import Any
 
 from modhub.request import Request
 from modhub.security_log import log_event
+from modhub.text import N_
 from modhub.ui.template_helpers import translations_for
 from modhub.views import page
 from modhub_auth import email_addresses
@@ -33,21 +34,21 @@ def password_form(_context: Any, request: Request) -> FormPage:
     if known is None:
         return FormPage(
             "Add a password",
-            "Send reset link",
+            N_("Send reset link"),
             [
-                FormField("email", "Email address", "email", "username", check=email_addresses.require_address),
-                new_password_field(request, "Password", current_login(request).display_name),
+                FormField("email", N_("Email address"), "email", "username", check=email_addresses.require_address),
+                new_password_field(request, N_("Password"), current_login(request).display_name),
             ],
-            lead=["The password works once you have followed the link in the email that we send to this address."],
+            lead=[N_("The password works once you have followed the link in the email that we send to this address.")],
             links=[(HOME, "Your account")],
         )
     return FormPage(
         "Change your password",
-        "Change password",
-        [new_password_field(request, "New password", current_login(request).display_name, known.subject)],
+        N_("Change password"),
+        [new_password_field(request, N_("New password"), current_login(request).display_name, known.subject)],
         username=known.subject,
-        lead=["You stay signed in, here and elsewhere."],
-        links=[(HOME, "Your account"), (f"{HOME}/forgot", "Forgot your password?")],
+        lead=[N_("You stay signed in, here and elsewhere.")],
+        links=[(HOME, "Your account"), (f"{HOME}/forgot", N_("Forgot your password?"))],
     )
 
 
@@ -84,7 +85,7 @@ def _ask_password(request: Request) -> dict[str, Any]:
     logins.request_password(request.dbsession, own, account, prepared, translations_for(request))
     request.override_renderer = MESSAGE_TEMPLATE
     lines = (
-        "We have sent an email to this address.",
-        "The password works once you have followed the link in that email in this browser.",
+        N_("We have sent an email to this address."),
+        N_("The password works once you have followed the link in that email in this browser."),
     )
-    return message_page(request, "Check your email", *lines, links=[(HOME, "Your account")])
+    return message_page(request, N_("Check your email"), *lines, links=[(HOME, "Your account")])

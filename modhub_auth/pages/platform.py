@@ -16,6 +16,7 @@ from modhub.errors import ApiError, not_found
 from modhub.payload import query
 from modhub.request import Request
 from modhub.security.identity import NOBODY, CredentialKind
+from modhub.text import N_
 from modhub.traversal import parse_id
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
@@ -54,7 +55,11 @@ PENDING: Final = 10 * 60 * 1_000_000
 _SKEW: Final = 5 * 1_000_000
 PROVE: Final = "prove"
 LINK: Final = "link"
-PLATFORM_TITLES: Final = {403: "Sign-in failed", 409: "This login is already in use", 503: "Temporarily unavailable"}
+PLATFORM_TITLES: Final = {
+    403: N_("Sign-in failed"),
+    409: N_("This login is already in use"),
+    503: "Temporarily unavailable",
+}
 
 
 def _platform(context: PlatformPage, request: Request) -> Steam:
@@ -124,7 +129,7 @@ def platform_page(context: PlatformPage, request: Request) -> Any:
             return _leave(request, platform)
         return _come_back(request, platform)
     except ApiError as refusal:
-        links = [(request.path, "Try again"), (HOME, "Your account")]
+        links = [(request.path, N_("Try again")), (HOME, "Your account")]
         return error_page(request, PLATFORM_TITLES.get(refusal.status, PLATFORM_TITLES[403]), refusal, links)
 
 
@@ -140,9 +145,9 @@ def _leave(request: Request, platform: Steam) -> Any:
     if query(request, "prove") is None:
         return never_stored(Redirect(f"{request.path.rstrip('/')}/link"))
     if request.environ.get("HTTP_SEC_FETCH_SITE") in {"cross-site", "same-site"}:
-        line = "Another site sent you here. Continue only if you want to confirm that the account is yours."
+        line = N_("Another site sent you here. Continue only if you want to confirm that the account is yours.")
         return message_page(
-            request, "Sign in again", line, links=[(request.path_qs, "Continue"), (HOME, "Your account")]
+            request, N_("Sign in again"), line, links=[(request.path_qs, N_("Continue")), (HOME, "Your account")]
         )
     return_to = _return_address(request, platform, wanted, Journey.begin(PROVE))
     return never_stored(Redirect(_way(request, platform, return_to)))
@@ -188,9 +193,9 @@ def link_form(context: PlatformPage, request: Request) -> FormPage:
     messages = translations_for(request)
     return FormPage(
         messages.gettext("Link your %(name)s account", name=title),
-        "Continue",
+        N_("Continue"),
         [],
-        lead=["Anyone who has that login will be able to sign in to your account."],
+        lead=[N_("Anyone who has that login will be able to sign in to your account.")],
         links=[(HOME, "Your account")],
     )
 
@@ -210,8 +215,8 @@ def link_page(context: PlatformPage, request: Request) -> Any:
     way = _way(request, platform, _return_address(request, platform, None, Journey.begin(LINK)))
     request.override_renderer = MESSAGE_TEMPLATE
     text = translations_for(request).gettext("Sign in with %(name)s", name=platform.title)
-    line = "Now sign in there with the account that you want to link. You have ten minutes."
-    return message_page(request, "Link a login", line, links=[(way, text), (HOME, "Your account")])
+    line = N_("Now sign in there with the account that you want to link. You have ten minutes.")
+    return message_page(request, N_("Link a login"), line, links=[(way, text), (HOME, "Your account")])
 
 
 def _arrive(request: Request, assertion: Assertion, identity: PlatformIdentity, wanted: str | None) -> Any:
@@ -230,9 +235,11 @@ def _arrive(request: Request, assertion: Assertion, identity: PlatformIdentity, 
 
 
 def _code_sheet(request: Request, pending: str) -> FormPage:
-    hint = "The six digits it shows, or one of your recovery codes."
-    fields = [FormField("code", "Authenticator code", complete="one-time-code", hint=hint)]
-    return FormPage("Sign in", "Sign in", fields, hidden={"pending": pending, "next": query(request, "next") or ""})
+    hint = N_("The six digits it shows, or one of your recovery codes.")
+    fields = [FormField("code", N_("Authenticator code"), complete="one-time-code", hint=hint)]
+    return FormPage(
+        N_("Sign in"), N_("Sign in"), fields, hidden={"pending": pending, "next": query(request, "next") or ""}
+    )
 
 
 def _seal(own: AuthServices, request: Request, arrived: SignInOutcome) -> str:

@@ -7,6 +7,7 @@ from modhub.errors import ApiError
 from modhub.payload import query
 from modhub.request import Request
 from modhub.security.identity import NOBODY, CredentialKind
+from modhub.text import N_
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.views import OPEN, page
@@ -29,7 +30,7 @@ HOME: Final = "/Modhub/account"
 
 def new_password_field(request: Request, label: str, *told: str) -> FormField:
     """The field for a password that is chosen; ``told``: the account's name and address, which make poor ones."""
-    hint = "At least 10 characters; longer is better."
+    hint = N_("At least 10 characters; longer is better.")
     return FormField("password", label, "password", "new-password", hint=hint, check=password_check(request, *told))
 
 
@@ -67,27 +68,28 @@ def _onward(request: Request) -> str:
 def login_form(request: Request, *, code: bool = False) -> FormPage:
     """Address, password, code; ``code``: this account asks for one."""
     onward = _onward(request)
-    links = [(f"{HOME}/forgot", "Forgot your password?")]
+    links = [(f"{HOME}/forgot", N_("Forgot your password?"))]
     if request.registry.settings["modhub_auth.registration"]:
-        links.append((f"{HOME}/register{onward}", "Create an account"))
+        links.append((f"{HOME}/register{onward}", N_("Create an account")))
     messages = translations_for(request)
     doors = [
         (f"{HOME}/platform/{one.name}{onward}", messages.gettext("Sign in with %(name)s", name=one.title))
         for one in auth_services(request).platforms.values()
     ]
     return FormPage(
-        "Sign in",
-        "Sign in",
+        N_("Sign in"),
+        N_("Sign in"),
         [
-            FormField("email", "Email address", "email", "username"),
-            FormField("password", "Password", "password", "current-password"),
+            FormField("email", N_("Email address"), "email", "username"),
+            FormField("password", N_("Password"), "password", "current-password"),
             FormField(
                 "code",
-                "Authenticator code",
+                N_("Authenticator code"),
                 complete="one-time-code",
                 required=code,
-                hint="Only if your account has an authenticator: the six digits it shows, "
-                "or one of your recovery codes.",
+                hint=N_(
+                    "Only if your account has an authenticator: the six digits it shows, or one of your recovery codes."
+                ),
             ),
         ],
         links=links,
@@ -121,21 +123,24 @@ def login_submit(_context: Any, request: Request) -> Any:
 def register_form(request: Request) -> FormPage:
     """Address, password, name."""
     return FormPage(
-        "Create an account",
-        "Create account",
+        N_("Create an account"),
+        N_("Create account"),
         [
-            FormField("email", "Email address", "email", "username", check=email_addresses.require_address),
-            new_password_field(request, "Password"),
+            FormField("email", N_("Email address"), "email", "username", check=email_addresses.require_address),
+            new_password_field(request, N_("Password")),
             FormField(
                 "displayName",
                 "Name",
                 complete="nickname",
                 required=False,
-                hint="Shown with your mods. Leave it empty and we pick one.",
+                hint=N_("Shown with your mods. Leave it empty and we pick one."),
             ),
         ],
-        lead=["You need an account to publish mods or to vote. You never need one to browse or download."],
-        links=[(f"{HOME}/login{_onward(request)}", "Sign in instead"), (f"{HOME}/forgot", "Forgot your password?")],
+        lead=[N_("You need an account to publish mods or to vote. You never need one to browse or download.")],
+        links=[
+            (f"{HOME}/login{_onward(request)}", N_("Sign in instead")),
+            (f"{HOME}/forgot", N_("Forgot your password?")),
+        ],
         hidden=_kept(request),
     )
 
@@ -173,7 +178,7 @@ def register_submit(_context: Any, request: Request) -> Any:
 @page(context=IAccount, name="logout", request_method="GET", permission=OPEN, renderer=FORM_TEMPLATE)
 def logout_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/account/logout``"""
-    lead = ["This signs you out in this browser only."]
+    lead = [N_("This signs you out in this browser only.")]
     return FormPage("Sign out", "Sign out", [], lead=lead, links=[(HOME, "Your account")]).show(request)
 
 

@@ -20,6 +20,7 @@ from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
 from modhub.db import now
 from modhub.errors import ApiError
+from modhub.text import N_
 from modhub_auth.signin.passwords import HashingGate
 
 NAMESPACE: Final = "http://specs.openid.net/auth/2.0"
@@ -52,7 +53,7 @@ def platform_refused() -> ApiError:
 
 def platform_unreachable() -> ApiError:
     """503: the provider cannot be asked."""
-    message = "The platform cannot be reached right now. Try again in a moment."
+    message = N_("The platform cannot be reached right now. Try again in a moment.")
     return ApiError(503, "platform_unreachable", message, headers={"Retry-After": "10"})
 
 

@@ -11,6 +11,7 @@ from modhub import bulk
 from modhub.db import Databases, now
 from modhub.errors import ApiError, conflict
 from modhub.security_log import log_event
+from modhub.text import N_
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.outbox import Outbox
 from modhub_auth.mail.texts import EMAIL_TEMPLATES, EmailTemplate
@@ -45,7 +46,7 @@ class ResetChoice:
 
 def dead_link() -> ApiError:
     """410: the link has lapsed or has been used."""
-    message = "This link has already been used or has expired. Request a new one."
+    message = N_("This link has already been used or has expired. Request a new one.")
     return ApiError(410, "dead_link", message, headers={"Referrer-Policy": "no-referrer"})
 
 
@@ -170,7 +171,7 @@ def _remove(session: Session, login: Login, choice: ResetChoice) -> Iterable[str
     """Remove what was shown and is not to stay; the kinds of the notices about it. 409 when more is there by now."""
     there = {one.key for one in account_entries(session, login)}
     if there - choice.shown:
-        message = "Something was added to the account while this page was open. Check the list again."
+        message = N_("Something was added to the account while this page was open. Check the list again.")
         raise conflict("changed_meanwhile", message)
     for key in sorted(there - choice.kept):
         if key == AUTHENTICATOR:

@@ -54,7 +54,7 @@ def test_the_newest_build_leads_and_every_system_is_named(agent):
     lead = answer.html.select_one("section.leads")
     assert lead.select_one("a.button")["href"] == "/Modhub/app/linux"
     for shown in ("5 bytes", "modhub.tar.gz", "/Modhub/app/linux/", "sha256sum -- modhub.tar.gz"):
-        assert shown in lead.get_text().replace("\u202f", " "), shown
+        assert shown in lead.get_text(), shown
     assert lead.select_one("dd code").get_text() == hashlib.sha256(b"newer").hexdigest()
     assert lead.find("time")["datetime"].endswith("Z")
 
@@ -235,7 +235,6 @@ def test_the_page_speaks_german_where_it_is_asked_to(agent):
     used = set(re.findall(r'(?:\b_|ngettext)\(["\']([^"\']+)["\']', sources))
     assert len(used) > 10
     assert used - set(own) - set(core) == set()
-    assert set(own) - used == {"App"}
     answer = agent.site.get("/Modhub/App", headers={"Accept-Language": "de"})
     assert answer.html.h1.get_text() == "Die App"
     assert "1 ältere Version für Linux" in answer.text

@@ -40,11 +40,6 @@ def constants(path: Path) -> set[str]:
     return {node.value for node in strings if id(node) not in documentation}
 
 
-def in_code() -> set[str]:
-    """Every string constant of the core: whatever the catalogue holds must be one of them."""
-    return {text for path in HERE.rglob("*.py") if "testing" not in path.parts for text in constants(path)}
-
-
 def german() -> dict[str, tuple[str, ...]]:
     return translated_texts(HERE, "de")
 
@@ -55,14 +50,7 @@ def test_german_is_complete() -> None:
     sentence = re.compile(r"[A-Z][\w ,;:'-]+ [\w ,;:'-]+[.:]")
     sentences = {text for path in told for text in constants(path) if sentence.fullmatch(text)}
     wanted = in_templates() | set(error_views.ERROR_TITLES.values()) | sentences
-    assert wanted - set(german()) - TO_PROGRAMS == set()
-
-
-TO_PROGRAMS = {"This form must be sent as multipart/form-data.", "The field %(field)s must be 1, 0 or -1."}
-
-
-def test_nothing_in_german_is_stale() -> None:
-    assert set(german()) - in_templates() - in_code() == set()
+    assert wanted - set(german()) == set()
 
 
 def test_translations_keep_their_holes() -> None:
@@ -166,6 +154,8 @@ def written(folder: Path, language: str, source: str) -> Path:
     path = folder / language / "LC_MESSAGES" / "messages.po"
     path.parent.mkdir(parents=True)
     path.write_text(source, "utf-8")
+    # What a compiler left here long ago is no matter.
+    path.with_suffix(".mo").write_bytes(b"stale")
     return folder
 
 

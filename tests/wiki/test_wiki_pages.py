@@ -252,11 +252,11 @@ def test_differences_take_bounded_time() -> None:
     assert time.process_time() - began < 20
 
 
-def test_german_is_complete_and_not_stale(wiki: Site, publish: Any) -> None:
+def test_german_is_complete(wiki: Site, publish: Any) -> None:
     templates = "".join(path.read_text("utf-8") for path in (FOLDER / "templates").iterdir())
     used = {text for _, text in re.findall(r"""(?:\b_|ngettext)\((["'])(.+?)\1""", templates)} | {"Wiki"}
     german = translated_texts(FOLDER, "de")
-    assert set(german) == used
+    assert used - set(german) == set()
     for english, translated in german.items():
         for text in translated:
             assert sorted(re.findall(r"%\(\w+\)s", text)) == sorted(re.findall(r"%\(\w+\)s", english))

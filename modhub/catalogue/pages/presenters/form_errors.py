@@ -8,6 +8,7 @@ from modhub.catalogue.request_schemas import NewMod
 from modhub.errors import ApiError
 from modhub.limits import IMAGES
 from modhub.request import Request
+from modhub.text import N_
 from modhub.ui.template_helpers import PageHelpers
 
 DETAIL_FIELDS: Final = {
@@ -30,11 +31,11 @@ def field_message(request: Request, refusal: ApiError) -> str:
     limit = refusal.extra.get("limitBytes")
     if refusal.status != _TOO_LARGE or limit is None:
         return refusal.localized(
-            translate, {name: translate("“%(name)s”", name=translate(FIELD_LABELS[name])) for name in FIELD_LABELS}
+            translate, {name: translate(N_("“%(name)s”"), name=translate(FIELD_LABELS[name])) for name in FIELD_LABELS}
         )
     if limit == IMAGES:
-        return translate("The images may have at most %(size)s in total. Nothing was saved.", size=ui.size(limit))
-    return translate("The file is too large; the limit is %(size)s. Nothing was saved.", size=ui.size(limit))
+        return translate(N_("The images may have at most %(size)s in total. Nothing was saved."), size=ui.size(limit))
+    return translate(N_("The file is too large; the limit is %(size)s. Nothing was saved."), size=ui.size(limit))
 
 
 def field_of(refusal: ApiError, otherwise: str = "") -> str:

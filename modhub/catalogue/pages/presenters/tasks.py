@@ -6,6 +6,7 @@ from typing import Any
 from modhub.catalogue.pages.presenters.draft import OwnModPresenter
 from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.folding import fold_game
+from modhub.text import N_
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +32,18 @@ def open_tasks(draft: OwnModPresenter, reader: PageReader, games: dict[str, Any]
     found = [
         (
             draft.code is None,
-            Task("Upload a code file; the mod cannot be published without one.", must=True, anchor="files"),
+            Task(N_("Upload a code file; the mod cannot be published without one."), must=True, anchor="files"),
         ),
-        (bool(missing), Task("Required mods that are not on this site:", missing, anchor="details")),
-        (not mod.description, Task("Write a description.", anchor="details")),
+        (bool(missing), Task(N_("Required mods that are not on this site:"), missing, anchor="details")),
+        (not mod.description, Task(N_("Write a description."), anchor="details")),
         (
             bool(strange),
-            Task("These games are not in our list, so they have no icon (check the spelling):", strange, is_note=True),
+            Task(
+                N_("These games are not in our list, so they have no icon (check the spelling):"), strange, is_note=True
+            ),
         ),
-        (not draft.images, Task("Add an image; lists show the first one.", anchor="files")),
+        (not draft.images, Task(N_("Add an image; lists show the first one."), anchor="files")),
         (bool(conflicts), Task("Conflicts with:", conflicts, is_note=True)),
-        (draft.code is not None and not mod.published, Task("Check the preview, then publish.", anchor="publish")),
+        (draft.code is not None and not mod.published, Task(N_("Check the preview, then publish."), anchor="publish")),
     ]
     return [task for wanted, task in found if wanted]

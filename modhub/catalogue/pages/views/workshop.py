@@ -31,6 +31,7 @@ from modhub.folding import fold_game
 from modhub.interfaces import IMine, IOwnMod
 from modhub.payload import encode, query
 from modhub.request import Request
+from modhub.text import N_
 from modhub.ui import forms
 from modhub.ui.formatting import parse_timestamp
 from modhub.ui.template_helpers import PageHelpers
@@ -81,7 +82,7 @@ def _refuse_overwriting(mod: Any, given: CleanedMod, seen: str) -> None:
     lists = [merged(one or []) for one in sent]
     wanted = _seal(given.title, given.description, given.games, *lists)
     if seen not in {"", current} and wanted != current:
-        message = "This mod was changed elsewhere while you were editing. Save again to overwrite that change."
+        message = N_("This mod was changed elsewhere while you were editing. Save again to overwrite that change.")
         raise conflict("changed_meanwhile", message)
 
 
