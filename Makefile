@@ -119,6 +119,7 @@ messages: test-tools ## bring the translations up to the texts of templates and 
 	@for part in $(PARTS); do \
 		$(EXTRACT) $$part && \
 		for po in $$part/locale/*/LC_MESSAGES/messages.po; do \
+			[ -e $$po ] || continue; \
 			language=$$(basename $${po%/LC_MESSAGES/messages.po}); \
 			$(UPDATE) --locale $$language --output-file $$po && \
 			$(BIN)/pybabel compile --statistics --locale $$language --input-file $$po --output-file /dev/null || exit 1; \
@@ -126,9 +127,10 @@ messages: test-tools ## bring the translations up to the texts of templates and 
 	done
 
 language: test-tools ## begin a language: make language LANGUAGE=pl
+	@[ -n '$(LANGUAGE)' ] || { echo 'modhub: name the language, as in "make language LANGUAGE=pl".' >&2; exit 1; }
 	@for part in $(PARTS); do \
 		$(EXTRACT) $$part && \
-		$(BIN)/pybabel init --width 120 --input-file $(POT) --output-dir $$part/locale --locale $(LANGUAGE) || exit 1; \
+		$(BIN)/pybabel --quiet init --width 120 --input-file $(POT) --output-dir $$part/locale --locale $(LANGUAGE) || exit 1; \
 	done
 
 bench: test-tools ## side-by-side benchmarks, as a table and as JSON
