@@ -27,7 +27,7 @@ from modhub.views import allowed_methods
 log = logging.getLogger(__name__)
 ERROR_TITLES = {
     400: N_("Something is wrong with this request"),
-    401: N_("Please sign in"),
+    401: N_("Sign in to continue"),
     403: N_("Not allowed"),
     404: N_("Page not found"),
     405: N_("Method not allowed"),

@@ -138,7 +138,7 @@ def _add(request: Request, link: Link) -> dict[str, Any]:
             N_("Sign in to it in this browser to continue. If it is not yours, do nothing."),
         )
         return message_page(
-            request, "Please sign in", *lines, links=[(f"{LOGIN_PATH}?next={back}", N_("Sign in"))], status=403
+            request, N_("Sign in to continue"), *lines, links=[(f"{LOGIN_PATH}?next={back}", N_("Sign in"))], status=403
         )
     if request.is_safe:
         return confirm_own_form(N_("Confirm that this address is yours and that you want to sign in with it.")).show(

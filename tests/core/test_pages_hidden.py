@@ -62,9 +62,9 @@ def test_it_is_said_in_german_too(site: Site, author: Site) -> None:
     mod = published_mod(site)
     user = published_mod(site, 8, "Braucht sie", requires=[mod["guid"]])
     hide_mod(site, mod, "Schadsoftware")
-    assert "Vom Betreiber verborgen" in author.get("/Modhub/mine", headers=GERMAN).text
+    assert "Vom Betreiber ausgeblendet" in author.get("/Modhub/mine", headers=GERMAN).text
     page = author.get(bench(mod), headers=GERMAN).html
-    assert "Der Betreiber dieses Dienstes hat diese Mod verborgen." in page.find(id="hidden").text
+    assert "Der Betreiber dieses Dienstes hat diese Mod ausgeblendet." in page.find(id="hidden").text
     assert "Grund: Schadsoftware" in page.find(id="hidden").text
     assert "1 veröffentlichte Mod benötigt diese." in page.find(id="required-by").text
     assert user["title"] in page.find(id="required-by").text
