@@ -93,10 +93,3 @@ def test_the_guide_names_every_directive():
     }
     assert len(ours) > 15
     assert {name for name in ours if f"`{name}(" not in text} == set()
-
-
-def test_no_feature_imports_the_catalogue():
-    forbidden = re.compile(r"^\s*(from|import) modhub\.catalogue|^\s*from modhub import .*\bcatalogue", re.MULTILINE)
-    sources = list(ROOT.glob("modhub_*/**/*.py"))
-    assert len(sources) > 50
-    assert [path.name for path in sources if forbidden.search(path.read_text())] == []
