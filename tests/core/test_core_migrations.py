@@ -1,8 +1,8 @@
 """Migrations: they make what the models say, once, and a service whose database is behind does not start."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from alembic import command
@@ -12,6 +12,7 @@ import modhub
 from modhub.catalogue import moderation, public_copies
 from modhub.catalogue.models import Mod
 from modhub.db import Base, Databases
+from modhub.declarations import Declarations, Migrations
 from modhub.ops import admin, migrate
 from modhub.service_registry import find_service
 from modhub.testing import TEST_SECRET, Site
@@ -33,14 +34,22 @@ def empty(dialect: str, tmp_path: Path, request: pytest.FixtureRequest) -> Any:
         yield url
 
 
+class Configured(NamedTuple):
+    """A configuration over the empty database."""
+
+    databases: Databases
+    migrations: list[Migrations]
+
+
 @pytest.fixture
-def configured(empty: str) -> Any:
-    registry: Any = modhub.configure({"sqlalchemy.url": empty, "modhub.secret": TEST_SECRET}).registry
-    yield registry
-    find_service(registry, Databases).dispose()
+def configured(empty: str) -> Iterator[Configured]:
+    registry = modhub.configure({"sqlalchemy.url": empty, "modhub.secret": TEST_SECRET}).registry
+    databases = find_service(registry, Databases)
+    yield Configured(databases, find_service(registry, Declarations).migrations)
+    databases.dispose()
 
 
-def test_models_and_migrations_agree(configured: Any) -> None:
+def test_models_and_migrations_agree(configured: Configured) -> None:
     assert migrate.upgrade(configured.databases, configured.migrations) == ["modhub"]
     for package in configured.migrations:
         assert migrate.schema_differences(configured.databases, package) == []
@@ -48,7 +57,7 @@ def test_models_and_migrations_agree(configured: Any) -> None:
     assert migrate.upgrade(configured.databases, configured.migrations) == []
 
 
-def test_a_difference_is_found(configured: Any) -> None:
+def test_a_difference_is_found(configured: Configured) -> None:
     migrate.upgrade(configured.databases, configured.migrations)
     with configured.databases.write_engine.begin() as connection:
         connection.execute(text("ALTER TABLE core_mod ADD COLUMN surplus INTEGER"))
@@ -58,7 +67,7 @@ def test_a_difference_is_found(configured: Any) -> None:
     assert "core_vote" in found
 
 
-def test_down_and_up_again(configured: Any) -> None:
+def test_down_and_up_again(configured: Configured) -> None:
     migrate.upgrade(configured.databases, configured.migrations)
     package = configured.migrations[0]
     with configured.databases.write_engine.begin() as connection:
@@ -69,7 +78,7 @@ def test_down_and_up_again(configured: Any) -> None:
     assert migrate.schema_differences(configured.databases, package) == []
 
 
-def test_mods_that_are_there_are_not_hidden_by_an_upgrade(configured: Any) -> None:
+def test_mods_that_are_there_are_not_hidden_by_an_upgrade(configured: Configured) -> None:
     package = configured.migrations[0]
     row = {"guid": GUID, "owner": 7, "title": "Old", "description": "", "version": "1", "published": True}
     row |= {"ups": 3, "downs": 1, "created_at": 1, "updated_at": 2, "games": "[]", "requires": "[]", "conflicts": "[]"}
@@ -90,7 +99,7 @@ def test_mods_that_are_there_are_not_hidden_by_an_upgrade(configured: Any) -> No
         assert session.execute(select(Mod.title, Mod.hidden_at)).one() == ("Old", None)
 
 
-def test_a_failing_migration_leaves_nothing_half_done(configured: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_migration_leaves_nothing_half_done(configured: Configured, monkeypatch: pytest.MonkeyPatch) -> None:
     real: Callable[..., Any] = command.upgrade
 
     def upgrade_then_fail(*arguments: Any) -> None:
@@ -138,7 +147,7 @@ def test_the_command_migrates_and_says_so(command_line: Callable[..., tuple[int,
 
 @pytest.mark.parametrize("older", [False, True], ids=["alone", "beside one that is known"])
 def test_a_newer_schema_is_called_newer(
-    command_line: Callable[..., tuple[int, str]], configured: Any, empty: str, older: bool
+    command_line: Callable[..., tuple[int, str]], configured: Configured, empty: str, older: bool
 ) -> None:
     # C-RUN-3, T-F11
     migrate.upgrade(configured.databases, configured.migrations)
@@ -159,7 +168,7 @@ def test_a_newer_schema_is_called_newer(
 
 
 def test_a_migration_that_fails_says_why_and_not_to_migrate(
-    command_line: Callable[..., tuple[int, str]], configured: Any
+    command_line: Callable[..., tuple[int, str]], configured: Configured
 ) -> None:
     with configured.databases.write_engine.begin() as connection:
         connection.execute(text("CREATE TABLE core_mod (id INTEGER)"))
@@ -188,7 +197,7 @@ def test_a_migration_that_raises_is_one_line_too(
 
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 def test_a_database_without_the_right_to_make_tables_is_told(
-    command_line: Callable[..., tuple[int, str]], configured: Any, tmp_path: Path, empty: str
+    command_line: Callable[..., tuple[int, str]], configured: Configured, tmp_path: Path, empty: str
 ) -> None:
     """On PostgreSQL 15 and newer that is everybody's lot whose database is not their own."""
     with configured.databases.write_engine.begin() as connection:
@@ -203,7 +212,7 @@ def test_a_database_without_the_right_to_make_tables_is_told(
 
 
 def test_who_migrates_at_the_same_time_is_told(
-    command_line: Callable[..., tuple[int, str]], configured: Any, dialect: str
+    command_line: Callable[..., tuple[int, str]], configured: Configured, dialect: str
 ) -> None:
     with configured.databases.write_engine.begin() as connection:
         if dialect == "postgresql":
