@@ -81,7 +81,7 @@ def test_what_is_done_to_an_account_is_told_by_email(owner: Any, mail: Any, acti
     assert "at 127.0.0.1:6543" in text
     assert re.search(r"^When: 20\d\d-\d\d-\d\d \d\d:\d\d UTC$", text, re.MULTILINE)
     assert "\nBrowser or program: Firefox on Linux\n" in text
-    assert "If it was not you, " in text
+    assert "If this wasn't you, " in text
     assert ("/Modhub/account/forgot" in text) == (action != "delete")
 
 
