@@ -1,7 +1,6 @@
 """Emails about what has been done to an account: what, when, by which kind of client, and what to do about it."""
 
 import re
-from types import SimpleNamespace
 from typing import Any
 
 import pyotp
@@ -9,6 +8,7 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.events import AccountChanged
+from modhub.request import Request
 from modhub_auth import services
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login, OutgoingEmail
@@ -109,8 +109,8 @@ def test_other_features_have_their_changes_told(owner: Any, mail: Any) -> None:
 
     def change(*, fails: bool) -> None:
         with databases.write_session.begin() as session:
-            request = SimpleNamespace(dbsession=session, registry=registry, environ=dict(environ))
-            request.find_service = owner.find_service
+            request = Request(dict(environ))
+            request.registry, request.dbsession = registry, session
             registry.notify(AccountChanged(1, "A key was made", sentence, request))
             if fails:
                 raise ValueError

@@ -137,7 +137,7 @@ msgstr[0] "%(num)s plik"
 msgstr[1] "%(num)s pliki"
 msgstr[2] "%(num)s plików"
 
-msgid "Find"
+msgid "Search"
 msgstr "Szu"
 "kaj"
 
