@@ -165,7 +165,7 @@ def test_a_language_may_have_three_plural_forms(tmp_path: Path) -> None:
     polish = languages.choose("pl-PL, de;q=0.5")
     counted = [polish.ngettext("%(num)s file", "%(num)s files", number) for number in (1, 2, 5, 22, 112, 1000, 12345)]
     assert counted == ["1 plik", "2 pliki", "5 plików", "22 pliki", "112 plików", "1\xa0000 plików", "12\xa0345 plików"]
-    assert [polish.gettext(text) for text in ("Find", "Untranslated", "Guessed", "Unknown", "")] == [
+    assert [polish.gettext(text) for text in ("Search", "Untranslated", "Guessed", "Unknown", "")] == [
         *("Szukaj", "Untranslated", "Guessed", "Unknown", "")
     ]
     assert polish.ngettext("%(num)s a", "%(num)s b", 2) == "2 b"
