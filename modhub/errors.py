@@ -62,7 +62,7 @@ def account_blocked() -> ApiError:
 
 def not_found() -> ApiError:
     """404, the same for what is absent and for what the caller may not see."""
-    return ApiError(404, "not_found", "This page does not exist.")
+    return ApiError(404, "not_found", "Nothing was found at this address.")
 
 
 def conflict(code: str, message: str, **extra: Any) -> ApiError:
