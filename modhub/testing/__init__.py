@@ -5,12 +5,11 @@ WebTest with the accounts of :mod:`modhub.testing.accounts`: ``site.as_account(7
 """
 
 import gc
-import shutil
-import sqlite3
+import os
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,13 +20,55 @@ from webtest import TestApp
 import modhub
 from modhub.db import Databases
 from modhub.declarations import Declarations
-from modhub.ops import migrate
 from modhub.service_registry import Service, find_service
-from modhub.testing.postgres import PostgresServer, postgres_server
+from modhub.testing.databases import TEST_SECRET, TemplateDatabases
+from modhub.testing.postgres import PostgresServer, postgres_server, roomy_memory
 
-TEST_SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 - it guards nothing
 TEST_ACCOUNTS = "modhub.testing.accounts"
+TEMPORARY_BYTES = 6 * 1024**3
+"""Of memory that has to be free before the tests' files go there."""
 Start = Callable[..., "Site"]
+
+
+MARKERS = {
+    "one_database": "what the test is about is the same on every database: it runs on SQLite alone",
+    "postgres": "needs PostgreSQL; set by itself",
+    "process": "starts processes or waits for sockets",
+    "slow": "takes more than a second",
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Temporary folders are in memory where there is plenty: fsync costs nothing there."""
+    for name, meaning in MARKERS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+    if place := roomy_memory(TEMPORARY_BYTES):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", place)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """``one_database`` leaves one value of ``dialect``."""
+    keep_one_database(metafunc, "dialect", "function")
+
+
+def keep_one_database(metafunc: pytest.Metafunc, name: str, scope: Literal["function", "module"]) -> None:
+    """Give the fixture ``name`` SQLite alone where the test is marked ``one_database``."""
+    named = {known.args[0] for known in metafunc.definition.iter_markers("parametrize")}
+    if name in metafunc.fixturenames and name not in named and metafunc.definition.get_closest_marker("one_database"):
+        metafunc.definition.add_marker(pytest.mark.parametrize(name, ["sqlite"], indirect=True, scope=scope))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever has PostgreSQL among its parameters is marked ``postgres``."""
+    for item in items:
+        values = (
+            item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+        )
+        if any("postgresql" in (value if isinstance(value, tuple) else (value,)) for value in values):
+            item.add_marker("postgres")
 
 
 def pytest_collection_finish() -> None:
@@ -102,64 +143,53 @@ def dialect(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def _templates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("schemas")
+def template_databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> TemplateDatabases:
+    """Fresh databases for fixtures of any scope; tests take ``new_database``."""
+    return TemplateDatabases(tmp_path_factory.mktemp("schemas"), lambda: request.getfixturevalue("postgres"))
 
 
 @pytest.fixture
-def new_database(
-    dialect: str, request: pytest.FixtureRequest, tmp_path: Path, _templates: Path
-) -> Iterator[Callable[[str], str]]:
-    """``new_database(includes)``: the address of a fresh database, migrated for these features.
-
-    The schema is built by migrating, once for each set of features, and copied from then on.
-    """
+def new_database(dialect: str, tmp_path: Path, template_databases: TemplateDatabases) -> Iterator[Callable[[str], str]]:
+    """``new_database(includes)``: the address of a fresh database, migrated for these features."""
     made: list[str] = []
 
     def new(includes: str = "") -> str:
-        name = "-".join(sorted(includes.split())) or "core"
-        if dialect == "sqlite":
-            template = _templates / f"{name}.sqlite"
-            if not template.exists():
-                _migrate(f"sqlite:///{template}", includes)
-                with closing(sqlite3.connect(template)) as connection:
-                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            copy = tmp_path / f"{name}-{len(made)}.sqlite"
-            shutil.copyfile(template, copy)
-            made.append(f"sqlite:///{copy}")
-        else:
-            server = request.getfixturevalue("postgres")
-            server.add_template(name, lambda url: _migrate(url, includes))
-            made.append(server.new_database(name))
+        made.append(template_databases.new(dialect, includes, tmp_path / f"modhub-{len(made)}.sqlite"))
         return made[-1]
 
     yield new
-    if dialect == "postgresql":
-        for url in made:
-            request.getfixturevalue("postgres").drop_database(url)
+    for url in made:
+        template_databases.drop(url)
 
 
-def _migrate(url: str, includes: str) -> None:
-    settings = {"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": includes}
-    registry: Any = modhub.configure(settings).registry
-    migrate.upgrade(find_service(registry, Databases), find_service(registry, Declarations).migrations)
-    find_service(registry, Databases).dispose()
+@pytest.fixture(scope="session")
+def _compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Settings that make Jinja compile a template once for all applications: that is most of a first page's time."""
+    return {
+        "jinja2.bytecode_caching": "true",
+        "jinja2.bytecode_caching_directory": str(tmp_path_factory.mktemp("compiled-templates")),
+    }
 
 
 @pytest.fixture
-def start(new_database: Callable[[str], str], tmp_path: Path) -> Iterator[Start]:
+def start(new_database: Callable[[str], str], tmp_path: Path, _compiled_templates: dict[str, str]) -> Iterator[Start]:
     """``start(includes, **settings)``: an application over a fresh database of each kind, with a file store."""
     sites: list[Site] = []
+    files = tmp_path / "files"
 
     def begin(includes: str = TEST_ACCOUNTS, **settings: str) -> Site:
+        # The store's 256 other folders are made when a file needs them: making them all takes as long as all the rest.
+        (files / "staging").mkdir(mode=0o700, parents=True, exist_ok=True)
         given = {
             "sqlalchemy.url": settings.pop("url", "") or new_database(includes),
             "modhub.secret": TEST_SECRET,
-            "modhub.storage": f"file://{tmp_path}/files",
+            "modhub.storage": f"file://{files}",
             "pyramid.includes": includes,
+            **_compiled_templates,
             **{name.replace("__", "."): value for name, value in settings.items()},
         }
-        site = Site(modhub.configure(given))
+        own_store = given["modhub.storage"] != f"file://{files}"
+        site = Site(modhub.configure(given, makes_store=own_store))
         sites.append(site)
         return site
 

@@ -200,7 +200,7 @@ def postgres_server(binaries: Path | None = None) -> Iterator[PostgresServer]:
     process that is killed takes its server with it. Raises `PostgresMissingError`.
     """
     account = _account()
-    base = Path(tempfile.mkdtemp(prefix="mhpg-", dir=_place()))
+    base = Path(tempfile.mkdtemp(prefix="mhpg-", dir=roomy_memory()))
     try:
         if len(str(base)) > SOCKET_PATH_LIMIT:
             raise PostgresMissingError(f"A socket's path cannot be as long as {base}: set TMPDIR to a shorter folder.")
@@ -223,9 +223,9 @@ def postgres_server(binaries: Path | None = None) -> Iterator[PostgresServer]:
         shutil.rmtree(base, ignore_errors=True)
 
 
-def _place() -> str | None:
-    """Return where the server's folder goes: memory when there is plenty (six times as fast), else the default."""
-    if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > MEMORY_BYTES:
+def roomy_memory(needed: int = MEMORY_BYTES) -> str | None:
+    """Return a folder in memory when there is plenty; None where the default is the better place for what is big."""
+    if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > needed:
         return MEMORY
     return None
 

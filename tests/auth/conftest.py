@@ -17,6 +17,7 @@ import pytest
 
 from modhub import db
 from modhub.testing import TEST_SECRET, Site, Start
+from modhub_auth import container
 from modhub_auth.container import AuthServices
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 
@@ -29,14 +30,15 @@ def cheap() -> QueuedHasher:
 
 
 @pytest.fixture
-def auth(start: Start, tmp_path: Path) -> Auth:
+def auth(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Auth:
     """``auth(**settings)``: an application with accounts, its letters in a folder."""
 
     def begin(**settings: Any) -> Site:
         settings.setdefault("modhub__mail_dir", str(tmp_path / "mail"))
-        site = start("modhub_auth", **settings)
-        site.find_service(AuthServices).passwords = cheap()
-        return site
+        # From the start: a hasher makes a hash of its own when it is made, which takes as long as a whole application.
+        with monkeypatch.context() as patch:
+            patch.setattr(container, "QueuedHasher", lambda _gate: cheap())
+            return start("modhub_auth", **settings)
 
     return begin
 

@@ -13,6 +13,8 @@ from modhub.ops import admin
 from modhub.testing import TEST_SECRET, Site, stored_files
 from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
 
+pytestmark = pytest.mark.slow
+
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 Run = Callable[..., tuple[int, str]]
 
@@ -61,6 +63,7 @@ def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site: Site, run:
     upload_asset(site, mod, "code", b"two", version="2")
     folder = stored_files(site)[0].parent.parent
     orphan = folder / "ab" / ("0" * 30)
+    orphan.parent.mkdir(exist_ok=True)
     orphan.write_bytes(b"x")
     (folder / "staging" / ("f" * 32)).write_bytes(b"x")
     (folder / "README").write_bytes(b"not ours")

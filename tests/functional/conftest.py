@@ -1,29 +1,27 @@
 """Real ``pserve`` processes on real databases (`modhub.testing.service`), shared by the tests of a module."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from modhub.testing import keep_one_database
+from modhub.testing.databases import TemplateDatabases
 from modhub.testing.service import Installation
 
-SLOW = ("functional", "packaging")
 
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Modules of few long tests first: one that came last would leave the other processes with nothing to do."""
-    items.sort(key=lambda item: not any(part in SLOW for part in item.path.parts))
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """``one_database`` holds for the processes too."""
+    keep_one_database(metafunc, "kind", "module")
 
 
 class Services:
     """Makes installations, and ends them with the module."""
 
-    def __init__(self, folder: Path, postgres: Callable[[], Any]) -> None:
+    def __init__(self, folder: Path, databases: TemplateDatabases) -> None:
         self._folder = folder
-        self._postgres = postgres
-        self._databases: list[str] = []
+        self._databases = databases
         self.made: list[Installation] = []
 
     def __call__(
@@ -32,17 +30,21 @@ class Services:
         processes: int = 1,
         *,
         includes: str = "modhub_auth",
+        schema: str | None = None,
         settings: Mapping[str, str | None] | None = None,
         server: Mapping[str, object] | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> Installation:
+        """An installation that so many processes serve already.
+
+        ``schema`` names the features that its database is migrated for: those of ``includes`` where processes are
+        started, else none, and the test itself migrates.
+        """
         folder = self._folder / f"service-{len(self.made)}"
         folder.mkdir()
-        if kind == "sqlite":
-            url = f"sqlite:///{folder}/modhub.sqlite"
-        else:
-            url = self._postgres().new_database()
-            self._databases.append(url)
+        if schema is None and processes:
+            schema = includes
+        url = self._databases.new(kind, schema, folder / "modhub.sqlite")
         made = Installation(
             folder,
             url,
@@ -52,23 +54,19 @@ class Services:
             environ=environ,
         )
         self.made.append(made)
-        if processes:
-            migrated = made.admin("migrate")
-            assert migrated.returncode == 0, migrated
-            for process in [made.launch() for _ in range(processes)]:
-                process.wait()
+        for process in [made.launch() for _ in range(processes)]:
+            process.wait()
         return made
 
     def close(self) -> None:
         for made in self.made:
             made.stop()
-        for url in self._databases:
-            self._postgres().drop_database(url)
+            self._databases.drop(made.url)
 
 
 @pytest.fixture(scope="module")
-def services(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    made = Services(tmp_path_factory.mktemp("functional"), lambda: request.getfixturevalue("postgres"))
+def services(template_databases: TemplateDatabases, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    made = Services(tmp_path_factory.mktemp("functional"), template_databases)
     yield made
     made.close()
     for one in made.made:

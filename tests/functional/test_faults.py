@@ -146,11 +146,11 @@ def refused_and_browsing_goes_on(service: Installation, own: Caller, mod_id: int
     own.need(200, "PUT", f"/api/modhub/{mod_id}", {"title": "Still here"})
 
 
+@pytest.mark.one_database
 def test_a_full_store_refuses_uploads_alone_and_recovers_by_itself(services, kind):
     # T-D12, T-F2
-    service = services(kind, 0)
+    service = services(kind, 0, schema="modhub_auth")
     with small_disk(service.files, "8m"):
-        assert service.admin("migrate").returncode == 0
         service.start()
         own = service.register("full")
         mod = own.published("Full", bytes(5 * MB))
@@ -171,11 +171,11 @@ os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
+@pytest.mark.one_database
 def test_a_write_that_is_too_large_for_the_system_is_refused(services, kind):
     # T-D12, T-F2
     """RLIMIT_FSIZE, which needs no root: no file of the process may pass 3 MB, spooled bodies neither."""
-    service = services(kind, 0)
-    assert service.admin("migrate").returncode == 0
+    service = services(kind, 0, schema="modhub_auth")
     service.start(wrapper=[sys.executable, "-c", LIMITED])
     own = service.register("small")
     mod = own.published("Small", bytes(MB))
@@ -184,6 +184,7 @@ def test_a_write_that_is_too_large_for_the_system_is_refused(services, kind):
     service.stop()
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("damage", ["deleted", "cut", "changed"])
 def test_a_damaged_file_is_never_given_out_and_verify_names_it(service, own, damage):
     # T-F10

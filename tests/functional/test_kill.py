@@ -251,7 +251,7 @@ class Relay:
 @pytest.fixture
 def relay(services, kind):
     path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    service = services(kind, includes="modhub_auth crashing", environ={"PYTHONPATH": path})
+    service = services(kind, includes="modhub_auth crashing", schema="modhub_auth", environ={"PYTHONPATH": path})
     yield Relay(service)
     service.stop()
 

@@ -64,13 +64,13 @@ def service(services, kind, provider):
         "modhub.storage_address_key": ADDRESS_KEY,
         "mail.password": MAIL_PASSWORD,
     }
-    made = services(kind, 0, includes="modhub_auth modhub_builds", settings=settings)
+    includes = "modhub_auth modhub_builds"
+    made = services(kind, 0, includes=includes, schema=includes, settings=settings)
     # Every logger says all it can, SQLAlchemy its statements with their parameters.
     wordy = re.sub(r"(?m)^level = .*$", "level = DEBUG", made.ini.read_text()).replace(
         "root, modhub", "root, modhub, sql"
     )
     made.ini.write_text(f"{wordy}\n[logger_sql]\nlevel = INFO\nhandlers =\nqualname = sqlalchemy.engine\n")
-    assert made.admin("migrate").returncode == 0
     made.start()
     yield made
     made.stop()
