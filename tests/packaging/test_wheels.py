@@ -8,7 +8,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from email.parser import HeaderParser
 from importlib.metadata import packages_distributions
@@ -30,11 +30,7 @@ SUITE = "the suite"
 SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11.2 has no filters yet
 LEFT_OUT = {"__pycache__", "build", "dist", "var"}
 
-BUILD = """
-import sys
-from setuptools import build_meta
-print(getattr(build_meta, sys.argv[1])(sys.argv[2]))
-"""
+RunHook = Callable[[str, Path, Path], Path]
 
 
 @dataclass
@@ -72,20 +68,13 @@ def tracked() -> list[str]:
     ]
 
 
-def hook(name: str, source: Path, target: Path) -> Path:
-    target.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-I", "-W", "error::UserWarning", "-c", BUILD, name, str(target)]
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return target / done.stdout.split()[-1]
-
-
 class Workshop(dict[str, Built]):
     """Builds what it is asked for, once; so that a part that cannot be built is no trouble to the others."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, run_hook: RunHook) -> None:
         super().__init__()
         self.folder = folder
+        self.run_hook = run_hook
         self.names = tracked()
         for name in self.names:
             (folder / "tracked" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -99,17 +88,19 @@ class Workshop(dict[str, Built]):
     def __missing__(self, name: str) -> Built:
         folder = self.folder / name
         source = self.folder / "tracked" / FOLDERS.get(name, "")
-        archive = hook("build_sdist", source, folder)
+        archive = self.run_hook("build_sdist", source, folder)
         with tarfile.open(archive) as unpacked:
             unpacked.extractall(folder / "source", **SAFELY)
         inside = next((folder / "source").iterdir())
-        self[name] = Built(hook("build_wheel", source, folder), hook("build_wheel", inside, folder / "again"))
+        self[name] = Built(
+            self.run_hook("build_wheel", source, folder), self.run_hook("build_wheel", inside, folder / "again")
+        )
         return self[name]
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    return Workshop(tmp_path_factory.mktemp("built"))
+def built(run_hook: RunHook, tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    return Workshop(tmp_path_factory.mktemp("built"), run_hook)
 
 
 @pytest.mark.parametrize("part", PARTS)

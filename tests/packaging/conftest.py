@@ -1,0 +1,28 @@
+"""How the tests of packages build one: in a process of its own, as pip does."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+BUILD = """
+import sys
+from setuptools import build_meta
+print(getattr(build_meta, sys.argv[1])(sys.argv[2]))
+"""
+
+
+def run_hook(name: str, source: Path, target: Path) -> Path:
+    target.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-I", "-W", "error::UserWarning", "-c", BUILD, name, str(target)]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return target / done.stdout.split()[-1]
+
+
+@pytest.fixture(name="run_hook", scope="session")
+def _run_hook() -> Callable[[str, Path, Path], Path]:
+    """``run_hook("build_wheel", source, target)``: the file that this hook of setuptools made."""
+    return run_hook
