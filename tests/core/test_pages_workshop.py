@@ -23,48 +23,88 @@ def author(site: Site) -> Site:
     return new_visitor(site, OWNER)
 
 
-def test_from_the_draft_to_the_end_with_forms_alone(site: Site, author: Site) -> None:
-    # C-PAGE-2, C-PAGE-6, C-PAGE-11
+@pytest.fixture
+def draft(author: Site) -> Any:
+    """The workshop page of a new draft."""
     games = "Portal\r\n\r\n portal \r\nQuake"
-    page = make_mod_by_form(author, title="My <mod>", description="<p>Hello</p>", games=games, requires=ABSENT)
-    address = page.request.path
-    number = address.rpartition("/")[2]
-    assert page.html.h1.text == "My <mod>"
-    assert "Upload a code file" in page.html.find(id="tasks").find_parent("section").text
-    assert ABSENT in page.html.find(id="tasks").find_parent("section").text
-    site.get(f"/Modhub/{number}", status=404)
-    page = send_file_by_form(page, "code", "my mod.zip", b"the code" * 1000, version=" 1.0 ").follow()
+    return make_mod_by_form(author, title="My <mod>", description="<p>Hello</p>", games=games, requires=ABSENT)
+
+
+@pytest.fixture
+def filled(draft: Any) -> Any:
+    """The same page when a code file and an image have been sent by its forms."""
+    page = send_file_by_form(draft, "code", "my mod.zip", b"the code" * 1000, version=" 1.0 ").follow()
     assert "changelog has a new entry" in page.html.select_one(".note.good").text
-    page = send_file_by_form(page, "images", "shot.png", PNG).follow()
-    image = page.html.select_one(".gallery img")["src"]
+    return send_file_by_form(page, "images", "shot.png", PNG).follow()
+
+
+@pytest.fixture
+def published(draft: Any, filled: Any) -> Any:
+    """The same page when the draft has been published by its form."""
+    return form_at(filled, f"{draft.request.path}/publish").submit(status=303).follow()
+
+
+def number_of(draft: Any) -> str:
+    return str(draft.request.path.rpartition("/")[2])
+
+
+def test_a_new_draft_names_its_tasks_and_is_for_its_author_alone(site: Site, draft: Any) -> None:
+    # C-PAGE-6
+    assert draft.html.h1.text == "My <mod>"
+    tasks = draft.html.find(id="tasks").find_parent("section").text
+    assert "Upload a code file" in tasks
+    assert ABSENT in tasks
+    site.get(f"/Modhub/{number_of(draft)}", status=404)
+
+
+def test_the_preview_shows_what_the_forms_have_filled(author: Site, draft: Any, filled: Any) -> None:
+    image = filled.html.select_one(".gallery img")["src"]
     assert author.get(image).body == PNG
     assert author.get(image).headers["Cache-Control"] == "no-store"
-    preview = author.get(f"{address}/preview")
+    preview = author.get(f"{draft.request.path}/preview")
     assert preview.html.select_one(".mod-head img")["src"] == image
     assert preview.html.select_one(".prose p").text == "Hello"
     assert ABSENT in preview.html.select_one(".note.warn").text
-    publishing = form_at(page, f"{address}/publish")
-    assert "can't unpublish" in page.html.find("form", action=f"{address}/publish").text
-    page = publishing.submit(status=303).follow()
+
+
+def test_what_is_published_by_form_is_what_was_typed_and_sent(
+    site: Site, draft: Any, filled: Any, published: Any
+) -> None:
+    # C-PAGE-2, C-PAGE-6
+    address, number = draft.request.path, number_of(draft)
+    assert "can't unpublish" in filled.html.find("form", action=f"{address}/publish").text
     shown = site.get(f"/api/modhub/{number}").json
     assert (shown["title"], shown["games"], shown["requires"]) == ("My <mod>", ["Portal", "Quake"], [ABSENT])
     assert (shown["version"], shown["description"]) == ("1.0", "<p>Hello</p>")
     assert [asset["name"] for asset in shown["assets"]] == ["my mod.zip", "shot.png"]
     assert site.get(f"/api/modhub/{number}/download").body == b"the code" * 1000
-    assert "publish" not in {form.action.rpartition("/")[2] for form in page.forms.values()}
-    (note,) = notes_of_mod(site, shown)
-    form = form_at(page, f"{address}/changelog/{note['id']}")
+    assert "publish" not in {form.action.rpartition("/")[2] for form in published.forms.values()}
+
+
+def test_an_entry_of_the_changelog_is_changed_and_removed_by_form(site: Site, draft: Any, published: Any) -> None:
+    address, mod = draft.request.path, {"id": number_of(draft)}
+    (note,) = notes_of_mod(site, mod)
+    form = form_at(published, f"{address}/changelog/{note['id']}")
     form["text"] = "<p>What changed</p><script>x</script>"
     form["title"] = ""
     page = form.submit(status=303).follow()
-    (note,) = notes_of_mod(site, shown)
+    (note,) = notes_of_mod(site, mod)
     assert (note["title"], note["text"], note["automatic"]) == (None, "<p>What changed</p>", False)
-    page = form_at(page, f"{address}/changelog/{note['id']}/remove").submit(status=303).follow()
-    assert notes_of_mod(site, shown) == []
-    asset = image.rpartition("/")[2]
-    page = form_at(page, f"{address}/images/{asset}/remove").submit(status=303).follow()
+    form_at(page, f"{address}/changelog/{note['id']}/remove").submit(status=303).follow()
+    assert notes_of_mod(site, mod) == []
+
+
+def test_an_image_is_removed_by_form(draft: Any, published: Any) -> None:
+    (image,) = published.html.select(".gallery img")
+    removing = form_at(published, f"{draft.request.path}/images/{image['src'].rpartition('/')[2]}/remove")
+    page = removing.submit(status=303).follow()
     assert not page.html.select(".gallery")
-    form = form_at(page, f"{address}/delete")
+
+
+def test_a_mod_is_deleted_by_form_when_its_title_is_typed(site: Site, draft: Any, published: Any) -> None:
+    # C-PAGE-11
+    address, number = draft.request.path, number_of(draft)
+    form = form_at(published, f"{address}/delete")
     form["title"] = "my mod"
     page = form.submit(status=400)
     assert page.html.find(id="delete-title-error") is not None

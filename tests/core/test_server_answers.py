@@ -97,7 +97,9 @@ def test_an_exception_of_the_application_is_a_500_in_json_that_tells_nothing(ser
 
 def test_an_exception_under_way_ends_the_connection_with_the_answer_visibly_short(service):
     with RawClient(service) as client:
-        assert client.ask(get("/raise-late")).body == b"part"
+        answer = client.ask(get("/raise-late"))
+        assert (answer.fields["content-length"], answer.body) == ("9", b"part")
+        assert client.ended()
 
 
 def errors(caplog):
