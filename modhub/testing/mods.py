@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
-from modhub.catalogue import moderation
+from modhub.catalogue import moderation, public_copies
 from modhub.catalogue.models import Mod
 from modhub.db import Databases
 from modhub.service_registry import find_service
@@ -77,6 +77,12 @@ def insert_mods(site: Site, many: Iterable[dict[str, Any]]) -> list[int]:
         session.add_all(rows)
         session.flush()
         return [row.id for row in rows]
+
+
+def copy_damage(site: Site) -> list[str]:
+    """What is wrong with the public copies, a sentence each."""
+    with site.databases.readonly_session() as session:
+        return list(public_copies.public_copy_damage(session))
 
 
 def hide_mod(site: Site, mod: dict[str, Any], reason: str | None = None) -> None:

@@ -25,6 +25,7 @@ from modhub.db import now
 from modhub.testing import Site, stored_files
 from modhub.testing.mods import (
     OWNER,
+    copy_damage,
     hide_mod,
     insert_mods,
     mod_address,
@@ -36,10 +37,7 @@ from modhub.testing.mods import (
     upload_asset,
 )
 
-
-def damage(site: Site) -> list[str]:
-    with site.databases.readonly_session() as session:
-        return list(public_copies.public_copy_damage(session))
+pytestmark = pytest.mark.slow
 
 
 def rows(site: Site, table: Any) -> int:
@@ -61,7 +59,7 @@ def test_copies_are_true_after_every_kind_of_write(site: Site) -> None:
     asset = upload_asset(site, mod, "images", content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
 
     def check() -> None:
-        assert damage(site) == []
+        assert copy_damage(site) == []
         full_text_is_true(site)
 
     check()
@@ -121,7 +119,7 @@ def test_a_random_life_keeps_copies_counts_and_search_true(site: Site) -> None:
         else:
             own.delete(mod_address(mod))
             mods.remove(mod)
-    assert damage(site) == []
+    assert copy_damage(site) == []
     full_text_is_true(site)
     published = [mod for mod in own.get("/api/modhub/mine").json["mods"] if mod["published"]]
     assert any(hidden.get(mod["id"]) for mod in published)
@@ -161,7 +159,7 @@ def test_every_broken_copy_is_told(site: Site) -> None:
         assert list(public_copies.public_copy_damage(session)), str(broken)
         session.rollback()
         session.close()
-    assert damage(site) == []
+    assert copy_damage(site) == []
     assert site.get(mod_address(mod)).json["title"] == mod["title"]
 
 
@@ -232,6 +230,6 @@ def test_an_undone_write_leaves_the_copies_alone(site: Site, monkeypatch: pytest
         site.as_account(OWNER).put_json(mod_address(mod), {"title": "x"}, status=500)
     assert site.get(mod_address(mod)).body == before
     assert len(notes_of_mod(site, mod)) == 1
-    assert damage(site) == []
+    assert copy_damage(site) == []
     maintenance.sweep(site.databases, site.find_service(BlobStore), 0)
     assert stored_files(site) == files

@@ -12,6 +12,7 @@ from modhub.events import AccountDeleted
 from modhub.testing import Site, stored_files
 from modhub.testing.mods import (
     OWNER,
+    copy_damage,
     hide_mod,
     mod_address,
     new_mod,
@@ -21,11 +22,6 @@ from modhub.testing.mods import (
     restore_mod,
     upload_asset,
 )
-
-
-def damage(site: Site) -> list[str]:
-    with site.databases.readonly_session() as session:
-        return list(public_copies.public_copy_damage(session))
 
 
 def row(site: Site, mod: Any) -> Mod:
@@ -62,7 +58,7 @@ def test_the_owner_goes_on_as_if_nothing_were(site: Site) -> None:
     site.get(mod_address(mod), status=404)
     assert site.get("/api/modhub").json["total"] == 0
     assert row(site, mod).hidden_reason == "Looks like malware."
-    assert damage(site) == []
+    assert copy_damage(site) == []
     restore_mod(site, mod)
     assert site.get(mod_address(mod)).json | {"install": 0, "missing": 0} == own(site, mod) | {
         "install": 0,
@@ -73,7 +69,7 @@ def test_the_owner_goes_on_as_if_nothing_were(site: Site) -> None:
     hide_mod(site, mod)
     owner.delete(mod_address(mod), status=204)
     assert owner.get("/api/modhub/mine").json["count"] == 0
-    assert damage(site) == []
+    assert copy_damage(site) == []
 
 
 def test_hiding_moves_no_time_and_no_place_in_a_list(site: Site) -> None:
@@ -112,7 +108,7 @@ def test_a_hidden_draft_that_is_published_shows_when_it_is_restored(site: Site) 
     site.get(mod_address(mod), status=404)
     restore_mod(site, mod)
     assert site.get(mod_address(mod)).json["published"] is True
-    assert damage(site) == []
+    assert copy_damage(site) == []
 
 
 def test_restoring_undoes_hiding_and_nothing_else(site: Site) -> None:
@@ -156,7 +152,7 @@ def test_rebuild_and_verify_know_of_hiding(site: Site) -> None:
     hide_mod(site, mod)
     begin = site.databases.write_session.begin
     assert public_copies.rebuild_copies(begin) == 1
-    assert damage(site) == []
+    assert copy_damage(site) == []
     with begin() as session:
         # As a copy that a crash of the machine, or a hand, has brought back.
         for own_row, *others in [
@@ -165,10 +161,10 @@ def test_rebuild_and_verify_know_of_hiding(site: Site) -> None:
             own_row.id, own_row.guid = mod["id"], mod["guid"]
             session.add(own_row)
             assert others
-    told = damage(site)
+    told = copy_damage(site)
     assert [line for line in told if f"Mod {mod['id']} has a public copy" in line]
     assert public_copies.rebuild_copies(begin) == 1
-    assert damage(site) == []
+    assert copy_damage(site) == []
     with site.databases.readonly_session() as session:
         assert session.scalars(select(PublicMod.id)).all() == [other["id"]]
 
@@ -180,8 +176,8 @@ def test_an_account_goes_with_what_is_hidden_of_it(site: Site) -> None:
         hide_mod(site, one)
     with site.databases.write_session.begin() as session:
         site.registry.notify(AccountDeleted(50, session, site.registry))
-    assert damage(site) == []
+    assert copy_damage(site) == []
     restore_mod(site, voted)
     assert site.get(mod_address(voted, "vote")).json == {"ups": 0, "downs": 0}
-    assert damage(site) == []
+    assert copy_damage(site) == []
     assert len(stored_files(site)) == 2

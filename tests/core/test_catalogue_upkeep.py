@@ -14,16 +14,11 @@ from modhub.catalogue import public_copies
 from modhub.catalogue.models import Asset, Mod, Note, PublicCounter, PublicGame, PublicMod, PublicText, Vote
 from modhub.events import AccountDeleted
 from modhub.testing import Site
-from modhub.testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod, upload_asset
+from modhub.testing.mods import OWNER, copy_damage, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
 LEAVING, STAYING = 50, 51
 TIME = datetime(2026, 2, 1, tzinfo=UTC)
 GUID = "11111111-2222-4333-8444-555555555555"
-
-
-def damage(site: Site) -> list[str]:
-    with site.databases.readonly_session() as session:
-        return list(public_copies.public_copy_damage(session))
 
 
 def rows(site: Site, statement: Any) -> list[Any]:
@@ -64,7 +59,7 @@ def counts_are_true(site: Site) -> None:
     for value, kept in ((1, Mod.ups), (-1, Mod.downs)):
         votes = select(func.count()).where(Vote.mod_id == Mod.id, Vote.value == value).scalar_subquery()
         assert rows(site, select(Mod.id).where(kept != votes)) == []
-    assert damage(site) == []
+    assert copy_damage(site) == []
 
 
 def test_an_account_goes_by_the_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +106,7 @@ def test_a_mod_goes_in_as_many_statements_whatever_it_has(site: Site) -> None:
         for table in (Mod, Asset, Note, Vote, PublicMod):
             assert rows(site, select(table.__table__)) == [], table
         assert rows(site, select(StoredBlob.id).where(StoredBlob.trashed_at.is_(None))) == []
-        assert damage(site) == []
+        assert copy_damage(site) == []
     assert took[0] == took[1]
 
 
@@ -130,7 +125,7 @@ def test_copies_are_written_by_the_batch(site: Site, monkeypatch: pytest.MonkeyP
                 write(session, mods[:count])
             took.append(len([statement for statement in statements if " IN " in statement]))
         assert took[1] == 2 * took[0]
-    assert damage(site) == []
+    assert copy_damage(site) == []
 
 
 def test_what_is_written_in_a_savepoint_is_copied(site: Site) -> None:
@@ -142,14 +137,14 @@ def test_what_is_written_in_a_savepoint_is_copied(site: Site) -> None:
         with session.begin_nested():
             session.get_one(Mod, mod["id"]).ups = 3
     assert site.get(mod_address(mod)).json["title"] == "In a savepoint"
-    assert damage(site) == []
+    assert copy_damage(site) == []
     with site.databases.write_session.begin() as session:
         savepoint = session.begin_nested()
         session.get_one(Mod, mod["id"]).title = "Taken back"
         session.flush()
         savepoint.rollback()
     assert site.get(mod_address(mod)).json["title"] == "In a savepoint"
-    assert damage(site) == []
+    assert copy_damage(site) == []
 
 
 def test_a_vote_writes_the_score_and_no_other_copy(site: Site) -> None:
@@ -160,7 +155,7 @@ def test_a_vote_writes_the_score_and_no_other_copy(site: Site) -> None:
         written = [statement for statement in statements if "core_public" in statement and statement[:6] != "SELECT"]
         assert [statement[:32] for statement in written] == ["UPDATE core_public_mod SET score"]
         assert rows(site, select(PublicMod.score)) == [(value,)]
-        assert damage(site) == []
+        assert copy_damage(site) == []
 
 
 @pytest.mark.parametrize("votes_first", [True, False])
@@ -174,7 +169,7 @@ def test_a_vote_beside_another_change_hides_nothing(site: Site, votes_first: boo
                 setattr(row, name, f"{value} {flush}" if name == "title" else value + flush)
                 if flush:
                     session.flush()
-        assert damage(site) == []
+        assert copy_damage(site) == []
         assert rows(site, select(PublicMod.score)) == [(5 + flush,)]
         assert site.get(mod_address(mod)).json["title"] == f"Both {flush}"
 
@@ -199,7 +194,7 @@ def test_a_change_between_any_two_readings_is_no_damage(site: Site) -> None:
 
         event.listen(site.databases.readonly_engine, "after_cursor_execute", heard)
         try:
-            return damage(site)
+            return copy_damage(site)
         finally:
             event.remove(site.databases.readonly_engine, "after_cursor_execute", heard)
 
@@ -218,7 +213,7 @@ def test_a_change_between_any_two_readings_is_no_damage(site: Site) -> None:
         assert read(at) == [], at
         at += 1
     assert at > 8
-    assert damage(site) == []
+    assert copy_damage(site) == []
 
 
 def test_a_mod_that_never_rests_is_no_damage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,11 +232,11 @@ def test_a_mod_that_never_rests_is_no_damage(site: Site, monkeypatch: pytest.Mon
 
     event.listen(site.databases.readonly_engine, "after_cursor_execute", change)
     try:
-        assert damage(site) == []
+        assert copy_damage(site) == []
     finally:
         event.remove(site.databases.readonly_engine, "after_cursor_execute", change)
     assert len(titles) > 20
-    assert damage(site) == []
+    assert copy_damage(site) == []
 
 
 BREAKS: list[list[Any]] = [
@@ -261,15 +256,15 @@ def test_rebuild_mends_every_copy(site: Site, monkeypatch: pytest.MonkeyPatch) -
         with begin() as session:
             for statement in broken:
                 session.execute(statement)
-        assert damage(site) != [], broken
+        assert copy_damage(site) != [], broken
         assert public_copies.rebuild_copies(begin) == len(rows(site, select(Mod.id).where(Mod.published)))
-        assert damage(site) == []
+        assert copy_damage(site) == []
     assert [found["id"] for found in site.get("/api/modhub?q=stays&game=half-life").json["mods"]] == [mod["id"]]
     # Another fold, as a new Python brings one with its Unicode data.
     monkeypatch.setattr(public_copies, "fold_search", str.upper)
-    assert len(damage(site)) == 1
+    assert len(copy_damage(site)) == 1
     assert public_copies.rebuild_copies(begin) == 1
-    assert damage(site) == []
+    assert copy_damage(site) == []
 
 
 def test_others_have_their_turn_while_copies_are_made_anew(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,6 +281,6 @@ def test_others_have_their_turn_while_copies_are_made_anew(site: Site, monkeypat
     monkeypatch.setattr(public_copies, "sleep", lambda _seconds: acts.pop(0)())
     assert public_copies.rebuild_copies(site.databases.write_session.begin) == 5
     assert acts == []
-    assert damage(site) == []
+    assert copy_damage(site) == []
     assert site.get("/api/modhub").json["total"] == 5
     assert site.get(mod_address(mods[0])).json["title"] == "while it runs"
