@@ -5,6 +5,7 @@ PYTHON ?= python3
 INI ?= development.ini
 UV ?= uv
 PYTEST_ARGS ?=
+QUICK := not postgres and not process and not slow
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,7 +15,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-browser test-deploy test-waitress lint messages language bench coverage lock venv test-tools chromium nginx
+.PHONY: help install run test test-quick test-browser test-deploy test-waitress lint messages language bench coverage lock venv test-tools chromium nginx
 
 help: ## list what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -61,10 +62,16 @@ run: install ## set up, migrate the database, and serve http://127.0.0.1:6543
 test-tools: install
 	$(call install-lock,test)
 
+# Python keeps what it has compiled, whatever the environment says: a test of a program starts it many times.
+test test-quick test-browser test-deploy coverage: export PYTHONDONTWRITEBYTECODE =
+
 # Three processes on two cores: much of a test is waiting (for locks, starts, deadlines).
 test: test-tools ## everything the tests need, then the tests (all but those in a browser and behind nginx)
 	@echo 'modhub: left out here: the tests in a browser ("make test-browser") and those behind nginx ("make test-deploy").'
 	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+test-quick: test-tools ## the tests for the edit loop, in a minute: SQLite alone, no processes, nothing slow
+	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m '$(QUICK)' $(PYTEST_ARGS)
 
 chromium:
 	@command -v chromium >/dev/null || \
@@ -136,9 +143,10 @@ language: test-tools ## begin a language: make language LANGUAGE=pl
 bench: test-tools ## side-by-side benchmarks, as a table and as JSON
 	@$(BIN)/python -m bench
 
-coverage: test-tools ## the tests again, one by one, with the lines and branches that none of them reaches
+# Not of "make test": Python 3.11 traces every line, which would make it half as long again.
+coverage: test-tools ## the lines and branches that test-quick leaves out ("make coverage QUICK=": that all tests leave out)
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest $(PYTEST_ARGS)
+	@$(BIN)/coverage run -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m '$(QUICK)' $(PYTEST_ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 

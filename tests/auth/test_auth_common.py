@@ -13,6 +13,8 @@ from modhub_auth.models import Account, Login, PageSession
 from modhub_auth.signin.common_passwords import is_common, words_of
 from modhub_auth.signin.passwords import MIN_PASSWORD
 
+pytestmark = pytest.mark.one_database
+
 HOME = "/Modhub/account"
 COMMON = "qwertyuiop"
 OTHER = "1q2w3e4r5t"

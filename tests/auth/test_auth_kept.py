@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.one_database
+
 HERE = "http://127.0.0.1:6543"
 LOGIN = "/Modhub/account/login"
 

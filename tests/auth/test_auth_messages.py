@@ -19,6 +19,8 @@ from modhub_auth.mail.outbox import Outbox
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.pages.error_messages import field_error
 
+pytestmark = pytest.mark.one_database
+
 HERE = Path(modhub_auth.__file__).parent
 HOME = "/Modhub/account"
 GERMAN = {"Accept-Language": "de"}

@@ -17,6 +17,8 @@ from modhub_auth.models import Account, ClientSession, Link, Login, PageSession
 from modhub_auth.signin import totp
 from modhub_auth.signin.session_cookies import safe_next
 
+pytestmark = pytest.mark.one_database
+
 Person = dict[str, str]
 HOME = "/Modhub/account"
 HERE = "http://127.0.0.1:6543"

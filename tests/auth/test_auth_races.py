@@ -21,6 +21,8 @@ from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, ClientSession, Link, Login
 from modhub_auth.signin import recovery
 
+pytestmark = pytest.mark.process
+
 CONTENDERS = 8
 WAIT = 120
 Person = dict[str, str]

@@ -7,6 +7,8 @@ import pytest
 from modhub.server.testing import running
 from modhub_publish import publish
 
+pytestmark = pytest.mark.process
+
 KEY = "the-agents-key"
 
 

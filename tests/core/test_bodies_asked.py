@@ -12,6 +12,8 @@ from modhub.server.testing import RawClient, running
 from modhub.testing import TEST_ACCOUNTS
 from modhub.testing.mods import OWNER, new_mod
 
+pytestmark = [pytest.mark.one_database, pytest.mark.slow]
+
 MB = 1024 * 1024
 FEATURES = f"{TEST_ACCOUNTS} modhub_builds modhub_wiki"
 KEY = "k" * 64

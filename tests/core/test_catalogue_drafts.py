@@ -23,6 +23,8 @@ from modhub.testing.mods import (
     upload_asset,
 )
 
+pytestmark = pytest.mark.slow
+
 HIDDEN = {"date", "x-request-id"}
 MARK = "Zqxjkvbp"
 """In every text of the draft; in nothing else."""

@@ -28,6 +28,8 @@ from modhub.testing.mods import (
     upload_asset,
 )
 
+pytestmark = pytest.mark.slow
+
 MB = 1024 * 1024
 AT_ONCE = 8
 GUID = "11111111-2222-4333-8444-555555555555"

@@ -9,6 +9,8 @@ import pytest
 from modhub.ops import admin
 from modhub.testing import TEST_SECRET
 
+pytestmark = pytest.mark.process
+
 APP = f"""[app:main]
 use = egg:modhub
 sqlalchemy.url = sqlite:////nonexistent/x.sqlite

@@ -19,6 +19,8 @@ from modhub.testing import TEST_SECRET, Site
 from modhub.testing.mods import mod_address, new_mod, published_mod, upload_asset
 from modhub.testing.postgres import PostgresServer
 
+pytestmark = pytest.mark.slow
+
 GUID = "11111111-2222-4333-8444-555555555555"
 ABSENT = "ABCDEF01-2345-6789-ABCD-EF0123456789"
 

@@ -12,6 +12,8 @@ from modhub.testing import Site
 from modhub.testing.mods import OWNER, new_mod
 from modhub.testing.pages import form_at, new_visitor
 
+pytestmark = pytest.mark.one_database
+
 NEW = "/Modhub/mine/new"
 
 

@@ -90,6 +90,7 @@ def bar() -> float:
 @pytest.mark.parametrize(
     "what", [b'"",', b'"[",', b'\\"', b"\\\\", b"\\u00e9", b"1,", b'"k":1,', "é".encode(), b"[],", b"{"]
 )
+@pytest.mark.slow
 def test_the_worst_bodies_take_a_step_a_byte_and_no_more(bar, what):
     # T-D14
     begin = b"[" + ASIDE + (b'"' if what.startswith(b"\\") else b"")

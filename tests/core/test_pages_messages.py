@@ -16,6 +16,8 @@ from modhub.testing.pages import new_visitor
 from modhub.ui.formatting import format_age
 from modhub.ui.i18n import ENGLISH, Catalogs, Translations
 
+pytestmark = pytest.mark.one_database
+
 HERE = Path(modhub.__file__).parent
 SINGLE = re.compile(r"""(?<![\w.])_\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""")
 PLURAL = re.compile(r'ngettext\(\s*"((?:[^"\\]|\\.)*)",\s*"((?:[^"\\]|\\.)*)"')

@@ -2,9 +2,13 @@
 
 from typing import Any
 
+import pytest
+
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub.testing.pages import new_visitor
+
+pytestmark = pytest.mark.one_database
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

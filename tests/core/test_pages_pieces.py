@@ -15,6 +15,8 @@ from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.i18n import Translations
 from modhub.ui.template_helpers import PageHelpers
 
+pytestmark = pytest.mark.one_database
+
 ENGLISH = Translations("en")
 TEMPLATES = {
     "a": "{{ value }}",

@@ -13,6 +13,8 @@ from modhub.testing.messages import translated_texts
 from modhub.testing.mods import OWNER, new_mod, upload_asset
 from modhub.testing.pages import form_at, new_visitor
 
+pytestmark = pytest.mark.one_database
+
 HERE = Path(modhub.__file__).parent
 GERMAN = {"Accept-Language": "de"}
 PROGRAMS = {

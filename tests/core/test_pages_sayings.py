@@ -12,6 +12,8 @@ from modhub.testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upl
 from modhub.testing.mods import mod_address as api
 from modhub.testing.pages import make_mod_by_form, new_visitor, send_file_by_form
 
+pytestmark = pytest.mark.one_database
+
 GERMAN = {"Accept-Language": "de"}
 PARTS = "parts of words are fine"
 WHOLE = "full name of the game"

@@ -22,6 +22,8 @@ from modhub.testing.postgres import (
     postgres_server,
 )
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(scope="module", params=["found", "wheel"])
 def server(request: pytest.FixtureRequest) -> Iterator[PostgresServer]:

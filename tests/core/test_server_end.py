@@ -14,6 +14,8 @@ from modhub.server.testing import RawClient, running
 from modhub.settings import StartRefused
 from modhub.testing.service import free_port
 
+pytestmark = pytest.mark.process
+
 SIZE = 24_000_000
 
 APP = """

@@ -17,6 +17,7 @@ log = logging.getLogger(__name__)
 MB = 1024 * 1024
 LIMIT = 64 * MB
 MEMORY_CEILING = 300 * MB
+pytestmark = pytest.mark.one_database
 
 
 @pytest.fixture(scope="module")

@@ -382,6 +382,7 @@ BOMBS = {
 
 @pytest.mark.timeout(280)
 @pytest.mark.parametrize("name", sorted(BOMBS))
+@pytest.mark.slow
 def test_a_megabyte_of_anything_takes_bounded_time(name: str) -> None:
     text = BOMBS[name].encode()[:MEGABYTE].decode("utf-8", "ignore")
     began = time.process_time()
@@ -395,6 +396,7 @@ def test_a_megabyte_of_anything_takes_bounded_time(name: str) -> None:
     ("piece", "count"),
     [("# a\n\n", 9_900), ("**a *b* c** ", 12_000), ("[a](b) ", 28_000), ("- item\n", 26_000), ("![", 14_000)],
 )
+@pytest.mark.slow
 def test_the_worst_that_is_still_rendered_takes_bounded_time(piece: str, count: int) -> None:
     began = time.process_time()
     page = draft_page("p", piece * count).shown
@@ -473,6 +475,7 @@ def test_a_heading_of_any_letters_has_its_anchor(heading: str, name: str) -> Non
     assert f'<a href="#{quote(name)}" rel="noopener">there</a>' in page.html
 
 
+@pytest.mark.slow
 def test_a_megabyte_of_prose_is_rendered() -> None:
     prose = "Words of *some* weight, with `code`, a [link](other/page) and **more**; then the rest of it. "
     source = ("# Big\n\n" + f"## Part\n\n{prose * 6}\n\n" * 1_900)[: limits.TEXT]
