@@ -1,4 +1,4 @@
-"""App builds: published by a build agent for each operating system, kept for ever, with a changelog and a page."""
+"""App builds: a build agent publishes them for each operating system. All are kept; there is a changelog and a page."""
 
 from pyramid.config import Configurator
 
@@ -14,7 +14,7 @@ from modhub_builds.resources import APP_SCOPE, AppPageResource, BuildsResource, 
 
 
 def includeme(config: Configurator) -> None:
-    """Where builds are in the tree, who publishes them, and what the core is told about them."""
+    """Register the resources, the scope that may publish, body limits, commands and pages."""
     config.include("modhub")
     config.add_feature("modhub_builds", "App builds")
     config.add_migrations("modhub_builds", "modhub_builds:migrations", "builds_")
@@ -30,9 +30,9 @@ def includeme(config: Configurator) -> None:
     config.add_body_limit(("POST", "DELETE"), "/api/modhub/app/changelog", limits.SECTION, credential=key)
     config.include("modhub_builds.commands")
     config.include("modhub_builds.pages")
-    described = documentation_section(
+    documentation = documentation_section(
         "modhub_builds:templates/documentation.jinja2", limits=limits, core_limits=core_limits
     )
-    config.add_panel("documentation", "builds", described, order=40)
+    config.add_panel("documentation", "builds", documentation, order=40)
     config.scan("modhub_builds.public_views")
     config.scan("modhub_builds.agent_views")

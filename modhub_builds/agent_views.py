@@ -17,20 +17,20 @@ from modhub_builds.response_schemas import PopDocument, PushDocument, UploadDocu
 
 @api(context=IBuildPlatform, request_method="POST", permission=BuildPermission.PUBLISH)
 def upload_build_view(context: PlatformResource, request: Request) -> UploadDocument:
-    """``POST /api/modhub/app/{os}``: nothing is kept when anything refuses."""
+    """``POST /api/modhub/app/{os}``: on any error nothing is stored."""
     os = context.__name__
     if not is_platform(os):
         message = "The name of an operating system is words of a-z and 0-9 joined by single hyphens, such as windows."
         raise invalid(message)
     blob = receive_upload(request, limits.BUILD).blob
-    given = services.BuildUpload(
+    upload = services.BuildUpload(
         os=os,
         version=text.version(query(request, "version")),
         name=text.file_name(query(request, "name"), f"modhub-{os}.zip"),
         content_type=text.content_type(request.environ.get("CONTENT_TYPE")),
         blob=blob,
     )
-    build = services.add_build(request.dbsession, given)
+    build = services.add_build(request.dbsession, upload)
     request.response.status_int = 201
     return UploadDocument(os, build.version, blob.size, build_url(os, build.id), newest_url(os))
 
@@ -39,13 +39,13 @@ def upload_build_view(context: PlatformResource, request: Request) -> UploadDocu
 def push_section_view(_context: Any, request: Request) -> PushDocument:
     """``POST /api/modhub/app/changelog``"""
     section = services.clean_section(read_text(request, limits.SECTION))
-    whole = services.push_section(request.dbsession, section)
+    changelog = services.push_section(request.dbsession, section)
     request.response.status_int = 201
-    return PushDocument(len(section), len(whole))
+    return PushDocument(len(section), len(changelog))
 
 
 @api(context=ISections, request_method="DELETE", permission=BuildPermission.PUBLISH)
 def pop_section_view(_context: Any, request: Request) -> PopDocument:
     """``DELETE /api/modhub/app/changelog``"""
-    left = services.pop_section(request.dbsession)
-    return PopDocument(left, len(left))
+    changelog = services.pop_section(request.dbsession)
+    return PopDocument(changelog, len(changelog))

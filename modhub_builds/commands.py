@@ -25,9 +25,10 @@ DEMO_SECTIONS: Final = (
 def run_build(admin: Any, arguments: argparse.Namespace) -> int:
     """``build list|remove``"""
     if arguments.action == "list":
-        for releases in admin.find_service(BuildReader).shown().releases.values():
-            for one in releases:
-                admin.say(f"{one.url}: {one.version or '(no label)'}, {one.name}, {one.size} bytes")
+        for releases in admin.find_service(BuildReader).listing().releases.values():
+            for release in releases:
+                label = release.version or "(no label)"
+                admin.say(f"{release.url}: {label}, {release.name}, {release.size} bytes")
         return 0
     with admin.writing() as (session, _):
         removed = services.remove_build(session, arguments.os, arguments.id)
@@ -41,32 +42,32 @@ def build_arguments(parser: argparse.ArgumentParser) -> None:
     """``list``, ``remove OS ID``"""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="list the stored builds")
-    remove = actions.add_parser("remove", help="remove one build for ever; a sweep takes its file")
+    remove = actions.add_parser("remove", help="remove one build permanently; the next sweep deletes its file")
     remove.add_argument("os", metavar="OS")
     remove.add_argument("id", metavar="ID", type=int)
 
 
 def fill_demo_builds(admin: Any) -> None:
-    """Sample builds for three systems and two changelog sections; nothing where builds are already."""
+    """Add sample builds for three systems and two changelog sections, unless there are builds already."""
     with admin.writing() as (session, manager):
         if session.scalar(select(Build.id).limit(1)) is not None:
             return
         for os, version in DEMO_BUILDS:
-            _sample(session, manager, admin.store, os, version)
+            _add_sample_build(session, manager, admin.store, os, version)
         for section in DEMO_SECTIONS:
             services.push_section(session, services.clean_section(section))
 
 
-def _sample(session: Session, manager: Any, store: Any, os: str, version: str) -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+def _add_sample_build(session: Session, manager: Any, store: Any, os: str, version: str) -> None:
+    archive_file = io.BytesIO()
+    with zipfile.ZipFile(archive_file, "w") as archive:
         archive.writestr("README.txt", f"A sample build for {os}, version {version}. It does nothing.\n")
-    packed.seek(0)
-    blob = stage(manager, store, packed, limits.BUILD)
+    archive_file.seek(0)
+    blob = stage(manager, store, archive_file, limits.BUILD)
     services.add_build(session, services.BuildUpload(os, version, f"modhub-{os}.zip", "application/zip", blob))
 
 
 def includeme(config: Configurator) -> None:
-    """The command and the samples."""
+    """Register the command and the demo data."""
     config.add_command(AdminCommand("build", "the stored app builds", build_arguments, run_build))
     config.add_demo("app builds", fill_demo_builds, order=50)

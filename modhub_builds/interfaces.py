@@ -1,4 +1,4 @@
-"""The places of app builds in the tree."""
+"""The resource interfaces of app builds."""
 
 from modhub.interfaces import IResource
 
@@ -12,7 +12,7 @@ class IBuildPlatform(IResource):
 
 
 class IBuild(IResource):
-    """``/Modhub/app/{os}/{id}``: one build for ever."""
+    """``/Modhub/app/{os}/{id}``: one build, permanently."""
 
 
 class ISections(IResource):

@@ -12,7 +12,7 @@ from modhub_builds.limits import OS
 
 
 class Build(Base):
-    """One upload for one operating system; kept for ever. A later one has a higher id, and no id is given out twice."""
+    """One upload for one operating system; never deleted. Later builds have higher ids, and ids are not reused."""
 
     __tablename__ = "builds_build"
     __table_args__ = (Index("ix_builds_build_os_id", "os", "id"), {"sqlite_autoincrement": True})
@@ -29,7 +29,7 @@ class Build(Base):
 
 
 class ChangelogSection(Base):
-    """A section of the app changelog; one that was taken back is hidden and stays (C-APP-4)."""
+    """A section of the app changelog; a withdrawn one is hidden, not deleted (C-APP-4)."""
 
     __tablename__ = "builds_section"
     __table_args__ = {"sqlite_autoincrement": True}

@@ -1,4 +1,4 @@
-"""``/Modhub/App``: the page that leads with the newest build, and the feed of releases."""
+"""``/Modhub/App``: the download page, newest build first, and the feed of releases."""
 
 import re
 import shlex
@@ -18,7 +18,7 @@ from modhub.ui.sitemap import SitemapEntries
 from modhub.ui.template_helpers import PageHelpers, nav_link
 from modhub.views import OPEN, page
 from modhub_builds.interfaces import IAppPage
-from modhub_builds.platforms import PLATFORM_LABELS, hinted, hinted_label, label, rank
+from modhub_builds.platforms import PLATFORM_LABELS, detect_platform, label, rank, visitor_label
 from modhub_builds.public_views import build_reader
 from modhub_builds.read_service import BuildReader, Release
 from modhub_builds.response_schemas import newest_url
@@ -33,29 +33,29 @@ _POWERSHELL_QUOTES = re.compile("['\u2018\u2019\u201a\u201b]")
 
 @dataclass(frozen=True, slots=True)
 class PlatformBlock:
-    """An operating system on the page: its builds, newest first; a known system may have none yet."""
+    """An operating system on the page: its builds, newest first; empty for a known system without one."""
 
     os: str
     releases: tuple[Release, ...]
 
     @property
     def label(self) -> str:
-        """Its name for people."""
+        """Its display name."""
         return label(self.os)
 
     @property
     def newest(self) -> Release:
-        """The build that leads."""
+        """The newest build."""
         return self.releases[0]
 
     @property
     def newest_url(self) -> str:
-        """The address that follows the newest build."""
+        """The address that always serves the newest build."""
         return newest_url(self.os)
 
     @property
-    def check(self) -> str:
-        """One line for a shell of that system, which shows the SHA-256 of the downloaded file."""
+    def checksum_command(self) -> str:
+        """The shell command of that system that prints the SHA-256 of the downloaded file."""
         name = self.newest.name
         if self.os == "windows":
             doubled = _POWERSHELL_QUOTES.sub(lambda quote: quote[0] * 2, name)
@@ -63,30 +63,35 @@ class PlatformBlock:
         return f"{'shasum -a 256' if self.os == 'macos' else 'sha256sum'} -- {shlex.quote(name)}"
 
 
-def blocks(releases: dict[str, tuple[Release, ...]], own: str | None) -> list[PlatformBlock]:
-    """The systems as the page shows them: the visitor's own first, else that of the newest build; then the others."""
+def platform_blocks(releases: dict[str, tuple[Release, ...]], visitor_os: str | None) -> list[PlatformBlock]:
+    """The systems in page order: the visitor's own first, else that of the newest build; then the others."""
     if not releases:
         return []
-    leads = own if own in releases else max(releases, key=lambda os: releases[os][0].id)
-    names = sorted({*releases, *PLATFORM_LABELS}, key=lambda os: (os != leads, os not in releases, rank(os)))
+    first = visitor_os if visitor_os in releases else max(releases, key=lambda os: releases[os][0].id)
+    names = sorted({*releases, *PLATFORM_LABELS}, key=lambda os: (os != first, os not in releases, rank(os)))
     return [PlatformBlock(os, releases.get(os, ())) for os in names]
 
 
 @page(context=IAppPage, request_method="GET", permission=OPEN, renderer="modhub_builds:templates/app.jinja2")
 def app_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/App``"""
-    shown, ui = build_reader(request).shown(), PageHelpers(request)
-    own = hinted(request.headers)
-    # Nothing is pressed upon somebody who could not run it.
-    without = hinted_label(own) if own and own not in shown.releases else ""
+    listing, ui = build_reader(request).listing(), PageHelpers(request)
+    visitor_os = detect_platform(request.headers)
+    # Without a build for their own system, visitors get no other one as the main download.
+    missing = visitor_label(visitor_os) if visitor_os and visitor_os not in listing.releases else ""
     request.response.headers["Vary"] = _VARY
     return {
         "blocks": [
-            ui.cached_fragment(PLATFORM_BLOCK_TEMPLATE, block=block, leads=at == 0 and not without, own=block.os == own)
-            for at, block in enumerate(blocks(shown.releases, own))
+            ui.cached_fragment(
+                PLATFORM_BLOCK_TEMPLATE,
+                block=block,
+                leads=at == 0 and not missing,
+                is_visitors=block.os == visitor_os,
+            )
+            for at, block in enumerate(platform_blocks(listing.releases, visitor_os))
         ],
-        "without": without,
-        "sections": shown.sections,
+        "missing": missing,
+        "sections": listing.sections,
         "page": APP_TEMPLATE,
         "feed": APP_FEED_TEMPLATE,
     }
@@ -95,13 +100,14 @@ def app_page(_context: Any, request: Request) -> dict[str, Any]:
 @page(context=IAppPage, name="feed", request_method="GET", permission=OPEN)
 def app_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/App/feed``: the newest builds as Atom (RFC 4287)."""
-    releases = [one for found in build_reader(request).shown().releases.values() for one in found]
-    newest = sorted(releases, key=lambda one: one.id, reverse=True)[:FEED_ENTRIES]
+    by_os = build_reader(request).listing().releases
+    releases = [release for of_os in by_os.values() for release in of_os]
+    newest = sorted(releases, key=lambda release: release.id, reverse=True)[:FEED_ENTRIES]
     return atom_feed(request, APP_FEED_TEMPLATE, APP_TEMPLATE, "App builds", map(app_feed_entry, newest))
 
 
 def app_feed_entry(release: Release) -> AtomEntry:
-    """A build in the feed."""
+    """The feed entry of a build."""
     return AtomEntry(
         path=release.url,
         page=APP_TEMPLATE,
@@ -113,19 +119,19 @@ def app_feed_entry(release: Release) -> AtomEntry:
 
 
 def app_in_sitemap(registry: Any, part: int) -> SitemapEntries:
-    """The one page; its last change is that of the newest build."""
-    releases = [found[0] for found in find_service(registry, BuildReader).shown().releases.values()]
-    newest = max(releases, key=lambda one: one.id, default=None)
+    """The one page, last changed by the newest build."""
+    by_os = find_service(registry, BuildReader).listing().releases
+    newest = max((of_os[0] for of_os in by_os.values()), key=lambda release: release.id, default=None)
     return [(APP_TEMPLATE, iso(newest.uploaded_at) if newest else None)] if part == 0 else []
 
 
 def app_navigation(_context: Any, request: Request) -> Markup:
-    """The entry of the site's navigation."""
+    """The entry in the site's navigation."""
     return nav_link(request, APP_TEMPLATE, N_("App"))
 
 
 def includeme(config: Configurator) -> None:
-    """The page, its feed and its entry."""
+    """Register the page, its feed and its navigation entry."""
     config.add_static("modhub_builds:static")
     config.add_translation_dirs("modhub_builds:locale")
     config.add_panel("navigation", "app", app_navigation, order=40)

@@ -7,10 +7,10 @@ from typing import Final
 from modhub_builds import limits
 
 PLATFORM_LABELS: Final = {"windows": "Windows", "linux": "Linux", "macos": "macOS"}
-"""The friendly names, in the order of lists; other systems are shown as they are and come behind."""
+"""Display names, in list order. Other systems follow under their short names."""
 
 _MOBILE: Final = {"android": "Android", "ios": "iOS"}
-"""Systems of phones and tablets, which a page has no place for until there is a build."""
+"""Phone and tablet systems: listed only once there is a build."""
 
 RESERVED_NAMES: Final = frozenset({"changelog"})
 _AGENTS: Final = (
@@ -31,26 +31,26 @@ def is_platform(name: str) -> bool:
 
 
 def label(os: str) -> str:
-    """What people read."""
+    """The display name."""
     return PLATFORM_LABELS.get(os, os)
 
 
 def rank(os: str) -> tuple[int, str]:
-    """Sorts the known systems first, in their own order, then the others by name."""
-    known = list(PLATFORM_LABELS)
-    return (known.index(os) if os in PLATFORM_LABELS else len(known), os)
+    """Sort key: known systems first, in their own order, then the others by name."""
+    names = list(PLATFORM_LABELS)
+    return (names.index(os) if os in PLATFORM_LABELS else len(names), os)
 
 
-def hinted(headers: Mapping[str, str]) -> str | None:
-    """The visitor's own system as far as the browser says it; a hint that orders a page and says what is not there."""
-    said = headers.get("Sec-CH-UA-Platform", "").strip().strip('"').lower()
-    if said in PLATFORM_LABELS or said in _MOBILE:
-        return said
+def detect_platform(headers: Mapping[str, str]) -> str | None:
+    """The visitor's own system, guessed from the browser's headers; only a hint for the page."""
+    hint = headers.get("Sec-CH-UA-Platform", "").strip().strip('"').lower()
+    if hint in PLATFORM_LABELS or hint in _MOBILE:
+        return hint
     agent = headers.get("User-Agent", "")
-    # What Android says has "Linux" in it, and what iOS says has "Mac OS X".
-    return next((os for mark, os in _AGENTS if mark in agent), None)
+    # Android's user agent contains "Linux", that of iOS "Mac OS X".
+    return next((os for keyword, os in _AGENTS if keyword in agent), None)
 
 
-def hinted_label(os: str) -> str:
-    """What people call the system of :func:`hinted`."""
+def visitor_label(os: str) -> str:
+    """The display name of the system that :func:`detect_platform` returned."""
     return _MOBILE.get(os) or label(os)

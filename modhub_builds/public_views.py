@@ -1,4 +1,4 @@
-"""App builds for readers: no credential is looked at."""
+"""Public reads of app builds, without credentials."""
 
 from typing import Any
 
@@ -15,29 +15,29 @@ from modhub_builds.resources import BuildResource, PlatformResource
 
 
 def build_reader(request: Request) -> BuildReader:
-    """The reading side of app builds."""
+    """The read service of app builds."""
     return request.find_service(BuildReader)
 
 
 @api(context=IBuilds, request_method="GET", permission=OPEN)
 def list_builds_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/app``"""
-    return cached_json_response(request, build_reader(request).shown().body)
+    return cached_json_response(request, build_reader(request).listing().body)
 
 
 @page(context=IBuildPlatform, request_method="GET", permission=OPEN)
 def download_newest_view(context: PlatformResource, request: Request) -> Response:
     """``GET /Modhub/app/{os}``: cached only with revalidation."""
-    return _file(request, build_reader(request).newest(context.__name__), moving=True)
+    return _file_response(request, build_reader(request).newest(context.__name__), moving=True)
 
 
 @page(context=IBuild, request_method="GET", permission=OPEN)
 def download_build_view(context: BuildResource, request: Request) -> Response:
-    """``GET /Modhub/app/{os}/{id}``: the same for ever."""
-    return _file(request, build_reader(request).one(context.os, context.id), moving=False)
+    """``GET /Modhub/app/{os}/{id}``: always the same file."""
+    return _file_response(request, build_reader(request).build(context.os, context.id), moving=False)
 
 
-def _file(request: Request, release: Release | None, *, moving: bool) -> Response:
+def _file_response(request: Request, release: Release | None, *, moving: bool) -> Response:
     if release is None:
         raise not_found()
     return file_response(request, request.store, release.file(moving=moving))

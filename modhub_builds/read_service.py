@@ -1,4 +1,4 @@
-"""What anonymous readers ask of app builds, by the short way of :mod:`modhub.responses`."""
+"""Anonymous reads of app builds, by raw queries (:mod:`modhub.raw_queries`)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,16 +33,16 @@ class Release:
 
     @property
     def url(self) -> str:
-        """The address of this one build."""
+        """The permanent address of this build."""
         return build_url(self.os, self.id)
 
     @property
     def label(self) -> str:
-        """Its operating system for people."""
+        """The display name of its operating system."""
         return label(self.os)
 
     def file(self, *, moving: bool) -> StoredFile:
-        """The file, always to be saved and never shown (C-APP-7). ``moving``: by the address of the newest."""
+        """The file, always sent as an attachment (C-APP-7). ``moving``: requested at the newest build's address."""
         return StoredFile(
             key=self.key,
             size=self.size,
@@ -66,22 +66,22 @@ def _releases() -> Select[*tuple[Any, ...]]:
 
 
 def _stamp() -> Select[*tuple[Any, ...]]:
-    """What changes whenever the list does: builds and sections are only added at the end, or go."""
-    shown = select(func.count()).select_from(ChangelogSection).where(ChangelogSection.hidden_at.is_(None))
+    """Changes whenever the list does: builds and sections are only appended or removed."""
+    visible = select(func.count()).select_from(ChangelogSection).where(ChangelogSection.hidden_at.is_(None))
     return select(
         select(func.max(Build.id)).scalar_subquery(),
         select(func.count()).select_from(Build).scalar_subquery(),
         select(func.max(ChangelogSection.id)).scalar_subquery(),
-        shown.scalar_subquery(),
+        visible.scalar_subquery(),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class AppListing:
-    """All that readers see of the app, as one reading found it; the next finds what came in between.
+    """A snapshot of all builds and the changelog.
 
     ``releases``: the builds of each operating system, newest first; the systems in the order of C-APP-6.
-    ``sections``: the changelog that is shown, newest first. ``body``: the answer of ``GET /api/modhub/app``.
+    ``sections``: the visible changelog sections, newest first. ``body``: the JSON of ``GET /api/modhub/app``.
     """
 
     stamp: Row
@@ -91,48 +91,48 @@ class AppListing:
 
 
 class BuildReader:
-    """The reading side of app builds; one for an application."""
+    """The read service of app builds; one instance per application."""
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self.reader = reader
         of_os = _releases().where(Build.os == bindparam("os"))
         self._all: PreparedQuery = reader.prepare(_releases())
         self._newest: PreparedQuery = reader.prepare(of_os.limit(1))
-        self._one: PreparedQuery = reader.prepare(of_os.where(Build.id == bindparam("id")))
-        shown = (
+        self._by_id: PreparedQuery = reader.prepare(of_os.where(Build.id == bindparam("id")))
+        visible = (
             select(ChangelogSection.text)
             .where(ChangelogSection.hidden_at.is_(None))
             .order_by(ChangelogSection.id.desc())
         )
-        self._sections: PreparedQuery = reader.prepare(shown)
+        self._sections: PreparedQuery = reader.prepare(visible)
         self._stamp: PreparedQuery = reader.prepare(_stamp())
-        self._known = AppListing((), {}, (), b"")
+        self._cached = AppListing((), {}, (), b"")
 
     def newest(self, os: str) -> Release | None:
         """The newest build of this operating system."""
         return self._first(self.reader.rows(self._newest, os=os)) if is_platform(os) else None
 
-    def one(self, os: str, build_id: int | None) -> Release | None:
+    def build(self, os: str, build_id: int | None) -> Release | None:
         """The build with this id, if it is of this operating system."""
         if build_id is None or not is_platform(os):
             return None
-        return self._first(self.reader.rows(self._one, os=os, id=build_id))
+        return self._first(self.reader.rows(self._by_id, os=os, id=build_id))
 
-    def shown(self) -> AppListing:
-        """What readers see; one object, not to be changed, for as long as nothing has changed."""
+    def listing(self) -> AppListing:
+        """All that readers see. The same object, not to be modified, until something changes."""
         stamp = tuple(self.reader.rows(self._stamp)[0])
-        known = self._known
-        if known.stamp != stamp:
-            # The stamp was read before the rows: what is newer than its stamp is made once more, never kept too long.
-            known = self._known = self._read(stamp)
-        return known
+        listing = self._cached
+        if listing.stamp != stamp:
+            # The stamp is read before the rows: rows newer than it cost one more read, and nothing stale is cached.
+            listing = self._cached = self._read(stamp)
+        return listing
 
     def _read(self, stamp: Row) -> AppListing:
-        found: dict[str, list[Release]] = {}
+        by_os: dict[str, list[Release]] = {}
         for row in self.reader.rows(self._all):
             release = _release(row)
-            found.setdefault(release.os, []).append(release)
-        releases = {os: tuple(found[os]) for os in sorted(found, key=rank)}
+            by_os.setdefault(release.os, []).append(release)
+        releases = {os: tuple(by_os[os]) for os in sorted(by_os, key=rank)}
         sections = tuple(row[0] for row in self.reader.rows(self._sections))
         builds = [_platform(of_os) for of_os in releases.values()]
         return AppListing(stamp, releases, sections, encode(ListDocument(builds, BREAK.join(sections))))
@@ -155,5 +155,9 @@ def _platform(releases: tuple[Release, ...]) -> PlatformDocument:
         bytes=newest.size,
         uploaded_at=iso(newest.uploaded_at),
         url=newest_url(newest.os),
-        versions=[VersionDocument(one.version, one.name, one.size, iso(one.uploaded_at), one.url) for one in releases],
+        versions=[_version(release) for release in releases],
     )
+
+
+def _version(release: Release) -> VersionDocument:
+    return VersionDocument(release.version, release.name, release.size, iso(release.uploaded_at), release.url)

@@ -1,4 +1,4 @@
-"""The resources of app builds: one class per thing, its ACL beside it."""
+"""The resources of app builds, with their ACLs."""
 
 from typing import Final
 
@@ -25,7 +25,7 @@ class BuildsResource(Resource):
     __acl__ = [(Allow, principal_for_scope(APP_SCOPE), BuildPermission.PUBLISH)]
 
     def get_member(self, name: str) -> "PlatformResource":
-        """The operating system of this name, plausible or not: that is for the views to say."""
+        """The operating system of this name. The views check that it is valid."""
         return PlatformResource(self, name)
 
 
@@ -44,13 +44,13 @@ class BuildResource(Resource):
 
     @property
     def os(self) -> str:
-        """The operating system that the address names."""
+        """The operating system in the address."""
         assert self.__parent__ is not None
         return self.__parent__.__name__
 
     @property
     def id(self) -> int | None:
-        """The build's number; None for an address that is not a number."""
+        """The build's id; None if the segment is not a number."""
         return parse_id(self.__name__)
 
 

@@ -1,4 +1,4 @@
-"""The shapes that app builds answer with (C-APP-5; C-APP-2)."""
+"""Response schemas of app builds (C-APP-2, C-APP-5)."""
 
 from msgspec import Struct
 
@@ -43,24 +43,24 @@ class UploadDocument(Struct):
 
 
 class PushDocument(Struct):
-    """``POST /api/modhub/app/changelog``: the length of the section, and of the whole changelog that is shown."""
+    """``POST /api/modhub/app/changelog``: the length of the section and of the whole visible changelog."""
 
     characters: int
     whole: int
 
 
 class PopDocument(Struct):
-    """``DELETE /api/modhub/app/changelog``: what is left."""
+    """``DELETE /api/modhub/app/changelog``: the remaining changelog."""
 
     changelog: str
     characters: int
 
 
 def newest_url(os: str) -> str:
-    """Follows the newest build."""
+    """The address that always serves the newest build."""
     return f"/Modhub/app/{os}"
 
 
 def build_url(os: str, build_id: int) -> str:
-    """Always this one build."""
+    """The permanent address of one build."""
     return f"/Modhub/app/{os}/{build_id}"

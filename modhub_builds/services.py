@@ -1,7 +1,7 @@
-"""What build agents and the operator do with app builds. Functions over a session; nothing here knows a request.
+"""Writes to app builds and the changelog. Functions over a session, without a request.
 
-Writers take turns, so that the order of ids is the order of commits: the newest build is the one that came last, and of
-two calls that take a section back each one finds another.
+Writers lock the table, so the order of ids is the order of commits: the newest build is the last one committed, and
+two concurrent calls that withdraw a section withdraw two different ones.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ BREAK = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class BuildUpload:
-    """A staged file and what was said about it."""
+    """A staged file with its metadata."""
 
     os: str
     version: str
@@ -33,25 +33,25 @@ class BuildUpload:
     blob: Blob
 
 
-def _take_turn(session: Session, table: str) -> None:
-    """Wait for whoever is writing to ``table``: on SQLite for the write lock, with which every transaction begins."""
+def _lock_table(session: Session, table: str) -> None:
+    """Serialise writers of ``table``. On SQLite every transaction already begins with the write lock."""
     if session.connection().dialect.name == "postgresql":
         session.execute(text(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
 
 
-def add_build(session: Session, given: BuildUpload) -> Build:
-    """Keep a build; it is the newest of its operating system from now on."""
-    _take_turn(session, Build.__tablename__)
-    newest = session.scalar(select(func.max(Build.uploaded_at)).where(Build.os == given.os))
-    # A date of HTTP is a whole second: each build of a system has another one, else who asks by date at the address
-    # of the newest keeps the one before.
+def add_build(session: Session, upload: BuildUpload) -> Build:
+    """Store a build as the newest of its operating system."""
+    _lock_table(session, Build.__tablename__)
+    newest = session.scalar(select(func.max(Build.uploaded_at)).where(Build.os == upload.os))
+    # HTTP dates have whole seconds. Two builds of a system must not share one, or a client that revalidates the newest
+    # build by date would keep the previous one.
     time = now() if newest is None else max(now(), newest.replace(microsecond=0) + timedelta(seconds=1))
     build = Build(
-        os=given.os,
-        version=given.version,
-        name=given.name,
-        content_type=given.content_type,
-        blob=create_blob_row(session, given.blob),
+        os=upload.os,
+        version=upload.version,
+        name=upload.name,
+        content_type=upload.content_type,
+        blob=create_blob_row(session, upload.blob),
         uploaded_at=time,
     )
     session.add(build)
@@ -60,9 +60,9 @@ def add_build(session: Session, given: BuildUpload) -> Build:
 
 
 def remove_build(session: Session, os: str, build_id: int) -> Build | None:
-    """Remove a build by hand (no API does): its id is never given out again, its file goes with the next sweep."""
-    wanted = select(Build).where(Build.os == os, Build.id == build_id).options(joinedload(Build.blob))
-    build = session.scalars(wanted).one_or_none()
+    """Remove a build for the operator (no API call does). Its id is not reused; the next sweep deletes its file."""
+    query = select(Build).where(Build.os == os, Build.id == build_id).options(joinedload(Build.blob))
+    build = session.scalars(query).one_or_none()
     if build is not None:
         trash_blob(session, [build.blob_id])
         session.delete(build)
@@ -71,37 +71,37 @@ def remove_build(session: Session, os: str, build_id: int) -> Build | None:
 
 
 def clean_section(value: str) -> str:
-    """A section as it is stored: plain text without outer blank lines (C-APP-9, C-APP-8); 400 for nothing.
+    """A section as stored: plain text without outer blank lines (C-APP-8, C-APP-9); 400 if nothing is left.
 
-    Every kind of line end becomes a newline: scrubbing would glue lines that end with a carriage return alone.
+    Line ends become newlines first: scrubbing would join lines that end in a carriage return alone.
     """
     lines = normal("NFC", scrub(value.replace("\r\n", "\n").replace("\r", "\n"))).split("\n")
-    written = [number for number, line in enumerate(lines) if line.strip()]
-    if not written:
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    if not filled:
         raise invalid("The body is empty; it is the changelog section of this release, as plain text.")
-    return "\n".join(lines[written[0] : written[-1] + 1])
+    return "\n".join(lines[filled[0] : filled[-1] + 1])
 
 
-def _shown(session: Session) -> Any:
+def _visible_sections(session: Session) -> Any:
     return session.scalars(
         select(ChangelogSection).where(ChangelogSection.hidden_at.is_(None)).order_by(ChangelogSection.id.desc())
     )
 
 
 def push_section(session: Session, section: str) -> str:
-    """Add a cleaned section on top; answers the whole changelog."""
-    _take_turn(session, ChangelogSection.__tablename__)
+    """Add a cleaned section on top. Returns the whole changelog."""
+    _lock_table(session, ChangelogSection.__tablename__)
     session.add(ChangelogSection(text=section, added_at=now()))
     session.flush()
-    return BREAK.join(one.text for one in _shown(session))
+    return BREAK.join(row.text for row in _visible_sections(session))
 
 
 def pop_section(session: Session) -> str:
-    """Hide the newest section; answers what is left of the changelog. 404 when nothing is shown."""
-    _take_turn(session, ChangelogSection.__tablename__)
-    newest, *others = [*_shown(session)] or [None]
+    """Hide the newest section. Returns the remaining changelog; 404 if there is no visible section."""
+    _lock_table(session, ChangelogSection.__tablename__)
+    newest, *older = [*_visible_sections(session)] or [None]
     if newest is None:
         raise ApiError(404, "not_found", "The app changelog has no section to take back.")
     newest.hidden_at = now()
     session.flush()
-    return BREAK.join(one.text for one in others)
+    return BREAK.join(row.text for row in older)

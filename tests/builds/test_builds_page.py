@@ -14,8 +14,8 @@ import modhub_builds
 from modhub.request import Request
 from modhub.testing.messages import translated_texts
 from modhub.ui.atom import atom_feed
-from modhub_builds.pages import PlatformBlock, app_feed_entry, blocks
-from modhub_builds.platforms import hinted, is_platform, label, rank
+from modhub_builds.pages import PlatformBlock, app_feed_entry, platform_blocks
+from modhub_builds.platforms import detect_platform, is_platform, label, rank
 from modhub_builds.read_service import Release
 
 pytestmark = pytest.mark.one_database
@@ -197,14 +197,14 @@ def test_no_text_breaks_the_feed():
     ],
 )
 def test_the_line_that_verifies_is_safe_to_paste(os, name, shown):
-    assert PlatformBlock(os, [release(os=os, name=name)]).check == shown
+    assert PlatformBlock(os, [release(os=os, name=name)]).checksum_command == shown
 
 
 def test_names_and_order_of_systems():
     assert [label(os) for os in ("windows", "linux", "macos", "haiku")] == ["Windows", "Linux", "macOS", "haiku"]
     assert sorted(["a", "macos", "zz", "linux", "windows"], key=rank) == ["windows", "linux", "macos", "a", "zz"]
     assert [is_platform(name) for name in ("windows", "windows\n", "", "changelog")] == [True, False, False, False]
-    assert blocks({}, "linux") == []
+    assert platform_blocks({}, "linux") == []
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_names_and_order_of_systems():
     ],
 )
 def test_what_the_browser_says(headers, os):
-    assert hinted(headers) == os
+    assert detect_platform(headers) == os
 
 
 def test_the_page_speaks_german_where_it_is_asked_to(agent):
