@@ -1,4 +1,4 @@
-"""modhub_wiki: the developer wiki. Pages are published with a machine key as Markdown, and read by anybody."""
+"""The developer wiki. Pages are Markdown, published with a machine key and public to read."""
 
 from pyramid.config import Configurator
 
@@ -21,7 +21,7 @@ from modhub_wiki.resources import (
 
 
 def includeme(config: Configurator) -> None:
-    """Where the wiki is in the tree, three times over; who publishes it; and what the core is told about it."""
+    """Mount the wiki at its three addresses; register its scope, body limits, pages and feed."""
     config.include("modhub")
     config.add_feature("modhub_wiki", "Developer wiki")
     config.add_migrations("modhub_wiki", "modhub_wiki:migrations", "wiki_")
@@ -36,10 +36,10 @@ def includeme(config: Configurator) -> None:
     for mount in ("/Modhub/api/wiki", "/api/modhub/wiki"):
         config.add_body_limit(("PUT", "POST", "DELETE"), mount + "/{path...}", limits.TEXT, credential="X-Api-Key")
     config.include("modhub_wiki.pages")
-    described = documentation_section(
+    documentation = documentation_section(
         "modhub_wiki:templates/documentation.jinja2", limits=limits, core_limits=core_limits
     )
-    config.add_panel("documentation", "wiki", described, order=50)
+    config.add_panel("documentation", "wiki", documentation, order=50)
     config.include("modhub_wiki.feed")
     config.include("modhub_wiki.demo")
     config.scan("modhub_wiki.public_views")

@@ -1,4 +1,4 @@
-"""Publishing, for programs with a machine key (C-WIKI-2). A page is rendered before the transaction has begun."""
+"""Publishing with a machine key (C-WIKI-2). Pages are rendered before the transaction begins."""
 
 import hashlib
 import hmac
@@ -26,10 +26,10 @@ _BAD_PATH: Final = (
 
 
 def fingerprint(request: Request) -> str:
-    """Who publishes: machine keys have no names, so a short fingerprint stands for the key in a page's history.
+    """A short fingerprint of the machine key, which has no name: it stands for the key in a page's history.
 
-    It is no secret: keyed with ``modhub.secret``, so that nobody else can try keys against it. The same key has the
-    same fingerprint as long as the first of the secrets stays.
+    It is public, so it is keyed with ``modhub.secret``: nobody else can test keys against it. A key keeps its
+    fingerprint until the first of the secrets changes.
     """
     secret = request.registry.settings["modhub.secret"][0]
     message = "wiki author: " + (presented_key(request) or "")
@@ -37,16 +37,15 @@ def fingerprint(request: Request) -> str:
 
 
 def require_path(context: WikiPageResource) -> str:
-    """The path of the page; 400 when what was sent cannot be one."""
+    """The path of the page; 400 if it is not a valid path."""
     if context.path is None:
         raise invalid(_BAD_PATH)
     return context.path
 
 
 def read_markdown(request: Request) -> str:
-    """The Markdown that was sent, its lines ended by a newline; 400 when there is none or it is not UTF-8."""
-    sent = read_text(request, limits.TEXT).replace("\r\n", "\n").replace("\r", "\n")
-    source = scrub(sent)
+    """The Markdown of the body with ``\\n`` line ends; 400 if it is empty or not UTF-8."""
+    source = scrub(read_text(request, limits.TEXT).replace("\r\n", "\n").replace("\r", "\n"))
     if not source.strip():
         raise invalid("The body is empty.")
     return source
@@ -56,14 +55,14 @@ def read_markdown(request: Request) -> str:
 def publish_page_view(context: WikiPageResource, request: Request) -> PageDocument:
     """``PUT`` and ``POST /Modhub/api/wiki/{path}``: 201 on creation, 200 on change."""
     path = require_path(context)
-    given = services.draft_page(path, read_markdown(request), query(request, "title"))
-    page, created = services.publish_page(request.dbsession, given, fingerprint(request))
+    draft = services.draft_page(path, read_markdown(request), query(request, "title"))
+    page, created = services.publish_page(request.dbsession, draft, fingerprint(request))
     request.response.status_int = 201 if created else 200
     return PageDocument(page.path, page.title, page_url(page.path), page.revision, iso(page.updated_at))
 
 
 @api(context=IWikiPage, request_method="DELETE", permission=WikiPermission.PUBLISH)
 def remove_page_view(context: WikiPageResource, request: Request) -> Response:
-    """``DELETE /Modhub/api/wiki/{path}``: 204, 404 when it is not there."""
+    """``DELETE /Modhub/api/wiki/{path}``: 204, or 404 if there is no such page."""
     services.remove_page(request.dbsession, require_path(context))
     return Response(status=204)

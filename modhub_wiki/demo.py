@@ -1,4 +1,4 @@
-"""The sample pages of ``modhub-admin demo``: a small wiki for people who write mods."""
+"""Demo data for ``modhub-admin demo``: a small wiki for mod authors."""
 
 from importlib.resources import files
 from typing import Any, Final
@@ -14,7 +14,7 @@ DEMO_AUTHOR: Final = "demo"
 
 
 def fill_demo_wiki(admin: Any) -> None:
-    """Five pages with tables, code and links; nothing where there are pages already."""
+    """Add five pages with tables, code and links, unless there are pages already."""
     folder = files("modhub_wiki") / "demo"
     drafts = [services.draft_page(path, (folder / f"{path}.md").read_text("utf-8")) for path in DEMO_PAGES]
     with admin.writing() as (session, _):
@@ -25,5 +25,5 @@ def fill_demo_wiki(admin: Any) -> None:
 
 
 def includeme(config: Configurator) -> None:
-    """The samples."""
+    """Register the demo data."""
     config.add_demo("the developer wiki", fill_demo_wiki, order=60)

@@ -1,7 +1,7 @@
-"""How much work a page is to render, counted as it is read: alike on every machine, however busy it is.
+"""Bounds the work of rendering a page by counting it, so the result does not depend on the machine or its load.
 
-A unit is about a microsecond of the machine that it was measured on, from the parser to the cleaner. A page that would
-take more than :mod:`modhub_wiki.limits` allows is given up before most of the work is done.
+A unit is about a microsecond of parsing, rendering and cleaning on the machine where it was measured. Rendering stops
+as soon as a page exceeds a limit of :mod:`modhub_wiki.limits`, before most of the work is done.
 """
 
 import re
@@ -16,58 +16,58 @@ from markdown_it.rules_inline import StateInline
 from modhub_wiki import limits
 
 EFFORT: Final = "effort"
-"""The name of the :class:`Effort` among the values that a parser hands to its rules."""
+"""The key of the :class:`Effort` in the environment that the parser passes to its rules."""
 _BLOCK: Final = 18
 _LINE: Final = 6
 _REFERENCE: Final = 10
 _CELL: Final = 15
 _TOKEN: Final = 5
-_PRICES: Final = {"heading_open": 60, "fence": 60, "blockquote_open": 20, "td_open": 7, "th_open": 7}
+_TOKEN_COSTS: Final = {"heading_open": 60, "fence": 60, "blockquote_open": 20, "td_open": 7, "th_open": 7}
 _MARKS: Final = re.compile(r"!\[|[^\w\s]|[_\n]")
 _MARK: Final = 3
-_MARK_PRICES: Final = {"![": 34, "[": 11, "*": 11, "_": 11, "&": 10, "\\": 8, "`": 9, "<": 6, "\n": 13}
+_MARK_COSTS: Final = {"![": 34, "[": 11, "*": 11, "_": 11, "&": 10, "\\": 8, "`": 9, "<": 6, "\n": 13}
 _ADDRESSES: Final = re.compile(r"<[A-Za-z][^<>\s:@]*[:@][^<>\s]*>")
 _ADDRESS: Final = 60
 _ESCAPED: Final = re.compile(r"[&<>\"]")
 
 
 class TooMuchWork(Exception):
-    """The page is shown as plain text."""
+    """The page exceeds a limit; it is shown as plain text instead."""
 
 
 class Effort:
-    """The budget of one page."""
+    """The work budget of one page."""
 
     def __init__(self) -> None:
         self._left = limits.WORK
         self._kinds: Counter[str] = Counter()
 
     def spend(self, units: int) -> None:
-        """:class:`TooMuchWork` when there is not as much left."""
+        """Raise :class:`TooMuchWork` if the budget does not suffice."""
         self._left -= units
         if self._left < 0:
             raise TooMuchWork
 
     def spend_on(self, kind: str, units: int, most: int) -> None:
-        """The same; of one ``kind`` there may be no more than ``most`` in all."""
+        """Spend ``units`` of one ``kind``, which may take at most ``most`` in all."""
         self._kinds[kind] += units
         if self._kinds[kind] > most:
             raise TooMuchWork
         self.spend(units)
 
 
-def measured(parser: MarkdownIt) -> MarkdownIt:
-    """``parser``, spending what it does; whoever calls it puts an :class:`Effort` into its environment."""
-    # As something that could end a paragraph, a quote or a list, the rule is asked at every line of them.
-    parser.block.ruler.before("table", EFFORT, _line, {"alt": ["paragraph", "reference", "blockquote", "list"]})
-    parser.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
-    parser.inline.ruler.before("text", EFFORT, _place)
-    parser.core.ruler.after("block", EFFORT, _price)
+def meter_parser(parser: MarkdownIt) -> MarkdownIt:
+    """Add rules that charge the parser's work to the :class:`Effort` that the caller puts into its environment."""
+    # Registered as able to end a paragraph, quote or list, so the rule runs at every line of them.
+    parser.block.ruler.before("table", EFFORT, _charge_line, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    parser.block.ruler.at("table", _charge_table, {"alt": ["paragraph", "reference"]})
+    parser.inline.ruler.before("text", EFFORT, _charge_position)
+    parser.core.ruler.after("block", EFFORT, _charge_tokens)
     return parser
 
 
-def _line(state: StateBlock, line: int, _end: int, silent: bool) -> bool:
-    """A line, once for each quote and list that it stands in."""
+def _charge_line(state: StateBlock, line: int, _end: int, silent: bool) -> bool:
+    """Charge for a line, once for each quote and list around it."""
     effort: Effort = state.env[EFFORT]
     begin, end = state.bMarks[line] + state.tShift[line], state.eMarks[line]
     first = state.src[begin : begin + 1]
@@ -78,35 +78,35 @@ def _line(state: StateBlock, line: int, _end: int, silent: bool) -> bool:
     return False
 
 
-def _table(state: StateBlock, line: int, end: int, silent: bool) -> bool:
-    """A table. Cells that a row lacks are added to it; they were not seen in its line."""
+def _charge_table(state: StateBlock, line: int, end: int, silent: bool) -> bool:
+    """Charge for the cells that the parser adds to short rows; they are not counted from the text."""
     if not table(state, line, end, silent):
         return False
     if not silent:
         begin, end = state.bMarks[line], state.eMarks[state.line - 1]
         columns = state.src.count("|", begin, state.eMarks[line])
-        lacking = columns * (state.line - line) - state.src.count("|", begin, end)
+        missing = columns * (state.line - line) - state.src.count("|", begin, end)
         effort: Effort = state.env[EFFORT]
-        effort.spend_on("blocks", _CELL * max(lacking, 0), limits.BLOCK_WORK)
+        effort.spend_on("blocks", _CELL * max(missing, 0), limits.BLOCK_WORK)
     return True
 
 
-def _place(state: StateInline, _silent: bool) -> bool:
-    """A place in a line, again each time when the parser looks ahead."""
+def _charge_position(state: StateInline, _silent: bool) -> bool:
+    """Charge for a position in a line, again each time the parser looks ahead."""
     effort: Effort = state.env[EFFORT]
     effort.spend(1)
     return False
 
 
-def _price(state: StateCore) -> None:
-    """Between the blocks and what costs more: the marks in them, their tokens, their way through the cleaner."""
+def _charge_tokens(state: StateCore) -> None:
+    """Charge for inline marks, tokens and cleaning, after the blocks are known and before the costly part."""
     effort: Effort = state.env[EFFORT]
     for token in state.tokens:
-        effort.spend(_TOKEN + _PRICES.get(token.type, 0))
+        effort.spend(_TOKEN + _TOKEN_COSTS.get(token.type, 0))
         if token.type != "inline":
             effort.spend(len(_ESCAPED.findall(token.content)))
             continue
         for mark, count in Counter(_MARKS.findall(token.content)).items():
             most = limits.EMPHASIS_WORK if mark == "*" else limits.MARK_WORK
-            effort.spend_on(mark, count * _MARK_PRICES.get(mark, _MARK), most)
+            effort.spend_on(mark, count * _MARK_COSTS.get(mark, _MARK), most)
         effort.spend_on("addresses", _ADDRESS * len(_ADDRESSES.findall(token.content)), limits.MARK_WORK)

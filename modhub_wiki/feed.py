@@ -1,4 +1,4 @@
-"""The changes of the wiki as Atom (RFC 4287). Not below ``/Modhub/Wiki``, where every address is a page's."""
+"""Wiki changes as Atom (RFC 4287). Not below ``/Modhub/Wiki``, where every path may be a page."""
 
 import re
 from typing import Any, Final
@@ -27,12 +27,12 @@ def wiki_feed(_context: Any, request: Request) -> Response:
 
 
 def wiki_feed_entry(change: Change) -> AtomEntry:
-    """A revision in the feed."""
+    """The feed entry of a revision."""
     text = f"{change.path}, revision {change.number}"
     return AtomEntry(change.url, change.url, change.title, change.created_at, text, author=f"key {change.author}")
 
 
 def includeme(config: Configurator) -> None:
-    """The feed."""
+    """Register the feed."""
     config.add_cross_origin(re.escape(WIKI_FEED_PATH))
     config.scan(__name__)

@@ -1,4 +1,4 @@
-"""Headings of a page: their text, their ids, its one title, its table of contents (C-WIKI-9, C-WIKI-8)."""
+"""Headings of a page: text, ids, the single title, the table of contents (C-WIKI-8, C-WIKI-9)."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -23,43 +23,43 @@ class TocEntry(Struct):
     text: str
 
 
-def flat(inline: Token) -> str:
-    """The text of an inline token without its marks; the alternative text of pictures."""
-    return "".join(_pieces(inline.children or ()))
+def plain_text(inline: Token) -> str:
+    """The text of an inline token without markup; images count as their alternative text."""
+    return "".join(_texts(inline.children or ()))
 
 
-def _pieces(children: Sequence[Token]) -> list[str]:
+def _texts(children: Sequence[Token]) -> list[str]:
     breaks = {"softbreak": " ", "hardbreak": " "}
     return [breaks.get(child.type, child.content) for child in children]
 
 
 def slug(heading: str) -> str:
-    """The id of a heading: lower case, letters and digits kept, runs of anything else one hyphen, none at the ends."""
+    """The id of a heading: lower case, letters and digits kept, other runs become one hyphen, none at the ends."""
     small = text.normal("NFC", text.normal("NFC", heading).lower())
     words = "".join(char if char.isalnum() else " " for char in small).split()
     return "-".join(words)[:_LONGEST].rstrip("-") or _NAMELESS
 
 
-class Names:
-    """Ids of one page: a doubled one is numbered, ``setup``, ``setup-2``, ``setup-3``."""
+class HeadingIds:
+    """The ids of one page. Repeated ones are numbered: ``setup``, ``setup-2``, ``setup-3``."""
 
     def __init__(self) -> None:
         self._next: dict[str, int] = {}
 
-    def give(self, wanted: str) -> str:
-        """``wanted``, or its first free number."""
-        found, number = wanted, self._next.get(wanted, 1)
-        while found in self._next:
+    def assign(self, base: str) -> str:
+        """``base``, or the first free ``base-N``."""
+        heading_id, number = base, self._next.get(base, 1)
+        while heading_id in self._next:
             number += 1
-            found = f"{wanted}-{number}"
-        self._next[wanted] = number
-        self._next.setdefault(found, 1)
-        return found
+            heading_id = f"{base}-{number}"
+        self._next[base] = number
+        self._next.setdefault(heading_id, 1)
+        return heading_id
 
 
 def first_heading(tokens: Sequence[Token]) -> str:
-    """The text of the first heading that has one; ``""`` when there is none."""
-    headings = (text.line(flat(tokens[at + 1]), TITLE) for at, token in _headings(tokens))
+    """The text of the first non-empty heading; ``""`` if there is none."""
+    headings = (text.line(plain_text(tokens[at + 1]), TITLE) for at, token in _headings(tokens))
     return next(filter(None, headings), "")
 
 
@@ -67,43 +67,43 @@ def _headings(tokens: Sequence[Token]) -> list[tuple[int, Token]]:
     return [(at, token) for at, token in enumerate(tokens) if token.type == "heading_open"]
 
 
-def one_title(tokens: list[Token], title: str) -> list[Token]:
-    """The page with ``title`` as its one ``h1``.
+def set_title(tokens: list[Token], title: str) -> list[Token]:
+    """The page with ``title`` as its only ``h1``.
 
-    When the text begins with that very heading it is the title; else the title is put before the text. The headings of
-    the text come below it, without gaps.
+    If the text begins with that heading, it becomes the title; otherwise the title is inserted first. All other
+    headings are moved below it, without gaps between levels.
     """
     begins = bool(tokens) and tokens[0].type == "heading_open" and tokens[0].tag == "h1"
-    if begins and text.line(flat(tokens[1]), TITLE) == title:
-        top, rest = tokens[:3], tokens[3:]
+    if begins and text.line(plain_text(tokens[1]), TITLE) == title:
+        heading, rest = tokens[:3], tokens[3:]
     else:
-        top, rest = _title(title), tokens
+        heading, rest = _title_tokens(title), tokens
     outline = Outline(below=1)
     for at, token in _headings(rest):
-        # A heading is three tokens: its beginning, its text, its end.
+        # A heading is three tokens: opening, text, closing.
         token.tag = rest[at + 2].tag = f"h{outline.level(int(token.tag[1:]))}"
-    return [*top, *rest]
+    return [*heading, *rest]
 
 
-def _title(title: str) -> list[Token]:
+def _title_tokens(title: str) -> list[Token]:
     inline = Token("inline", "", 0, content=title, children=[Token("text", "", 0, content=title)])
-    # Not a heading of the text: it gets no id, so that it takes none from one that is.
+    # Not a heading token: it gets no id, so that it takes none from a heading of the text.
     return [Token("title_open", "h1", 1, block=True), inline, Token("title_close", "h1", -1, block=True)]
 
 
 def name_headings(tokens: Sequence[Token]) -> list[TocEntry]:
-    """Give every heading its id and its anchor; the table of contents, in which the title is left out."""
-    names = Names()
+    """Add an id and an anchor to every heading. Returns the table of contents, without the title."""
+    ids = HeadingIds()
     contents = []
     for at, token in _headings(tokens):
         inline = tokens[at + 1]
-        shown = text.line(flat(inline), TITLE)
-        name = names.give(slug(shown))
-        token.attrSet("id", name)
-        # For the pointer only: with the keyboard the table of contents leads to the same place.
-        anchor = f'<a class="anchor" href="#{quote(name)}" aria-hidden="true" tabindex="-1">#</a>'
+        caption = text.line(plain_text(inline), TITLE)
+        heading_id = ids.assign(slug(caption))
+        token.attrSet("id", heading_id)
+        # For the pointer only: keyboard users have the table of contents.
+        anchor = f'<a class="anchor" href="#{quote(heading_id)}" aria-hidden="true" tabindex="-1">#</a>'
         assert inline.children is not None
         inline.children.append(Token("html_inline", "", 0, content=anchor))
         if at > 0:
-            contents.append(TocEntry(int(token.tag[1:]), name, shown or name))
+            contents.append(TocEntry(int(token.tag[1:]), heading_id, caption or heading_id))
     return contents

@@ -1,4 +1,4 @@
-"""Colours of fenced code: pygments tells what each piece is, we say it with eight classes and no inline style."""
+"""Syntax highlighting of fenced code: pygments tokens mapped to eight CSS classes, no inline style."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ _LISTED: Final = (
     "sql swift toml ts typescript xml yaml"
 )
 LANGUAGES: Final = frozenset(_LISTED.split())
-"""What may stand behind a fence: others are shown without colours. A short list, so that each can be tried."""
+"""Languages that are highlighted; others stay plain. A short list, so that each can be tested."""
 
 _SLOW: Final = re.compile(rf"[^\n]{{{limits.CODE_LINE + 1}}}|\s{{{limits.CODE_SPACES + 1}}}")
 
@@ -43,10 +43,10 @@ _CLASSES: Final = (
 
 
 class Highlighter:
-    """Colours the code of one page, up to so many characters, for so many seconds of the processor.
+    """Highlights the code of one page, up to a number of characters and seconds of processor time.
 
-    The seconds are for odd code: some lexers take minutes for a long run of one character, a little for each piece.
-    What takes them minutes for a single piece has no colours at all: long lines, and long white space.
+    The time limit is for unusual code: some lexers take minutes for a long run of one character, a little per token.
+    Where a single token could take minutes (long lines, long white space), code is not highlighted at all.
     """
 
     def __init__(self) -> None:
@@ -54,17 +54,17 @@ class Highlighter:
         self._seconds = limits.CODE_SECONDS
 
     def __call__(self, code: str, language: str) -> str:
-        """``code`` as HTML; its text is ``code``, whatever the language makes of it."""
-        spent = len(code) > self._characters or self._seconds <= 0
-        if spent or language.lower() not in LANGUAGES or _SLOW.search(code):
+        """``code`` as HTML with unchanged text."""
+        exhausted = len(code) > self._characters or self._seconds <= 0
+        if exhausted or language.lower() not in LANGUAGES or _SLOW.search(code):
             return escape(code, quote=False)
         self._characters -= len(code)
         lexer = get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
         tokens = list(self._in_time(lexer.get_tokens(code)))
         done = sum(len(value) for _, value in tokens)
-        pieces = groupby(tokens, lambda token: _class(token[0]))
-        shown = "".join(_piece(name, "".join(value for _, value in run)) for name, run in pieces)
-        return shown + escape(code[done:], quote=False)
+        runs = groupby(tokens, lambda token: _class(token[0]))
+        html = "".join(_span(name, "".join(value for _, value in run)) for name, run in runs)
+        return html + escape(code[done:], quote=False)
 
     def _in_time(self, tokens: Iterable[tuple[_TokenType, str]]) -> Iterator[tuple[_TokenType, str]]:
         began = thread_time()
@@ -76,9 +76,9 @@ class Highlighter:
 
 
 def _class(kind: _TokenType) -> str:
-    return next((name for known, name in _CLASSES if kind in known), "")
+    return next((name for category, name in _CLASSES if kind in category), "")
 
 
-def _piece(name: str, text: str) -> str:
-    shown = escape(text, quote=False)
-    return f'<span class="hl-{name}">{shown}</span>' if name else shown
+def _span(name: str, text: str) -> str:
+    html = escape(text, quote=False)
+    return f'<span class="hl-{name}">{html}</span>' if name else html

@@ -1,4 +1,4 @@
-"""The resources of the wiki."""
+"""The resource interfaces of the wiki."""
 
 from zope.interface import Attribute
 
@@ -6,7 +6,7 @@ from modhub.interfaces import IResource
 
 
 class ISiteApi(IResource):
-    """``/Modhub/api``: what programs ask for below the site. Not ``IApi``: the API proper must not show here again."""
+    """``/Modhub/api``: API addresses below the site. Not ``IApi``: the main API must not be mounted here again."""
 
 
 class IWiki(IResource):
@@ -16,8 +16,8 @@ class IWiki(IResource):
 class IWikiPage(IResource):
     """A page of the wiki, below any of the three."""
 
-    path = Attribute("The page's path; None when what was sent cannot be one (C-WIKI-1).")
+    path = Attribute("The page's path; None if the address is not a valid one (C-WIKI-1).")
 
 
 class IDocuments(IResource):
-    """``/api/modhub/doc``: contracts, as documents."""
+    """``/api/modhub/doc``: contracts as documents."""

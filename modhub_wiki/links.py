@@ -1,6 +1,6 @@
-"""Where links and images of a page lead: between pages, to the service's own addresses, elsewhere (C-WIKI-1, C-WIKI-8).
+"""Resolves links and images of a page: to other pages, to this service, to the web (C-WIKI-1, C-WIKI-8).
 
-Whatever an address says, what comes of it here is one that :data:`modhub_wiki.allowlist.WIKI` keeps, or None.
+The result is an address that :data:`modhub_wiki.allowlist.WIKI` allows, or None.
 """
 
 import re
@@ -15,36 +15,36 @@ ROOT: Final = "/Modhub/Wiki"
 _REST: Final = r"[A-Za-z0-9._~!$&'()*+,;=:@%/-]"
 _FRAGMENT: Final = re.compile(rf"#(?:{_REST}|\?)*")
 _OWN: Final = re.compile(rf"/(?!/){_REST}*(?:\?(?:{_REST}|\?)*)?(?:{_FRAGMENT.pattern})?")
-_PICTURE: Final = re.compile(r"/Modhub/(?:file|game-icon)/[1-9][0-9]{0,17}", re.ASCII)
+_IMAGE: Final = re.compile(r"/Modhub/(?:file|game-icon)/[1-9][0-9]{0,17}", re.ASCII)
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def allowed_link(value: str) -> str | None:
-    """``value`` when it is a link that a page may hold: a fragment, an address of this service, the web, mail."""
+    """``value`` if a page may link to it: a fragment, an address of this service, the web, an email address."""
     if _FRAGMENT.fullmatch(value) or _OWN.fullmatch(value):
         return value
     return web_link(value)
 
 
-def allowed_picture(value: str) -> str | None:
-    """``value`` when it is a picture of this service; others are not loaded."""
-    return value if _PICTURE.fullmatch(value) else None
+def allowed_image(value: str) -> str | None:
+    """``value`` if it is an image of this service; others are not loaded."""
+    return value if _IMAGE.fullmatch(value) else None
 
 
 def resolve(href: str, page: str) -> str | None:
-    """The address that a link of the page with the path ``page`` leads to; None when it leads nowhere.
+    """The target of a link on the page with the path ``page``; None if it is not allowed.
 
-    A relative link names a page from the folder of this one, as a browser would resolve it; ``..`` ends at the wiki.
+    Relative links are resolved against the page's folder, as in a browser; ``..`` stops at the root of the wiki.
     """
     if _SCHEME.match(href) or href.startswith(("/", "#")):
         return allowed_link(href)
-    before, mark, fragment = href.partition("#")
+    before, hash_sign, fragment = href.partition("#")
     segments = page.split("/")[:-1]
-    for part in unquote(before.partition("?")[0]).split("/"):
-        if part == "..":
+    for segment in unquote(before.partition("?")[0]).split("/"):
+        if segment == "..":
             del segments[-1:]
-        elif part not in {"", "."}:
-            segments.append(part)
+        elif segment not in {"", "."}:
+            segments.append(segment)
     target = "/".join(segments)
     if not target:
         address = ROOT
@@ -52,4 +52,4 @@ def resolve(href: str, page: str) -> str | None:
         address = page_url(target)
     else:
         return None
-    return allowed_link(address + mark + fragment)
+    return allowed_link(address + hash_sign + fragment)

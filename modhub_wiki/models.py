@@ -1,4 +1,4 @@
-"""The rows of the wiki. Nothing of a page's history is ever removed, and no number is given out again."""
+"""The tables of the wiki. A page's history is never removed, and revision numbers are not reused."""
 
 from datetime import datetime
 from typing import Final
@@ -11,11 +11,11 @@ from modhub.limits import TITLE
 from modhub_wiki.limits import PATH
 
 MAX_AUTHOR: Final = 12
-"""Characters of the fingerprint of a key."""
+"""Characters of a key's fingerprint."""
 
 
 class Page(Base):
-    """A page. One that was deleted keeps its row, so that its revisions are numbered on when it is published again."""
+    """A page. A deleted page keeps its row, so that numbering continues if it is published again."""
 
     __tablename__ = "wiki_page"
     __table_args__ = {"sqlite_autoincrement": True}
@@ -29,7 +29,7 @@ class Page(Base):
 
 
 class Revision(Base):
-    """What was published once: the Markdown and, rendered from it then, the HTML and its contents (a JSON list).
+    """A published revision: the Markdown, the HTML rendered from it, and its table of contents (a JSON list).
 
     ``author`` is the fingerprint of the machine key that published it (:func:`modhub_wiki.agent_views.fingerprint`).
     """
@@ -43,14 +43,14 @@ class Revision(Base):
     title: Mapped[str] = mapped_column(String(TITLE))
     author: Mapped[str] = mapped_column(String(MAX_AUTHOR))
     created_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
-    # The long ones last: SQLite reads a row from its beginning.
+    # Long columns last: SQLite reads a row from its beginning.
     text: Mapped[str] = mapped_column(Text)
     html: Mapped[str] = mapped_column(Text)
     contents: Mapped[str] = mapped_column(Text)
 
 
 class PageSearchText(Base):
-    """What search looks at: the newest text of a page that is there, without marks; and folded, line by line."""
+    """The search index: the newest plain text of each page that is not deleted; also folded, line by line."""
 
     __tablename__ = "wiki_words"
 

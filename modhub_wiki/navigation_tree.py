@@ -1,4 +1,4 @@
-"""The tree of pages, made from their paths."""
+"""The tree of pages, built from their paths."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from modhub_wiki.links import ROOT
 from modhub_wiki.response_schemas import PageDocument
 
 INDEX = "index"
-"""The page that is shown at the wiki's own address."""
+"""The page at the wiki's root address."""
 
 
 @dataclass(slots=True)
@@ -20,19 +20,19 @@ class Node:
 
     @property
     def title(self) -> str:
-        """What is shown: the page's title, else the segment."""
+        """The page's title, else the segment."""
         return self.page.title if self.page else self.name
 
     @property
     def url(self) -> str | None:
-        """Where the page is read; None for a mere folder. The index is at the wiki's own address."""
+        """The address of the page; None for a mere folder. The index is at the wiki's root."""
         if self.page is None:
             return None
         return ROOT if self.page.path == INDEX else self.page.url
 
     @property
     def nodes(self) -> list["Node"]:
-        """The nodes below, by their segment, capitals aside; the index leads."""
+        """The child nodes by segment, ignoring case; the index first."""
         return sorted(self.children.values(), key=lambda node: (node.name != INDEX, node.name.lower(), node.name))
 
 

@@ -1,6 +1,6 @@
-"""The wiki for people: pages, their history, the difference of two revisions, search (C-WIKI-8).
+"""The wiki's HTML pages: pages, history, diff of two revisions, search (C-WIKI-8).
 
-What belongs to a page stands in the query and not in the path: every path is one that a page may have.
+History and revisions are in the query, not in the path: any path may be a page.
 """
 
 import re
@@ -33,62 +33,62 @@ TEMPLATES: Final = "modhub_wiki:templates/"
 _REVISION: Final = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 
 
-def _values(request: Request, **more: Any) -> dict[str, Any]:
-    """What every page of the wiki shows beside its own."""
+def _page_context(request: Request, **values: Any) -> dict[str, Any]:
+    """``values`` with what every page of the wiki shows: the navigation tree and the search form."""
     pages, ui = tuple(wiki_reader(request).pages()), PageHelpers(request)
-    drawn = ui.cached_fragment(TEMPLATES + "tree.jinja2", pages=pages, tree=page_tree) if pages else Markup("")
-    # One tree for all pages: the one that is open is marked afterwards.
-    here = f'<a href="{escape(ui.path.rstrip("/"))}"'
-    marked = Markup(str(drawn).replace(here, f'{here} aria-current="page"', 1))  # noqa: S704 - the piece, escaped
-    return {"tree": marked, "root": ROOT, "feed": feed.WIKI_FEED_PATH, "q": "", **more}
+    fragment = ui.cached_fragment(TEMPLATES + "tree.jinja2", pages=pages, tree=page_tree) if pages else Markup("")
+    # The tree is cached for all pages, so the current page is marked afterwards.
+    link = f'<a href="{escape(ui.path.rstrip("/"))}"'
+    tree = Markup(str(fragment).replace(link, f'{link} aria-current="page"', 1))  # noqa: S704 - the fragment is escaped
+    return {"tree": tree, "root": ROOT, "feed": feed.WIKI_FEED_PATH, "q": "", **values}
 
 
 def _address(path: str) -> str:
     return ROOT if path == INDEX else page_url(path)
 
 
-def _shown(request: Request, found: WikiPageView) -> dict[str, Any]:
-    # It was cleaned when it was published, and begins with its one h1.
-    heading, end, rest = found.html.partition("</h1>")
-    return _values(
+def _revision_context(request: Request, revision: WikiPageView) -> dict[str, Any]:
+    # Cleaned when it was published; it begins with its only h1.
+    heading, end, rest = revision.html.partition("</h1>")
+    return _page_context(
         request,
-        shown=found,
+        revision=revision,
         heading=Markup(heading + end),  # noqa: S704
         html=Markup(rest),  # noqa: S704
-        address=_address(found.path),
-        own=page_url(found.path),
-        is_old=found.number != found.newest,
+        address=_address(revision.path),
+        page_url=page_url(revision.path),
+        is_old=revision.number != revision.newest,
     )
 
 
 @page(context=IWiki, request_method="GET", permission=OPEN, renderer=TEMPLATES + "page.jinja2")
 def show_wiki(_context: Any, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/Wiki``: the index when there is one, and the tree."""
-    found = wiki_reader(request).page(INDEX)
-    return _values(request, shown=None) if found is None else _shown(request, found)
+    """``GET /Modhub/Wiki``: the index page, if there is one, and the tree."""
+    index = wiki_reader(request).page(INDEX)
+    return _page_context(request, revision=None) if index is None else _revision_context(request, index)
 
 
 @page(context=IWiki, request_method="GET", request_param="q", permission=OPEN, renderer=TEMPLATES + "search.jinja2")
 def search(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/Wiki?q=...``"""
-    asked = text.line(query(request, "q") or "", limits.QUERY)
-    return _values(request, hits=wiki_reader(request).search(asked)) | {"q": asked}
+    terms = text.line(query(request, "q") or "", limits.QUERY)
+    return _page_context(request, hits=wiki_reader(request).search(terms)) | {"q": terms}
 
 
 @page(context=IWikiPage, request_method="GET", permission=OPEN, renderer=TEMPLATES + "page.jinja2")
 def show_page(context: WikiPageResource, request: Request) -> dict[str, Any] | Response:
     """``GET /Modhub/Wiki/{path}``"""
-    found = wiki_reader(request).page(context.path)
-    if found is not None:
-        return _shown(request, found)
-    instead = _instead(context, request)
-    if instead is None:
+    revision = wiki_reader(request).page(context.path)
+    if revision is not None:
+        return _revision_context(request, revision)
+    address = _redirect_target(context, request)
+    if address is None:
         raise not_found()
-    return Redirect(instead, 302)
+    return Redirect(address, 302)
 
 
-def _instead(context: WikiPageResource, request: Request) -> str | None:
-    """Where a link leads that was written for files: ``setup.md`` is the page ``setup``, a folder its index."""
+def _redirect_target(context: WikiPageResource, request: Request) -> str | None:
+    """The page meant by a link to a file: ``setup.md`` is the page ``setup``, a folder is its index."""
     if context.path is None:
         return None
     for path in (context.path.removesuffix(".md"), f"{context.path}/{INDEX}"):
@@ -107,10 +107,10 @@ def _instead(context: WikiPageResource, request: Request) -> str | None:
 def show_revision(context: WikiPageResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/Wiki/{path}?revision=N``"""
     number = _number(request, "revision")
-    found = wiki_reader(request).page(context.path, number) if number else None
-    if found is None:
+    revision = wiki_reader(request).page(context.path, number) if number else None
+    if revision is None:
         raise not_found()
-    return _shown(request, found)
+    return _revision_context(request, revision)
 
 
 @page(
@@ -125,7 +125,7 @@ def show_history(context: WikiPageResource, request: Request) -> dict[str, Any]:
     changes = wiki_reader(request).history(context.path)
     if not changes:
         raise not_found()
-    return _values(request, changes=changes, newest=changes[0], own=page_url(changes[0].path))
+    return _page_context(request, changes=changes, newest=changes[0], page_url=page_url(changes[0].path))
 
 
 @page(
@@ -136,40 +136,42 @@ def show_history(context: WikiPageResource, request: Request) -> dict[str, Any]:
     renderer=TEMPLATES + "difference.jinja2",
 )
 def show_difference(context: WikiPageResource, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/Wiki/{path}?old=N&new=M``; the older of the two is the old one, however they are given."""
-    one, other = _number(request, "old"), _number(request, "new")
-    if one is None or other is None:
+    """``GET /Modhub/Wiki/{path}?old=N&new=M``; in either order: the lower number is the old revision."""
+    first, second = _number(request, "old"), _number(request, "new")
+    if first is None or second is None:
         raise not_found()
-    found = wiki_reader(request).two(context.path, one, other)
-    if len(found) != len({one, other}):
+    revisions = wiki_reader(request).two_revisions(context.path, first, second)
+    if len(revisions) != len({first, second}):
         raise not_found()
-    (old, before), (new, after) = found[0], found[-1]
-    return _values(request, old=old, new=new, difference=diff_revisions(before, after), own=page_url(new.path))
+    (old, before), (new, after) = revisions[0], revisions[-1]
+    diff = diff_revisions(before, after)
+    return _page_context(request, old=old, new=new, diff=diff, page_url=page_url(new.path))
 
 
 def _number(request: Request, name: str) -> int | None:
-    sent = query(request, name) or ""
-    return int(sent) if _REVISION.fullmatch(sent) else None
+    value = query(request, name) or ""
+    return int(value) if _REVISION.fullmatch(value) else None
 
 
 def wiki_in_sitemap(registry: Any, part: int) -> sitemap.SitemapEntries:
-    """The wiki and the pages that are there, under the addresses that they call their own."""
-    places = {ROOT: None} | {_address(one.path): one.updated_at for one in find_service(registry, WikiReader).pages()}
-    return list(places.items())[part * sitemap.PART : (part + 1) * sitemap.PART]
+    """The wiki's root and its pages, under their canonical addresses."""
+    pages = find_service(registry, WikiReader).pages()
+    entries = {ROOT: None} | {_address(document.path): document.updated_at for document in pages}
+    return list(entries.items())[part * sitemap.PART : (part + 1) * sitemap.PART]
 
 
 def parts_in_sitemap(registry: Any) -> int:
-    """The wiki's own address is one more, unless a page has it."""
+    """How many sitemaps there are. The wiki's root is one more entry, unless the index page has it."""
     return sitemap.parts_of(len(find_service(registry, WikiReader).pages()) + 1)
 
 
 def wiki_navigation(_context: Any, request: Request) -> Markup:
-    """The entry of the site's navigation."""
+    """The entry in the site's navigation."""
     return nav_link(request, ROOT, "Wiki")
 
 
 def includeme(config: Configurator) -> None:
-    """The pages, their style sheet, their words in other languages, and their entry."""
+    """Register the pages, style sheet, translations and navigation entry."""
     config.add_static("modhub_wiki:static")
     config.add_translation_dirs("modhub_wiki:locale")
     config.add_panel("navigation", "wiki", wiki_navigation, order=50)

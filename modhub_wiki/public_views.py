@@ -1,4 +1,4 @@
-"""The wiki for programs that read: no credential is looked at."""
+"""Public API reads of the wiki, without credentials."""
 
 from importlib.resources import files
 from typing import Any, Final
@@ -19,12 +19,12 @@ CONTRACT: Final = (files("modhub_wiki") / "contract.md").read_bytes()
 
 
 def wiki_reader(request: Request) -> WikiReader:
-    """The reading side of the wiki."""
+    """The read service of the wiki."""
     return request.find_service(WikiReader)
 
 
-def _markdown(request: Request, body: bytes) -> Response:
-    """A public answer of Markdown with a strong ETag."""
+def _markdown_response(request: Request, body: bytes) -> Response:
+    """A public Markdown response with a strong ETag."""
     return cached_json_response(request, body, "text/markdown; charset=utf-8")
 
 
@@ -41,10 +41,10 @@ def read_page_view(context: WikiPageResource, request: Request) -> Response:
     source = wiki_reader(request).source(context.path)
     if source is None:
         raise not_found()
-    return _markdown(request, source.encode())
+    return _markdown_response(request, source.encode())
 
 
 @api(context=IDocuments, name="wiki", request_method="GET", permission=OPEN)
 def read_contract_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/doc/wiki`` (C-WIKI-10)"""
-    return _markdown(request, CONTRACT)
+    return _markdown_response(request, CONTRACT)

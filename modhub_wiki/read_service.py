@@ -1,4 +1,4 @@
-"""Anonymous reads of the wiki, by raw queries (:mod:`modhub.raw_queries`). Deleted pages are nowhere in it."""
+"""Anonymous reads of the wiki, by raw queries (:mod:`modhub.raw_queries`). Deleted pages never appear."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ from modhub_wiki.response_schemas import PageDocument, page_url
 
 WikiSelect = Select[*tuple[Any, ...]]
 FEED_ENTRIES_SHOWN: Final = 50
-"""Changes in the feed."""
+"""Changes in the feed, at most."""
 
-SHOWN: Final = 25
-"""Hits of a search that are shown."""
+MAX_HITS: Final = 25
+"""Hits of a search, at most."""
 
-_AROUND: Final = 160
-_THERE: Final = Page.deleted_at.is_(None)
+_EXCERPT: Final = 160
+_NOT_DELETED: Final = Page.deleted_at.is_(None)
 
 
 @dataclass(frozen=True, slots=True)
 class WikiPageView:
-    """One revision of a page, as it is shown."""
+    """One revision of a page, for display."""
 
     path: str
     title: str
@@ -53,13 +53,13 @@ class Change:
 
     @property
     def url(self) -> str:
-        """Where this revision is read."""
+        """The address of this revision."""
         return f"{page_url(self.path)}?revision={self.number}"
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A page in which all words were found; ``line`` is where the first of them stands."""
+    """A page that contains all words; ``line`` is the first line with the first word."""
 
     path: str
     title: str
@@ -68,53 +68,53 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The answer of a search: the first hits, and how many there are in all."""
+    """A search result: the first hits, and the total number."""
 
-    shown: list[Hit]
+    first: list[Hit]
     total: int
 
 
 class WikiReader:
-    """The reading side of the wiki; one for an application."""
+    """The read service of the wiki; one instance per application."""
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self.reader = reader
-        there = select(Page.path, Page.title, Page.revision, Page.updated_at).where(_THERE)
-        self._pages = reader.prepare(there)
-        newest = select(Revision.text).join(Page, Page.id == Revision.page_id).where(_THERE)
-        self._source = reader.prepare(newest.where(_named(), Revision.number == Page.revision))
-        self._newest = reader.prepare(_shown().where(Revision.number == Page.revision))
-        self._numbered = reader.prepare(_shown().where(Revision.number == bindparam("number")))
+        pages = select(Page.path, Page.title, Page.revision, Page.updated_at).where(_NOT_DELETED)
+        self._pages = reader.prepare(pages)
+        source = select(Revision.text).join(Page, Page.id == Revision.page_id).where(_NOT_DELETED)
+        self._source = reader.prepare(source.where(_by_path(), Revision.number == Page.revision))
+        self._newest = reader.prepare(_revision_query().where(Revision.number == Page.revision))
+        self._numbered = reader.prepare(_revision_query().where(Revision.number == bindparam("number")))
         two = (Revision.number == bindparam("old")) | (Revision.number == bindparam("new"))
-        self._two = reader.prepare(_change(Revision.text).where(_named(), two).order_by(Revision.number))
-        self._history = reader.prepare(_change().where(_named()).order_by(Revision.number.desc()))
+        self._two = reader.prepare(_change_query(Revision.text).where(_by_path(), two).order_by(Revision.number))
+        self._history = reader.prepare(_change_query().where(_by_path()).order_by(Revision.number.desc()))
         self._recent = reader.prepare(
-            _change().order_by(Revision.created_at.desc(), Revision.id.desc()).limit(FEED_ENTRIES_SHOWN)
+            _change_query().order_by(Revision.created_at.desc(), Revision.id.desc()).limit(FEED_ENTRIES_SHOWN)
         )
         lines = select(Page.path, PageSearchText.plain, PageSearchText.folded).join(
             Page, Page.id == PageSearchText.page_id
         )
-        self._lines = reader.prepare(lines.where(Page.path.in_([bindparam(f"path{at}") for at in range(SHOWN)])))
+        self._lines = reader.prepare(lines.where(Page.path.in_([bindparam(f"path{at}") for at in range(MAX_HITS)])))
         self._searches: dict[int, PreparedQuery] = {}
-        self._known: tuple[list[Row], list[PageDocument]] = ([], [])
+        self._cached: tuple[list[Row], list[PageDocument]] = ([], [])
 
     def pages(self) -> list[PageDocument]:
-        """All pages, by path; one list, not to be changed, for as long as the rows are the same."""
+        """All pages, by path. The same list, not to be modified, until the rows change."""
         rows = self.reader.rows(self._pages)
-        known = self._known
-        if rows != known[0]:
+        cached_rows, pages = self._cached
+        if rows != cached_rows:
             ordered = sorted(rows, key=lambda row: row[0])
             pages = [PageDocument(path, title, page_url(path), number, _iso(at)) for path, title, number, at in ordered]
-            known = self._known = (rows, pages)
-        return known[1]
+            self._cached = (rows, pages)
+        return pages
 
     def source(self, path: str | None) -> str | None:
-        """The Markdown of a page; None when it is not there."""
+        """The Markdown of a page; None if there is no such page."""
         rows = self.reader.rows(self._source, path=path) if path else []
         return str(rows[0][0]) if rows else None
 
     def page(self, path: str | None, number: int | None = None) -> WikiPageView | None:
-        """A page at this revision, or at its newest; None when it is not there."""
+        """A page at this revision, or at its newest; None if there is none."""
         if not path:
             return None
         if number is None:
@@ -123,78 +123,79 @@ class WikiReader:
             rows = self.reader.rows(self._numbered, path=path, number=number)
         if not rows:
             return None
-        named, title, shown, newest, at, author, html, contents = rows[0]
+        stored_path, title, revision, newest, at, author, html, contents = rows[0]
         entries = decode(contents, type=list[TocEntry])
-        return WikiPageView(named, title, shown, newest, from_micros(at), author, html, entries)
+        return WikiPageView(stored_path, title, revision, newest, from_micros(at), author, html, entries)
 
     def history(self, path: str | None) -> list[Change]:
-        """The revisions of a page, newest first; none when it is not there."""
-        return [_changed(row) for row in self.reader.rows(self._history, path=path)] if path else []
+        """The revisions of a page, newest first; empty if there is no such page."""
+        return [_change_of(row) for row in self.reader.rows(self._history, path=path)] if path else []
 
-    def two(self, path: str | None, old: int, new: int) -> list[tuple[Change, str]]:
-        """Two revisions of a page with their Markdown, the older first; fewer when they are not there."""
+    def two_revisions(self, path: str | None, old: int, new: int) -> list[tuple[Change, str]]:
+        """Two revisions of a page with their Markdown, the older first. Missing ones are left out."""
         rows = self.reader.rows(self._two, path=path, old=old, new=new) if path else []
-        return [(_changed(row), row[-1]) for row in rows]
+        return [(_change_of(row), row[-1]) for row in rows]
 
     def recent(self) -> list[Change]:
-        """The newest changes of pages that are there."""
-        return [_changed(row) for row in self.reader.rows(self._recent)]
+        """The newest changes."""
+        return [_change_of(row) for row in self.reader.rows(self._recent)]
 
     def search(self, query: str) -> Hits:
-        """The pages in which every word of ``query`` occurs (as C-LIST-5); those that bear it as title first."""
+        """Pages that contain every word of ``query`` (as C-LIST-5); those with all of them in the title first."""
         words = search_words(query)
         if not words:
             return Hits([], 0)
         values = {f"word{at}": like_pattern(word) for at, word in enumerate(words)}
-        rows = self.reader.rows(self._search(len(words)), **values)
+        rows = self.reader.rows(self._search_query(len(words)), **values)
         ranked = sorted(rows, key=lambda row: (not _all_in(words, fold_search(row[1])), row[0]))
-        shown = ranked[:SHOWN]
-        lines = self._found_lines([row[0] for row in shown], words[0])
-        return Hits([Hit(row[0], row[1], lines.get(row[0], "")) for row in shown], len(ranked))
+        first = ranked[:MAX_HITS]
+        lines = self._matching_lines([row[0] for row in first], words[0])
+        return Hits([Hit(row[0], row[1], lines.get(row[0], "")) for row in first], len(ranked))
 
-    def _found_lines(self, paths: list[str], word: str) -> dict[str, str]:
-        """For each of these pages, the line in which ``word`` stands first; all in one statement."""
-        values = {f"path{at}": paths[at] if at < len(paths) else "" for at in range(SHOWN)}
+    def _matching_lines(self, paths: list[str], word: str) -> dict[str, str]:
+        """The first line with ``word`` in each of these pages, in one statement."""
+        values = {f"path{at}": paths[at] if at < len(paths) else "" for at in range(MAX_HITS)}
         rows = self.reader.rows(self._lines, **values) if paths else []
-        return {path: _line(plain, folded, word) for path, plain, folded in rows}
+        return {path: _matching_line(plain, folded, word) for path, plain, folded in rows}
 
-    def _search(self, words: int) -> PreparedQuery:
+    def _search_query(self, words: int) -> PreparedQuery:
         statement = self._searches.get(words)
         if statement is None:
-            found = select(Page.path, Page.title).join(PageSearchText, PageSearchText.page_id == Page.id).where(_THERE)
+            pages = select(Page.path, Page.title).join(PageSearchText, PageSearchText.page_id == Page.id)
+            matching = pages.where(_NOT_DELETED)
             for at in range(words):
-                found = found.where(PageSearchText.folded.like(bindparam(f"word{at}"), escape="\\"))
-            statement = self._searches[words] = self.reader.prepare(found)
+                matching = matching.where(PageSearchText.folded.like(bindparam(f"word{at}"), escape="\\"))
+            statement = self._searches[words] = self.reader.prepare(matching)
         return statement
 
 
-def _line(plain: str, folded: str, word: str) -> str:
-    """The line of ``plain`` in which ``word`` stands: folding keeps the lines, though not the characters."""
-    # The first two lines are title and path, which are shown anyway.
+def _matching_line(plain: str, folded: str, word: str) -> str:
+    """The line of ``plain`` that contains ``word``. Folding keeps line numbers, but not character positions."""
+    # Skip the first two lines: title and path are shown anyway.
     start = _after_lines(folded, 2)
     at = folded.find(word, start)
     if at < 0:
         at = start
     line = plain.split("\n")[folded.count("\n", 0, at)]
-    return _cut(line, at - folded.rfind("\n", 0, at) - 1)
+    return _excerpt(line, at - folded.rfind("\n", 0, at) - 1)
 
 
-def _named() -> ColumnElement[bool]:
+def _by_path() -> ColumnElement[bool]:
     return Page.path == bindparam("path")
 
 
-def _shown() -> WikiSelect:
+def _revision_query() -> WikiSelect:
     columns = (Page.path, Revision.title, Revision.number, Page.revision, Revision.created_at, Revision.author)
-    found = select(*columns, Revision.html, Revision.contents).join(Page, Page.id == Revision.page_id)
-    return found.where(_THERE, _named())
+    revisions = select(*columns, Revision.html, Revision.contents).join(Page, Page.id == Revision.page_id)
+    return revisions.where(_NOT_DELETED, _by_path())
 
 
-def _change(*more: Any) -> WikiSelect:
+def _change_query(*extra_columns: Any) -> WikiSelect:
     columns: tuple[Any, ...] = (Page.path, Revision.title, Revision.number, Revision.created_at, Revision.author)
-    return select(*columns, *more).join(Page, Page.id == Revision.page_id).where(_THERE)
+    return select(*columns, *extra_columns).join(Page, Page.id == Revision.page_id).where(_NOT_DELETED)
 
 
-def _changed(row: Row) -> Change:
+def _change_of(row: Row) -> Change:
     return Change(row[0], row[1], row[2], from_micros(row[3]), row[4])
 
 
@@ -213,8 +214,8 @@ def _after_lines(text: str, count: int) -> int:
     return at
 
 
-def _cut(line: str, around: int) -> str:
-    """The part of a long line about this place, the ends marked."""
-    start = max(0, around - _AROUND // 2)
-    piece = line[start : start + _AROUND].strip()
-    return ("…" if start else "") + piece + ("…" if start + _AROUND < len(line) else "")
+def _excerpt(line: str, around: int) -> str:
+    """The part of a long line around a position, with ellipses where it was cut."""
+    start = max(0, around - _EXCERPT // 2)
+    excerpt = line[start : start + _EXCERPT].strip()
+    return ("…" if start else "") + excerpt + ("…" if start + _EXCERPT < len(line) else "")

@@ -1,8 +1,8 @@
-"""From Markdown to what is shown: HTML with one ``h1``, named headings, a table of contents, and the words for search.
+"""Renders Markdown to HTML with one ``h1``, heading ids and a table of contents, and to plain text for search.
 
-CommonMark with tables and fenced code (C-WIKI-8), done once, when a page is published. Raw HTML is text, and what
-the renderer makes passes the cleaner of the core all the same. The time is bounded: a page that would take more
-work than :mod:`modhub_wiki.limits` allows is shown as plain text, as it was sent.
+CommonMark with tables and fenced code (C-WIKI-8), rendered once, on publication. Raw HTML is escaped, and the output
+still passes the core's HTML cleaner. Time is bounded: a page that exceeds :mod:`modhub_wiki.limits` is shown as
+plain text.
 """
 
 import re
@@ -20,20 +20,20 @@ from modhub import text
 from modhub.markup import clean
 from modhub_wiki import limits
 from modhub_wiki.allowlist import WIKI
-from modhub_wiki.effort import EFFORT, Effort, TooMuchWork, measured
-from modhub_wiki.headings import TocEntry, first_heading, flat, name_headings, one_title
+from modhub_wiki.effort import EFFORT, Effort, TooMuchWork, meter_parser
+from modhub_wiki.headings import TocEntry, first_heading, name_headings, plain_text, set_title
 from modhub_wiki.highlighting import Highlighter
-from modhub_wiki.links import allowed_picture, resolve
+from modhub_wiki.links import allowed_image, resolve
 
 AS_TEXT: Final = "This page is too complex to be laid out, so it is shown as plain text."
 _LANGUAGE: Final = re.compile(r"\s*([^\s,{]+)")
 _LONGEST_HTML: Final = 16 * core_limits.MB
-_COLOURS: Final = "colours"
+_HIGHLIGHTER: Final = "highlighter"
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A page as it is shown. ``plain`` is its text without marks, line by line."""
+    """A rendered page. ``plain`` is its text without markup, line by line."""
 
     title: str
     html: str
@@ -42,23 +42,23 @@ class Rendered:
 
 
 def render(source: str, path: str, title: str | None = None) -> Rendered:
-    """The page ``path`` with the Markdown ``source``; ``title`` wins over its first heading and that over its path."""
-    given = text.line(title or "", core_limits.TITLE)
+    """Render the page ``path``. Its title is ``title``, else the first heading, else the last segment of the path."""
+    title = text.line(title or "", core_limits.TITLE)
     try:
         if source.count("\n") > limits.MAX_WIKI_LINES:
             raise TooMuchWork
         tokens = _parser().parse(source, {EFFORT: Effort()})
     except TooMuchWork:
-        return _as_text(source, path, given)
-    plain = "\n".join(_words(tokens))
-    given = given or first_heading(tokens) or _last_segment(path)
-    tokens = one_title(tokens, given)
+        return _as_text(source, path, title)
+    plain = "\n".join(_plain_lines(tokens))
+    title = title or first_heading(tokens) or _last_segment(path)
+    tokens = set_title(tokens, title)
     contents = name_headings(tokens)
     for token in tokens:
-        _prepare(token, path)
+        _adjust_token(token, path)
     parser = _parser()
-    html = parser.renderer.render(tokens, parser.options, {_COLOURS: Highlighter()})
-    return Rendered(given, clean(html, _LONGEST_HTML, allow=WIKI), plain, contents)
+    html = parser.renderer.render(tokens, parser.options, {_HIGHLIGHTER: Highlighter()})
+    return Rendered(title, clean(html, _LONGEST_HTML, allow=WIKI), plain, contents)
 
 
 def _last_segment(path: str) -> str:
@@ -66,84 +66,84 @@ def _last_segment(path: str) -> str:
 
 
 def _as_text(source: str, path: str, title: str) -> Rendered:
-    title = title or _heading_of(source[: limits.BEGINNING]) or _last_segment(path)
-    shown = f'<pre class="code" tabindex="0"><code>{escape(source)}</code></pre>'
-    return Rendered(title, f"<h1>{escape(title)}</h1>\n<p>{AS_TEXT}</p>\n{shown}", source)
+    title = title or _find_heading(source[: limits.BEGINNING]) or _last_segment(path)
+    block = f'<pre class="code" tabindex="0"><code>{escape(source)}</code></pre>'
+    return Rendered(title, f"<h1>{escape(title)}</h1>\n<p>{AS_TEXT}</p>\n{block}", source)
 
 
-def _heading_of(beginning: str) -> str:
-    """The first heading of a text that is not rendered; what stands in other lines costs nothing."""
+def _find_heading(beginning: str) -> str:
+    """The first heading of a text that is not rendered. Only headings are parsed inline, to save work."""
     parser = MarkdownIt("commonmark", {"html": False})
     blocks = parser.disable("inline").parse(beginning)
     parser.enable("inline")
     headings = [inline.content for token, inline in pairwise(blocks) if token.type == "heading_open"]
     for heading in filter(None, headings[: limits.TITLES]):
-        shown = text.line(flat(parser.parseInline(heading[: 4 * core_limits.TITLE])[0]), core_limits.TITLE)
-        if shown:
-            return shown
+        title = text.line(plain_text(parser.parseInline(heading[: 4 * core_limits.TITLE])[0]), core_limits.TITLE)
+        if title:
+            return title
     return ""
 
 
 def _parser() -> MarkdownIt:
-    parser = measured(MarkdownIt("commonmark", {"html": False}).enable("table"))
-    parser.add_render_rule("fence", _fence)
-    parser.add_render_rule("code_block", _fence)
+    parser = meter_parser(MarkdownIt("commonmark", {"html": False}).enable("table"))
+    parser.add_render_rule("fence", _render_code)
+    parser.add_render_rule("code_block", _render_code)
     parser.add_render_rule("table_open", lambda *_: '<div class="scroll" tabindex="0"><table>\n')
     parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
     return parser
 
 
-def _words(tokens: Sequence[Token]) -> Iterator[str]:
+def _plain_lines(tokens: Sequence[Token]) -> Iterator[str]:
     for token in tokens:
         if token.type == "inline":
-            yield flat(token)
+            yield plain_text(token)
         elif token.content:
             yield token.content
 
 
-def _prepare(token: Token, path: str) -> None:
-    """Links that lead where they should, pictures of our own alone, alignment without inline style."""
+def _adjust_token(token: Token, path: str) -> None:
+    """Resolve links, allow only our own images, turn inline alignment styles into classes."""
     if token.type == "inline":
-        token.children = list(_linked(token.children or (), path))
+        token.children = list(_resolve_links(token.children or (), path))
     elif token.type in {"th_open", "td_open"} and "style" in token.attrs:
         token.attrs = {"class": str(token.attrs["style"]).rpartition(":")[2]}
 
 
-def _linked(children: Sequence[Token], path: str) -> Iterator[Token]:
-    inside = False
+def _resolve_links(children: Sequence[Token], path: str) -> Iterator[Token]:
+    in_link = False
     for child in children:
         if child.type == "link_open":
-            inside = True
-            _lead(child, str(child.attrs["href"]), path)
-        inside = inside and child.type != "link_close"
-        if child.type == "image" and allowed_picture(str(child.attrs["src"])) is None:
-            yield from _named_picture(child, path, inside)
+            in_link = True
+            _set_target(child, str(child.attrs["href"]), path)
+        in_link = in_link and child.type != "link_close"
+        if child.type == "image" and allowed_image(str(child.attrs["src"])) is None:
+            yield from _image_link(child, path, in_link)
         else:
             if child.type == "image":
                 child.attrs["loading"] = "lazy"
             yield child
 
 
-def _lead(link: Token, href: str, path: str) -> None:
+def _set_target(link: Token, href: str, path: str) -> None:
     target = resolve(href, path)
-    # Without an address the cleaner takes the link away and leaves its text.
+    # The cleaner removes a link without an address and keeps its text.
     link.attrs = {**link.attrs, "href": target} if target else {}
 
 
-def _named_picture(image: Token, path: str, inside: bool) -> Iterator[Token]:
-    """A picture from elsewhere: its name, which leads to it, instead of it."""
+def _image_link(image: Token, path: str, in_link: bool) -> Iterator[Token]:
+    """An image from another site, replaced with a link to it."""
     source = str(image.attrs["src"])
     name = Token("text", "", 0, content=image.content or source)
-    if inside:
+    if in_link:
         yield name
         return
     opening = Token("link_open", "a", 1)
-    _lead(opening, source, path)
+    _set_target(opening, source, path)
     yield from (opening, name, Token("link_close", "a", -1))
 
 
-def _fence(_renderer: Any, tokens: Sequence[Token], at: int, _options: Any, env: MutableMapping[str, Any]) -> str:
+def _render_code(_renderer: Any, tokens: Sequence[Token], at: int, _options: Any, env: MutableMapping[str, Any]) -> str:
     code = tokens[at].content
     language = _LANGUAGE.match(tokens[at].info)
-    shown = env[_COLOURS](code, language[1]) if language else escape(code, quote=False)
-    return f'<pre class="code" tabindex="0"><code>{shown}</code></pre>\n'
+    html = env[_HIGHLIGHTER](code, language[1]) if language else escape(code, quote=False)
+    return f'<pre class="code" tabindex="0"><code>{html}</code></pre>\n'

@@ -1,8 +1,8 @@
-"""The resources of the wiki: one class for the wiki and one for a page, mounted wherever they show.
+"""The resources of the wiki, mounted at each of its addresses.
 
-Traversal passes over empty segments, and a page's path is judged as it was sent (C-WIKI-1). So a route
-takes what lies below the wiki as it stands in the address, percent-decoded and nothing else, and finds the page without
-letting traversal touch it. A page that traversal finds all the same was asked for by an odd address: its path is bad.
+Traversal skips empty segments, but a page's path is checked exactly as sent (C-WIKI-1). So a route takes everything
+below the wiki, only percent-decoded, and looks up the page without traversal. A page that traversal still reaches was
+requested by an irregular address: its path is invalid.
 """
 
 import re
@@ -29,9 +29,9 @@ class WikiPermission(Permission):
     PUBLISH = "wiki:publish", CredentialKind.MACHINE
 
 
-def parse_path(sent: str) -> str | None:
-    """The path of a page that ``sent`` spells, None when it is none (C-WIKI-1)."""
-    return sent if len(sent) <= PATH and _PATH.fullmatch(sent) else None
+def parse_path(value: str) -> str | None:
+    """``value`` if it is a valid path of a page, else None (C-WIKI-1)."""
+    return value if len(value) <= PATH and _PATH.fullmatch(value) else None
 
 
 @implementer(ISiteApi)
@@ -46,35 +46,35 @@ class DocumentsResource(Resource):
 
 @implementer(IWiki)
 class WikiResource(Resource):
-    """The wiki, under any of its addresses. A key without the scope is an unknown key here (C-WIKI-2)."""
+    """The wiki, at any of its addresses. A key without the scope counts as unknown (C-WIKI-2)."""
 
     __acl__ = [(Allow, principal_for_scope(SCOPE), WikiPermission.PUBLISH)]
 
     def page(self, rest: str) -> "WikiPageResource":
-        """The page that ``rest``, all that the address has below the wiki, names; one trailing slash does not count."""
-        found = WikiPageResource(self, rest)
-        found.path = parse_path(rest.removesuffix("/"))
-        return found
+        """The page at ``rest``, the address below the wiki; one trailing slash is ignored."""
+        page = WikiPageResource(self, rest)
+        page.path = parse_path(rest.removesuffix("/"))
+        return page
 
     def get_member(self, name: str) -> "WikiPageResource":
-        """What traversal finds: not as it was sent."""
+        """A page found by traversal: its path stays None, because it is not the path as sent."""
         return WikiPageResource(self, name)
 
 
 @implementer(IWikiPage)
 class WikiPageResource(Resource):
-    """A page, whether it is there or not."""
+    """A page, existing or not."""
 
     path: str | None = None
 
     def __getitem__(self, name: str) -> "WikiPageResource":
-        """Below a page there is nothing but more of a path."""
+        """Further segments belong to the path of the page."""
         return self
 
 
 def raw_path_root_factory(request: Request) -> Any:
-    """The root factory of the route: the page below the wiki that the route's pattern found."""
-    found: Any = root_factory(request)
+    """Root factory of the route: the page that the route's pattern matched."""
+    resource: Any = root_factory(request)
     for name in request.matchdict["mount"].split("/"):
-        found = found[name]
-    return found.page(request.matchdict["rest"])
+        resource = resource[name]
+    return resource.page(request.matchdict["rest"])

@@ -1,4 +1,4 @@
-"""The shapes that the wiki answers with (C-WIKI-2)."""
+"""Response schemas of the wiki (C-WIKI-2)."""
 
 from msgspec import Struct
 
@@ -21,5 +21,5 @@ class PagesDocument(Struct):
 
 
 def page_url(path: str) -> str:
-    """The address where people read the page."""
+    """The address of the HTML page."""
     return f"/Modhub/Wiki/{path}"

@@ -1,7 +1,7 @@
-"""What publishing does with the rows. Functions over a session; nothing here knows a request.
+"""Writes to wiki pages. Functions over a session, without a request.
 
-A page's row is locked first, so that all that happens to one page happens in some order: two that publish it at once
-get two revisions, and of two that create it one creates and the other changes.
+A page's row is locked first, so writes to one page are serialised: two concurrent publications become two revisions,
+and of two concurrent creations one creates the page and the other changes it.
 """
 
 from dataclasses import dataclass
@@ -18,80 +18,80 @@ from modhub.folding import fold_search
 from modhub_wiki.models import Page, PageSearchText, Revision
 from modhub_wiki.rendering import Rendered, render
 
-_UNIT = timedelta(microseconds=1)
+_TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class PageDraft:
-    """A page ready to be stored; made before the transaction, because rendering takes its time."""
+    """A page ready to be stored. Built before the transaction, because rendering is slow."""
 
     path: str
     text: str
-    shown: Rendered
+    rendered: Rendered
     folded: str
 
 
 def draft_page(path: str, text: str, title: str | None = None) -> PageDraft:
-    """Render the Markdown ``text`` of the page ``path`` and fold its words."""
-    shown = render(text, path, title)
-    lines = f"{shown.title}\n{path}\n{shown.plain}"
-    return PageDraft(path, text, shown, fold_search(lines))
+    """Render the Markdown ``text`` of the page ``path`` and fold it for search."""
+    rendered = render(text, path, title)
+    lines = f"{rendered.title}\n{path}\n{rendered.plain}"
+    return PageDraft(path, text, rendered, fold_search(lines))
 
 
-def _locked(session: Session, path: str) -> Page | None:
+def _lock_page(session: Session, path: str) -> Page | None:
     return session.scalars(select(Page).where(Page.path == path).with_for_update()).one_or_none()
 
 
-def publish_page(session: Session, given: PageDraft, author: str) -> tuple[Page, bool]:
-    """Store a revision of the page; (page, whether it was not there before)."""
-    page = _locked(session, given.path) or _new(session, given)
+def publish_page(session: Session, draft: PageDraft, author: str) -> tuple[Page, bool]:
+    """Store a revision of the page. Returns the page and whether it is new."""
+    page = _lock_page(session, draft.path) or _create_page(session, draft)
     created = page.deleted_at is not None
-    page.title = given.shown.title
+    page.title = draft.rendered.title
     page.revision += 1
-    page.updated_at = _later(page.updated_at)
+    page.updated_at = _next_time(page.updated_at)
     page.deleted_at = None
     session.add(
         Revision(
             page_id=page.id,
             number=page.revision,
             title=page.title,
-            text=given.text,
-            html=given.shown.html,
-            contents=encode(given.shown.contents).decode(),
+            text=draft.text,
+            html=draft.rendered.html,
+            contents=encode(draft.rendered.contents).decode(),
             author=author,
             created_at=page.updated_at,
         )
     )
     session.merge(
-        PageSearchText(page_id=page.id, plain=f"{page.title}\n{page.path}\n{given.shown.plain}", folded=given.folded)
+        PageSearchText(page_id=page.id, plain=f"{page.title}\n{page.path}\n{draft.rendered.plain}", folded=draft.folded)
     )
     session.flush()
     return page, created
 
 
-def _new(session: Session, given: PageDraft) -> Page:
-    """The row of a page that never was: as one that is deleted, before its first revision."""
+def _create_page(session: Session, draft: PageDraft) -> Page:
+    """The row of a new page, marked as deleted until its first revision."""
     time = now()
-    page = Page(path=given.path, title=given.shown.title, revision=0, updated_at=time, deleted_at=time)
+    page = Page(path=draft.path, title=draft.rendered.title, revision=0, updated_at=time, deleted_at=time)
     try:
         with session.begin_nested():
             session.add(page)
     except IntegrityError:
-        # Somebody created it meanwhile; rows are never removed, so it is there now.
-        found = _locked(session, given.path)
-        assert found is not None
-        return found
+        # Created concurrently; rows are never removed, so it exists now.
+        existing = _lock_page(session, draft.path)
+        assert existing is not None
+        return existing
     return page
 
 
-def _later(before: datetime) -> datetime:
-    """The time of a change: after the one before, even when the clock has been set back."""
-    return max(now(), before + _UNIT)
+def _next_time(previous: datetime) -> datetime:
+    """The time of a change: later than the previous one, even if the clock was set back."""
+    return max(now(), previous + _TICK)
 
 
 def remove_page(session: Session, path: str) -> None:
-    """Take a page away; its history stays stored (C-WIKI-2). 404 when it is not there."""
-    page = _locked(session, path)
+    """Delete a page; its history stays stored (C-WIKI-2). 404 if there is no such page."""
+    page = _lock_page(session, path)
     if page is None or page.deleted_at is not None:
         raise not_found()
     page.deleted_at = now()
