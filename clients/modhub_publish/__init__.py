@@ -1,1 +1,1 @@
-"""``modhub-publish``, for build agents. :mod:`modhub_publish.publish` is the whole program."""
+"""``modhub-publish`` for build agents; the whole program is :mod:`modhub_publish.publish`."""

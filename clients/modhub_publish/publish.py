@@ -1,4 +1,4 @@
-"""``modhub-publish``: what a build agent sends to the service. The standard library alone, in one file.
+"""``modhub-publish``: publishes builds, changelog sections and wiki pages. One file, standard library only.
 
     modhub-publish --url https://mods.example.org key
     modhub-publish --url … app windows dist/modhub.zip --version 1.4
@@ -6,11 +6,11 @@
     modhub-publish --url … changelog --pop
     modhub-publish --url … wiki docs/
 
-The machine key comes from the environment variable MODHUB_API_KEY or from the file that --key-file names, never from an
-argument. Publish builds first, then the changelog.
+The machine key comes from the environment variable MODHUB_API_KEY or from the file given with --key-file, never from
+an argument. Publish builds first, then the changelog.
 
-exit codes: 0 done; 1 refused by the service; 2 wrong call, nothing was sent; 3 the key is refused, do not try again;
-4 not to be reached, busy, or its storage refused twice: later may do; 5 the service has no file storage configured
+exit codes: 0 done; 1 rejected by the service; 2 usage error, nothing was sent; 3 the key was rejected, do not retry;
+4 unreachable, busy, or storage failed twice: retry later; 5 the service has no file storage configured
 """
 
 import argparse
@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 from urllib.parse import quote, urlencode, urlsplit
 
-DONE, REFUSED, WRONG_CALL, KEY_REFUSED, UNAVAILABLE, INCOMPLETE = range(6)
+DONE, REJECTED, USAGE_ERROR, KEY_REJECTED, UNAVAILABLE, INCOMPLETE = range(6)
 BLOCK = 256 * 1024
 TIMEOUT_SECONDS = 120.0
 RETRY_SECONDS = 1.0
@@ -39,7 +39,7 @@ WIKI_PATH_LENGTH = 200
 
 
 class Failure(Exception):
-    """What ends the run: the exit code and a sentence for the build log."""
+    """Ends the run with an exit code and a sentence for the build log."""
 
     def __init__(self, code: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -48,25 +48,25 @@ class Failure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A status and the JSON object that came with it, empty when there was none."""
+    """The status and JSON object of a response; empty if there was none."""
 
     status: int
     document: Mapping[str, Any]
 
 
 class Progress:
-    """A body that draws a bar on a terminal while it is read; elsewhere it is silent."""
+    """A request body that shows a progress bar on a terminal while it is read; silent elsewhere."""
 
-    def __init__(self, file: BinaryIO, size: int, label: str, screen: TextIO) -> None:
+    def __init__(self, file: BinaryIO, size: int, label: str, terminal: TextIO) -> None:
         self._file = file
         self._size = size
         self._label = label
-        self._screen = screen if screen.isatty() and size else None
+        self._terminal = terminal if terminal.isatty() and size else None
         self._sent = 0
-        self._drawn = -1
+        self._percent = -1
 
     def read(self, size: int = -1) -> bytes:
-        """At most ``size`` bytes, never more than were promised."""
+        """At most ``size`` bytes, and never more than Content-Length in all."""
         left = self._size - self._sent
         chunk = self._file.read(left if size < 0 else min(size, left))
         self._sent += len(chunk)
@@ -75,65 +75,68 @@ class Progress:
 
     def _draw(self) -> None:
         percent = 100 * self._sent // self._size if self._size else 100
-        if self._screen is None or percent == self._drawn:
+        if self._terminal is None or percent == self._percent:
             return
-        self._drawn = percent
-        room = max(shutil.get_terminal_size().columns - len(self._label) - 12, 10)
-        full = room * percent // 100
-        self._screen.write(f"\r{self._label} [{'#' * full}{'.' * (room - full)}] {percent:3d} %")
-        self._screen.flush()
+        self._percent = percent
+        width = max(shutil.get_terminal_size().columns - len(self._label) - 12, 10)
+        filled = width * percent // 100
+        self._terminal.write(f"\r{self._label} [{'#' * filled}{'.' * (width - filled)}] {percent:3d} %")
+        self._terminal.flush()
 
     def close(self) -> None:
-        """The bar is left as it is; what is written next stands below it."""
-        if self._screen is not None and self._drawn >= 0:
-            self._screen.write("\n")
+        """Leave the bar and start a new line."""
+        if self._terminal is not None and self._percent >= 0:
+            self._terminal.write("\n")
 
 
 class ServiceClient:
-    """The service at ``url``, called with ``key``."""
+    """A client of the service at ``url`` with the machine key ``key``."""
 
     def __init__(self, url: str, key: str) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or "@" in url:
-            raise Failure(WRONG_CALL, "--url must be an address such as https://mods.example.org.")
+        address = urlsplit(url)
+        has_extras = address.query or address.fragment or "@" in url
+        if address.scheme not in {"http", "https"} or not address.hostname or has_extras:
+            raise Failure(USAGE_ERROR, "--url must be an address such as https://mods.example.org.")
         try:
-            self._port = parts.port
+            self._port = address.port
         except ValueError:
-            raise Failure(WRONG_CALL, "--url names a port that is none.") from None
-        self.secure = parts.scheme == "https"
-        self.host = parts.hostname
+            raise Failure(USAGE_ERROR, "--url has an invalid port.") from None
+        self.secure = address.scheme == "https"
+        self.host = address.hostname
         self.url = url.rstrip("/")
-        self._prefix = parts.path.rstrip("/")
+        self._prefix = address.path.rstrip("/")
         self._key = key.encode()
 
-    def call(self, method: str, path: str, body: BinaryIO | None = None, kind: str = "", label: str = "") -> Answer:
-        """Send one request and judge its answer; a 502 is tried once more, nothing else is (C-ERR-18)."""
-        answer = self._send(method, path, body, kind, label)
+    def call(
+        self, method: str, path: str, body: BinaryIO | None = None, media_type: str = "", label: str = ""
+    ) -> Answer:
+        """Send a request; raise for an error. Only a 502 is retried, once (C-ERR-18)."""
+        answer = self._send(method, path, body, media_type, label)
         if answer.status == 502:
-            sys.stderr.write("The file store refused; trying once more.\n")
+            sys.stderr.write("The file store failed; trying again.\n")
             time.sleep(RETRY_SECONDS)
-            answer = self._send(method, path, body, kind, label)
+            answer = self._send(method, path, body, media_type, label)
         if answer.status not in {200, 201}:
-            raise refusal(answer)
+            raise failure_of(answer)
         if not answer.document:
-            raise Failure(REFUSED, f"What answers at {self.url} is not this service.")
+            raise Failure(REJECTED, f"{self.url} is not a modhub service.")
         return answer
 
-    def _send(self, method: str, path: str, body: BinaryIO | None, kind: str, label: str) -> Answer:
+    def _send(self, method: str, path: str, body: BinaryIO | None, media_type: str, label: str) -> Answer:
         headers: dict[str, Any] = {"X-Api-Key": self._key, "Accept": "application/json", "Content-Length": "0"}
-        shown = None
+        progress = None
         if body is not None:
             size = body.seek(0, os.SEEK_END)
             body.seek(0)
-            shown = Progress(body, size, label, sys.stderr)
-            headers |= {"Content-Length": str(size), "Content-Type": kind}
+            progress = Progress(body, size, label, sys.stderr)
+            headers |= {"Content-Length": str(size), "Content-Type": media_type}
         try:
-            return self._exchange(method, self._prefix + path, shown, headers)
+            return self._exchange(method, self._prefix + path, progress, headers)
         except (OSError, http.client.HTTPException) as problem:
             raise Failure(UNAVAILABLE, f"{self.url} cannot be reached: {problem or type(problem).__name__}.") from None
         finally:
-            if shown is not None:
-                shown.close()
+            if progress is not None:
+                progress.close()
 
     def _exchange(self, method: str, path: str, body: Any, headers: Mapping[str, Any]) -> Answer:
         connection = self._connection()
@@ -141,7 +144,7 @@ class ServiceClient:
             try:
                 connection.request(method, path, body, headers)
             except (BrokenPipeError, ConnectionResetError):
-                # It may have answered before it closed: 401 and 413 need not wait for the body.
+                # The service may have answered before it closed: 401 and 413 do not wait for the body.
                 if body is None:
                     raise
             response = connection.getresponse()
@@ -151,35 +154,35 @@ class ServiceClient:
 
     def _connection(self) -> http.client.HTTPConnection:
         # Certificates and host names are checked by default.
-        kind = http.client.HTTPSConnection if self.secure else http.client.HTTPConnection
-        return kind(self.host, self._port, timeout=TIMEOUT_SECONDS, blocksize=BLOCK)
+        connection_class = http.client.HTTPSConnection if self.secure else http.client.HTTPConnection
+        return connection_class(self.host, self._port, timeout=TIMEOUT_SECONDS, blocksize=BLOCK)
 
 
 def _document(body: bytes) -> Mapping[str, Any]:
     try:
-        found = json.loads(body)
+        document = json.loads(body)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
-def refusal(answer: Answer) -> Failure:
-    """The failure that an answer means."""
+def failure_of(answer: Answer) -> Failure:
+    """The failure for an error response."""
     error = str(answer.document.get("error", ""))
-    said = str(answer.document.get("message") or error or "It gave no reason.")
+    message = str(answer.document.get("message") or error or "No reason given.")
     if answer.status == 401:
-        return Failure(KEY_REFUSED, f"The service refuses the key ({error or 401}). Do not try again with this one.")
+        return Failure(KEY_REJECTED, f"The service rejected the key ({error or 401}). Do not retry with this key.")
     if error == "storage_not_configured":
-        return Failure(INCOMPLETE, "The service is not set up completely: it has no file storage. Tell its operator.")
+        return Failure(INCOMPLETE, "The service has no file storage configured. Tell its operator.")
     if answer.status in {502, 503, 504}:
-        return Failure(UNAVAILABLE, f"Not now ({answer.status}): {said}")
+        return Failure(UNAVAILABLE, f"Temporarily unavailable ({answer.status}): {message}")
     if 300 <= answer.status < 400:
-        return Failure(REFUSED, "The service answers from another address; give that as --url.")
-    return Failure(REFUSED, f"Refused ({answer.status}): {said}")
+        return Failure(REJECTED, "The service has moved; give its new address with --url.")
+    return Failure(REJECTED, f"Rejected ({answer.status}): {message}")
 
 
 def run_key(service: ServiceClient, _arguments: argparse.Namespace) -> None:
-    """``key``: whether the key is valid; changes nothing."""
+    """``key``: check that the key is valid."""
     service.call("GET", "/api/modhub/key")
     say("The key is valid.")
 
@@ -189,62 +192,63 @@ def run_app(service: ServiceClient, arguments: argparse.Namespace) -> None:
     path: Path = arguments.file
     query = {"name": arguments.name or path.name, "version": arguments.version}
     address = f"/api/modhub/app/{quote(arguments.os, safe='')}?{urlencode(query)}"
-    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
-        stored = service.call("POST", address, file, kind, path.name).document
+        stored = service.call("POST", address, file, media_type, path.name).document
     if stored.get("bytes") != size:
-        raise Failure(REFUSED, f"The service says that it stored {stored.get('bytes')} bytes; the file has {size}.")
+        raise Failure(REJECTED, f"The service stored {stored.get('bytes')} bytes, but the file has {size}.")
     say(f"Published {stored.get('os')} {stored.get('version')}: {service.url}{stored.get('url')}")
 
 
 def run_changelog(service: ServiceClient, arguments: argparse.Namespace) -> None:
     """``changelog FILE`` or ``changelog --pop``"""
     if arguments.pop == (arguments.file is not None):
-        raise Failure(WRONG_CALL, "changelog takes either a file or --pop.")
+        raise Failure(USAGE_ERROR, "changelog takes either a file or --pop.")
     if arguments.pop:
-        left = service.call("DELETE", "/api/modhub/app/changelog").document
-        say(f"The newest section is taken back; {left.get('characters')} characters are left.")
+        changelog = service.call("DELETE", "/api/modhub/app/changelog").document
+        say(f"Removed the newest section; the changelog now has {changelog.get('characters')} characters.")
         return
     section = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
-    kind = "text/plain; charset=utf-8"
-    added = service.call("POST", "/api/modhub/app/changelog", io.BytesIO(section), kind, "changelog").document
-    say(f"Added {added.get('characters')} characters; the changelog has {added.get('whole')}.")
+    media_type = "text/plain; charset=utf-8"
+    body = io.BytesIO(section)
+    added = service.call("POST", "/api/modhub/app/changelog", body, media_type, "changelog").document
+    say(f"Added {added.get('characters')} characters; the changelog now has {added.get('whole')}.")
 
 
 def wiki_pages(folder: Path) -> dict[str, Path]:
-    """The Markdown files below ``folder`` by the path of their page; a name that cannot be one ends the run."""
-    found = {file.relative_to(folder).with_suffix("").as_posix(): file for file in sorted(folder.rglob("*.md"))}
-    bad = [path for path in found if len(path) > WIKI_PATH_LENGTH or not WIKI_PATH.fullmatch(path)]
-    if bad:
-        raise Failure(WRONG_CALL, f"No page can have this path: {', '.join(bad)}. Letters, digits, '.', '_', '-' may.")
-    if not found:
-        raise Failure(WRONG_CALL, f"There is no .md file below {folder}.")
-    return found
+    """The Markdown files below ``folder`` by page path. An invalid path ends the run."""
+    pages = {file.relative_to(folder).with_suffix("").as_posix(): file for file in sorted(folder.rglob("*.md"))}
+    invalid = [path for path in pages if len(path) > WIKI_PATH_LENGTH or not WIKI_PATH.fullmatch(path)]
+    if invalid:
+        raise Failure(USAGE_ERROR, f"Invalid page path: {', '.join(invalid)}. Use letters, digits, '.', '_' and '-'.")
+    if not pages:
+        raise Failure(USAGE_ERROR, f"There are no .md files below {folder}.")
+    return pages
 
 
 def run_wiki(service: ServiceClient, arguments: argparse.Namespace) -> None:
-    """``wiki DIR``: every ``.md`` file becomes the page of its path; pages that have no file are left alone."""
+    """``wiki DIR``: publish every ``.md`` file as the page of its path. Other pages are left alone."""
     for path, file in wiki_pages(arguments.folder).items():
         body = io.BytesIO(file.read_bytes())
         answer = service.call("PUT", f"/Modhub/api/wiki/{path}", body, "text/markdown; charset=utf-8", path)
-        done = "Created" if answer.status == 201 else "Wrote"
-        say(f"{done} {path}, revision {answer.document.get('revision')}")
+        verb = "Created" if answer.status == 201 else "Updated"
+        say(f"{verb} {path}, revision {answer.document.get('revision')}")
 
 
 def say(line: str) -> None:
-    """One line for the build log."""
+    """Print a line to the build log."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
 def read_key(key_file: Path | None, environ: Mapping[str, str]) -> str:
-    """The machine key, from the file when one is named."""
+    """The machine key, from the file if one is given."""
     key = (environ.get("MODHUB_API_KEY", "") if key_file is None else key_file.read_text("utf-8")).strip()
     if not key:
-        raise Failure(WRONG_CALL, "There is no key: set MODHUB_API_KEY, or name a file with --key-file.")
+        raise Failure(USAGE_ERROR, "No key given: set MODHUB_API_KEY or use --key-file.")
     if not key.isprintable() or " " in key:
-        raise Failure(WRONG_CALL, "The key is not one word.")
+        raise Failure(USAGE_ERROR, "The key must not contain spaces or control characters.")
     return key
 
 
@@ -262,35 +266,35 @@ def build_parser() -> argparse.ArgumentParser:
     app = commands.add_parser("app", help="publish a build for an operating system")
     app.add_argument("os", metavar="OS", help="windows, linux, macos or another short name")
     app.add_argument("file", type=Path, metavar="FILE")
-    app.add_argument("--version", default="", help="free label of the build")
-    app.add_argument("--name", help="name to download it under (default: the file's)")
+    app.add_argument("--version", default="", help="label of the build, free text")
+    app.add_argument("--name", help="file name for downloads (default: that of FILE)")
     app.set_defaults(run=run_app)
-    changelog = commands.add_parser("changelog", help="add a section to the app changelog, or take the newest back")
-    changelog.add_argument("file", nargs="?", metavar="FILE", help="plain text in UTF-8; - is standard input")
-    changelog.add_argument("--pop", action="store_true", help="take the newest section back")
+    changelog = commands.add_parser("changelog", help="add a section to the app changelog, or remove the newest")
+    changelog.add_argument("file", nargs="?", metavar="FILE", help="plain text in UTF-8; - for standard input")
+    changelog.add_argument("--pop", action="store_true", help="remove the newest section")
     changelog.set_defaults(run=run_changelog)
     wiki = commands.add_parser("wiki", help="publish a folder of Markdown files as wiki pages")
     wiki.add_argument("folder", type=Path, metavar="DIR")
     wiki.set_defaults(run=run_wiki)
-    commands.add_parser("key", help="test the key").set_defaults(run=run_key)
+    commands.add_parser("key", help="check the key").set_defaults(run=run_key)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The console script; the module's text says what the exit codes mean."""
+    """The console script. The module's docstring explains the exit codes."""
     arguments = build_parser().parse_args(argv)
     try:
         service = ServiceClient(arguments.url, read_key(arguments.key_file, os.environ))
         if not service.secure and service.host not in LOOPBACK:
-            sys.stderr.write("modhub-publish: the key travels unprotected; use https.\n")
+            sys.stderr.write("modhub-publish: warning: the key is sent unencrypted; use https.\n")
         arguments.run(service, arguments)
     except Failure as failure:
         sys.stderr.write(f"modhub-publish: {failure}\n")
         return failure.code
     except (OSError, UnicodeDecodeError) as problem:
-        # Only files are read out here.
+        # Network errors are handled in ServiceClient; these are about local files.
         sys.stderr.write(f"modhub-publish: {problem}\n")
-        return WRONG_CALL
+        return USAGE_ERROR
     return DONE
 
 

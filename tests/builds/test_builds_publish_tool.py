@@ -56,12 +56,12 @@ def test_builds_and_sections_arrive(served, agent, build, tmp_path, capsys):
 
 
 def test_what_the_service_refuses(served, agent, build, capsys):
-    assert run(served, "app", "WINDOWS", build) == publish.REFUSED
+    assert run(served, "app", "WINDOWS", build) == publish.REJECTED
     assert "operating system" in capsys.readouterr().err
-    assert run(served, "app", "../changelog", build) == publish.REFUSED
-    assert run(served, "changelog", "--pop") == publish.REFUSED
+    assert run(served, "app", "../changelog", build) == publish.REJECTED
+    assert run(served, "changelog", "--pop") == publish.REJECTED
     # More than a section may have.
-    assert run(served, "changelog", build) == publish.REFUSED
+    assert run(served, "changelog", build) == publish.REJECTED
     assert "262144" in capsys.readouterr().err
     assert agent.list() == {"builds": [], "changelog": ""}
 
@@ -69,6 +69,6 @@ def test_what_the_service_refuses(served, agent, build, capsys):
 @pytest.mark.parametrize("key", ["wrong", "wiki-key", "address-key"])
 def test_a_key_that_the_service_refuses(served, build, monkeypatch, key):
     monkeypatch.setenv("MODHUB_API_KEY", key)
-    assert run(served, "app", "windows", build) == publish.KEY_REFUSED
-    assert run(served, "changelog", build) == publish.KEY_REFUSED
-    assert run(served, "changelog", "--pop") == publish.KEY_REFUSED
+    assert run(served, "app", "windows", build) == publish.KEY_REJECTED
+    assert run(served, "changelog", build) == publish.KEY_REJECTED
+    assert run(served, "changelog", "--pop") == publish.KEY_REJECTED

@@ -82,7 +82,7 @@ def scripted(*answers):
 
 
 STORED = {"os": "windows", "version": "1", "bytes": 300_000, "url": "/Modhub/app/windows/1"}
-REFUSED = (502, {"error": "storage_refused", "message": "Full."})
+STORAGE_FAILED = (502, {"error": "storage_refused", "message": "Full."})
 
 
 def run(url, *words):
@@ -90,10 +90,10 @@ def run(url, *words):
 
 
 def test_a_502_is_tried_once_more_from_the_start(build):
-    with scripted(REFUSED, (201, STORED)) as server:
+    with scripted(STORAGE_FAILED, (201, STORED)) as server:
         assert run(server.url, "app", "windows", build) == 0
     assert [asked[3] for asked in server.asked] == [build.read_bytes()] * 2
-    with scripted(REFUSED, REFUSED, (201, STORED)) as server:
+    with scripted(STORAGE_FAILED, STORAGE_FAILED, (201, STORED)) as server:
         assert run(server.url, "app", "windows", build) == publish.UNAVAILABLE
     assert len(server.asked) == 2
 
@@ -101,21 +101,21 @@ def test_a_502_is_tried_once_more_from_the_start(build):
 @pytest.mark.parametrize(
     ("status", "body", "code"),
     [
-        (401, {"error": "no_api_key"}, publish.KEY_REFUSED),
-        (401, {"error": "unknown_api_key"}, publish.KEY_REFUSED),
-        (401, "gone", publish.KEY_REFUSED),
-        (400, {"error": "invalid_input", "message": "No."}, publish.REFUSED),
-        (413, {"error": "too_large", "message": "No."}, publish.REFUSED),
-        (404, "<html>", publish.REFUSED),
-        (500, "", publish.REFUSED),
+        (401, {"error": "no_api_key"}, publish.KEY_REJECTED),
+        (401, {"error": "unknown_api_key"}, publish.KEY_REJECTED),
+        (401, "gone", publish.KEY_REJECTED),
+        (400, {"error": "invalid_input", "message": "No."}, publish.REJECTED),
+        (413, {"error": "too_large", "message": "No."}, publish.REJECTED),
+        (404, "<html>", publish.REJECTED),
+        (500, "", publish.REJECTED),
         (503, {"error": "storage_not_configured", "message": "No."}, publish.INCOMPLETE),
         (503, {"error": "busy", "message": "No."}, publish.UNAVAILABLE),
         (504, "", publish.UNAVAILABLE),
-        (302, "", publish.REFUSED),
-        (307, "", publish.REFUSED),
-        (201, "<html>", publish.REFUSED),
-        (201, {**STORED, "bytes": 299_999}, publish.REFUSED),
-        (201, [1], publish.REFUSED),
+        (302, "", publish.REJECTED),
+        (307, "", publish.REJECTED),
+        (201, "<html>", publish.REJECTED),
+        (201, {**STORED, "bytes": 299_999}, publish.REJECTED),
+        (201, [1], publish.REJECTED),
     ],
 )
 def test_everything_else_is_asked_once(build, status, body, code, capsys):
@@ -133,7 +133,7 @@ def test_an_answer_before_the_body_was_taken_is_read(tmp_path, capsys):
     large.write_bytes(bytes(30_000_000))
     with scripted((401, {"error": "unknown_api_key"}, "unread")) as server:
         # The connection may be cut before the answer was read: then it counts as not reached, never as done.
-        assert run(server.url, "app", "windows", large) in {publish.KEY_REFUSED, publish.UNAVAILABLE}
+        assert run(server.url, "app", "windows", large) in {publish.KEY_REJECTED, publish.UNAVAILABLE}
     assert len(server.asked) == 1
 
 
@@ -158,10 +158,10 @@ def test_the_key_comes_from_the_environment_or_a_file(tmp_path, monkeypatch):
 def assert_no_key(key, tmp_path, monkeypatch):
     if "\0" not in key:
         monkeypatch.setenv("MODHUB_API_KEY", key)
-        assert run("http://127.0.0.1:9", "key") == publish.WRONG_CALL
+        assert run("http://127.0.0.1:9", "key") == publish.USAGE_ERROR
     file = tmp_path / "bad"
     file.write_text(key)
-    assert publish.main(["--url", "http://127.0.0.1:9", "--key-file", str(file), "key"]) == publish.WRONG_CALL
+    assert publish.main(["--url", "http://127.0.0.1:9", "--key-file", str(file), "key"]) == publish.USAGE_ERROR
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def assert_no_key(key, tmp_path, monkeypatch):
 )
 def test_wrong_calls_send_nothing(words, capsys):
     with scripted() as server:
-        assert publish.main(["--url", server.url, *words]) == publish.WRONG_CALL
+        assert publish.main(["--url", server.url, *words]) == publish.USAGE_ERROR
     assert server.asked == []
     assert capsys.readouterr().err.startswith("modhub-publish: ")
 
@@ -187,7 +187,7 @@ def test_wrong_calls_send_nothing(words, capsys):
     "url", ["mods.example.org", "ftp://a", "https://", "https://u:p@a", "https://a?b", "https://a:x"]
 )
 def test_an_address_that_is_none(url):
-    assert run(url, "key") == publish.WRONG_CALL
+    assert run(url, "key") == publish.USAGE_ERROR
 
 
 def test_no_argument_takes_a_key():
@@ -226,21 +226,21 @@ def test_a_folder_of_pages(tmp_path, capsys):
     (tmp_path / "index.md").write_text("# Home")
     (tmp_path / "guide" / "first-steps.md").write_text("# First")
     (tmp_path / "picture.png").write_bytes(b"no page")
-    answers = [(201, {"path": "x", "revision": 1}), REFUSED, (200, {"path": "y", "revision": 2})]
+    answers = [(201, {"path": "x", "revision": 1}), STORAGE_FAILED, (200, {"path": "y", "revision": 2})]
     with scripted(*answers) as server:
         assert run(server.url, "wiki", tmp_path) == 0
     sent = [(method, path, body) for method, path, _, body in server.asked]
     first = ("PUT", "/Modhub/api/wiki/guide/first-steps", b"# First")
     assert sent == [first, ("PUT", "/Modhub/api/wiki/index", b"# Home"), ("PUT", "/Modhub/api/wiki/index", b"# Home")]
     assert server.asked[0][2]["Content-Type"] == "text/markdown; charset=utf-8"
-    assert "Created guide/first-steps, revision 1\nWrote index, revision 2\n" in capsys.readouterr().out
+    assert "Created guide/first-steps, revision 1\nUpdated index, revision 2\n" in capsys.readouterr().out
 
 
 def test_a_page_that_is_refused_ends_the_run(tmp_path):
     for name in ("a", "b"):
         (tmp_path / f"{name}.md").write_text(name)
     with scripted((400, {"error": "invalid_input", "message": "No."}), (201, {"revision": 1})) as server:
-        assert run(server.url, "wiki", tmp_path) == publish.REFUSED
+        assert run(server.url, "wiki", tmp_path) == publish.REJECTED
     assert len(server.asked) == 1
 
 
@@ -250,12 +250,12 @@ def test_a_page_that_can_have_no_path_stops_all(tmp_path, name, capsys):
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text("# Bad")
     with scripted() as server:
-        assert run(server.url, "wiki", tmp_path) == publish.WRONG_CALL
+        assert run(server.url, "wiki", tmp_path) == publish.USAGE_ERROR
     assert server.asked == []
 
 
 def test_an_empty_folder_is_a_wrong_call(tmp_path):
-    assert run("http://127.0.0.1:9", "wiki", tmp_path) == publish.WRONG_CALL
+    assert run("http://127.0.0.1:9", "wiki", tmp_path) == publish.USAGE_ERROR
 
 
 def on_a_terminal(*words):
