@@ -1,12 +1,12 @@
-"""Finds public names that two modules define with two meanings: ``python tools/lint_names.py`` (part of ``make lint``).
+"""Finds public names that two modules define with different meanings; part of ``make lint``.
 
-A name that stands for two things makes every search and every import ask "which one?". Counted are functions, classes
-and constants that a module of a package defines at its top; what it imports is not counted. Exempt are
+A name with two meanings makes every search and import ambiguous. Checked are functions, classes and constants at the
+top level of a package's modules, without imports. Exempt are
 
-* private names (``_name``) and revisions of a schema,
+* private names (``_name``) and migrations,
 * loggers: ``log = logging.getLogger(...)``,
-* hooks, which every package or command defines under the same name by design: `HOOKS`,
-* names that mean the same thing in each place: `SAME_MEANING`, each with its reason.
+* hooks that packages and commands define by design: `HOOKS`,
+* names that mean the same everywhere: `SAME_MEANING`, each with its reason.
 """
 
 import ast
@@ -19,27 +19,27 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("modhub*", "clients/*")
 HOOKS = frozenset(("includeme", "main"))
 SAME_MEANING = {
-    "hide_mod": "the test kit hides a mod by the service's function",
-    "restore_mod": "the test kit restores a mod by the service's function",
+    "hide_mod": "the test kit wraps the service function",
+    "restore_mod": "the test kit wraps the service function",
 }
 
 
 def collisions(root: Path) -> dict[str, list[str]]:
-    """Each name that two modules below ``root`` define, with the places."""
-    places: dict[str, list[str]] = defaultdict(list)
+    """Each name that two or more modules below ``root`` define, with its locations."""
+    locations: dict[str, list[str]] = defaultdict(list)
     for path in _modules(root):
-        # A name that one module defines twice (for two platforms, say) has one place.
+        # A name defined twice in one module (for two platforms, say) counts once.
         defined = dict(reversed(list(_definitions(ast.parse(path.read_text("utf-8"))))))
         for name, line in defined.items():
-            places[name].append(f"{path.relative_to(root)}:{line}")
-    return {name: found for name, found in sorted(places.items()) if len(found) > 1 and name not in HOOKS}
+            locations[name].append(f"{path.relative_to(root)}:{line}")
+    return {name: lines for name, lines in sorted(locations.items()) if len(lines) > 1 and name not in HOOKS}
 
 
-def complaints(root: Path, same_meaning: dict[str, str]) -> list[str]:
-    """A line for each collision that is not exempt, and for each exemption that nothing needs any more."""
-    found = collisions(root)
-    lines = [f"{name} has two meanings: {', '.join(found[name])}" for name in found if name not in same_meaning]
-    return [*lines, *(f"{name} need not be exempt any more" for name in same_meaning if name not in found)]
+def problems(root: Path, same_meaning: dict[str, str]) -> list[str]:
+    """A line for each collision that is not exempt, and for each exemption that is no longer needed."""
+    locations = collisions(root)
+    lines = [f"{name} has two meanings: {', '.join(at)}" for name, at in locations.items() if name not in same_meaning]
+    return [*lines, *(f"{name} no longer needs an exemption" for name in same_meaning if name not in locations)]
 
 
 def _modules(root: Path) -> list[Path]:
@@ -70,8 +70,8 @@ def _is_logger(value: ast.expr) -> bool:
 
 
 def main() -> int:
-    """Print the complaints; the exit code."""
-    lines = complaints(ROOT, SAME_MEANING)
+    """Print the problems. Returns the exit code."""
+    lines = problems(ROOT, SAME_MEANING)
     sys.stdout.writelines(f"{line}\n" for line in lines)
     return 1 if lines else 0
 

@@ -1,8 +1,8 @@
 """Shows what one GET does: ``.venv/bin/python -W ignore tools/trace_request.py development.ini /Modhub/1``.
 
-It prints the context, the views that ran, the answer, and every SQL statement with its values. With ``--profile 200``
-the request is repeated so often under cProfile, and the functions that take most of the time are printed. The
-application is made in this process, without a server; docs/debugging.md tells more.
+Prints the response, the context, the views that ran, and every SQL statement with its values. ``--profile 200``
+repeats the request 200 times under cProfile and prints the functions that take most of the time. The application
+runs in this process, without a server; see docs/debugging.md.
 """
 
 import argparse
@@ -27,17 +27,17 @@ SHOWN_FUNCTIONS = 25
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Trace the request; 1 where it was answered with an error."""
+    """Trace the request. Returns 1 if the response is an error."""
     options = _parser().parse_args(arguments)
     setup_logging(options.ini)
     app = get_app(options.ini)
-    # The first request compiles templates and statements: it would hide what every other one does.
+    # Warm up: the first request compiles templates and statements.
     _send(app, options)
-    with _watched(app.registry) as seen:
-        began = time.perf_counter()
+    with _recording(app.registry) as events:
+        started = time.perf_counter()
         response = _send(app, options)
-        spent = time.perf_counter() - began
-    lines = [f"GET {options.path} -> {response.status}, {len(response.body)} bytes, {spent * 1000:.1f} ms", *seen]
+        seconds = time.perf_counter() - started
+    lines = [f"GET {options.path} -> {response.status}, {len(response.body)} bytes, {seconds * 1000:.1f} ms", *events]
     sys.stdout.writelines(f"{line}\n" for line in lines)
     if options.profile:
         _profile(app, options)
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Shows what one GET does.")
+    parser = argparse.ArgumentParser(description="Show what one GET request does.")
     parser.add_argument("ini")
     parser.add_argument("path", help="such as /Modhub/1 or /api/modhub?q=hud")
     parser.add_argument("--header", action="append", default=[], help="such as 'Authorization: Bearer …'")
@@ -70,39 +70,40 @@ def _profile(app: Any, options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def _watched(registry: Any) -> Iterator[list[str]]:
-    """Lines about what happens meanwhile in this thread."""
+def _recording(registry: Any) -> Iterator[list[str]]:
+    """Yields a list that collects a line for each event in this thread."""
     lines: list[str] = []
     views = _views(registry)
 
-    def note_context(found: ContextFound) -> None:
-        kind = type(found.request.context)
-        lines.append(f"context  {kind.__module__}.{kind.__qualname__}, view name {found.request.view_name!r}")
+    def record_context(found_event: ContextFound) -> None:
+        request = found_event.request
+        kind = type(request.context)
+        lines.append(f"context  {kind.__module__}.{kind.__qualname__}, view name {request.view_name!r}")
 
-    def note_statement(_connection: Any, _cursor: Any, sql: str, values: Any, *_: Any) -> None:
+    def record_statement(_connection: Any, _cursor: Any, sql: str, values: Any, *_: Any) -> None:
         lines.append(f"sql      {' '.join(sql.split())}  {values!r}")
 
-    def note_view(frame: FrameType, what: str, _argument: object) -> None:
-        if what == "call" and frame.f_code in views:
+    def record_view(frame: FrameType, kind: str, _argument: object) -> None:
+        if kind == "call" and frame.f_code in views:
             lines.append(f"view     {views[frame.f_code]}")
 
     databases = find_service(registry, Databases)
     engines = (databases.write_engine, databases.readonly_engine, databases.best_effort_engine)
-    registry.registerHandler(note_context, (ContextFound,))
+    registry.registerHandler(record_context, (ContextFound,))
     for engine in engines:
-        event.listen(engine, "before_cursor_execute", note_statement)
-    sys.setprofile(note_view)
+        event.listen(engine, "before_cursor_execute", record_statement)
+    sys.setprofile(record_view)
     try:
         yield lines
     finally:
         sys.setprofile(None)
-        registry.unregisterHandler(note_context, (ContextFound,))
+        registry.unregisterHandler(record_context, (ContextFound,))
         for engine in engines:
-            event.remove(engine, "before_cursor_execute", note_statement)
+            event.remove(engine, "before_cursor_execute", record_statement)
 
 
 def _views(registry: Any) -> dict[CodeType, str]:
-    """The code of every view, with its name and place."""
+    """The code object of every view, with its name and location."""
     callables = [entry["introspectable"]["callable"] for entry in registry.introspector.get_category("views")]
     codes = [(view.__code__, view) for view in callables if hasattr(view, "__code__")]
     return {

@@ -1,13 +1,13 @@
-"""What modhub.server relies on inside waitress, each with a hash of its source (docs/adr/015-a-fork-of-waitress.md).
+"""Hashes the source of everything in waitress that modhub.server relies on (docs/adr/015-a-fork-of-waitress.md).
 
-``python tools/waitress_fence.py --write`` records the installed waitress in tools/waitress_fence.json. Run it once its
-changes have been read. tests/packaging/test_waitress_fence.py compares.
+``python tools/waitress_fence.py --write`` records the installed waitress in tools/waitress_fence.json. Run it after
+reading what changed. tests/packaging/test_waitress_fence.py compares.
 
-Recorded is every function and value of waitress that
+Recorded are the functions and values of waitress that
 
-* a class of modhub.server overrides or stands in for,
-* is private and named in modhub.server, or is where waitress sets such an attribute,
-* modhub.server imports to call it.
+* a class of modhub.server overrides or replaces,
+* are private and used in modhub.server, or set such an attribute,
+* modhub.server imports and calls.
 """
 
 import ast
@@ -32,20 +32,20 @@ from modhub.server.thread_pools import FairQueue, ThreadPools
 
 RECORD = Path(__file__).with_suffix(".json")
 STAND_INS: dict[type, type] = {ChunkedBody: receiver.ChunkedReceiver, ThreadPools: task.ThreadedTaskDispatcher}
-"""Classes that take the place of one of waitress's without being derived from it."""
+"""Classes that replace one of waitress's classes without inheriting from it."""
 REPLACED = {(task.ThreadedTaskDispatcher, "queue"): FairQueue}
-"""Attributes of waitress's objects that hold an object of ours: what reads them is recorded."""
+"""Attributes of waitress's objects that hold an object of ours: code that reads them is recorded."""
 NOT_CODE = frozenset(("__annotations__", "__dict__", "__doc__", "__module__", "__weakref__"))
 
 
 def modules(package: ModuleType) -> list[ModuleType]:
-    """Every module of a package, except those that run something when they are imported."""
-    names = [found.name for found in pkgutil.iter_modules(package.__path__) if found.name != "__main__"]
+    """Every module of a package except ``__main__``, which runs on import."""
+    names = [module.name for module in pkgutil.iter_modules(package.__path__) if module.name != "__main__"]
     return [importlib.import_module(f"{package.__name__}.{name}") for name in sorted(names)]
 
 
 def relied_on(server: ModuleType = modhub.server) -> dict[str, str]:
-    """Each name of waitress that ``server`` relies on, with the hash of what stands there."""
+    """Each name of waitress that ``server`` relies on, with a hash of its source or value."""
     ours = [server, *modules(server)]
     waitress = modules(importlib.import_module("waitress"))
     entries = {**dict(_overridden(ours)), **dict(_private(ours, waitress)), **dict(_imported(ours))}
@@ -58,15 +58,15 @@ def fingerprint(value: Any) -> str:
 
 
 def changes(record: dict[str, Any]) -> list[str]:
-    """What differs between a record and the installed waitress, a line for each name."""
-    read, now = record["read"], relied_on()
-    lines = [f"changed: {name}" for name in now if name in read and read[name] != now[name]]
-    lines += [f"not read yet: {name}" for name in now if name not in read]
-    return [*lines, *(f"no longer relied on, or gone: {name}" for name in read if name not in now)]
+    """The differences between a record and the installed waitress, a line for each name."""
+    reviewed, current = record["read"], relied_on()
+    lines = [f"changed: {name}" for name in current if name in reviewed and reviewed[name] != current[name]]
+    lines += [f"not reviewed yet: {name}" for name in current if name not in reviewed]
+    return [*lines, *(f"removed, or no longer used: {name}" for name in reviewed if name not in current)]
 
 
 def record() -> dict[str, Any]:
-    """What ``--write`` writes."""
+    """The record that ``--write`` writes."""
     return {"waitress": importlib.metadata.version("waitress"), "read": relied_on()}
 
 
@@ -99,10 +99,10 @@ def _overridden(ours: list[ModuleType]) -> Iterator[tuple[str, Any]]:
     for kind in _classes(ours):
         parents = [parent for parent in kind.__mro__ if _is_waitress(parent)]
         parents += [STAND_INS[kind]] if kind in STAND_INS else []
-        own = {name for parent in kind.__mro__ if not _is_waitress(parent) for name in vars(parent)}
-        own -= NOT_CODE | vars(object).keys() - {"__init__"}
+        overrides = {name for parent in kind.__mro__ if not _is_waitress(parent) for name in vars(parent)}
+        overrides -= NOT_CODE | vars(object).keys() - {"__init__"}
         for parent in parents:
-            yield from (_named(parent, name) for name in own & vars(parent).keys())
+            yield from (_named(parent, name) for name in overrides & vars(parent).keys())
 
 
 def _classes(ours: list[ModuleType]) -> list[type]:
@@ -111,7 +111,7 @@ def _classes(ours: list[ModuleType]) -> list[type]:
 
 
 def _private(ours: list[ModuleType], waitress: list[ModuleType]) -> Iterator[tuple[str, Any]]:
-    """Private names that ours uses: waitress's definitions of them, and its functions that set or replace them."""
+    """Private names that our modules use: where waitress defines, sets or reads them."""
     used = {name for module in ours for name in _attributes(module) if name.startswith("_") and name[1] != "_"}
     for kind in _defined_classes(waitress):
         for name, value in vars(kind).items():
@@ -146,26 +146,26 @@ def _touches(function: Any, stored: set[str], read: set[str]) -> bool:
 
 
 def _imported(ours: list[ModuleType]) -> Iterator[tuple[str, Any]]:
-    """Functions that are imported by name, and those that are reached through an imported module of waitress."""
+    """Functions imported by name, and those called through an imported module of waitress."""
     for module in ours:
         for value in vars(module).values():
             if inspect.isfunction(value) and value.__module__.startswith("waitress"):
                 yield f"{value.__module__}.{value.__qualname__}", value
             elif inspect.ismodule(value) and value.__name__.startswith("waitress"):
-                yield from _reached(module, value)
+                yield from _called_through(module, value)
 
 
-def _reached(module: ModuleType, reached: ModuleType) -> Iterator[tuple[str, Any]]:
-    short = reached.__name__.rpartition(".")[2]
+def _called_through(module: ModuleType, imported: ModuleType) -> Iterator[tuple[str, Any]]:
+    local_name = imported.__name__.rpartition(".")[2]
     for node in ast.walk(ast.parse(inspect.getsource(module))):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == short:
-            value = getattr(reached, node.attr)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == local_name:
+            value = getattr(imported, node.attr)
             if inspect.isfunction(value):
-                yield f"{reached.__name__}.{node.attr}", value
+                yield f"{imported.__name__}.{node.attr}", value
 
 
 def main() -> int:
-    """Write the record, or say what differs from it; the exit code."""
+    """Write the record, or print the differences. Returns the exit code."""
     if sys.argv[1:] == ["--write"]:
         RECORD.write_text(json.dumps(record(), indent=1) + "\n", "utf-8")
         return 0

@@ -10,12 +10,12 @@ ROOT = Path(__file__).parents[2]
 lint: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "lint_names.py"))
 
 
-def complaints(folder: Path, sources: dict[str, str], same_meaning: dict[str, str] | None = None) -> list[str]:
+def problems(folder: Path, sources: dict[str, str], same_meaning: dict[str, str] | None = None) -> list[str]:
     for name, source in sources.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source)
-    return lint["complaints"](folder, same_meaning or {})
+    return lint["problems"](folder, same_meaning or {})
 
 
 @pytest.mark.parametrize(
@@ -33,14 +33,14 @@ def complaints(folder: Path, sources: dict[str, str], same_meaning: dict[str, st
 def test_a_name_that_two_modules_define_is_found_with_its_places(tmp_path: Path, definition: str):
     line = definition.count("\n") + 1
     sources = {"modhub/a.py": "\nthing = 1", "modhub_auth/pages/b.py": definition, "elsewhere/c.py": definition}
-    assert complaints(tmp_path, sources) == [
+    assert problems(tmp_path, sources) == [
         f"thing has two meanings: modhub/a.py:2, modhub_auth/pages/b.py:{line}",
     ]
 
 
 def test_a_client_counts_too(tmp_path: Path):
     sources = {"modhub/a.py": "thing = 1", "clients/modhub_publish/b.py": "thing = 1"}
-    assert len(complaints(tmp_path, sources)) == 1
+    assert len(problems(tmp_path, sources)) == 1
 
 
 @pytest.mark.parametrize(
@@ -57,21 +57,21 @@ def test_a_client_counts_too(tmp_path: Path):
 )
 def test_what_is_exempt_is_not_found(tmp_path: Path, definition: str):
     first = "import logging\nlog = logging.getLogger('modhub')\ndef includeme(config): ...\ndef main(): ...\nthing = 1"
-    assert complaints(tmp_path, {"modhub/a.py": first, "modhub/b.py": definition}) == []
+    assert problems(tmp_path, {"modhub/a.py": first, "modhub/b.py": definition}) == []
 
 
 def test_one_module_may_define_a_name_twice(tmp_path: Path):
-    assert complaints(tmp_path, {"modhub/a.py": "def thing(): ...\ndef thing(): ..."}) == []
+    assert problems(tmp_path, {"modhub/a.py": "def thing(): ...\ndef thing(): ..."}) == []
 
 
 def test_revisions_are_exempt(tmp_path: Path):
     sources = {f"modhub/migrations/versions/{name}.py": "def upgrade(): ..." for name in "ab"}
-    assert complaints(tmp_path, sources) == []
+    assert problems(tmp_path, sources) == []
 
 
 def test_an_exemption_is_told_when_nothing_needs_it(tmp_path: Path):
     sources = {"modhub/a.py": "thing = 1", "modhub/b.py": "thing = 1"}
-    assert complaints(tmp_path, sources, {"thing": "a reason"}) == []
-    assert complaints(tmp_path, sources, {"thing": "a reason", "gone": "a reason"}) == [
-        "gone need not be exempt any more"
+    assert problems(tmp_path, sources, {"thing": "a reason"}) == []
+    assert problems(tmp_path, sources, {"thing": "a reason", "gone": "a reason"}) == [
+        "gone no longer needs an exemption"
     ]

@@ -67,9 +67,9 @@ def test_a_value_that_waitress_changed_is_told(monkeypatch):
 
 def test_a_new_override_is_told_until_its_original_was_read(monkeypatch):
     monkeypatch.setattr(Channel, "send", lambda *_: 0, raising=False)
-    assert fence.changes(RECORD) == ["not read yet: waitress.wasyncore.dispatcher.send"]
+    assert fence.changes(RECORD) == ["not reviewed yet: waitress.wasyncore.dispatcher.send"]
 
 
 def test_a_method_that_waitress_dropped_is_told(monkeypatch):
     monkeypatch.delattr(HTTPChannel, "cancel")
-    assert fence.changes(RECORD) == ["no longer relied on, or gone: waitress.channel.HTTPChannel.cancel"]
+    assert fence.changes(RECORD) == ["removed, or no longer used: waitress.channel.HTTPChannel.cancel"]
