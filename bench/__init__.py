@@ -1,1 +1,1 @@
-"""Side-by-side benchmarks: ratios against something run beside it in the same minutes, never seconds alone."""
+"""Side-by-side benchmarks: ratios to a baseline measured in the same minutes, never bare seconds."""

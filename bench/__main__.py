@@ -1,6 +1,6 @@
-"""``python -m bench [--only PART] [--mods N ...] [--rounds N] [--json FILE]``: ratios, peak memory.
+"""``python -m bench [--only PART] [--mods N ...] [--rounds N] [--json FILE]``: ratios and peak memory.
 
-The parts: ``api`` (reads and files beside what is as plain as can be), ``pages`` (each page beside the JSON list).
+Parts: ``api`` (reads and files against a minimal baseline), ``pages`` (each page against the JSON list).
 """
 
 import argparse
@@ -29,14 +29,14 @@ SIZE = 64 * 1024 * 1024
 TOKEN = ("Authorization: Bearer account-1",)
 
 
-def interleaved(ours: Callable[[], float], theirs: Callable[[], float], rounds: int) -> tuple[float, float]:
-    """Medians of two measures taken turn by turn, so that a busy moment of the machine meets both."""
-    pairs = [(ours(), theirs()) for _ in range(rounds)]
+def interleaved(ours: Callable[[], float], baseline: Callable[[], float], rounds: int) -> tuple[float, float]:
+    """Medians of two measurements taken alternately, so that other load affects both."""
+    pairs = [(ours(), baseline()) for _ in range(rounds)]
     return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
 
 
 def reads(port: int, folder: Path, rounds: int) -> list[dict[str, Any]]:
-    """Each anonymous read beside a constant answer of the same bytes."""
+    """Each anonymous read against a constant response of the same bytes."""
     client = Client(port)
     rows = []
     cases = {
@@ -53,7 +53,7 @@ def reads(port: int, folder: Path, rounds: int) -> list[dict[str, Any]]:
     }
     for name, (path, times) in cases.items():
         headers: tuple[str, ...] = ()
-        status, _, answer = client.get(path, keep=True)
+        status, _, answer = client.get(path, keep_body=True)
         head, _, body = answer.partition(b"\r\n\r\n")
         if status != 200:
             raise AssertionError(f"{path} answered {status}")
@@ -61,15 +61,15 @@ def reads(port: int, folder: Path, rounds: int) -> list[dict[str, Any]]:
             etag = next(line for line in head.split(b"\r\n") if line.lower().startswith(b"etag:"))
             headers, status = (f"If-None-Match: {etag.split(b':', 1)[1].strip().decode()}",), 304
         (folder / "body").write_bytes(body)
-        other_port = servers.free_port()
-        with servers.constant(folder, folder / "body", other_port):
-            other = Client(other_port)
+        baseline_port = servers.free_port()
+        with servers.constant(folder, folder / "body", baseline_port):
+            baseline = Client(baseline_port)
             ours, theirs = interleaved(
                 lambda p=path, t=times, h=headers, s=status: seconds_each(client, p, t, h, s),
-                lambda p=path, t=times, h=headers, s=status, o=other: seconds_each(o, p, t, h, s),
+                lambda p=path, t=times, h=headers, s=status, b=baseline: seconds_each(b, p, t, h, s),
                 rounds,
             )
-            other.close()
+            baseline.close()
         rows.append(
             {"what": name, "bytes": len(body), "ms": ours * 1e3, "beside_ms": theirs * 1e3, "ratio": theirs / ours}
         )
@@ -78,33 +78,33 @@ def reads(port: int, folder: Path, rounds: int) -> list[dict[str, Any]]:
 
 
 def upload(port: int, payload: bytes, version: str) -> tuple[float, int]:
-    """Seconds of one 64 MB code upload to a new mod, and the mod's number."""
+    """Upload 64 MB of code to a new mod. Returns the seconds and the mod's id."""
     client = Client(port)
     client.send("POST", "/api/modhub", TOKEN, b'{"title":"big"}')
-    number = json.loads(client.receive(keep=True)[2].partition(b"\r\n\r\n")[2])["id"]
+    mod_id = json.loads(client.receive(keep_body=True)[2].partition(b"\r\n\r\n")[2])["id"]
     started = time.perf_counter()
-    client.send("POST", f"/api/modhub/{number}/code?version={version}", TOKEN, payload)
+    client.send("POST", f"/api/modhub/{mod_id}/code?version={version}", TOKEN, payload)
     status, _, _ = client.receive()
-    took = time.perf_counter() - started
-    client.send("POST", f"/api/modhub/{number}/publish", TOKEN)
+    seconds = time.perf_counter() - started
+    client.send("POST", f"/api/modhub/{mod_id}/publish", TOKEN)
     published, _, _ = client.receive()
     client.close()
     if (status, published) != (201, 200):
         raise AssertionError(f"upload {status}, publish {published}")
-    return took, number
+    return seconds, mod_id
 
 
 def files(port: int, folder: Path, rounds: int) -> list[dict[str, Any]]:
-    """A 64 MB upload beside a plain copy to disk, a 64 MB download beside nginx."""
+    """A 64 MB upload against a plain copy to disk, a 64 MB download against nginx."""
     payload = bytes(range(256)) * (SIZE // 256)
     (folder / "www").mkdir()
     (folder / "www" / "big").write_bytes(payload)
-    number = 0
+    mod_id = 0
 
-    def once() -> float:
-        nonlocal number
-        took, number = upload(port, payload, "1")
-        return took
+    def upload_once() -> float:
+        nonlocal mod_id
+        seconds, mod_id = upload(port, payload, "1")
+        return seconds
 
     def copy() -> float:
         started = time.perf_counter()
@@ -114,36 +114,34 @@ def files(port: int, folder: Path, rounds: int) -> list[dict[str, Any]]:
             servers.os.fsync(file.fileno())
         return time.perf_counter() - started
 
-    up, plain = interleaved(once, copy, min(rounds, 3))
+    upload_seconds, copy_seconds = interleaved(upload_once, copy, min(rounds, 3))
     rows = [
         {
             "what": "upload of 64 MB (beside: write and fsync)",
             "bytes": SIZE,
-            "ms": up * 1e3,
-            "beside_ms": plain * 1e3,
-            "ratio": plain / up,
+            "ms": upload_seconds * 1e3,
+            "beside_ms": copy_seconds * 1e3,
+            "ratio": copy_seconds / upload_seconds,
         }
     ]
-    # A file that changed less than two seconds ago is hashed at every open; then once for a process.
+    # A file that changed less than two seconds ago is hashed on every open, an older one once per process.
     time.sleep(3)
-    _download(port, f"/api/modhub/{number}/download")
-    other_port = servers.free_port()
-    with servers.nginx(folder, folder / "www", other_port) as process:
+    _download(port, f"/api/modhub/{mod_id}/download")
+    nginx_port = servers.free_port()
+    with servers.nginx(folder, folder / "www", nginx_port) as process:
         if process is None:
-            sys.stdout.write(
-                "nginx is not installed: the download has nothing beside it (apt-get install nginx-light)\n"
-            )
+            sys.stdout.write("nginx is not installed, so the download is not measured (apt-get install nginx-light)\n")
             return rows
-        down, theirs = interleaved(
-            lambda: _download(port, f"/api/modhub/{number}/download"), lambda: _download(other_port, "/big"), rounds
+        ours, theirs = interleaved(
+            lambda: _download(port, f"/api/modhub/{mod_id}/download"), lambda: _download(nginx_port, "/big"), rounds
         )
     rows.append(
         {
             "what": "download of 64 MB (beside: nginx)",
             "bytes": SIZE,
-            "ms": down * 1e3,
+            "ms": ours * 1e3,
             "beside_ms": theirs * 1e3,
-            "ratio": theirs / down,
+            "ratio": theirs / ours,
         }
     )
     return rows
@@ -153,15 +151,15 @@ def _download(port: int, path: str) -> float:
     client = Client(port)
     started = time.perf_counter()
     status, length, _ = client.get(path)
-    took = time.perf_counter() - started
+    seconds = time.perf_counter() - started
     client.close()
     if (status, length) != (200, SIZE):
         raise AssertionError(f"{path} answered {status} with {length} bytes")
-    return took
+    return seconds
 
 
 def run(mods: int, rounds: int) -> dict[str, Any]:
-    """One size of catalogue."""
+    """Measure a catalogue of ``mods`` mods."""
     with tempfile.TemporaryDirectory(prefix="modhub-bench-") as name, ExitStack() as stack:
         folder = Path(name)
         port = servers.free_port()
@@ -178,7 +176,7 @@ def run(mods: int, rounds: int) -> dict[str, Any]:
 
 
 def show(result: dict[str, Any]) -> None:
-    """A table."""
+    """Print the results as a table."""
     write = sys.stdout.write
     write(
         f"\n{result['mods']} mods; peak memory {result['peak_mb_reads']:.0f} MB in reads, "

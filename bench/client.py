@@ -1,4 +1,4 @@
-"""A small bounded HTTP client over one kept connection: it costs little, so that what is measured is the server."""
+"""A minimal HTTP client over one persistent connection, cheap enough that the server dominates the measurement."""
 
 import socket
 import time
@@ -27,14 +27,14 @@ class Client:
             lines.append(f"Content-Length: {len(body)}")
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode() + body)
 
-    def receive(self, keep: bool = False) -> tuple[int, int, bytes]:
-        """(status, length of the body, head and kept body)."""
+    def receive(self, keep_body: bool = False) -> tuple[int, int, bytes]:
+        """(status, length of the body, head and body). The body is empty without ``keep_body``."""
         head = b""
         while b"\r\n\r\n" not in head:
-            part = self.socket.recv(65536)
-            if not part:
+            data = self.socket.recv(65536)
+            if not data:
                 raise ConnectionError("the server closed the connection")
-            head += part
+            head += data
         head, _, body = head.partition(b"\r\n\r\n")
         status = int(head.split(b" ", 2)[1])
         length = 0
@@ -44,28 +44,28 @@ class Client:
                 length = int(value)
         if status == 304:
             length = 0
-        kept = [body] if keep else []
-        got = len(body)
+        chunks = [body] if keep_body else []
+        received = len(body)
         view = memoryview(self.buffer)
-        while got < length:
-            count = self.socket.recv_into(view, min(RECEIVE, length - got))
+        while received < length:
+            count = self.socket.recv_into(view, min(RECEIVE, length - received))
             if not count:
                 raise ConnectionError("the server closed the connection in the middle")
-            if keep:
-                kept.append(bytes(view[:count]))
-            got += count
-        return status, length, head + b"\r\n\r\n" + b"".join(kept)
+            if keep_body:
+                chunks.append(bytes(view[:count]))
+            received += count
+        return status, length, head + b"\r\n\r\n" + b"".join(chunks)
 
-    def get(self, path: str, headers: tuple[str, ...] = (), keep: bool = False) -> tuple[int, int, bytes]:
+    def get(self, path: str, headers: tuple[str, ...] = (), keep_body: bool = False) -> tuple[int, int, bytes]:
         self.send("GET", path, headers)
-        return self.receive(keep)
+        return self.receive(keep_body)
 
 
 def seconds_each(client: Client, path: str, times: int, headers: tuple[str, ...] = (), status: int = 200) -> float:
-    """The mean of ``times`` requests one after the other."""
+    """Mean seconds of ``times`` sequential requests."""
     started = time.perf_counter()
     for _ in range(times):
-        got, _, _ = client.get(path, headers)
-        if got != status:
-            raise AssertionError(f"{path} answered {got}")
+        actual, _, _ = client.get(path, headers)
+        if actual != status:
+            raise AssertionError(f"{path} returned {actual}")
     return (time.perf_counter() - started) / times

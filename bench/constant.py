@@ -1,4 +1,4 @@
-"""A constant answer from a bare Pyramid view on modhub's server: what a list is compared with."""
+"""A constant response from a bare Pyramid view on modhub's server: the baseline for reads."""
 
 import sys
 from pathlib import Path

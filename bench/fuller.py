@@ -1,4 +1,4 @@
-"""What a page can have most of: put on top of the seeded mods, through the same models and addresses as people use."""
+"""Adds extreme cases to the seeded mods, for the pages: many requirements, changelog entries, images, wiki pages."""
 
 import http.client
 import json
@@ -15,9 +15,9 @@ from modhub.db import now
 from modhub.folding import fold_game
 
 KEY = "bench-key"
-NEEDY, MUCH_USED, STORIED, PICTURED, PLAIN = 1200, 1300, 1400, 1500, 2000
-"""Mods with 50 requirements, with thousands that use them, with 500 changelog entries, with images; and a plain one."""
-OWN = 300
+MANY_REQUIREMENTS, MUCH_REQUIRED, LONG_CHANGELOG, WITH_IMAGES, PLAIN = 1200, 1300, 1400, 1500, 2000
+"""Mod ids: with 50 requirements, required by thousands, with 500 changelog entries, with images, and a plain one."""
+OWNED_MODS = 300
 """Mods of the account that signs in."""
 ENTRIES = 500
 WIKI = 60
@@ -27,7 +27,7 @@ _PASSWORD = "a long password"
 
 
 def fill(databases: Any, mods: int) -> None:
-    """Requirements, entries, images and curated games; ``mods`` is how many the seed has made."""
+    """Add requirements, changelog entries, images and curated games to the ``mods`` seeded mods."""
     if mods < 2 * PLAIN:
         raise SystemExit(f"the pages need at least {2 * PLAIN} mods")
     with databases.write_session.begin() as session:
@@ -37,7 +37,7 @@ def fill(databases: Any, mods: int) -> None:
             insert(Note),
             [
                 {
-                    "mod_id": STORIED,
+                    "mod_id": LONG_CHANGELOG,
                     "version": f"v{at}",
                     "size": 1,
                     "sha256": "0" * 64,
@@ -48,65 +48,67 @@ def fill(databases: Any, mods: int) -> None:
                 for at in range(ENTRIES)
             ],
         )
-        pictures = session.scalars(select(Asset.blob_id).where(Asset.mod_id == PICTURED)).all()
+        blob_ids = session.scalars(select(Asset.blob_id).where(Asset.mod_id == WITH_IMAGES)).all()
         session.add_all(
-            Asset(mod_id=PICTURED, kind="image", name="a.png", content_type="image/png", blob_id=blob, stored_at=now())
-            for blob in [*pictures] * 6
+            Asset(
+                mod_id=WITH_IMAGES, kind="image", name="a.png", content_type="image/png", blob_id=id_, stored_at=now()
+            )
+            for id_ in [*blob_ids] * 6
         )
     for first in range(PLAIN, mods, 1000):
         with databases.write_session.begin() as session:
             for mod in session.scalars(select(Mod).where(Mod.id > first, Mod.id <= first + 1000, Mod.id % 3 == 0)):
-                mod.requires = [str(uuid.UUID(int=MUCH_USED))]
+                mod.requires = [str(uuid.UUID(int=MUCH_REQUIRED))]
     with databases.write_session.begin() as session:
-        session.get_one(Mod, NEEDY).requires = [str(uuid.UUID(int=PLAIN + 1 + at)) for at in range(50)]
+        session.get_one(Mod, MANY_REQUIREMENTS).requires = [str(uuid.UUID(int=PLAIN + 1 + at)) for at in range(50)]
 
 
-def own(databases: Any, account: int) -> None:
+def give_mods(databases: Any, account: int) -> None:
     """Give ``account`` many of the mods."""
     with databases.write_session.begin() as session:
-        for mod in session.scalars(select(Mod).where(Mod.id > PLAIN, Mod.id <= PLAIN + OWN)):
+        for mod in session.scalars(select(Mod).where(Mod.id > PLAIN, Mod.id <= PLAIN + OWNED_MODS)):
             mod.owner = account
 
 
 @dataclass
 class Visitor:
-    """Somebody with a browser's cookies, slow and simple: for what is done once."""
+    """A visitor with cookies; a slow and simple client for setting up."""
 
     port: int
     cookies: dict[str, str] = field(default_factory=dict)
 
     def send(self, method: str, path: str, body: bytes = b"", **headers: str) -> bytes:
-        """The answer's body; cookies are kept."""
+        """Send a request and store cookies. Returns the response body."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.request(method, path, body, {"Cookie": self.cookie, **headers})
-        answer = connection.getresponse()
-        for line in answer.headers.get_all("Set-Cookie", []):
+        response = connection.getresponse()
+        for line in response.headers.get_all("Set-Cookie", []):
             name, _, rest = line.partition("=")
             self.cookies[name] = rest.partition(";")[0]
-        found = answer.read()
+        content = response.read()
         connection.close()
-        if answer.status >= 400:
-            raise AssertionError(f"{method} {path} answered {answer.status}")
-        return found
+        if response.status >= 400:
+            raise AssertionError(f"{method} {path} returned {response.status}")
+        return content
 
     @property
     def cookie(self) -> str:
-        """The header's value."""
+        """The value of the Cookie header."""
         return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
     def sign_in(self) -> int:
-        """Make an account, sign in on the pages; the account's number."""
+        """Create an account and sign in on the pages. Returns the account's id."""
         fields = {"email": "bench@example.org", "password": _PASSWORD}
-        made = json.loads(self.send("POST", "/api/auth/register", json.dumps(fields).encode()))
+        account = json.loads(self.send("POST", "/api/auth/register", json.dumps(fields).encode()))
         token = _TOKEN.search(self.send("GET", "/Modhub/account/login"))
         assert token is not None
         form = urlencode({**fields, "csrf_token": token[1].decode()}).encode()
-        kind = {"Content-Type": "application/x-www-form-urlencoded"}
-        self.send("POST", "/Modhub/account/login", form, **kind)
-        return int(made["accountId"])
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        self.send("POST", "/Modhub/account/login", form, **headers)
+        return int(account["accountId"])
 
     def publish(self) -> None:
-        """Wiki pages and app builds, as a build agent does."""
+        """Publish wiki pages and app builds, as a build agent does."""
         key = {"X-Api-Key": KEY}
         text = "# A page\n\nWords.\n\n" + "## Part\n\nMore *words* and `code`.\n\n" * 20
         for path in ("index", *(f"guide/page-{at}" for at in range(WIKI))):

@@ -1,4 +1,4 @@
-"""Every kind of page beside the JSON list, over HTTP on kept connections: at most five times its time is the aim."""
+"""Every kind of page against the JSON list, over persistent connections. The target is five times the list's time."""
 
 import statistics
 import sys
@@ -21,8 +21,8 @@ from modhub.testing.postgres import postgres_server
 
 LIST = "/api/modhub"
 TIMES = 40
-NEW = 101
-"""Pages and mods from here on are asked for once in all."""
+UNCACHED = 101
+"""Pages and mods from this number on are requested only once."""
 FEATURES = "modhub_auth modhub_builds modhub_wiki"
 PAGES = {
     "browse": "/Modhub",
@@ -31,16 +31,16 @@ PAGES = {
     "browse, one game": "/Modhub?game=portal",
     "browse, top": "/Modhub?sort=top",
     "browse, page 400": "/Modhub?page=400",
-    "browse, never drawn before": "/Modhub?page={n}",
+    "browse, not cached": "/Modhub?page={n}",
     "mod": f"/Modhub/{fuller.PLAIN}",
-    "mod, never drawn before": "/Modhub/5{n}",
-    "mod, 50 requirements": f"/Modhub/{fuller.NEEDY}",
-    "mod, much used": f"/Modhub/{fuller.MUCH_USED}",
-    "mod, 500 entries": f"/Modhub/{fuller.STORIED}",
-    "mod, images": f"/Modhub/{fuller.PICTURED}",
+    "mod, not cached": "/Modhub/5{n}",
+    "mod, 50 requirements": f"/Modhub/{fuller.MANY_REQUIREMENTS}",
+    "mod, required by many": f"/Modhub/{fuller.MUCH_REQUIRED}",
+    "mod, 500 entries": f"/Modhub/{fuller.LONG_CHANGELOG}",
+    "mod, images": f"/Modhub/{fuller.WITH_IMAGES}",
     "mod, chain of 1,000": "/Modhub/1",
     "feed of a list": "/Modhub/feed",
-    "feed of a mod": f"/Modhub/{fuller.STORIED}/feed",
+    "feed of a mod": f"/Modhub/{fuller.LONG_CHANGELOG}/feed",
     "sitemap": "/sitemap.xml",
     "sitemap, a part": "/sitemap.xml?of=mods&part=7",
     "robots": "/robots.txt",
@@ -61,7 +61,7 @@ JSON = {
     "list, two words": "/api/modhub?q=amber+basalt",
     "list, page 400": "/api/modhub?page=400",
 }
-"""What the same thing costs as JSON, for comparison."""
+"""The same content as JSON, for comparison."""
 SIGNED_IN = {
     "browse, signed in": "/Modhub",
     "mod, signed in": f"/Modhub/{fuller.PLAIN}",
@@ -70,7 +70,7 @@ SIGNED_IN = {
     "workshop, a new mod": "/Modhub/mine/new",
     "account": "/Modhub/account",
 }
-NOT_THERE = {"/Modhub/999999999"}
+NOT_FOUND = {"/Modhub/999999999"}
 
 
 @contextmanager
@@ -83,34 +83,35 @@ def database(kind: str, folder: Path) -> Iterator[str]:
         yield server.new_database()
 
 
-def each_another(client: Client, path: str, numbers: range, headers: tuple[str, ...], status: int) -> float:
-    """The mean of a request for each number; ``{n}`` in the path stands for it, so that nothing is kept already."""
+def mean_over(client: Client, path: str, numbers: range, headers: tuple[str, ...], status: int) -> float:
+    """Mean seconds of one request per number. Each replaces ``{n}`` in the path, so that nothing is cached yet."""
     if "{n}" not in path:
         return seconds_each(client, path, len(numbers), headers, status)
-    return sum(seconds_each(client, path.format(n=one), 1, headers, status) for one in numbers) / len(numbers)
+    return sum(seconds_each(client, path.format(n=number), 1, headers, status) for number in numbers) / len(numbers)
 
 
 def ratio(client: Client, path: str, headers: tuple[str, ...], rounds: int) -> dict[str, float]:
-    """A page beside the list, in turns: medians of the milliseconds and of each round's ratio."""
-    status = 404 if path in NOT_THERE else 200
-    _, length, _ = client.get(path.format(n=NEW), headers)
-    once = each_another(client, path, range(NEW + 1, NEW + 3), headers, status)
+    """A page against the list, alternately: medians of the milliseconds and of each round's ratio."""
+    status = 404 if path in NOT_FOUND else 200
+    _, length, _ = client.get(path.format(n=UNCACHED), headers)
+    once = mean_over(client, path, range(UNCACHED + 1, UNCACHED + 3), headers, status)
     times = max(2, min(TIMES, int(0.3 / once)))
-    turns = []
-    for turn in range(rounds):
-        theirs = seconds_each(client, LIST, TIMES)
-        first = NEW + 3 + turn * TIMES
-        turns.append((each_another(client, path, range(first, first + times), headers, status), theirs))
+    measurements = []
+    for number in range(rounds):
+        list_seconds = seconds_each(client, LIST, TIMES)
+        first = UNCACHED + 3 + number * TIMES
+        seconds = mean_over(client, path, range(first, first + times), headers, status)
+        measurements.append((seconds, list_seconds))
     return {
         "bytes": length,
-        "ms": statistics.median(ours for ours, _ in turns) * 1e3,
-        "list_ms": statistics.median(theirs for _, theirs in turns) * 1e3,
-        "times_list": statistics.median(ours / theirs for ours, theirs in turns),
+        "ms": statistics.median(page for page, _ in measurements) * 1e3,
+        "list_ms": statistics.median(listed for _, listed in measurements) * 1e3,
+        "times_list": statistics.median(page / listed for page, listed in measurements),
     }
 
 
 def measure(folder: Path, kind: str, mods: int, rounds: int) -> list[dict[str, Any]]:
-    """All pages of a service with ``mods`` mods on one kind of database."""
+    """Measure all pages of a service with ``mods`` mods on one kind of database."""
     with ExitStack() as stack:
         port = servers.free_port()
         url = stack.enter_context(database(kind, folder))
@@ -122,20 +123,22 @@ def measure(folder: Path, kind: str, mods: int, rounds: int) -> list[dict[str, A
         stack.callback(find_service(registry, Databases).dispose)
         stack.enter_context(servers.modhub(folder, ini, port))
         visitor = fuller.Visitor(port)
-        fuller.own(find_service(registry, Databases), visitor.sign_in())
+        fuller.give_mods(find_service(registry, Databases), visitor.sign_in())
         visitor.publish()
         client = Client(port)
         stack.callback(client.close)
         seconds_each(client, LIST, 100)
         signed_in = (f"Cookie: {visitor.cookie}",)
-        wanted = [*((what, path, ()) for what, path in PAGES.items())]
-        wanted += [(what, path, signed_in) for what, path in SIGNED_IN.items()]
-        wanted += [(f"JSON: {what}", path, ()) for what, path in JSON.items()]
-        return [{"what": what, "database": kind, **ratio(client, path, more, rounds)} for what, path, more in wanted]
+        cases = [*((name, path, ()) for name, path in PAGES.items())]
+        cases += [(name, path, signed_in) for name, path in SIGNED_IN.items()]
+        cases += [(f"JSON: {name}", path, ()) for name, path in JSON.items()]
+        return [
+            {"what": name, "database": kind, **ratio(client, path, headers, rounds)} for name, path, headers in cases
+        ]
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    """A table; ``times_list`` is the number that should stay below five."""
+    """Print a table; ``times_list`` should stay below five."""
     write = sys.stdout.write
     write(f"\n{'page':<36}{'database':<12}{'bytes':>9}{'ms':>9}{'list ms':>9}{'x list':>8}\n")
     for row in rows:

@@ -1,4 +1,4 @@
-"""Fills a database with published mods as the service itself would have written them."""
+"""Fills a database with published mods, as the service itself would write them."""
 
 import random
 import uuid
@@ -78,7 +78,7 @@ def seed(databases: Any, mods: int) -> None:
     with databases.write_engine.begin() as connection:
         connection.execute(update(PublicCounter).values(value=mods))
         if databases.dialect == "postgresql":
-            # Rows that bring their numbers along leave the sequences behind.
+            # Inserting explicit ids does not advance the sequences.
             for table in ("core_blob", "core_mod", "core_asset"):
                 connection.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), {mods})")
         connection.exec_driver_sql("ANALYZE")

@@ -1,4 +1,4 @@
-"""The processes of a run: modhub, a bare Pyramid view on the same server, nginx. On loopback, all ended here."""
+"""The processes of a run, on loopback: modhub, a bare Pyramid view on the same server, nginx."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ def free_port() -> int:
 
 @contextmanager
 def running(command: list[str], port: int, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that listens on ``port``, ended at the end."""
+    """Run a process that listens on ``port``; end it afterwards."""
     environ = {**os.environ, "PYTHONWARNINGS": "ignore"}
     with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out, env=environ) as process:
         try:
@@ -78,7 +78,7 @@ def modhub(folder: Path, ini: Path, port: int) -> Iterator[subprocess.Popen[byte
 
 @contextmanager
 def constant(folder: Path, body: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A bare Pyramid view that answers the bytes of ``body``, on the same server."""
+    """A bare Pyramid view that returns the bytes of ``body``, on the same server."""
     command = [sys.executable, "-m", "bench.constant", str(body), str(port)]
     with running(command, port, folder / "constant.log") as process:
         yield process
@@ -86,7 +86,7 @@ def constant(folder: Path, body: Path, port: int) -> Iterator[subprocess.Popen[b
 
 @contextmanager
 def nginx(folder: Path, root: Path, port: int) -> Iterator[subprocess.Popen[bytes] | None]:
-    """nginx over a folder; None, said aloud by the report, where it is not installed."""
+    """nginx serving a folder; None if it is not installed."""
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if program is None:
         yield None
@@ -99,7 +99,7 @@ def nginx(folder: Path, root: Path, port: int) -> Iterator[subprocess.Popen[byte
 
 
 def peak_megabytes(process: subprocess.Popen[bytes]) -> float:
-    """The most memory that the process ever held."""
+    """The peak memory of the process."""
     for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1]) / 1024

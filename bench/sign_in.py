@@ -1,8 +1,7 @@
-"""How long a refused sign-in takes, whoever is asked for (C-ACC-7; T-C5): ``python -m bench.sign_in``.
+"""Compares how long rejected sign-ins take (C-ACC-7; T-C5): ``python -m bench.sign_in [ROUNDS]``.
 
-One process, one connection, the kinds in another order in every round, so that what else the machine does meets all
-alike; a number of rounds may follow. Prints medians as ratios to a wrong password at a confirmed address, and fails
-when two answers differ.
+One process, one connection, the kinds in random order in each round, so that other load affects all alike. Prints
+medians as ratios to a wrong password at a confirmed address. Fails if two responses differ.
 """
 
 import json
@@ -31,46 +30,46 @@ KINDS = {
     "another unknown address": "stranger@example.org",
     "platform-only account": "platform@example.org",
     "unconfirmed address": "unconfirmed@example.org",
-    "no address": "platform",
+    "invalid address": "platform",
 }
 
 
-def people(service: Installation) -> None:
+def create_accounts(service: Installation) -> None:
     for name in ("confirmed", "unconfirmed", "platform"):
         service.register(name)
     with closing(service.connect()) as connection:
         connection.execute("UPDATE auth_login SET verified = 1 WHERE subject LIKE 'confirmed%'")
-        # As the page of a platform's account is: a login, no password, and no address of its own.
+        # A platform-only account: a login without password and email address.
         connection.execute(
             "UPDATE auth_login SET kind = 'Platform', platform = 'steam', subject = '7656', password_hash = NULL "
             "WHERE subject LIKE 'platform%'"
         )
 
 
-def ask(client: Client, email: str) -> tuple[float, bytes]:
-    """Seconds, and the answer without what varies."""
+def try_sign_in(client: Client, email: str) -> tuple[float, bytes]:
+    """The seconds, and the response without its varying headers."""
     body = json.dumps({"email": email, "password": f"{PASSWORD}!"}).encode()
-    began = time.perf_counter()
+    started = time.perf_counter()
     client.send("POST", "/api/auth/login", body=body)
-    status, _, answer = client.receive(keep=True)
-    spent = time.perf_counter() - began
+    status, _, answer = client.receive(keep_body=True)
+    seconds = time.perf_counter() - started
     assert status == 401, answer
-    return spent, VARYING.sub(b"", answer)
+    return seconds, VARYING.sub(b"", answer)
 
 
 def measure(service: Installation, rounds: int) -> dict[str, list[float]]:
-    client, spent, answers = Client(service.processes[0].port), {kind: [] for kind in KINDS}, set()
+    client, times, responses = Client(service.processes[0].port), {kind: [] for kind in KINDS}, set()
     try:
         for number in range(rounds + 5):
             for kind in random.sample(list(KINDS), len(KINDS)):
-                seconds, answer = ask(client, KINDS[kind])
-                answers.add(answer)
+                seconds, response = try_sign_in(client, KINDS[kind])
+                responses.add(response)
                 if number >= 5:
-                    spent[kind].append(seconds)
+                    times[kind].append(seconds)
     finally:
         client.close()
-    assert len(answers) == 1, answers
-    return spent
+    assert len(responses) == 1, responses
+    return times
 
 
 def main() -> None:
@@ -81,12 +80,12 @@ def main() -> None:
             migrated = service.admin("migrate")
             assert migrated.returncode == 0, migrated.stderr
             service.start()
-            people(service)
-            spent = measure(service, rounds)
+            create_accounts(service)
+            times = measure(service, rounds)
         finally:
             service.stop()
-    base = statistics.median(spent["wrong password"])
-    for kind, seconds in spent.items():
+    base = statistics.median(times["wrong password"])
+    for kind, seconds in times.items():
         low, middle, high = statistics.quantiles(seconds, n=4)
         print(f"{kind:26} {middle / base:6.3f}   {middle * 1000:.1f} ms ({low * 1000:.1f} to {high * 1000:.1f})")
 
