@@ -1,5 +1,5 @@
-# modhub: `make help` says what there is. Nothing outside this folder is changed but for Debian packages that are missing
-# (python3-venv, chromium, nginx-light, curl, openssl), and those only when you are root; otherwise one sentence names them.
+# modhub: `make help` lists the targets. Nothing outside this folder is changed, except that as root missing Debian packages
+# (python3-venv, chromium, nginx-light, curl, openssl) are installed; otherwise a message names them.
 
 PYTHON ?= python3
 INI ?= development.ini
@@ -11,17 +11,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recommends
-# What an installation of the suite itself depends on: its own lists, not its modules (it is installed editable).
+# The files that an installation of the suite depends on. Modules do not count: it is installed editable.
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
 .PHONY: help install run test test-quick test-browser test-deploy test-waitress lint messages language bench coverage lock venv test-tools chromium nginx
 
-help: ## list what there is to make
+help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
 		printf '%-20s %s\n' "$$target" "$$text"; done
 
-# A stamp is a copy of what was installed: what is unchanged takes no time, and no clock can deceive it.
+# The stamp is a copy of the installed lock file, compared by content: unchanged files cost nothing, clocks do not matter.
 define install-lock
 	@cmp -s requirements/$(1).txt $(VENV)/installed-$(1).txt || { \
 		echo "modhub: installing requirements/$(1).txt into $(VENV)"; \
@@ -29,7 +29,7 @@ define install-lock
 		cp requirements/$(1).txt $(VENV)/installed-$(1).txt; }
 endef
 
-# Made anew when it was moved here from elsewhere (its programs name their folder) or its Python has gone.
+# Rebuilt if the folder was moved (scripts contain its path) or its Python is missing.
 venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo 'modhub: Python 3.11 or newer is needed; name one, as in "make PYTHON=python3.12".' >&2; exit 1; }
@@ -46,13 +46,13 @@ venv:
 		echo 'modhub: making $(VENV)' && \
 		$(PYTHON) -m venv --clear $(VENV); }
 
-install: venv ## set everything up in .venv
+install: venv ## install everything into .venv
 	$(call install-lock,run)
 	@cat $(MANIFESTS) | cmp -s - $(VENV)/installed-suite || { \
 		echo 'modhub: installing the suite into $(VENV)'; \
 		$(PIP) install --no-deps --no-build-isolation --editable . && cat $(MANIFESTS) > $(VENV)/installed-suite; }
 
-# Pyramid says this at every start, and it is nothing that whoever runs the service could mend.
+# Pyramid causes this warning at every start; operators cannot fix it.
 run: export PYTHONWARNINGS = ignore:pkg_resources is deprecated as an API:UserWarning
 run: install ## set up, migrate the database, and serve http://127.0.0.1:6543
 	@mkdir -p var
@@ -62,15 +62,15 @@ run: install ## set up, migrate the database, and serve http://127.0.0.1:6543
 test-tools: install
 	$(call install-lock,test)
 
-# Python keeps what it has compiled, whatever the environment says: a test of a program starts it many times.
+# Keep compiled bytecode, whatever the environment says: tests start some programs many times.
 test test-quick test-browser test-deploy coverage: export PYTHONDONTWRITEBYTECODE =
 
-# Three processes on two cores: much of a test is waiting (for locks, starts, deadlines).
-test: test-tools ## everything the tests need, then the tests (all but those in a browser and behind nginx)
-	@echo 'modhub: left out here: the tests in a browser ("make test-browser") and those behind nginx ("make test-deploy").'
+# Three processes on two cores: tests spend much of their time waiting (for locks, starts, deadlines).
+test: test-tools ## run the tests, except those in a browser and behind nginx
+	@echo 'modhub: not run here: the tests in a browser ("make test-browser") and behind nginx ("make test-deploy").'
 	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-quick: test-tools ## the tests for the edit loop, in a minute: SQLite alone, no processes, nothing slow
+test-quick: test-tools ## run the fast tests in a minute: only SQLite, no processes, nothing slow
 	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m '$(QUICK)' $(PYTEST_ARGS)
 
 chromium:
@@ -83,7 +83,7 @@ chromium:
 			exit 1; \
 		fi
 
-test-browser: test-tools chromium ## the tests in a real browser (installs Debian's chromium when root)
+test-browser: test-tools chromium ## run the tests in a real browser (installs Debian's chromium when root)
 	@$(BIN)/pytest -n 2 --dist loadfile tests/browser $(PYTEST_ARGS)
 
 nginx:
@@ -96,33 +96,33 @@ nginx:
 			exit 1; \
 		fi
 
-test-deploy: test-tools nginx ## deploy/nginx.conf in a real nginx (installs Debian's nginx-light when root)
+test-deploy: test-tools nginx ## test deploy/nginx.conf in a real nginx (installs Debian's nginx-light when root)
 	@$(BIN)/pytest tests/deploy $(PYTEST_ARGS)
 
 WAITRESS ?= https://github.com/Pylons/waitress/archive/refs/heads/main.zip
 
-# The server overrides much of waitress (docs/adr/015-a-fork-of-waitress.md): this tells early what its next release breaks.
-test-waitress: test-tools ## the server's tests on waitress's main branch (WAITRESS= a folder or an archive of another)
+# The server overrides much of waitress (docs/adr/015-a-fork-of-waitress.md): this shows early what its next release breaks.
+test-waitress: test-tools ## run the server's tests on waitress's main branch (or WAITRESS=folder or archive)
 	@rm -rf var/waitress
 	@$(PIP) install --no-deps --target var/waitress '$(WAITRESS)'
 	@PYTHONPATH=var/waitress $(BIN)/python -W ignore tools/waitress_fence.py || \
-		echo 'modhub: these are to be read before an upgrade.'
+		echo 'modhub: review these before an upgrade.'
 	@PYTHONPATH=var/waitress $(BIN)/pytest -n 2 --dist loadfile tests/core/test_server_*.py $(PYTEST_ARGS)
 
-lint: test-tools ## ruff, mypy, and no public name with two meanings
+lint: test-tools ## run ruff and mypy, and check that no public name has two meanings
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/python tools/lint_names.py
 
-# A folder of catalogues for each part; a feature of your own is named as in "make messages PARTS=../modhub_reports".
+# Each part has its own catalogues. For a feature of your own: make messages PARTS=../modhub_reports
 PARTS ?= $(patsubst %/pyproject.toml,%,$(wildcard modhub*/pyproject.toml))
 POT = $(VENV)/messages.pot
 EXTRACT = $(BIN)/pybabel --quiet extract --no-default-keywords --keywords _ --mapping-file pyproject.toml --add-location file --sort-by-file \
 	--width 120 --project modhub --version 1 --output-file $(POT)
 UPDATE = $(BIN)/pybabel --quiet update --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date --width 120 --input-file $(POT)
 
-messages: test-tools ## bring the translations up to the texts of templates and code, and say what is not translated
+messages: test-tools ## update the translations from templates and code, and report missing ones
 	@for part in $(PARTS); do \
 		$(EXTRACT) $$part && \
 		for po in $$part/locale/*/LC_MESSAGES/messages.po; do \
@@ -133,18 +133,18 @@ messages: test-tools ## bring the translations up to the texts of templates and 
 		done; \
 	done
 
-language: test-tools ## begin a language: make language LANGUAGE=pl
+language: test-tools ## add a language: make language LANGUAGE=pl
 	@[ -n '$(LANGUAGE)' ] || { echo 'modhub: name the language, as in "make language LANGUAGE=pl".' >&2; exit 1; }
 	@for part in $(PARTS); do \
 		$(EXTRACT) $$part && \
 		$(BIN)/pybabel --quiet init --width 120 --input-file $(POT) --output-dir $$part/locale --locale $(LANGUAGE) || exit 1; \
 	done
 
-bench: test-tools ## side-by-side benchmarks, as a table and as JSON
+bench: test-tools ## run the side-by-side benchmarks
 	@$(BIN)/python -m bench
 
-# Not of "make test": Python 3.11 traces every line, which would make it half as long again.
-coverage: test-tools ## the lines and branches that test-quick leaves out ("make coverage QUICK=": that all tests leave out)
+# Not part of "make test": Python 3.11 traces every line, which takes half as long again.
+coverage: test-tools ## report lines and branches that test-quick misses (with QUICK= all tests)
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m '$(QUICK)' $(PYTEST_ARGS)
 	@$(BIN)/coverage combine --quiet
@@ -153,7 +153,7 @@ coverage: test-tools ## the lines and branches that test-quick leaves out ("make
 COMPILE := pip compile --quiet --universal --python-version 3.11.2 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' setup.py
 
-lock: ## choose versions anew: requirements/run.txt and test.txt (needs uv; UPGRADE=--upgrade takes the newest)
+lock: ## update requirements/run.txt and test.txt (needs uv; UPGRADE=--upgrade for the newest versions)
 	@command -v $(UV) >/dev/null || { echo 'modhub: "make lock" needs uv; name one, as in "make lock UV=path/to/uv".' >&2; exit 1; }
 	@$(UV) $(COMPILE) $(UPGRADE) requirements/run.in --extra postgres --output-file requirements/run.txt
 	@$(UV) $(COMPILE) $(UPGRADE) requirements/test.in --extra postgres --extra test --output-file requirements/test.txt
