@@ -1,4 +1,4 @@
-"""Features import from the core what docs/architecture.md lists, and nothing else; the core names no feature."""
+"""Features import from the core only what docs/writing-a-feature.md lists; the core names no feature."""
 
 import ast
 import re
@@ -19,12 +19,13 @@ SCOPES = r"\bModhub:\w+"
 
 
 def public() -> tuple[set[str], set[str]]:
-    """The modules and the templates that the document lists; those for tests are not a feature's to import."""
-    text = (ROOT / "docs/architecture.md").read_text("utf-8")
-    section = re.search(r"(?ms)^## What a feature may import\n(.*?)^## ", text)
-    assert section, "docs/architecture.md has lost its list"
-    listed = section[1].partition("- In tests")[0]
-    names = set(re.findall(r"`(modhub[\w.]*(?::[\w/.]+)?)`", listed))
+    """The modules and the templates of the guide's table, without those for tests."""
+    text = (ROOT / "docs/writing-a-feature.md").read_text("utf-8")
+    section = re.search(r"(?ms)^## What to import\n(.*?)^## ", text)
+    assert section, "docs/writing-a-feature.md has lost its table"
+    rows = re.findall(r"(?m)^\| (`modhub.*?) \| (.*) \|$", section[1])
+    cells = [modules for modules, contents in rows if not contents.startswith("only in tests")]
+    names = {name for cell in cells for name in re.findall(r"`(modhub[\w.]*(?::[\w/.]+)?)`", cell)}
     return {name for name in names if ":" not in name}, {name for name in names if ":" in name}
 
 
