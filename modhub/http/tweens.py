@@ -1,4 +1,4 @@
-"""The door: the outermost tween. It turns away what no view should see, and completes every answer."""
+"""Outermost tween: rejects unusable requests, answers CORS preflights, and adds the default headers."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2}|[\x80-\xff])+")
 
 
 def early_error(request: Request) -> ApiError | None:
-    """What never reaches a view: unknown methods (TRACE would run GET views), paths that are not UTF-8."""
+    """The error for a request that must not reach a view: unknown method (TRACE would run GET views), invalid UTF-8."""
     environ = request.environ
     if environ["REQUEST_METHOD"] not in METHODS:
         allow = {"Allow": "GET, HEAD, POST, PUT, DELETE, OPTIONS"}
@@ -32,17 +32,17 @@ def early_error(request: Request) -> ApiError | None:
 
 
 def repair_query_string(query: str) -> str:
-    """The query with what is no UTF-8 replaced: no parameter of a list is ever refused (C-LIST-2, T-D6)."""
-    return _ENCODED.sub(lambda run: quote(_bytes(run[0]).decode("utf-8", "replace"), safe=""), query)
+    """The query with invalid UTF-8 replaced: parameters of a list are never rejected (C-LIST-2, T-D6)."""
+    return _ENCODED.sub(lambda run: quote(_unquote(run[0]).decode("utf-8", "replace"), safe=""), query)
 
 
-def _bytes(run: str) -> bytes:
+def _unquote(run: str) -> bytes:
     return unquote_to_bytes(run.encode("latin-1"))
 
 
 def _is_text(query: str) -> bool:
     try:
-        _bytes(query).decode("utf-8")
+        _unquote(query).decode("utf-8")
     except UnicodeError:
         return False
     return True
@@ -52,16 +52,16 @@ def gateway_tween_factory(handler: Callable[[Request], Any], registry: Any) -> C
     """The tween."""
     rules = make_header_rules(registry)
 
-    def door(request: Request) -> Any:
+    def gateway_tween(request: Request) -> Any:
         environ = request.environ
-        # Pyramid obeys it where it makes addresses of resources; nobody outside may choose the root of the tree.
+        # Pyramid uses it to build resource URLs; clients must not choose the root of the tree.
         environ.pop("HTTP_X_VHM_ROOT", None)
         query = environ.get("QUERY_STRING", "")
         if query and not _is_text(query):
             environ["QUERY_STRING"] = repair_query_string(query)
-        refusal = early_error(request)
-        if refusal is not None:
-            response = render_error(refusal, request)
+        error = early_error(request)
+        if error is not None:
+            response = render_error(error, request)
         elif rules.is_preflight(request):
             response = Response(status=204, headerlist=list(rules.PREFLIGHT))
         else:
@@ -69,11 +69,11 @@ def gateway_tween_factory(handler: Callable[[Request], Any], registry: Any) -> C
         rules.finish(request, response)
         return response
 
-    return door
+    return gateway_tween
 
 
 def includeme(config: Configurator) -> None:
-    """Outermost of all tweens; and what the server's own answers, which no tween sees, carry with ours."""
+    """Add the tween, and pass its transport headers to the server for responses that no tween sees."""
     config.add_tween("modhub.http.tweens.gateway_tween_factory")
     registry = config.registry
-    registry.getUtility(IBodyRules).fault_headers = make_header_rules(registry).transport
+    registry.getUtility(IBodyRules).error_headers = make_header_rules(registry).transport

@@ -1,4 +1,4 @@
-"""``/healthz`` and ``/readyz``: for whoever watches the process (C-RUN-8)."""
+"""``/healthz`` and ``/readyz``, for monitoring (C-RUN-8)."""
 
 import logging
 import math
@@ -22,11 +22,11 @@ from modhub.views import OPEN, page
 
 log = logging.getLogger(__name__)
 UNREACHABLE: Final = "unreachable"
-KEPT_SECONDS: Final = 2.0
-PATIENCE_SECONDS: Final = 5.0
+CACHE_SECONDS: Final = 2.0
+CHECK_TIMEOUT_SECONDS: Final = 5.0
 
 
-def _answer(value: object, status: int = 200) -> Response:
+def _json_response(value: object, status: int = 200) -> Response:
     response = Response(encode(value), status, content_type="application/json", charset=None)
     response.headers["Cache-Control"] = "no-store"
     return response
@@ -34,72 +34,72 @@ def _answer(value: object, status: int = 200) -> Response:
 
 @page(context=IRoot, name="healthz", request_method="GET", permission=OPEN)
 def healthz(_context: Any, _request: Request) -> Response:
-    """The process is alive; nothing else is asked."""
-    return _answer({"status": "ok"})
+    """The process is alive; nothing else is checked."""
+    return _json_response({"status": "ok"})
 
 
 @page(context=IRoot, name="readyz", request_method="GET", permission=OPEN)
 def readyz(_context: Any, request: Request) -> Response:
-    """Each part by name; 503 when one cannot be had."""
-    parts = request.find_service(Readiness).parts()
-    well = UNREACHABLE not in parts.values()
-    return _answer({"status": "ok" if well else "unavailable", **parts}, 200 if well else 503)
+    """The state of each part by name; 503 if one is unreachable."""
+    states = request.find_service(Readiness).states()
+    is_ready = UNREACHABLE not in states.values()
+    return _json_response({"status": "ok" if is_ready else "unavailable", **states}, 200 if is_ready else 503)
 
 
 class Readiness:
-    """What was last found of each part. Asking writes a file and takes a connection, and anybody may ask: so what was
-    found counts for a moment, and one request at a time asks again.
+    """The last state of each part. A check writes a file and takes a connection, and anybody may call: so states are
+    cached for a moment, and only one request at a time checks again.
 
-    While it asks, the others get what was found before; a part that has not answered for `PATIENCE_SECONDS` is taken
-    for unreachable, and nobody waits for it.
+    Meanwhile other requests get the previous states. A part that has not responded for `CHECK_TIMEOUT_SECONDS` counts
+    as unreachable, and no request waits for it.
     """
 
     def __init__(self, registry: Any) -> None:
         self._registry = registry
-        self._asking = Lock()
-        self._found: dict[str, str] = {}
-        self._found_at = self._asked_at = -math.inf
-        self._part = ""
+        self._checking = Lock()
+        self._states: dict[str, str] = {}
+        self._checked_at = self._started_at = -math.inf
+        self._current_part = ""
 
-    def parts(self) -> dict[str, str]:
+    def states(self) -> dict[str, str]:
         """Each part and its state."""
-        if monotonic() - self._found_at < KEPT_SECONDS:
-            return self._found
-        # The very first has nothing else to give.
-        if not self._asking.acquire(timeout=0 if self._found else PATIENCE_SECONDS):
-            late = monotonic() - self._asked_at >= PATIENCE_SECONDS
-            return self._found | ({self._part: UNREACHABLE} if late else {})
+        if monotonic() - self._checked_at < CACHE_SECONDS:
+            return self._states
+        # The first request has no previous states to return.
+        if not self._checking.acquire(timeout=0 if self._states else CHECK_TIMEOUT_SECONDS):
+            timed_out = monotonic() - self._started_at >= CHECK_TIMEOUT_SECONDS
+            return self._states | ({self._current_part: UNREACHABLE} if timed_out else {})
         try:
-            if monotonic() - self._found_at >= KEPT_SECONDS:
-                self._ask_all()
+            if monotonic() - self._checked_at >= CACHE_SECONDS:
+                self._check_all()
         finally:
-            self._asking.release()
-        return self._found
+            self._checking.release()
+        return self._states
 
-    def _ask_all(self) -> None:
-        found = {}
+    def _check_all(self) -> None:
+        states = {}
         for name, check in find_service(self._registry, Declarations).health_checks.items():
-            self._part, self._asked_at = name, monotonic()
-            found[name] = _run_check(name, check, self._registry)
-        self._found, self._found_at = found, monotonic()
+            self._current_part, self._started_at = name, monotonic()
+            states[name] = _run_check(name, check, self._registry)
+        self._states, self._checked_at = states, monotonic()
 
 
 def _run_check(name: str, check: Any, registry: Any) -> str:
     try:
         return check(registry) or "ok"
-    except Exception as problem:  # noqa: BLE001 - whatever is wrong, the part is named and the probe answers
-        log.warning("not ready: %s (%s)", name, type(problem).__name__)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong, the part is named and the probe gets a response
+        log.warning("not ready: %s (%s)", name, type(error).__name__)
         return UNREACHABLE
 
 
 def check_database(registry: Any) -> None:
-    """The database answers a statement."""
+    """Execute a statement."""
     with find_service(registry, Databases).readonly_engine.connect() as connection:
         connection.execute(text("SELECT 1"))
 
 
 def check_storage(registry: Any) -> str | None:
-    """The file store can be written; one that is not configured is named and well."""
+    """Write to the file store; an unconfigured one is reported as such and counts as fine."""
     store = find_optional_service(registry, BlobStore)
     if store is None:
         return "not configured"
@@ -108,8 +108,8 @@ def check_storage(registry: Any) -> str | None:
 
 
 def includeme(config: Configurator) -> None:
-    """The two checks of the core; ``/healthz`` is answered whatever else waits."""
+    """Register the checks of the core; ``/healthz`` has a priority thread."""
     config.add_service(Readiness, Readiness(config.registry))
-    config.registry.getUtility(IBodyRules).prompt = frozenset({"/healthz"})
+    config.registry.getUtility(IBodyRules).priority_paths = frozenset({"/healthz"})
     config.add_health_check("database", check_database)
     config.add_health_check("storage", check_storage)

@@ -1,7 +1,7 @@
 """``egg:modhub#server``: waitress, hardened (T-D1, T-D2, T-D3, T-F9).
 
-The application sees waitress's environ and the notes of `modhub.server.parser.Parser`; what the server may do with a
-body before that is said by the `IBodyRules` utility of the application's registry.
+The application sees waitress's environ plus the notes of `modhub.server.parser.Parser`. The `IBodyRules` utility in the
+application's registry says which bodies the server may read.
 """
 
 import logging
@@ -19,73 +19,74 @@ from modhub.settings import StartRefused
 
 __all__ = ["BodyRule", "BodyRules", "IBodyRules", "make_server", "serve"]
 
-STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-WRONG = (ValueError, TypeError, OverflowError)
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+SETTINGS_ERRORS = (ValueError, TypeError, OverflowError)
 SWITCH_SECONDS = 0.0005
-"""How long a worker may keep the interpreter from the loop. With Python's own 5 ms a connection, which takes ten calls
-of the system, waits 50 ms and more while workers compute."""
+"""How long a worker may keep the interpreter from the loop. Accepting a connection takes ten system calls: with
+Python's default of 5 ms it waits 50 ms and more while workers compute."""
 
 logger = logging.getLogger("modhub.server")
 
 
 def make_server(global_conf: Mapping[str, str] | None = None, **settings: Any) -> Callable[[Any], int]:
-    """The ``paste.server_factory``: a function that serves the application it is given.
+    """The ``paste.server_factory``: returns a function that serves the application passed to it.
 
-    ``pserve`` makes the server before the application, and takes a SystemExit of a running server for an orderly end
-    with code 0. So what can be judged is judged here; what fails later leaves as an exception that shows as one line.
+    ``pserve`` makes the server before the application, and treats a SystemExit of a running server as an orderly end
+    with code 0. So everything that can be checked early is checked here; later failures leave as an exception shown in
+    one line.
     """
-    given = dict(global_conf or {})
+    defaults = dict(global_conf or {})
     try:
-        refuse_unreadable(given.get("__file__"), given)
+        refuse_unreadable(defaults.get("__file__"), defaults)
         Settings(**settings)
-    except StartRefused as refusal:
-        sys.exit(f"modhub does not start: {refusal}.")
-    except WRONG as problem:
-        sys.exit(f"modhub does not start: {_wrong(problem)}.")
+    except StartRefused as error:
+        sys.exit(f"modhub does not start: {error}.")
+    except SETTINGS_ERRORS as error:
+        sys.exit(f"modhub does not start: {_settings_sentence(error)}.")
 
     def run(app: Any) -> int:
         try:
             return serve(app, **settings)
         except StartRefused:
-            sys.excepthook = _one_line
+            sys.excepthook = _print_one_line
             raise
 
     return run
 
 
-def _one_line(_kind: Any, problem: BaseException, _trace: Any) -> None:
-    sys.stderr.write(f"modhub does not start: {problem}.\n")
+def _print_one_line(_kind: Any, error: BaseException, _trace: Any) -> None:
+    sys.stderr.write(f"modhub does not start: {error}.\n")
 
 
-def _wrong(problem: Exception) -> str:
-    return f"[server:main] is wrong: {str(problem).rstrip('.')}"
+def _settings_sentence(error: Exception) -> str:
+    return f"the section [server:main] is wrong: {str(error).rstrip('.')}"
 
 
 def serve(app: Any, global_conf: Any = None, **settings: Any) -> int:  # noqa: ARG001
     """Serve ``app`` until SIGTERM, SIGINT or SIGHUP, drain, return 0. A second signal ends the drain.
 
     ``settings`` are waitress's and those of `modhub.server.settings.Settings`. Raises
-    :class:`modhub.settings.StartRefused` for what the operator must mend: an address that cannot be had, a setting
-    that is unknown or wrong.
+    :class:`modhub.settings.StartRefused` for what the operator must fix: an address that is not available, a setting
+    that is unknown or invalid.
     """
     try:
-        service = Server(app, **settings)
-    except WRONG as problem:
-        raise StartRefused(_wrong(problem)) from None
-    except OSError as problem:
-        raise StartRefused(f"it cannot listen where [server:main] says: {problem.strerror or problem}") from None
-    for host, port in service.addresses:
+        server = Server(app, **settings)
+    except SETTINGS_ERRORS as error:
+        raise StartRefused(_settings_sentence(error)) from None
+    except OSError as error:
+        raise StartRefused(f"it cannot listen at the address in [server:main]: {error.strerror or error}") from None
+    for host, port in server.addresses:
         logger.info("serving on %s", f"http://{host}:{port}" if host != "unix" else f"unix:{port}")
     interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
     previous = {}
     if threading.current_thread() is threading.main_thread():
-        for number in STOPPING:
-            # nohup has SIGHUP ignored.
+        for number in STOP_SIGNALS:
+            # Under nohup SIGHUP is ignored.
             if signal.getsignal(number) is not signal.SIG_IGN:
-                previous[number] = signal.signal(number, lambda *_: service.stop())
+                previous[number] = signal.signal(number, lambda *_: server.stop())
     try:
-        service.run()
+        server.run()
     finally:
         sys.setswitchinterval(interval)
         for number, handler in previous.items():

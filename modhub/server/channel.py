@@ -1,4 +1,4 @@
-"""One connection: requests one after the other, deadlines, and an end that lets the last answer arrive."""
+"""One connection: requests one after the other, deadlines, and a close that lets the last response arrive."""
 
 import contextlib
 import socket
@@ -8,20 +8,20 @@ from typing import Any
 from waitress.channel import ClientDisconnected, HTTPChannel
 
 from modhub.server.deadlines import DeadlineMixin
-from modhub.server.forwarded import named_caller
+from modhub.server.forwarded import forwarded_caller
 from modhub.server.parser import Parser
-from modhub.server.peers import network
+from modhub.server.peers import peer_of_address
 from modhub.server.protocol_errors import busy_error
 from modhub.server.sending import SEND_BYTES, SendingMixin
 from modhub.server.tasks import AppTask, ProtocolErrorTask
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 READ_AHEAD = 65536
-"""Read of a head at a time, and beyond the end of a body: what is no part of this request waits in memory."""
-WASTE = bytearray(262144)
-"""Where what is thrown away goes, of all connections: taking new memory for it each time costs more than reading it."""
-PLACE_SECONDS = 2.0
-"""How long a request waits for one of its peer's places."""
+"""Bytes read at a time of a head, and beyond the end of a body: the start of the next request waits in memory."""
+DISCARD_BUFFER = bytearray(262144)
+"""Receives discarded bytes, for all connections: allocating a buffer for each read costs more than the read."""
+PEER_SLOT_SECONDS = 2.0
+"""How long a request waits for one of its peer's slots."""
 LINGER_SECONDS = 2.0
 """How long an ordinary closing connection waits for the client to close too."""
 
@@ -29,8 +29,8 @@ LINGER_SECONDS = 2.0
 class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
     """waitress's channel, with at most one request in the hands of a worker.
 
-    What a client sends beyond it waits unparsed in ``pending`` until the answer is written: in waitress a pipelined
-    request behind a long answer holds a worker until the client has read that answer.
+    Pipelined requests wait unparsed in ``pending`` until the response is written: in waitress a pipelined request
+    behind a long response holds a worker until the client has read that response.
 
     All times are of `monotonic`. Worker threads run `service` and `write_soon`, the loop's thread all the rest.
     """
@@ -47,27 +47,27 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
         self.sent_at = monotonic()
         super().__init__(server, sock, addr, adj, map=map)
         self.sendbuf_len = SEND_BYTES
-        self.peer = server.peers.name(*addr[:2])
-        self.by_proxy = self.peer is None
+        self.peer = server.peers.peer_for(*addr[:2])
+        self.via_proxy = self.peer is None
         server.peers.add(self)
 
     # Reading
 
     def readable(self) -> bool:
-        """Whether the loop shall read: never ahead of an answer, except to discard."""
-        if self.will_close or self.held:
+        """Whether the loop should read: never ahead of a response, except to discard."""
+        if self.will_close or self.awaits_slot:
             return False
         if self.discarding:
             return not self.input_closed
         return not self.pending and bool(super().readable())
 
     def handle_read(self) -> None:
-        """Read a request, or read and throw away (after an early answer)."""
+        """Read a request, or read and discard (after an early response)."""
         if not self.discarding:
             super().handle_read()
             return
         try:
-            size = self.socket.recv_into(WASTE)
+            size = self.socket.recv_into(DISCARD_BUFFER)
         except BlockingIOError:
             return
         except OSError:
@@ -79,13 +79,13 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
             self.close_if_flushed()
 
     def recv(self, buffer_size: int) -> bytes:
-        """Read what belongs to the request that is being received, and little more."""
+        """Read what belongs to the current request, and little more."""
         left = self.request.body_left if self.request is not None else 0
         data: bytes = super().recv(min(buffer_size, left + READ_AHEAD))
         return data
 
     def received(self, data: bytes) -> bool:
-        """Parse ``data`` as far as one request goes; the rest waits."""
+        """Parse ``data`` up to the end of one request; the rest waits."""
         with self.requests_lock:
             if self.will_close or self.close_when_flushed or self.discarding:
                 return False
@@ -98,65 +98,65 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
         return True
 
     def _parse_all(self, data: bytes) -> None:
-        while data and not self.requests and not self.held:
+        while data and not self.requests and not self.awaits_slot:
             data = self._parse(data)
         self.pending = data
 
     def _parse(self, data: bytes) -> bytes:
-        """Feed the request that is being received; what is left of ``data``."""
+        """Feed ``data`` to the current request and return what is left of it."""
         request = self.request = self.request or self.parser_class(self.adj)
         rest = data[request.received(data) :]
         if request.headers_finished and self.body_since is None:
-            self._begin(request)
-        if not self.held:
+            self._begin_request(request)
+        if not self.awaits_slot:
             self._advance(request, rest)
         return rest
 
     def _advance(self, request: Any, rest: bytes) -> None:
-        """Go on with a request that has come so far; ``rest`` has been received and is not parsed yet."""
+        """Dispatch, probe or continue ``request`` as far as it has arrived; ``rest`` is received but not parsed yet."""
         if request.completed:
             self.request = None
             if not request.empty:
                 self.dispatch(request)
-        elif request.asks:
-            # A chunked body that is here already is looked at first: it may end, and nothing is to be asked.
+        elif request.needs_probe:
+            # Parse what has arrived of a chunked body first: if it is complete, no probe is needed.
             if not (rest and request.chunked):
                 self.requests.append(request.expect_probe())
                 self.server.add_task(self)
         elif request.expect_continue and request.headers_finished and not self.sent_continue:
             self.send_continue()
 
-    def _begin(self, request: Any) -> None:
-        """The head is here: find out whose the request is, and take a place for it or wait for one."""
+    def _begin_request(self, request: Any) -> None:
+        """The head is complete: find out which peer the request belongs to, and get a slot or wait for one."""
         now = self.body_since = monotonic()
-        if self.by_proxy:
-            named = named_caller(request.headers, self.adj)
-            self.server.peers.move(self, named and network(named))
-        free = request.error is not None or self.adj.is_prompt(request)
-        self.held = not free and not self.server.peers.claim(self, now)
+        if self.via_proxy:
+            caller = forwarded_caller(request.headers, self.adj)
+            self.server.peers.move(self, caller and peer_of_address(caller))
+        needs_no_slot = request.error is not None or self.adj.has_priority(request)
+        self.awaits_slot = not needs_no_slot and not self.server.peers.acquire_slot(self, now)
 
-    def check_place(self, now: float) -> None:
-        """Go on as soon as there is a place; refuse the request when there is none for too long."""
-        late = self.body_since is None or now - self.body_since > PLACE_SECONDS
-        if not self.server.peers.claim(self, now) and not late:
+    def check_slot(self, now: float) -> None:
+        """Go on as soon as there is a slot; reject the request when it has waited too long."""
+        timed_out = self.body_since is None or now - self.body_since > PEER_SLOT_SECONDS
+        if not self.server.peers.acquire_slot(self, now) and not timed_out:
             return
         with self.requests_lock:
-            self.held, self.body_since = False, now
-            if not self.claimed:
+            self.awaits_slot, self.body_since = False, now
+            if not self.has_slot:
                 self.request.fail(busy_error())
             self._advance(self.request, self.pending)
             self._parse_all(self.pending)
 
-    def await_body(self) -> None:
-        """The application wants the body that it was asked about (`question`): the time for it begins now."""
+    def restart_body_deadline(self) -> None:
+        """The application wants the body (see `Parser.expect_probe`): its deadline starts now."""
         self.body_since = self.sent_at = monotonic()
 
     def send_continue(self) -> None:
-        """Tell the client to send the body: at once, or by the worker when the application wants it (`question`).
+        """Tell the client to send the body: at once, or from the worker when the application wants it.
 
-        waitress would write it at once; but a worker must neither write beside the loop nor close under its feet.
+        waitress would write to the socket at once; but a worker must not write concurrently with the loop.
         """
-        self.await_body()
+        self.restart_body_deadline()
         self.request.expect_continue = False
         with self.outbuf_lock:
             self.outbufs[-1].append(CONTINUE)
@@ -165,27 +165,27 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
             self.sent_continue = True
 
     def dispatch(self, request: Any) -> None:
-        """Give a complete request to a worker; answer a refused one at once (`requests_lock` is held)."""
+        """Queue a complete request for a worker; respond to a rejected one at once (`requests_lock` is held)."""
         self.served = True
         self.sent_continue = False
         self.first_byte_at = self.body_since = None
         if request.final:
             self.start_discarding(self.adj.discard_seconds)
         if request.error is not None:
-            self._refuse(request)
+            self._send_error(request)
         else:
             self.requests.append(request)
             self.server.add_task(self)
 
-    def _refuse(self, request: Any) -> None:
-        """Write an answer of the server's own: it takes no worker, so that busy workers delay no refusal."""
+    def _send_error(self, request: Any) -> None:
+        """Write an error response of the server's own. It takes no worker, so busy workers do not delay it."""
         with contextlib.suppress(ClientDisconnected):
             self.error_task_class(self, request).service()
         request.close()
         self.close_when_flushed = True
 
     def start_discarding(self, seconds: float) -> None:
-        """From now on nothing that arrives is a request; for so long it is still read, then no more."""
+        """Treat nothing that arrives from now on as a request; read and discard it for ``seconds``."""
         if self.server.draining:
             seconds = min(seconds, LINGER_SECONDS)
         self.discarding = True
@@ -195,11 +195,11 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
     # Writing
 
     def writable(self) -> bool:
-        """Whether the loop shall write, close or go on with what waits."""
-        return bool(super().writable() or (self.pending and not self.requests and not self.held))
+        """Whether the loop should write, close or go on with what is pending."""
+        return bool(super().writable() or (self.pending and not self.requests and not self.awaits_slot))
 
     def handle_write(self) -> None:
-        """Write what there is; once all is written, end the connection or take the next request."""
+        """Write what is buffered; once all is written, close the connection or take the next request."""
         if self.will_close:
             pass
         elif not self.requests:
@@ -207,24 +207,24 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
         elif self.total_outbufs_len:
             self._flush_exception(self._flush_some_if_lockable)
         if self.socket is None:
-            return  # the client had gone, and the flush closed the connection
+            return  # the client was gone, and the flush closed the connection
         if self.will_close:
             self.handle_close()
         elif self.close_when_flushed and not self.total_outbufs_len:
             self._finish()
-        elif self.pending and not self.requests and not self.total_outbufs_len and not self.held:
+        elif self.pending and not self.requests and not self.total_outbufs_len and not self.awaits_slot:
             data, self.pending = self.pending, b""
             self.received(data)
 
     def _finish(self) -> None:
-        """All is answered: close our side, then wait for the client's, so that no reset overtakes the answer."""
+        """All is answered: shut down our side, then wait for the client's, so that no reset overtakes the response."""
         self.close_when_flushed = False
         if not self.discarding:
-            refused = self.request is not None  # before its body was taken
-            if refused:
+            body_unread = self.request is not None  # rejected before its body was read
+            if body_unread:
                 self.request.close()
             self.start_discarding(
-                self.adj.discard_seconds if refused else min(LINGER_SECONDS, self.adj.discard_seconds)
+                self.adj.discard_seconds if body_unread else min(LINGER_SECONDS, self.adj.discard_seconds)
             )
         try:
             self.socket.shutdown(socket.SHUT_WR)
@@ -233,19 +233,19 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
         self.close_if_flushed()
 
     def close_if_flushed(self) -> None:
-        """Close, when nothing more will be read and everything is written."""
+        """Close once input is closed and everything is written."""
         if self.input_closed and not (self.requests or self.total_outbufs_len or self.close_when_flushed):
             self.handle_close()
 
     @property
     def in_flight(self) -> bool:
-        """Whether a worker may change what this connection waits for."""
+        """Whether a worker may change which events this connection waits for."""
         return bool(self.requests or self.total_outbufs_len or self.close_when_flushed or self.pending)
 
     # In the worker's thread
 
     def write_soon(self, data: Any) -> int:
-        """See waitress; ``prefix`` goes before ``data``. The write deadline begins with the first byte that waits."""
+        """See waitress; ``prefix`` goes before ``data``. The write deadline starts with the first byte that waits."""
         if self.prefix:
             data, self.prefix = self.prefix + data, b""
         if not self.total_outbufs_len:
@@ -253,7 +253,7 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
         return int(super().write_soon(data))
 
     def service(self) -> None:
-        """Answer the request; an error of ours ends this connection alone and leaves one line in the log."""
+        """Run the request; an unexpected error ends this connection only and leaves one line in the log."""
         try:
             super().service()
         except Exception as error:  # noqa: BLE001
@@ -263,22 +263,22 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
             self.server.pull_trigger()
 
     def cancel(self) -> None:
-        """See waitress: the service ends before this request was answered."""
+        """See waitress: the server stops before this request was answered."""
         self._drop_requests()
         super().cancel()
 
     def _drop_requests(self) -> None:
         dropped, self.requests = self.requests, []
         for request in dropped:
-            with contextlib.suppress(Exception):  # which may be what ended it
+            with contextlib.suppress(Exception):  # the request itself may be broken
                 request.close()
 
     def handle_expt(self) -> None:
-        """Urgent data has no meaning here; unread it would wake a loop over poll(2) for ever."""
+        """Close on urgent data: it has no meaning here, and if left unread it would wake a poll(2) loop endlessly."""
         self.handle_close()
 
     def handle_close(self) -> None:
-        """Close now, and let go of a body that was being received."""
+        """Close now, and release a partly received body."""
         super().handle_close()
         self.server.peers.remove(self)
         if self.request is not None:

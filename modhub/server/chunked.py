@@ -16,11 +16,11 @@ _FREE_OVERHEAD = 65536
 
 
 class ChunkedBody:
-    """Takes the raw stream, appends what it carries to ``buffer`` (waitress's receiver interface).
+    """Decodes the raw stream into ``buffer`` (waitress's receiver interface).
 
-    waitress's own copies the rest of the data once per chunk and bounds neither lines nor trailers: a client that
-    sends one byte a chunk stops its loop. Here each `received` appends once, and framing may not outweigh content:
-    64 KB and a quarter of the content are free, more is refused.
+    waitress's own copies the rest of the data once per chunk and limits neither lines nor trailers: a client that sends
+    one byte per chunk stalls its loop. Here each `received` appends once, and framing is limited to 64 KB plus a
+    quarter of the content.
     """
 
     error = None
@@ -40,21 +40,21 @@ class ChunkedBody:
         return self._content
 
     def received(self, data: bytes) -> int:
-        """Take ``data``; the number of bytes that belong to this body. `Fault` when the coding is broken."""
-        pieces: list[bytes] = []
+        """Decode ``data``; returns how many of its bytes belong to this body. `ProtocolError` if malformed."""
+        chunks: list[bytes] = []
         position = 0
         while position < len(data) and not self.completed:
             if self._left:
-                piece = data[position : position + self._left]
-                pieces.append(piece)
-                position += len(piece)
-                self._left -= len(piece)
-                self._content += len(piece)
+                chunk = data[position : position + self._left]
+                chunks.append(chunk)
+                position += len(chunk)
+                self._left -= len(chunk)
+                self._content += len(chunk)
                 self._after_data = not self._left
             else:
                 position = self._take_line(data, position)
-        if pieces:
-            self._buffer.append(b"".join(pieces))
+        if chunks:
+            self._buffer.append(b"".join(chunks))
         return position
 
     def getfile(self) -> Any:
@@ -62,7 +62,7 @@ class ChunkedBody:
         return self._buffer.getfile()
 
     def getbuf(self) -> Any:
-        """The buffer, to be closed by the request."""
+        """The buffer, for the request to close."""
         return self._buffer
 
     def _take_line(self, data: bytes, position: int) -> int:

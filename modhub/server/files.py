@@ -1,4 +1,4 @@
-"""Files straight from the disk to the socket (a quarter of the stock wrapper's CPU)."""
+"""Files straight from disk to the socket with sendfile(2), at a quarter of the stock wrapper's CPU."""
 
 import errno
 import fcntl
@@ -9,39 +9,39 @@ import struct
 import termios
 from typing import Any
 
-_UNFIT = frozenset((errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EOVERFLOW, errno.EPERM))
+_UNSUPPORTED = frozenset((errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EOVERFLOW, errno.EPERM))
 
 
 def send_file(sock: socket.socket, outbuf: Any, size: int) -> int | None:
-    """Send at most ``size`` bytes of a `wsgi.file_wrapper` by sendfile(2); 0: the socket is full.
+    """Send at most ``size`` bytes of a `wsgi.file_wrapper` by sendfile(2); returns 0 when the socket is full.
 
-    None: this file has to be read instead. Only what is exactly a file of the operating system is sent so (anything
-    else may give other bytes than its descriptor does), and a system that cannot is not asked again for this file.
-    OSError: the connection is gone, or the file has become shorter.
+    Returns None when the file has to be read instead: it is not exactly an operating system file (anything else may
+    yield other bytes than its descriptor does), or the system cannot send it; then sendfile(2) is not tried again for
+    this file. Raises OSError when the connection is gone or the file has become shorter.
     """
     file = outbuf.file
     raw = file.raw if type(file) is io.BufferedReader else file
-    if type(raw) is not io.FileIO or getattr(outbuf, "unfit", False):
+    if type(raw) is not io.FileIO or getattr(outbuf, "sendfile_unsupported", False):
         return None
     try:
-        sent = os.sendfile(sock.fileno(), raw.fileno(), file.tell(), size)
+        count = os.sendfile(sock.fileno(), raw.fileno(), file.tell(), size)
     except BlockingIOError:
         return 0
     except OSError as error:
-        if error.errno not in _UNFIT:
+        if error.errno not in _UNSUPPORTED:
             raise
-        outbuf.unfit = True
+        outbuf.sendfile_unsupported = True
         return None
-    if not sent:
+    if not count:
         raise OSError("a file that was being sent has become shorter")
-    return sent
+    return count
 
 
 def queued_bytes(sock: socket.socket) -> int:
-    """What the kernel holds of our answer that the client has not acknowledged; -1: it does not say.
+    """Bytes of our response that the kernel holds and the client has not acknowledged; -1 if unknown.
 
-    A socket takes more only when a good part of its buffer (megabytes) is free, so that a slow client's progress
-    shows here long before it shows in what we can write.
+    A socket becomes writable only when a good part of its buffer (megabytes) is free, so a slow client's progress shows
+    here long before it shows in what we can write.
     """
     try:
         return int(struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, b"\0" * 4))[0])

@@ -1,8 +1,8 @@
-"""What a trusted proxy says of a request: who the caller is, spelled so that waitress reads it as it was meant.
+"""Forwarding headers of trusted proxies, normalised before waitress reads them.
 
-waitress takes ``::ffff:192.0.2.1`` for a host with a port, which makes one caller of all who reach a proxy that listens
-on both families, and fails with 500 at a name without a host. Its own refusal of a malformed header is bare text
-without our headers, so that the refusal is made here.
+waitress parses ``::ffff:192.0.2.1`` as a host with a port, so that all callers of a dual-stack proxy become one, and
+fails with 500 on an entry without a host. It rejects a malformed header with bare text without our headers; so
+malformed headers are rejected here.
 """
 
 import logging
@@ -21,27 +21,27 @@ from modhub.server.protocol_errors import malformed_request
 
 WARN_AGAIN_SECONDS = 3600
 UNIX_PEER = "localhost"
-"""What waitress calls whoever comes by a unix socket."""
+"""waitress's name for peers on a unix socket."""
 logger = logging.getLogger("modhub.server")
 
 _FOR = re.compile(r'(?i)(?<![^;,\s])for=("[^"]*"|[^;,]*)')
 _WITH_PORT = re.compile(r"(?:\[([^\]]*)\]|([^:]*))(?::[^:]*)?")
 UNKNOWN = "unknown"
-"""Whoever is no address is one caller (RFC 7239, 6.2)."""
+"""Callers without a valid address count as one (RFC 7239, 6.2)."""
 
 
 class UntrustedProxyWarning:
-    """Tells the operator that a proxy nearby is not trusted: at its first request, then once an hour at most.
+    """Warns the operator that a nearby proxy is not trusted: at its first request, then at most once an hour.
 
-    Else all who come through it are one caller, without a word, and ten wrong passwords lock everybody out.
+    Otherwise everybody behind it would silently count as one caller, and ten wrong passwords would lock everybody out.
     """
 
     def __init__(self) -> None:
         self._next = -math.inf
         self._lock = Lock()
 
-    def notice(self, peer: str, setting: str, value: str) -> None:
-        """``peer`` has sent a header that names a caller, and ``setting`` does not say that it counts."""
+    def warn(self, peer: str, setting: str, value: str) -> None:
+        """Warn that ``peer`` sent a header that names a caller, and that ``setting = value`` would make it count."""
         if monotonic() < self._next or not is_near(peer):
             return
         with self._lock:
@@ -49,14 +49,14 @@ class UntrustedProxyWarning:
                 return
             self._next = monotonic() + WARN_AGAIN_SECONDS
         logger.warning(
-            "%s forwards requests of others and is not trusted: all of them count as one caller, whose ten wrong "
-            "passwords lock out everybody. If it is your proxy, [server:main] needs %s = %s (production.ini shows it).",
+            "%s forwards requests for others but is not trusted: they all count as one caller, and ten wrong "
+            "passwords lock everybody out. If it is your proxy, set %s = %s in [server:main] (see production.ini).",
             *(peer, setting, value),
         )
 
 
 def is_near(peer: str) -> bool:
-    """Whether ``peer`` is on this machine or in a private network, as one's own proxy is."""
+    """Whether ``peer`` is on this machine or in a private network, as an operator's own proxy would be."""
     try:
         address = ip_address(peer)
     except ValueError:
@@ -65,18 +65,18 @@ def is_near(peer: str) -> bool:
 
 
 def forwarded_headers(app: Any, adj: Any) -> Any:
-    """waitress's middleware of this purpose: the environ says what the proxy says; nobody else's words stay in it."""
+    """Replaces waitress's proxy middleware: applies the headers of trusted proxies and removes all others."""
 
     def translate(environ: dict[str, Any], start_response: Any) -> Any:
         untrusted = PROXY_HEADERS
-        name_callers(environ, adj)
+        normalize_forwarded_headers(environ, adj)
         if _trusts(adj, environ["REMOTE_ADDR"]):
             try:
                 untrusted = parse_proxy_headers(
                     environ, adj.trusted_proxy_count, adj.trusted_proxy_headers, logger=logger
                 )
-            except MalformedProxyHeader as problem:
-                name = problem.header.split()[0]  # "Forwarded Proto=" is one of waitress's
+            except MalformedProxyHeader as error:
+                name = error.header.split()[0]  # "Forwarded Proto=" is one of waitress's
                 logger.warning("a trusted proxy sent a malformed %s header", name)
                 return _refuse(f"The {name} header is malformed.", adj, start_response)
         if adj.clear_untrusted_proxy_headers:
@@ -87,8 +87,8 @@ def forwarded_headers(app: Any, adj: Any) -> Any:
 
 
 def _refuse(message: str, adj: Any, start_response: Any) -> list[bytes]:
-    status, headers, body = malformed_request(message).answer()
-    start_response(status, [*headers, *adj.fault_headers, ("Content-Length", str(len(body)))])
+    status, headers, body = malformed_request(message).to_response()
+    start_response(status, [*headers, *adj.error_headers, ("Content-Length", str(len(body)))])
     return [body]
 
 
@@ -96,51 +96,51 @@ def _trusts(adj: Adjustments, peer: str) -> bool:
     return adj.trusted_proxy in {"*", peer}
 
 
-def named_caller(fields: Mapping[str, str], adj: Adjustments) -> str | None:
-    """Whom a trusted proxy names in the head of a request, as the application will see it; None: nobody."""
-    trusted, most = adj.trusted_proxy_headers, adj.trusted_proxy_count
+def forwarded_caller(headers: Mapping[str, str], adj: Adjustments) -> str | None:
+    """The caller that a trusted proxy names in a request head, as the application will see it, or None."""
+    trusted, hops = adj.trusted_proxy_headers, adj.trusted_proxy_count
     if "forwarded" in trusted:
-        found = _FOR.search(",".join(_last(fields.get("FORWARDED", ""), most)))
-        return caller_address(found[1]) if found else None
-    if "x-forwarded-for" in trusted and "X_FORWARDED_FOR" in fields:
-        return caller_address(_last(fields["X_FORWARDED_FOR"], most)[0])
+        match = _FOR.search(",".join(_last_entries(headers.get("FORWARDED", ""), hops)))
+        return caller_address(match[1]) if match else None
+    if "x-forwarded-for" in trusted and "X_FORWARDED_FOR" in headers:
+        return caller_address(_last_entries(headers["X_FORWARDED_FOR"], hops)[0])
     return None
 
 
-def name_callers(environ: dict[str, Any], adj: Any) -> None:
-    """Rewrite the addresses in ``X-Forwarded-For`` and ``Forwarded``: what the trusted proxies have added, no more.
+def normalize_forwarded_headers(environ: dict[str, Any], adj: Any) -> None:
+    """Rewrite the addresses in ``X-Forwarded-For`` and ``Forwarded``, only those added by trusted proxies.
 
-    Nobody else's header is looked at, nor what a client sent to the proxy: those may be as long as a head may be.
+    Nothing else is parsed: neither headers of untrusted peers nor what a client sent to the proxy, which may be long.
     """
-    listed, elements = environ.get("HTTP_X_FORWARDED_FOR"), environ.get("HTTP_FORWARDED")
+    forwarded_for, forwarded = environ.get("HTTP_X_FORWARDED_FOR"), environ.get("HTTP_FORWARDED")
     if not _trusts(adj, environ["REMOTE_ADDR"]):
-        if listed is not None or elements is not None or "HTTP_X_FORWARDED_PROTO" in environ:
-            adj.forgotten.notice(environ["REMOTE_ADDR"], "trusted_proxy", environ["REMOTE_ADDR"])
+        if forwarded_for is not None or forwarded is not None or "HTTP_X_FORWARDED_PROTO" in environ:
+            adj.proxy_warning.warn(environ["REMOTE_ADDR"], "trusted_proxy", environ["REMOTE_ADDR"])
         return
-    trusted, most = adj.trusted_proxy_headers, adj.trusted_proxy_count
-    if listed is not None and not trusted & {"x-forwarded-for", "forwarded"}:
-        names = "x-forwarded-for x-forwarded-proto x-forwarded-host"
-        adj.forgotten.notice(environ["REMOTE_ADDR"], "beside trusted_proxy also trusted_proxy_headers", names)
-    if listed is not None and "x-forwarded-for" in trusted:
-        environ["HTTP_X_FORWARDED_FOR"] = ",".join(caller_address(one) for one in _last(listed, most))
-    if elements is not None and "forwarded" in trusted:
-        last = ",".join(_last(elements, most))
-        environ["HTTP_FORWARDED"] = _FOR.sub(lambda found: f'for="{caller_address(found[1])}"', last)
+    trusted, hops = adj.trusted_proxy_headers, adj.trusted_proxy_count
+    if forwarded_for is not None and not trusted & {"x-forwarded-for", "forwarded"}:
+        header_names = "x-forwarded-for x-forwarded-proto x-forwarded-host"
+        adj.proxy_warning.warn(environ["REMOTE_ADDR"], "trusted_proxy_headers", header_names)
+    if forwarded_for is not None and "x-forwarded-for" in trusted:
+        environ["HTTP_X_FORWARDED_FOR"] = ",".join(map(caller_address, _last_entries(forwarded_for, hops)))
+    if forwarded is not None and "forwarded" in trusted:
+        entries = ",".join(_last_entries(forwarded, hops))
+        environ["HTTP_FORWARDED"] = _FOR.sub(lambda match: f'for="{caller_address(match[1])}"', entries)
 
 
-def _last(listed: str, most: int) -> list[str]:
-    return listed.rsplit(",", most)[-most:]
+def _last_entries(header: str, count: int) -> list[str]:
+    return header.rsplit(",", count)[-count:]
 
 
-def caller_address(sent: str) -> str:
-    """An address without its port, of IPv6 in brackets; `UNKNOWN` for what is none."""
-    name = sent.strip().strip('"').strip()
+def caller_address(entry: str) -> str:
+    """An address without its port, IPv6 in brackets; `UNKNOWN` if it is not an address."""
+    host = entry.strip().strip('"').strip()
     try:
-        address = ip_address(name)
+        address = ip_address(host)
     except ValueError:
-        found = _WITH_PORT.fullmatch(name)
+        match = _WITH_PORT.fullmatch(host)
         try:
-            address = ip_address((found[1] or found[2] or "") if found else "")
+            address = ip_address((match[1] or match[2] or "") if match else "")
         except ValueError:
             return UNKNOWN
     if isinstance(address, IPv6Address):

@@ -1,6 +1,6 @@
-"""The head of a request, read strictly: one reading of it and no other (RFC 9112; T-D1).
+"""The head of a request, parsed strictly so that it has only one interpretation (RFC 9112; T-D1).
 
-Whatever another HTTP party could read differently is refused with 400, 501 or 505.
+Whatever another HTTP implementation could read differently is rejected with 400, 501 or 505.
 """
 
 import re
@@ -21,13 +21,13 @@ _DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 _SINGLE = frozenset(("CONTENT_LENGTH", "HOST", "TRANSFER_ENCODING"))
 _DOUBLED_CREDENTIAL = {"AUTHORIZATION": "Bearer , doubled", "X_API_KEY": ", doubled"}
-"""What the application sees for a credential sent twice: no key and no token contains a space, so that it answers
-its own 401, and none of the two is preferred (T-C10, T-C11)."""
+"""What the application sees for a credential sent twice. No key or token contains a space, so the application responds
+with its own 401 and prefers neither of the two (T-C10, T-C11)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A request line and its fields; ``target`` in origin form (raw bytes), names as ``CONTENT_TYPE``."""
+    """A request line and its fields; ``target`` in origin form (raw bytes), names like ``CONTENT_TYPE``."""
 
     method: str
     target: bytes
@@ -36,7 +36,7 @@ class Head:
 
 
 def parse_head(block: bytes) -> Head:
-    """Read a whole head, from the request line to the empty line included; `ProtocolError` for anything ambiguous."""
+    """Parse a whole head, up to and including the empty line; `ProtocolError` for anything ambiguous."""
     if _CONTROL.search(block):
         raise malformed_request("The request head contains control characters.")
     first, *lines = block.split(b"\r\n")[:-2]
@@ -53,17 +53,17 @@ def parse_head(block: bytes) -> Head:
 
 
 def body_length(version: str, fields: dict[str, str]) -> int | None:
-    """Length of the body in bytes; None: chunked. Both framings at once are refused, not ranked (RFC 9112, 6.1)."""
+    """Length of the body in bytes; None if chunked. Both framings at once are rejected, not ranked (RFC 9112, 6.1)."""
     coding, length = fields.get("TRANSFER_ENCODING"), fields.get("CONTENT_LENGTH")
     if coding is not None:
         if length is not None:
             raise malformed_request("Content-Length and Transfer-Encoding exclude each other.")
         if version == "1.0":
             raise malformed_request("Transfer-Encoding has no meaning in HTTP/1.0.")
-        names = [name.strip(" \t").lower() for name in coding.split(",")]
-        if names == ["chunked"]:
+        codings = [coding_name.strip(" \t").lower() for coding_name in coding.split(",")]
+        if codings == ["chunked"]:
             return None
-        if "" in names or names.count("chunked") > 1:
+        if "" in codings or codings.count("chunked") > 1:
             raise malformed_request("Transfer-Encoding is malformed.")
         raise ProtocolError(501, "The only transfer coding taken is chunked.")
     if length is None:
@@ -74,7 +74,7 @@ def body_length(version: str, fields: dict[str, str]) -> int | None:
 
 
 def _fields(lines: list[bytes]) -> dict[str, str]:
-    """The fields by name. Names with an underscore are dropped: they would spoof the hyphened name."""
+    """The fields by name. Names with an underscore are dropped: they would spoof the hyphenated name."""
     if len(lines) > MAX_HEADER_LINES:
         raise ProtocolError(431, f"A request has at most {MAX_HEADER_LINES} header lines.")
     fields: dict[str, str] = {}
@@ -86,11 +86,11 @@ def _fields(lines: list[bytes]) -> dict[str, str]:
             continue
         name = raw.decode().upper().replace("-", "_")
         text = value.strip(b" \t").decode("latin-1")
-        fields[name] = _joined(name, fields[name], text) if name in fields else text
+        fields[name] = _combined(name, fields[name], text) if name in fields else text
     return fields
 
 
-def _joined(name: str, first: str, second: str) -> str:
+def _combined(name: str, first: str, second: str) -> str:
     if name in _SINGLE:
         raise malformed_request(f"The header {name.replace('_', '-').title()} came twice.")
     if name in _DOUBLED_CREDENTIAL:
@@ -99,14 +99,14 @@ def _joined(name: str, first: str, second: str) -> str:
 
 
 def _check_host(host: str) -> None:
-    """Host decides nothing, but a malformed or missing one is 400 (C-HTTP-6; RFC 9112, 3.2)."""
+    """Host is not used for anything, but a malformed or missing one is 400 (C-HTTP-6; RFC 9112, 3.2)."""
     match = _HOST.fullmatch(host)
     if match is None or int(match[1] or 0) > 65535:
         raise malformed_request("The Host header is missing or malformed.")
 
 
 def _origin_form(method: str, target: bytes) -> bytes:
-    """Path and query alone: the authority of an absolute target decides nothing either."""
+    """Path and query only: the authority of an absolute target is not used either."""
     if target.startswith(b"/"):
         return target
     match = _ABSOLUTE.match(target)

@@ -1,4 +1,4 @@
-"""The listening sockets, the loop that serves them, and its orderly end."""
+"""The listening sockets, the loop that serves them, and its graceful shutdown."""
 
 import contextlib
 import errno
@@ -20,8 +20,8 @@ from modhub.server.thread_pools import ThreadPools
 
 ACCEPT_AT_ONCE = 64
 SETTLE_SECONDS = 0.25
-"""How long a drain leaves idle connections open: a request already on its way is still answered."""
-NOTHING_LEFT = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+"""How long a drain leaves idle connections open, so that a request already on its way is still answered."""
+OUT_OF_RESOURCES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
 logger = logging.getLogger("modhub.server")
 
@@ -42,41 +42,41 @@ class _Listener:
         self.application = forwarded_headers(app, self.adj)  # instead of waitress's own
 
     def handle_accept(self) -> None:
-        """Take several connections at a time: one per turn of the loop is slow when many come at once."""
+        """Accept several connections at a time: one per turn of the loop is slow when many come at once."""
         for _ in range(ACCEPT_AT_ONCE):
             try:
-                taken = self.accept()
-                if taken is None:
+                accepted = self.accept()
+                if accepted is None:
                     return
-                sock, address = taken[0], self.fix_addr(taken[1])  # type: ignore[attr-defined]
-                if self.peers.admit(self.peers.name(*address[:2]), monotonic()):
+                sock, address = accepted[0], self.fix_addr(accepted[1])  # type: ignore[attr-defined]
+                if self.peers.admit(self.peers.peer_for(*address[:2]), monotonic()):
                     self.set_socket_options(sock)  # type: ignore[attr-defined]
                     self.channel_class(self, sock, address, self.adj, map=self._map)  # type: ignore[attr-defined]
                 else:
                     self.peers.close_later(sock)
             except OSError as error:
-                logger.info("a connection could not be taken: %s", error)  # its client has gone already
+                logger.info("a connection could not be accepted: %s", error)  # its client is gone already
                 return
 
     def accept(self) -> Any:
-        """See wasyncore; when the system has nothing left for a connection (EMFILE and its kin), wait a second."""
+        """See wasyncore; pauses for a second when the system is out of resources (EMFILE and the like)."""
         try:
             return super().accept()  # type: ignore[misc]
         except OSError as error:
-            if error.errno not in NOTHING_LEFT:
+            if error.errno not in OUT_OF_RESOURCES:
                 raise
-            logger.error("no connection can be taken just now: %s", error)
+            logger.error("cannot accept connections right now: %s", error)
             self.paused_until = monotonic() + 1
             return None
 
     def readable(self) -> bool:
-        """Whether connections are taken just now; how many there may be is said by `Peers`."""
+        """Whether to accept connections now; `Peers` limits their number."""
         return bool(self.accepting) and monotonic() >= self.paused_until
 
     def pull_trigger(self) -> None:
-        """Wake the loop, if there is one still: a late worker must not write into a descriptor given out anew.
+        """Wake the loop if it still runs: a late worker must not write to a descriptor that was reused.
 
-        A full pipe wakes it as well as one byte more, and must not block a signal handler.
+        A full pipe wakes it just as well, and must not block a signal handler.
         """
         if not self.trigger._closed:  # type: ignore[attr-defined]
             with contextlib.suppress(BlockingIOError):
@@ -100,7 +100,7 @@ class UnixListener(_Listener, UnixWSGIServer):
 class Server:
     """An application at its addresses: ``run`` it in one thread, ``stop`` it from any.
 
-    Binds at once (OSError: an address is taken), listens, and serves once it runs.
+    Binds and listens at once (OSError: an address is taken), and serves once it runs.
     """
 
     def __init__(self, app: Any, **settings: Any) -> None:
@@ -110,10 +110,10 @@ class Server:
             logger.info("the application has no body rules: every body is limited to the default")
         self.adj.connection_limit = raise_file_limit(self.adj.connection_limit)
         self.map = Poller()
-        self.lanes = ThreadPools(self.adj)
+        self.pools = ThreadPools(self.adj)
         self.peers = Peers(self.adj)
         self.stopping: float | None = None
-        self._hurried = self._ended = False
+        self._stop_now = self._ended = False
         self._next_check = 0.0
         try:
             self.listeners = list(self._listen(app))
@@ -124,7 +124,7 @@ class Server:
             os.set_blocking(listener.trigger.trigger, False)
 
     def _listen(self, app: Any) -> Any:
-        common: dict[str, Any] = {"map": self.map, "dispatcher": self.lanes, "adj": self.adj, "peers": self.peers}
+        common: dict[str, Any] = {"map": self.map, "dispatcher": self.pools, "adj": self.adj, "peers": self.peers}
         if self.adj.unix_socket:
             info = (socket.AF_UNIX, socket.SOCK_STREAM, None, None)
             yield UnixListener(app, sockinfo=info, **common)
@@ -144,10 +144,10 @@ class Server:
         return [(host, port if host == "unix" else int(port)) for host, port in pairs]
 
     def stop(self) -> None:
-        """Begin the drain; asked a second time, end at once. Safe in a signal handler and from any thread."""
+        """Begin the drain; called a second time, stop at once. Safe in a signal handler and from any thread."""
         if self._ended:
             return
-        self._hurried = self.stopping is not None
+        self._stop_now = self.stopping is not None
         if self.stopping is None:
             self.stopping = monotonic()
         self.listeners[0].pull_trigger()
@@ -163,7 +163,7 @@ class Server:
             self.peers.close()
             for channel in self._channels():
                 channel.handle_close()
-            self.lanes.shutdown(timeout=0 if self._hurried else 1)
+            self.pools.shutdown(timeout=0 if self._stop_now else 1)
             self.map.close()
 
     def _turn(self, timeout: float) -> None:
@@ -177,7 +177,7 @@ class Server:
         return [entry for entry in self.map.values() if isinstance(entry, Channel)]
 
     def _check(self, now: float) -> None:
-        """Enforce every connection's deadlines, then the limits of connections."""
+        """Enforce every connection's deadlines, then the connection limits."""
         for channel in self._channels():
             try:
                 channel.check(now)
@@ -187,7 +187,7 @@ class Server:
         self.map.touch_all()
 
     def _drain(self, since: float) -> None:
-        """Take no more connections, let what runs end, close the rest (T-F9)."""
+        """Accept no more connections, let running requests finish, close the rest (T-F9)."""
         self.peers.close()
         logger.info("stopping: running requests have %g seconds", self.adj.drain_seconds)
         for channel in self._channels():
@@ -196,11 +196,11 @@ class Server:
             listener.draining = True
             listener.handle_accept()
             wasyncore.dispatcher.close(listener)
-        while not self._hurried and (left := since + self.adj.drain_seconds - monotonic()) > 0:
+        while not self._stop_now and (remaining := since + self.adj.drain_seconds - monotonic()) > 0:
             settled = monotonic() > since + SETTLE_SECONDS
             for channel in self._channels():
                 if settled and not channel.busy:
                     channel.handle_close()
             if settled and not self._channels():
                 return
-            self._turn(min(left, 0.1))
+            self._turn(min(remaining, 0.1))

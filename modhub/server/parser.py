@@ -1,4 +1,4 @@
-"""One request as it arrives: head, then body, with the early answers of C-ERR-20."""
+"""One request as it arrives: head, then body, with the early responses of C-ERR-20."""
 
 import copy
 import logging
@@ -12,24 +12,24 @@ from waitress.receiver import FixedStreamReceiver
 from modhub.server.chunked import ChunkedBody
 from modhub.server.head import BARE_LINE_END, Head, body_length, parse_head
 from modhub.server.protocol_errors import ProtocolError, malformed_request
-from modhub.server.rules import ASKED_ABOVE, BodyRule
+from modhub.server.rules import PROBE_ABOVE_BYTES, BodyRule
 from modhub.server.spool import SpooledBody, SpoolFull
 
 logger = logging.getLogger("modhub.server")
 
 
 class Parser(HTTPRequestParser):
-    """waitress's request, read by our own strict rules.
+    """waitress's request, parsed by our own strict rules.
 
     A request may end *early*: complete for the application before its body is. Then ``final`` is true (nothing after
     it on this connection is a request), its input is empty with a Content-Length of 0, and ``notes`` go into the
     environ, one of
 
-    * ``modhub.body`` = ``"unread"``: the credential that the address asks for is absent,
-    * ``modhub.body`` = ``"expected"``: the body is taken only if the application wants it (`question`),
+    * ``modhub.body`` = ``"unread"``: the credential that the address requires is absent,
+    * ``modhub.body`` = ``"expected"``: the body is read only if the application wants it (`expect_probe`),
     * ``modhub.body_limit_exceeded`` = the limit in bytes, by length or as the body arrived,
     * ``modhub.body_failed`` = True: the body could not be spooled (full disk),
-    * ``modhub.body_busy`` = True: all bodies together hold as much as they may.
+    * ``modhub.body_busy`` = True: all bodies together have reached their limit.
     """
 
     version = "1.1"
@@ -40,8 +40,8 @@ class Parser(HTTPRequestParser):
     final = False
     credential: str | None = None
     waits = False
-    asks = False
-    """Whether the application is asked before the body is taken."""
+    needs_probe = False
+    """Whether the application is asked before the body is read."""
 
     def __init__(self, adj: Any) -> None:
         super().__init__(adj)
@@ -50,26 +50,26 @@ class Parser(HTTPRequestParser):
         self._head = bytearray()
 
     def received(self, data: bytes) -> int:
-        """Take a piece of the stream; the number of its bytes that belong to this request."""
+        """Parse ``data``; returns how many of its bytes belong to this request."""
         if self.completed:
             return 0
         try:
             return self._receive_head(data) if self.body_rcv is None else self._receive_body(data)
-        except ProtocolError as fault:
-            self.fail(fault)
+        except ProtocolError as error:
+            self.fail(error)
             return len(data)
 
-    def fail(self, fault: ProtocolError) -> None:
-        """End the request with an answer of the server's own."""
-        self.error = fault
+    def fail(self, error: ProtocolError) -> None:
+        """End the request with an error response of the server's own."""
+        self.error = error
         self._end_early({})
 
     def _receive_head(self, data: bytes) -> int:
-        head, known = self._head, len(self._head)
+        head, parsed = self._head, len(self._head)
         head += data
-        end = head.find(b"\r\n\r\n", max(0, known - 3))
+        end = head.find(b"\r\n\r\n", max(0, parsed - 3))
         stop = end + 4 if end >= 0 else len(head) - head.endswith(b"\r")
-        if BARE_LINE_END.search(head, max(0, known - 1), stop):
+        if BARE_LINE_END.search(head, max(0, parsed - 1), stop):
             raise malformed_request("The request head contains a bare CR or LF.")
         if stop > self.adj.max_request_header_size:
             raise ProtocolError(431, f"The request head is longer than {self.adj.max_request_header_size} bytes.")
@@ -79,14 +79,14 @@ class Parser(HTTPRequestParser):
         self._head = bytearray()
         if block:
             self.headers_finished = True
-            self.command = "HEAD" if block.startswith(b"HEAD ") else ""  # its answer has no body, were it a fault
-            self._adopt(parse_head(block))
-            self._await_body()
+            self.command = "HEAD" if block.startswith(b"HEAD ") else ""  # an error response to HEAD has no body
+            self._apply_head(parse_head(block))
+            self._start_body()
         else:
             self.empty = self.completed = True
-        return stop - known
+        return stop - parsed
 
-    def _adopt(self, head: Head) -> None:
+    def _apply_head(self, head: Head) -> None:
         """Set what waitress's task and channel read from a request."""
         target = head.target.partition(b"#")[0]
         path, _, query = target.partition(b"?")
@@ -99,8 +99,8 @@ class Parser(HTTPRequestParser):
         self.connection_close = "close" in tokens or (self.version == "1.0" and "keep-alive" not in tokens)
         self.expect_continue = self.version == "1.1" and head.fields.get("EXPECT", "").lower() == "100-continue"
 
-    def _await_body(self) -> None:
-        """Decide at the end of the head: no body, an early answer, or a body to come."""
+    def _start_body(self) -> None:
+        """Decide at the end of the head: no body, an early response, or a body to read."""
         length = body_length(self.version, self.headers)
         self.headers.pop("TRANSFER_ENCODING", None)
         if length == 0:
@@ -116,36 +116,36 @@ class Parser(HTTPRequestParser):
             buffer = SpooledBody(self.adj.spool, self.adj.inbuf_overflow)
             self.chunked, self.content_length = length is None, length or 0
             self.body_rcv = ChunkedBody(buffer) if length is None else FixedStreamReceiver(length, buffer)
-            self.asks = self._is_asked(rule, length)
+            self.needs_probe = self._should_probe(rule, length)
 
-    def _is_asked(self, rule: BodyRule, length: int | None) -> bool:
-        """Where the body may be large, and where the client holds it back for the sake of a credential."""
-        large = rule.limit > ASKED_ABOVE and (length is None or length > ASKED_ABOVE)
+    def _should_probe(self, rule: BodyRule, length: int | None) -> bool:
+        """Whether the body may be large, or the client holds it back where a credential is required."""
+        large = rule.limit > PROBE_ABOVE_BYTES and (length is None or length > PROBE_ABOVE_BYTES)
         held_back = self.expect_continue and rule.credential is not None
         return self.adj.rules is not None and (large or held_back)
 
     @property
     def body_left(self) -> int:
-        """How many bytes of the body are still to come, as far as its length is known."""
+        """How many bytes of the body are still to come, if its length is known."""
         if self.chunked or self.body_rcv is None:
             return 0
-        left: int = self.content_length - self.body_bytes_received
-        return left
+        remaining: int = self.content_length - self.body_bytes_received
+        return remaining
 
     def expect_probe(self) -> "Parser":
-        """This request without its body, for the application to refuse before it is taken (C-ERR-20).
+        """This request without its body, so that the application can reject it before the body is read (C-ERR-20).
 
-        Where the application wants the body it answers 100, and the body is read (a client that holds it back is told
-        to send it); any other answer is the last one of the connection.
+        If the application wants the body it returns 100, and the body is read (a client that holds it back is told to
+        send it). Any other response is the last one on the connection.
         """
-        self.asks = False
+        self.needs_probe = False
         is_full = self.content_length > self.adj.inbuf_overflow and not self.adj.spool.has_room(self.content_length)
-        asked = copy.copy(self)
-        asked.body_rcv = None
-        asked.headers = dict(self.headers)
-        asked.notes = {"modhub.body_busy": True} if is_full else {"modhub.body": "expected"}
-        asked.final = True
-        return asked
+        probe = copy.copy(self)
+        probe.body_rcv = None
+        probe.headers = dict(self.headers)
+        probe.notes = {"modhub.body_busy": True} if is_full else {"modhub.body": "expected"}
+        probe.final = True
+        return probe
 
     def _receive_body(self, data: bytes) -> int:
         body = self.body_rcv
@@ -176,7 +176,7 @@ class Parser(HTTPRequestParser):
         self.final = self.completed = True
 
     def close(self) -> None:
-        """Let go of the spooled body; a file that cannot even be closed (full disk) is no matter any more."""
+        """Release the spooled body; a file that cannot even be closed (full disk) is only logged."""
         try:
             super().close()
         except OSError as error:

@@ -1,33 +1,33 @@
-"""How fast bytes pass, counted over the last seconds: no lump at the beginning buys a silence afterwards."""
+"""Transfer rates over the last seconds, so that a burst at the beginning does not excuse a silence afterwards."""
 
 import math
 from collections import deque
 
 RECENT_SECONDS = 5.0
-"""A connection that has kept the least rate for so long makes progress."""
+"""The window over which a connection must keep the minimum rate to count as making progress."""
 
 
 class TransferProgress:
-    """The bytes of one body, or of one answer; ``count`` is always the number since the connection began."""
+    """The bytes of one body, or of one response; ``count`` is always the number since the connection began."""
 
     def __init__(self, began: float, count: int = 0) -> None:
-        self.began = self._kept_at = began
+        self.began = self._on_pace_at = began
         self._marks = deque([(began, count)])
 
-    def mark(self, now: float, count: int, least: float, keep: float) -> None:
-        """Note what has passed; ``least`` bytes a second are progress, ``keep`` seconds are remembered."""
-        if self.rate(now, count, RECENT_SECONDS) >= least:
-            self._kept_at = now
+    def mark(self, now: float, count: int, min_rate: float, window: float) -> None:
+        """Record ``count``; ``min_rate`` is in bytes a second, marks older than ``window`` seconds are dropped."""
+        if self.rate(now, count, RECENT_SECONDS) >= min_rate:
+            self._on_pace_at = now
         self._marks.append((now, count))
-        while len(self._marks) > 1 and self._marks[1][0] <= now - keep:
+        while len(self._marks) > 1 and self._marks[1][0] <= now - window:
             self._marks.popleft()
 
     def rate(self, now: float, count: int, seconds: float) -> float:
-        """Bytes a second over the last ``seconds``, or since the beginning when that is nearer."""
+        """Bytes a second over the last ``seconds``, or since the beginning if that is more recent."""
         earlier = (mark for mark in reversed(self._marks) if mark[0] <= now - seconds)
         at, before = next(earlier, self._marks[0])
         return (count - before) / max(now - at, 1.0)
 
-    def behind_since(self, now: float, count: int, least: float) -> float:
-        """Since when fewer than ``least`` bytes a second pass; infinite: they do pass."""
-        return math.inf if self.rate(now, count, RECENT_SECONDS) >= least else self._kept_at
+    def behind_since(self, now: float, count: int, min_rate: float) -> float:
+        """When the rate fell below ``min_rate`` bytes a second; infinite while it is kept."""
+        return math.inf if self.rate(now, count, RECENT_SECONDS) >= min_rate else self._on_pace_at

@@ -1,4 +1,4 @@
-"""What the server itself refuses: requests that no application should see (T-D1, T-D2)."""
+"""Errors of the server itself: requests that no application should see (T-D1, T-D2)."""
 
 import json
 import secrets
@@ -14,7 +14,7 @@ ERROR_CODES = {
     503: "busy",
     505: "http_version_not_supported",
 }
-"""The ``error`` of each status that the server answers by itself (C-ERR-1)."""
+"""The ``error`` for each status that the server sends by itself (C-ERR-1)."""
 
 RETRY_AFTER = "5"
 
@@ -26,19 +26,19 @@ ERROR_HEADERS = (
     ("Referrer-Policy", "strict-origin-when-cross-origin"),
     ("X-Content-Type-Options", "nosniff"),
 )
-"""What every such answer carries (threats, headers by route kind)."""
+"""The headers of every such response (T-H1)."""
 
 
 class ProtocolError(Exception):
-    """A request that is answered once, with this status and sentence, after which the connection closes."""
+    """A request that gets one response with this status and message, after which the connection closes."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
 
-    def answer(self) -> tuple[str, list[tuple[str, str]], bytes]:
-        """Status line, headers (a request id of its own among them) and JSON body."""
+    def to_response(self) -> tuple[str, list[tuple[str, str]], bytes]:
+        """Status line, headers (with a new request id) and JSON body."""
         headers = [*ERROR_HEADERS, ("X-Request-Id", secrets.token_hex(16))]
         if self.status == 405:
             headers.append(("Allow", "DELETE, GET, HEAD, OPTIONS, POST, PUT"))
@@ -59,10 +59,10 @@ def request_timeout(message: str) -> ProtocolError:
 
 
 def busy_error() -> ProtocolError:
-    """503: one address has as many connections as it may have, or all have."""
+    """503: one peer, or all together, have reached the limit of connections."""
     return ProtocolError(503, "There are too many connections just now. Try again shortly.")
 
 
 def server_failure() -> ProtocolError:
-    """500: an exception that nobody foresaw; the log has it."""
+    """500: an unexpected exception; it is in the log."""
     return ProtocolError(500, "The server met an unexpected error.")

@@ -1,6 +1,6 @@
-"""Which request bodies the server takes, and how much of them: one table, filled by the features at start.
+"""Which request bodies the server reads, and how much of them: one table, filled by the features at the start.
 
-The server asks it at the end of the headers, before a byte of the body is read (C-ERR-19, T-D3).
+The server looks a request up at the end of its head, before it reads a byte of the body (C-ERR-19, T-D3).
 """
 
 from collections.abc import Iterable
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from zope.interface import Attribute, Interface, implementer
 
 DEFAULT_LIMIT = 8 * 1024 * 1024
-"""Bytes of a body that no rule speaks of: the cap of JSON bodies (C-ERR-11)."""
-ASKED_ABOVE = 256 * 1024
-"""The application is asked for its answer before a body that may have more bytes is taken."""
+"""Bytes of a body that no rule names: the limit of JSON bodies (C-ERR-11)."""
+PROBE_ABOVE_BYTES = 256 * 1024
+"""The application is asked before a body that may be larger than this is read (bytes)."""
 
 
 @dataclass(frozen=True, slots=True)
 class BodyRule:
     """What the server may do with a body before the application sees it.
 
-    ``limit``: bytes taken at most. ``credential``: the request header (``Authorization`` or ``X-Api-Key``) without
-    which the application refuses whatever the body says, so that the body is not awaited; None: no such header.
-    ``waits``: answering may wait its turn, so that it needs a thread that nobody else does.
+    ``limit``: most bytes to read. ``credential``: the request header (``Authorization`` or ``X-Api-Key``) without which
+    the application rejects the request whatever the body, so that the body is not read; None if there is no such
+    header. ``waits``: the request may wait for its turn, so it gets a thread of a separate pool.
     """
 
     limit: int
@@ -31,11 +31,11 @@ class BodyRule:
 class IBodyRules(Interface):
     """The utility that the server looks up in the application's registry."""
 
-    fault_headers = Attribute("(name, value) pairs that the server's own answers carry besides the fixed ones.")
-    prompt = Attribute("Paths whose reading is answered in a thread of its own, whatever else waits.")
+    error_headers = Attribute("(name, value) pairs that the server's own responses carry besides the fixed ones.")
+    priority_paths = Attribute("Paths whose GET requests have a thread of their own, whatever else waits.")
 
     def find(method: str, path: str) -> BodyRule | None:  # noqa: N805
-        """The rule for a request; ``path`` is percent-decoded; None: the default limit, no credential."""
+        """The rule for a request; ``path`` is percent-decoded. None means the default limit and no credential."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +49,19 @@ class _Entry:
         count = len(self.segments)
         if method not in self.methods or len(segments) < count or (len(segments) > count and not self.open_end):
             return False
-        return all(want is None or want == got for want, got in zip(self.segments, segments, strict=False))
+        return all(name is None or name == segment for name, segment in zip(self.segments, segments, strict=False))
 
     def weight(self) -> tuple[int, tuple[bool, ...], bool]:
-        literal = tuple(part is not None for part in self.segments)
+        literal = tuple(segment is not None for segment in self.segments)
         return sum(literal), literal, not self.open_end
 
 
 @implementer(IBodyRules)
 class BodyRules:
-    """The table itself; read-only once the server runs, so that it needs no lock."""
+    """The table itself; read-only once the server runs, so it needs no lock."""
 
-    fault_headers: tuple[tuple[str, str], ...] = ()
-    prompt: frozenset[str] = frozenset()
+    error_headers: tuple[tuple[str, str], ...] = ()
+    priority_paths: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self._entries: list[_Entry] = []
@@ -77,17 +77,17 @@ class BodyRules:
     ) -> None:
         """Add a rule for ``methods`` at ``pattern``: ``/api/modhub/{id}/code``.
 
-        ``{x}`` stands for one segment, ``{x...}`` (at the end only) for all the rest, which may be nothing.
-        Of several that match, the one with most literal segments wins, then the one whose literal segments come
-        first (as traversal finds them), then the longer, then the closed one, then the first added. ValueError: a
-        pattern or a limit that makes no sense.
+        ``{x}`` stands for one segment, ``{x...}`` (at the end only) for all remaining ones, possibly none. Of several
+        that match, the one with most literal segments wins, then the one whose literal segments come first (as
+        traversal finds them), then the longer, then the closed one, then the first added. Raises ValueError for an
+        invalid pattern or limit.
         """
         parts = _segments(pattern)
         open_end = bool(parts) and _is_variable(parts[-1]) and parts[-1].endswith("...}")
         if open_end:
             parts.pop()
         if limit < 0 or not pattern.startswith("/") or any(part.endswith("...}") for part in parts):
-            raise ValueError(f"body rule {pattern!r}: the limit, the leading slash or the place of '...' is wrong")
+            raise ValueError(f"body rule {pattern!r}: the limit, the leading slash or the position of '...' is wrong")
         segments = tuple(None if _is_variable(part) else part for part in parts)
         if isinstance(methods, str):
             methods = [methods]
@@ -95,7 +95,7 @@ class BodyRules:
         self._entries.sort(key=_Entry.weight, reverse=True)
 
     def find(self, method: str, path: str) -> BodyRule | None:
-        """See `IBodyRules`; empty segments count for nothing, and dots are names, as in traversal."""
+        """See `IBodyRules`; empty segments are skipped, and dots are names, as in traversal."""
         segments = _segments(path)
         return next((entry.rule for entry in self._entries if entry.matches(method, segments)), None)
 

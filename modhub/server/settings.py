@@ -19,10 +19,10 @@ logger = logging.getLogger("modhub.server")
 
 
 class Settings(Adjustments):
-    """Everything that can be set, by its ini key. ValueError: an unknown key or an unusable value.
+    """All settings, by ini key. Raises ValueError for an unknown key or an invalid value.
 
-    ``max_request_body_size`` is the limit of the bodies that no body rule names: 413 is the application's answer,
-    never waitress's. ``asyncore_use_poll`` is always on.
+    ``max_request_body_size`` is the limit of bodies that no body rule names: the application responds with 413, never
+    waitress. ``asyncore_use_poll`` is always on.
     """
 
     _params = (
@@ -56,33 +56,33 @@ class Settings(Adjustments):
     max_request_body_size = DEFAULT_LIMIT
     max_request_header_size = 65536
     inbuf_overflow = 65536
-    """A body is held in memory below so many bytes, then in a temporary file."""
+    """A smaller body is held in memory, a larger one in a temporary file (bytes)."""
 
     header_seconds = 15.0
     """From the connection, or from the first byte of a later request, to the end of its head."""
     body_min_rate = 1024.0
-    """Bytes a second that a body must bring, counted over the last ``body_grace_seconds``."""
+    """Minimum rate of a body in bytes a second, over the last ``body_grace_seconds``."""
     body_grace_seconds = 30.0
     spool_bytes = 4 * 1024 * 1024 * 1024
-    """What the bodies of all requests may hold together, in memory and in temporary files; for each process."""
+    """Limit of all bodies together, in memory and in temporary files; for each process."""
     write_seconds = 120.0
-    """A connection that takes no byte of its answer for so long is closed."""
+    """A connection that takes no byte of its response for this long is closed."""
     discard_bytes = 128 * 1024 * 1024
-    """What is read and thrown away after an early refusal, so that the answer arrives (C-ERR-19)."""
+    """Most bytes to read and discard after an early error, so that the response arrives (C-ERR-19)."""
     discard_seconds = 30.0
     drain_seconds = 30.0
     """How long SIGTERM waits for running requests and downloads (T-F9)."""
     connections_per_peer = 512
-    """Of one IPv4 address or one IPv6 /64; a trusted proxy has no limit, the callers whom it names have this one."""
+    """Per IPv4 address or IPv6 /64; a trusted proxy has no limit, the callers that it names have this one."""
     unread_bytes_per_peer = 64 * 1024 * 1024
-    """Of answers that wait in memory; above it the peer's readers that take nothing are closed."""
+    """Limit of a peer's responses that wait in memory; above it, readers without progress are closed."""
     reuse_port = False
-    """SO_REUSEPORT: several processes listen at one address, and the kernel deals out the connections."""
+    """SO_REUSEPORT: several processes listen at one address, and the kernel distributes the connections."""
 
     write_threads = 8
-    """Worker threads of POST, PUT and DELETE; ``threads`` are those of reads."""
+    """Worker threads for POST, PUT and DELETE; ``threads`` are those for reads."""
     wait_threads = 72
-    """Threads of addresses whose answer may wait its turn: 64 places and those who have theirs (C-LIM-6)."""
+    """Threads for addresses that may wait for their turn: 64 that wait, and those that run (C-LIM-6)."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -100,18 +100,18 @@ class Settings(Adjustments):
         self.default_rule = BodyRule(self.max_request_body_size)
         self.spool = Spool(self.spool_bytes)
         self.rules: Any = None
-        self.forgotten = UntrustedProxyWarning()
+        self.proxy_warning = UntrustedProxyWarning()
 
     @property
-    def fault_headers(self) -> tuple[tuple[str, str], ...]:
-        """What the application's deployment adds to the server's own answers."""
-        found: tuple[tuple[str, str], ...] = () if self.rules is None else self.rules.fault_headers
-        return found
+    def error_headers(self) -> tuple[tuple[str, str], ...]:
+        """The application's additions to the server's own responses."""
+        headers: tuple[tuple[str, str], ...] = () if self.rules is None else self.rules.error_headers
+        return headers
 
-    def is_prompt(self, request: Any) -> bool:
-        """Whether ``request`` is answered at once, whatever waits (`IBodyRules`)."""
-        prompt: frozenset[str] = frozenset() if self.rules is None else getattr(self.rules, "prompt", frozenset())
-        return request.command in SAFE and request.path.removeprefix(self.url_prefix) in prompt
+    def has_priority(self, request: Any) -> bool:
+        """Whether ``request`` has the priority thread (`IBodyRules`)."""
+        paths: frozenset[str] = getattr(self.rules, "priority_paths", frozenset())
+        return request.command in SAFE and request.path.removeprefix(self.url_prefix) in paths
 
     def find_rule(self, method: str, path: str) -> BodyRule:
         """The application's rule for this request, else the default one."""
@@ -120,7 +120,7 @@ class Settings(Adjustments):
 
 
 def body_rules(app: Any) -> Any:
-    """The `IBodyRules` of the application, seen through WSGI filters that keep what they wrap; None: it has none."""
+    """The application's `IBodyRules`, found through WSGI filters that keep what they wrap; None if it has none."""
     for _ in range(16):
         registry = getattr(app, "registry", None)
         if registry is not None:
@@ -130,17 +130,17 @@ def body_rules(app: Any) -> Any:
 
 
 def raise_file_limit(connections: int) -> int:
-    """Raise the soft limit of open files (to `MAX_FILES` at most); the number of connections that it bears.
+    """Raise the soft limit of open files (to `MAX_FILES` at most) and return how many connections it allows.
 
     A connection takes up to four files (itself, a spooled body, the file that it downloads, one that is closed later).
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = sys.maxsize if hard == resource.RLIM_INFINITY else hard
-    wanted = min(most, MAX_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        soft = wanted
-    bearable = connections if soft == resource.RLIM_INFINITY else max(32, (soft - 256) // 4)
-    if bearable < connections:
-        logger.warning("connection_limit lowered to %d: this process may open %d files only", bearable, soft)
-    return min(connections, bearable)
+    ceiling = sys.maxsize if hard == resource.RLIM_INFINITY else hard
+    target = min(ceiling, MAX_FILES)
+    if soft != resource.RLIM_INFINITY and soft < target:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
+        soft = target
+    allowed = connections if soft == resource.RLIM_INFINITY else max(32, (soft - 256) // 4)
+    if allowed < connections:
+        logger.warning("connection_limit lowered to %d: this process may only open %d files", allowed, soft)
+    return min(connections, allowed)

@@ -1,7 +1,7 @@
-"""What request bodies hold, in memory and on the temporary disk, counted for the whole process.
+"""The memory and temporary disk space of request bodies, counted for the whole process.
 
-A body is held from its first byte until its request is answered or given up. Without a bound for all of them together
-a disk fills although each is within its limit.
+A body is kept from its first byte until its request is answered or abandoned. Without a common limit the disk could
+fill up although each body is within its own.
 """
 
 import threading
@@ -10,39 +10,39 @@ from waitress.buffers import OverflowableBuffer
 
 
 class SpoolFull(Exception):
-    """All bodies together hold as much as they may."""
+    """All bodies together have reached their limit."""
 
 
 class Spool:
-    """The bytes that all bodies hold just now: ``held``, of ``most``."""
+    """Counts the bytes of all current bodies: ``used``, at most ``limit``."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.held = 0
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.used = 0
         self._lock = threading.Lock()
 
     def has_room(self, size: int) -> bool:
-        """Whether a body of ``size`` could be taken now."""
-        return self.held + size <= self.most
+        """Whether a body of ``size`` bytes would fit now."""
+        return self.used + size <= self.limit
 
-    def take(self, size: int, *, always: bool) -> None:
-        """Count ``size`` bytes more; `SpoolFull` where that is too many, unless they are taken ``always``."""
+    def reserve(self, size: int, *, force: bool) -> None:
+        """Count ``size`` more bytes; `SpoolFull` if there is no room, unless ``force`` is set."""
         with self._lock:
-            if not always and not self.has_room(size):
+            if not force and not self.has_room(size):
                 raise SpoolFull
-            self.held += size
+            self.used += size
 
-    def give_back(self, size: int) -> None:
-        """Count ``size`` bytes less."""
+    def release(self, size: int) -> None:
+        """Count ``size`` fewer bytes."""
         with self._lock:
-            self.held -= size
+            self.used -= size
 
 
 class SpooledBody(OverflowableBuffer):
     """One body: in memory while it is below ``memory`` bytes, then in a temporary file.
 
-    In memory it is taken even where the spool is full, so that signing in goes on: the number of connections bounds
-    what these hold.
+    Bodies in memory are accepted even when the spool is full, so that signing in still works; the number of connections
+    limits them.
     """
 
     def __init__(self, spool: Spool, memory: int) -> None:
@@ -51,14 +51,14 @@ class SpooledBody(OverflowableBuffer):
         self._counted = 0
 
     def append(self, s: bytes) -> None:
-        """Keep ``s``; `SpoolFull` or OSError (a full disk): it is not kept, and the body can only be closed."""
+        """Append ``s``. After `SpoolFull` or OSError (a full disk) it is not kept, and the body can only be closed."""
         size = len(s)
-        self._spool.take(size, always=self._counted + size < self.overflow)
+        self._spool.reserve(size, force=self._counted + size < self.overflow)
         self._counted += size
         super().append(s)
 
     def close(self) -> None:
-        """Let go of it; closing it once more does nothing."""
+        """Release the body; closing it again does nothing."""
         counted, self._counted = self._counted, 0
-        self._spool.give_back(counted)
+        self._spool.release(counted)
         super().close()

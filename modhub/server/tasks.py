@@ -1,4 +1,4 @@
-"""What the server writes: the application's answers and its own."""
+"""What the server writes: the application's responses and its own."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ from modhub.server.protocol_errors import ProtocolError, server_failure
 JOINED_BYTES = 65536
 
 
-class _Head:
-    """The head of an answer, written by our own rules."""
+class _ResponseHeadMixin:
+    """The head of a response, written by our own rules."""
 
     channel: Any
     request: Any
@@ -25,22 +25,22 @@ class _Head:
     wrote_header: bool
 
     def set_close_on_finish(self) -> None:
-        """Close after this answer; the head says so if it is not written yet."""
+        """Close after this response; the head says so if it is not written yet."""
         self.close_on_finish = True
 
     def build_response_header(self) -> bytes:
-        """The head of the answer. Unlike waitress's it keeps the connection after 204, 304 and a chunked body."""
+        """The head of the response. Unlike waitress's it keeps the connection after 204, 304 and a chunked body."""
         length = None if self.content_length is None else str(self.content_length)
-        dated = False
+        has_date = False
         lines = [f"HTTP/{self.version} {self.status}"]
         for name, value in self.response_headers:
             lowered = name.lower()
             if lowered == "content-length":
                 length = value
             else:
-                dated = dated or lowered == "date"
+                has_date = has_date or lowered == "date"
                 lines.append(f"{name}: {value}")
-        if not dated:
+        if not has_date:
             lines.append(f"Date: {build_http_date(self.start_time)}")
         return "\r\n".join([*lines, *self._framing(length), "", ""]).encode("latin-1")
 
@@ -60,23 +60,23 @@ class _Head:
         return [*lines, "Connection: Keep-Alive"] if self.version == "1.0" else lines
 
     def _is_last(self) -> bool:
-        """Whether the connection ends with this answer.
+        """Whether the connection closes after this response.
 
-        A 401 on a body that the rules may leave unread, and a 413, end it always: the answer tells nothing about
-        whether the body was taken (C-ERR-6: an absent and a bad credential are answered alike).
+        A 413 always closes it, and so does a 401 at an address whose body may be left unread: the response must not
+        reveal whether the body was read (C-ERR-6: an absent and a bad credential get the same response).
         """
         request = self.request
-        refused = self.status.startswith("413") or (request.credential is not None and self.status.startswith("401"))
-        return bool(request.final or request.connection_close or refused or self.channel.server.draining)
+        rejected = self.status.startswith("413") or (request.credential is not None and self.status.startswith("401"))
+        return bool(request.final or request.connection_close or rejected or self.channel.server.draining)
 
 
-class AppTask(_Head, WSGITask):
-    """An answer of the application."""
+class AppTask(_ResponseHeadMixin, WSGITask):
+    """A response of the application."""
 
     def get_environment(self) -> dict[str, Any]:
         """waitress's environ, with the notes of the parser.
 
-        The input is a BytesIO or a temporary file, seekable both, and WebOb is told so: else pyramid_retry copies it.
+        The input is a seekable BytesIO or temporary file, and WebOb is told so: otherwise pyramid_retry copies it.
         """
         environ: dict[str, Any] = super().get_environment()
         environ["SERVER_SOFTWARE"] = self.channel.adj.ident or "modhub"
@@ -85,12 +85,12 @@ class AppTask(_Head, WSGITask):
         return environ
 
     def write(self, data: bytes) -> None:
-        """Write a piece of the body; of an answer to HEAD, which has none, the head alone.
+        """Write part of the body; for HEAD, only the head.
 
-        The head travels with the first piece (when that is small): one call of the kernel, one packet.
+        A small first chunk goes out together with the head: one system call, one packet.
         """
         if self.status.startswith("100"):
-            self.channel.await_body()  # of a `Parser.expect_probe`
+            self.channel.restart_body_deadline()  # for a `Parser.expect_probe`
             return
         if self.request.command == "HEAD":
             data = b""
@@ -103,15 +103,15 @@ class AppTask(_Head, WSGITask):
             super().write(data)
 
 
-class ProtocolErrorTask(_Head, ErrorTask):
-    """An answer of the server's own: JSON, then the connection closes."""
+class ProtocolErrorTask(_ResponseHeadMixin, ErrorTask):
+    """A response of the server's own: JSON, then the connection closes."""
 
     def execute(self) -> None:
-        """Write the request's `ProtocolError`; any other error (waitress's own 500) is an unexpected one of ours."""
+        """Write the request's `ProtocolError`; any other error (waitress's own 500) is unexpected."""
         error = self.request.error
-        fault = error if isinstance(error, ProtocolError) else server_failure()
-        self.status, headers, body = fault.answer()
-        self.response_headers += [*headers, *self.channel.adj.fault_headers]
+        protocol_error = error if isinstance(error, ProtocolError) else server_failure()
+        self.status, headers, body = protocol_error.to_response()
+        self.response_headers += [*headers, *self.channel.adj.error_headers]
         self.set_close_on_finish()
         self.content_length = len(body)
         self.write(b"" if self.request.command == "HEAD" else body)

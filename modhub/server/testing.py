@@ -14,7 +14,7 @@ from modhub.server.loop import Server
 
 @dataclass(frozen=True)
 class RawResponse:
-    """One HTTP answer as it came: status, fields by lower-case name, body."""
+    """One HTTP response as it arrived: status, fields by lower-case name, body."""
 
     status: int
     fields: dict[str, str]
@@ -23,24 +23,24 @@ class RawResponse:
 
 @contextmanager
 def running(app: Any, **settings: Any) -> Iterator[Server]:
-    """Serve ``app`` at a free loopback port in a thread of its own; deadlines are checked ten times a second.
+    """Serve ``app`` on a free loopback port in a separate thread; deadlines are checked ten times a second.
 
-    A setting of None takes the default of this function away.
+    A setting of None removes this function's default.
     """
     defaults = {"listen": "127.0.0.1:0", "cleanup_interval": 0.1, "asyncore_loop_timeout": 0.1, "drain_seconds": 5}
-    chosen = {key: value for key, value in {**defaults, **settings}.items() if value is not None}
-    service = Server(app, **chosen)
-    thread = threading.Thread(target=service.run)
+    effective = {key: value for key, value in {**defaults, **settings}.items() if value is not None}
+    server = Server(app, **effective)
+    thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        yield service
+        yield server
     finally:
-        service.stop()
+        server.stop()
         thread.join(30)
 
 
 class Clock:
-    """The clock of the servers of a test, which puts it forward: deadlines of minutes end then, never by themselves."""
+    """The clock of a test's servers, which the test advances: deadlines of minutes expire only then."""
 
     def __init__(self, monkeypatch: Any) -> None:
         self._ahead = 0.0
@@ -48,16 +48,16 @@ class Clock:
             monkeypatch.setattr(module, "monotonic", self)
 
     def __call__(self) -> float:
-        """The time that a server believes it is."""
+        """The time as the server sees it."""
         return time.monotonic() + self._ahead
 
     def forward(self, seconds: float) -> None:
-        """Let so much time pass."""
+        """Advance by ``seconds``."""
         self._ahead += seconds
 
 
 def wait_until_checked(service: Server) -> None:
-    """Wait until ``service`` has taken what was sent before, and looked at every deadline after that."""
+    """Wait until ``service`` has read what was sent before, and has checked every deadline after that."""
     for _ in range(2):
         before = service._next_check
         while service._next_check == before:
@@ -65,7 +65,7 @@ def wait_until_checked(service: Server) -> None:
 
 
 class RawClient:
-    """A connection to ``service`` over a raw socket; ``buffer`` bounds what the kernel takes for a slow reader."""
+    """A connection to ``service`` over a raw socket; ``buffer`` limits what the kernel accepts for a slow reader."""
 
     def __init__(self, service: Server, timeout: float = 20, buffer: int | None = None) -> None:
         self.socket = socket.socket()
@@ -91,7 +91,7 @@ class RawClient:
         self.socket.sendall(data)
 
     def answer(self, method: str = "GET") -> RawResponse:
-        """Read one answer, interim ones included; EOFError: the connection ended; ValueError: something else came."""
+        """Read one response, interim ones included; EOFError if the connection ended; ValueError for anything else."""
         line = self.stream.readline()
         if not line:
             raise EOFError

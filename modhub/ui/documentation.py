@@ -22,7 +22,7 @@ from modhub.http.headers import ALLOWED_HEADERS, EXPOSED
 from modhub.interfaces import ISite
 from modhub.request import Request
 from modhub.server.head import MAX_HEADER_LINES
-from modhub.server.rules import ASKED_ABOVE
+from modhub.server.rules import PROBE_ABOVE_BYTES
 from modhub.server.settings import Settings
 from modhub.service_registry import find_service
 from modhub.ui.template_helpers import PageHelpers
@@ -125,7 +125,7 @@ def includeme(config: Configurator) -> None:
             limits=limits,
             server=Settings,
             most_fields=MAX_HEADER_LINES,
-            asked_above=ASKED_ABOVE,
+            asked_above=PROBE_ABOVE_BYTES,
             cors={"sent": ALLOWED_HEADERS, "exposed": EXPOSED},
             scopes=find_service(config.registry, Declarations).scopes,
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from modhub.server import IBodyRules
-from modhub.server.rules import ASKED_ABOVE, BodyRules
+from modhub.server.rules import PROBE_ABOVE_BYTES, BodyRules
 from modhub.server.testing import RawClient, running
 from modhub.testing import TEST_ACCOUNTS
 from modhub.testing.mods import OWNER, new_mod
@@ -29,7 +29,7 @@ def site(start):
 def service(site):
     with running(site.app) as service:
         yield service
-    assert service.adj.spool.held == 0
+    assert service.adj.spool.used == 0
 
 
 def head(method, path, *lines):
@@ -75,7 +75,7 @@ def test_who_is_nobody_is_refused_at_the_head(site, service, worthless, framing)
             assert (answer.status, answer.fields["connection"]) == (status, "close"), (path, answer)
             if status == 303:
                 assert answer.fields["location"].startswith("/Modhub/account/login?next=")
-            assert service.adj.spool.held == 0
+            assert service.adj.spool.used == 0
 
 
 @pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
@@ -112,7 +112,7 @@ def test_a_mod_that_is_not_ones_own_is_one_that_is_not_there(site, service, size
             with RawClient(service) as client:
                 address = f"{prefix}/{number}/{path}".rstrip("/")
                 client.send(head(method, address, who, f"Content-Length: {size}"))
-                if size <= ASKED_ABOVE:
+                if size <= PROBE_ABOVE_BYTES:
                     client.send(b"x" * size)
                 answers.append(comparable(client.answer()))
         assert answers[0] == answers[1]
@@ -192,7 +192,7 @@ def test_every_address_for_large_bodies_names_its_credential(start):
     """What may be large is refused by the header's absence alone, or by the view when it is asked."""
     rules = start(f"modhub_auth {FEATURES.removeprefix(TEST_ACCOUNTS)}").registry.getUtility(IBodyRules)
     assert isinstance(rules, BodyRules)
-    large = [entry for entry in rules._entries if entry.rule.limit > ASKED_ABOVE]
+    large = [entry for entry in rules._entries if entry.rule.limit > PROBE_ABOVE_BYTES]
     open_to_all = {entry.segments for entry in large if entry.rule.credential is None}
     # Forms of text, which are kept for who has to sign in again.
     mine = ("Modhub", "mine")

@@ -76,10 +76,10 @@ def test_a_store_that_cannot_be_written_is_503_and_named(
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", refuse)
         answer = site.get("/readyz", status=503).json
-        clock.forward(health.KEPT_SECONDS)
+        clock.forward(health.CACHE_SECONDS)
         assert site.get("/readyz", status=503).json == answer
     assert (answer["status"], answer["storage"], answer["database"]) == ("unavailable", "unreachable", "ok")
-    clock.forward(health.KEPT_SECONDS)
+    clock.forward(health.CACHE_SECONDS)
     assert site.get("/readyz", status=200).json["storage"] == "ok"
 
 
@@ -90,7 +90,7 @@ def test_many_who_ask_cost_one_check(site: Site, clock: Clock) -> None:
     for _ in range(50):
         assert site.get("/readyz").json["storage"] == "ok"
     assert part.asked == 1
-    clock.forward(health.KEPT_SECONDS)
+    clock.forward(health.CACHE_SECONDS)
     site.get("/readyz")
     assert part.asked == 2
 
@@ -99,7 +99,7 @@ def test_many_who_ask_cost_one_check(site: Site, clock: Clock) -> None:
 def test_a_part_that_hangs_holds_nobody_and_is_soon_unreachable(site: Site, clock: Clock) -> None:
     part = Part(site)
     site.get("/readyz")
-    clock.forward(health.KEPT_SECONDS)
+    clock.forward(health.CACHE_SECONDS)
     part.go.clear()
     part.begun.clear()
     with ThreadPoolExecutor(1) as pool:
@@ -107,7 +107,7 @@ def test_a_part_that_hangs_holds_nobody_and_is_soon_unreachable(site: Site, cloc
         assert part.begun.wait(60)
         for _ in range(5):
             assert site.get("/readyz", status=200).json["storage"] == "ok"
-        clock.forward(health.PATIENCE_SECONDS)
+        clock.forward(health.CHECK_TIMEOUT_SECONDS)
         late = site.get("/readyz", status=503).json
         part.go.set()
         assert hanging.result(60).json["storage"] == "ok"

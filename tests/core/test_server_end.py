@@ -252,7 +252,7 @@ def test_the_defaults():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({}, "cannot listen where [server:main] says: Address already in use"),
+        ({}, "cannot listen at the address in [server:main]: Address already in use"),
         ({"nonsense": "1"}, "[server:main] is wrong: Unknown adjustment 'nonsense'"),
         ({"threads": "x"}, "[server:main] is wrong: invalid literal"),
         ({"threads": "0"}, "[server:main] is wrong: threads, write_threads"),

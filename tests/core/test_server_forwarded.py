@@ -9,7 +9,7 @@ import pytest
 from waitress.proxy_headers import proxy_headers_middleware
 
 from modhub.server import forwarded
-from modhub.server.forwarded import UntrustedProxyWarning, caller_address, name_callers, named_caller
+from modhub.server.forwarded import UntrustedProxyWarning, caller_address, forwarded_caller, normalize_forwarded_headers
 from modhub.server.protocol_errors import ERROR_HEADERS as FAULT_HEADERS
 from modhub.server.rules import BodyRules
 from modhub.server.testing import RawClient, running
@@ -61,9 +61,9 @@ def test_waitress_reads_it_so(header: str, sent: str, seen: str) -> None:
         trusted_proxy="127.0.0.1",
         trusted_proxy_headers={header.lower().replace("_", "-")},
     )
-    assert named_caller({header: sent}, adj(header.lower().replace("_", "-"))) in {seen, f"[{seen}]"}
+    assert forwarded_caller({header: sent}, adj(header.lower().replace("_", "-"))) in {seen, f"[{seen}]"}
     environ = {"REMOTE_ADDR": "127.0.0.1", "wsgi.url_scheme": "http", f"HTTP_{header}": sent}
-    name_callers(environ, adj(header.lower().replace("_", "-")))
+    normalize_forwarded_headers(environ, adj(header.lower().replace("_", "-")))
     app(environ, None)
     assert found == [seen]
 
@@ -86,7 +86,7 @@ def test_only_what_a_trusted_proxy_added_is_looked_at(settings: Any, peer: str, 
         "HTTP_X_FORWARDED_FOR": "a,2001:db8::1,2001:db8::2",
         "HTTP_FORWARDED": "for=c,for=2001:db8::2",
     }
-    name_callers(environ, settings)
+    normalize_forwarded_headers(environ, settings)
     assert (environ["HTTP_X_FORWARDED_FOR"], environ["HTTP_FORWARDED"]) == (listed, elements)
 
 
@@ -104,7 +104,7 @@ def test_a_proxy_that_is_not_trusted_is_told_once_an_hour(
     settings = adj("x-forwarded-for", proxy=None)
     for seconds, lines in ((0, 1), (1, 1), (3598, 1), (3600, 2), (3601, 2)):
         clock[0] = 50.0 + seconds
-        name_callers({"REMOTE_ADDR": peer, header: "192.0.2.1"}, settings)
+        normalize_forwarded_headers({"REMOTE_ADDR": peer, header: "192.0.2.1"}, settings)
         assert len(caplog.records) == lines
     assert {record.levelno for record in caplog.records} == {logging.WARNING}
     assert f"[server:main] needs trusted_proxy = {peer}" in caplog.text
@@ -112,28 +112,28 @@ def test_a_proxy_that_is_not_trusted_is_told_once_an_hour(
 
 
 def test_another_proxy_than_the_trusted_one_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    name_callers({"REMOTE_ADDR": "172.17.0.1", HEADERS[0]: "x"}, adj("x-forwarded-for"))
+    normalize_forwarded_headers({"REMOTE_ADDR": "172.17.0.1", HEADERS[0]: "x"}, adj("x-forwarded-for"))
     assert "trusted_proxy = 172.17.0.1" in caplog.text
 
 
 def test_a_trusted_proxy_whose_callers_do_not_count_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    name_callers({"REMOTE_ADDR": "127.0.0.1", HEADERS[0]: "x"}, adj("x-forwarded-proto"))
+    normalize_forwarded_headers({"REMOTE_ADDR": "127.0.0.1", HEADERS[0]: "x"}, adj("x-forwarded-proto"))
     assert "needs beside trusted_proxy also trusted_proxy_headers = x-forwarded-for" in caplog.text
 
 
 @pytest.mark.parametrize("peer", ["8.8.8.8", "2a00::1", "::ffff:8.8.8.8"])
 def test_what_strangers_send_fills_no_log(caplog: pytest.LogCaptureFixture, peer: str) -> None:
     for header in HEADERS:
-        name_callers({"REMOTE_ADDR": peer, header: "x"}, adj("x-forwarded-for"))
-    name_callers({"REMOTE_ADDR": "127.0.0.1"}, adj("x-forwarded-for", proxy=None))
-    name_callers({"REMOTE_ADDR": "127.0.0.1", HEADERS[0]: "x"}, adj("x-forwarded-for"))
+        normalize_forwarded_headers({"REMOTE_ADDR": peer, header: "x"}, adj("x-forwarded-for"))
+    normalize_forwarded_headers({"REMOTE_ADDR": "127.0.0.1"}, adj("x-forwarded-for", proxy=None))
+    normalize_forwarded_headers({"REMOTE_ADDR": "127.0.0.1", HEADERS[0]: "x"}, adj("x-forwarded-for"))
     assert caplog.text == ""
 
 
 def test_nobody_is_named_where_the_trusted_header_is_absent() -> None:
     for header in ("x-forwarded-for", "forwarded", "x-forwarded-proto"):
-        assert named_caller({"X_REAL_IP": "192.0.2.1"}, adj(header)) is None
-    assert named_caller({"FORWARDED": "proto=http"}, adj("forwarded")) is None
+        assert forwarded_caller({"X_REAL_IP": "192.0.2.1"}, adj(header)) is None
+    assert forwarded_caller({"FORWARDED": "proto=http"}, adj("forwarded")) is None
 
 
 TRANSPORT = (("Strict-Transport-Security", "max-age=31536000; includeSubDomains"),)
@@ -148,7 +148,7 @@ def echo(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 
 def registry(kind: object) -> BodyRules:
     rules = BodyRules()
-    rules.fault_headers = TRANSPORT
+    rules.error_headers = TRANSPORT
     return rules
 
 

@@ -82,7 +82,7 @@ class Counting(Application):
 
     def __init__(self) -> None:
         super().__init__()
-        self.registry.rules.prompt = frozenset({"/healthz"})
+        self.registry.rules.priority_paths = frozenset({"/healthz"})
         self.tokens = threading.Semaphore(0)
         self.order: list[str] = []
 
@@ -111,7 +111,7 @@ def test_a_peer_with_many_requests_delays_its_own_and_no_health_check(method):
             assert app.held.acquire(timeout=20)
             for client in clients[1:20]:
                 client.send(asked("192.0.2.1"))
-            lane = service.lanes.reading if method == "GET" else service.lanes.writing
+            lane = service.pools.reading if method == "GET" else service.pools.writing
             while len(lane.queue) < 19:
                 wait_until_checked(service)
             clients[20].send(asked("192.0.2.2"))

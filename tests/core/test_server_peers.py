@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from modhub.server.loop import Server
-from modhub.server.peers import network
+from modhub.server.peers import peer_of_address
 from modhub.server.rules import BodyRules
 from modhub.server.testing import Clock, RawClient, running, wait_until_checked
 
@@ -24,7 +24,7 @@ OFTEN = {"cleanup_interval": 0.02, "asyncore_loop_timeout": 0.02}
 
 
 class App:
-    """``/long`` is 5 MB, ``/wait`` lasts until it is let go, all else is short; ``/healthz`` is prompt.
+    """``/long`` is 5 MB, ``/wait`` lasts until it is let go, all else is short; ``/healthz`` has priority.
 
     It wants every body that it is asked about.
     """
@@ -33,7 +33,7 @@ class App:
         self.go = threading.Event()
         self.running = threading.Semaphore(0)
         rules = BodyRules()
-        rules.prompt = frozenset({"/healthz"})
+        rules.priority_paths = frozenset({"/healthz"})
         self.registry = SimpleNamespace(queryUtility=lambda kind: rules)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
@@ -230,7 +230,7 @@ def test_a_request_waits_for_a_place_and_its_body_with_it(app: App) -> None:
         first.send(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
         assert app.running.acquire(timeout=20)
         second.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n" + b"x" * 100)
-        while not any(channel.held for channel in service._channels()):
+        while not any(channel.awaits_slot for channel in service._channels()):
             wait_until_checked(service)
         app.go.set()
         assert first.answer().status == 200
@@ -335,4 +335,4 @@ def test_unread_answers_of_one_peer_are_bounded_in_memory(app: App, clock: Clock
     ],
 )
 def test_a_peer_is_an_address_or_a_network_of_ipv6(address: str, peer: str) -> None:
-    assert network(address) == peer
+    assert peer_of_address(address) == peer

@@ -55,8 +55,8 @@ def chunk(size):
 def until(service, held):
     """Wait until all bodies hold so much."""
     deadline = time.monotonic() + 20
-    while service.adj.spool.held != held:
-        assert time.monotonic() < deadline, service.adj.spool.held
+    while service.adj.spool.used != held:
+        assert time.monotonic() < deadline, service.adj.spool.used
         time.sleep(0.005)
 
 
@@ -127,7 +127,7 @@ def test_one_that_comes_too_slowly_is_given_back(monkeypatch):
         until(service, 200_000)
         clock.forward(600)
         assert client.answer().status == 408
-        assert service.adj.spool.held == 0
+        assert service.adj.spool.used == 0
 
 
 def test_one_that_the_disk_does_not_take_is_given_back(monkeypatch):
@@ -201,7 +201,7 @@ def test_the_sum_is_exact_whatever_many_clients_do_at_once():
 
         def watch():
             while not stop.is_set():
-                highest[0] = max(highest[0], service.adj.spool.held)
+                highest[0] = max(highest[0], service.adj.spool.used)
 
         def client(seed):
             dice = random.Random(seed)
@@ -298,23 +298,23 @@ def test_a_spool_counts():
     first, second = SpooledBody(spool, 10), SpooledBody(spool, 10)
     first.append(b"x" * 60)
     second.append(b"x" * 9)
-    assert spool.held == 69
+    assert spool.used == 69
     with pytest.raises(SpoolFull):
         second.append(b"x" * 32)
-    assert (spool.held, len(second), spool.has_room(31), spool.has_room(32)) == (69, 9, True, False)
+    assert (spool.used, len(second), spool.has_room(31), spool.has_room(32)) == (69, 9, True, False)
     second.append(b"x" * 31)
-    assert (spool.held, len(second)) == (100, 40)
+    assert (spool.used, len(second)) == (100, 40)
     for _ in range(2):
         first.close()
-        assert spool.held == 40
+        assert spool.used == 40
     for _ in range(2):
         second.close()
-        assert spool.held == 0
+        assert spool.used == 0
 
 
 def test_the_bound_is_a_setting():
     with running(App(), spool_bytes=None) as service:
-        assert (service.adj.spool.most, service.adj.inbuf_overflow) == (4 * 1024 * MB, 64 * KB)
+        assert (service.adj.spool.limit, service.adj.inbuf_overflow) == (4 * 1024 * MB, 64 * KB)
     for value in ("0", "-1", "many"):
         with pytest.raises(ValueError, match=r"spool_bytes|invalid literal"), running(App(), spool_bytes=value):
             pass
