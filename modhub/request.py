@@ -1,4 +1,4 @@
-"""The house's request: Pyramid's own, with a few properties that every view may use."""
+"""The request class: Pyramid's own, with a few properties for every view."""
 
 import re
 from functools import cached_property
@@ -24,19 +24,19 @@ API_PREFIXES = ("/api/", "/Modhub/api/")
 _SLASHES = re.compile("//+")
 
 
-def as_walked(path: str) -> str:
-    """``path`` as traversal walks it, which passes over empty segments: what is told by an address is told by this."""
+def normalize_slashes(path: str) -> str:
+    """``path`` without empty segments, which traversal skips: use it to classify an address."""
     return _SLASHES.sub("/", path) if "//" in path else path
 
 
 def is_api_path(path: str) -> bool:
     """Whether ``path`` belongs to the API, so that its errors are JSON (C-ERR-3)."""
-    path = as_walked(path)
+    path = normalize_slashes(path)
     return path.startswith(API_PREFIXES) or path in {"/api", "/Modhub/api"}
 
 
 class Request(pyramid.request.Request):
-    """A subclass and not ``add_request_method``, because each of those costs a class per request."""
+    """A subclass rather than ``add_request_method``, because each of those costs a class per request."""
 
     registry: Any
     context: Any
@@ -44,7 +44,7 @@ class Request(pyramid.request.Request):
 
     @property
     def is_safe(self) -> bool:
-        """Whether the method only reads; only the others may write."""
+        """Whether the method only reads; all others may write."""
         return self.method in SAFE_METHODS
 
     @cached_property
@@ -54,18 +54,18 @@ class Request(pyramid.request.Request):
 
     @cached_property
     def cookies(self) -> dict[str, str]:
-        """The visitor's cookies by name, their values as they came (see :func:`modhub.http.cookies.parse_cookies`)."""
+        """The visitor's cookies by name, values unchanged (see :func:`modhub.http.cookies.parse_cookies`)."""
         return cookies.parse_cookies(self.environ.get("HTTP_COOKIE", ""))
 
     @cached_property
     def POST(self) -> MultiDict:  # noqa: N802 - WebOb's name
-        """The form's fields, text all of them (files are streamed: :mod:`modhub.ui.multipart`).
+        """The form's fields, text only (files are streamed: :mod:`modhub.ui.multipart`).
 
-        400 for a body that is no such form, 413 for one that is too large.
+        400 for a malformed form, 413 for one that is too large.
         """
-        kind = self.environ.get("CONTENT_TYPE", "")
-        is_form = media_type_of(kind) in {URLENCODED, MULTIPART}
-        return MultiDict(parse_fields(kind, read_body(self, JSON_BODY)) if is_form else ())
+        content_type = self.environ.get("CONTENT_TYPE", "")
+        is_form = media_type_of(content_type) in {URLENCODED, MULTIPART}
+        return MultiDict(parse_fields(content_type, read_body(self, JSON_BODY)) if is_form else ())
 
     @property
     def databases(self) -> Databases:
@@ -73,7 +73,7 @@ class Request(pyramid.request.Request):
         return self.find_service(Databases)
 
     def find_service(self, kind: type[Service]) -> Service:
-        """The application's service of ``kind``. Raises ``LookupError`` where no package registers one."""
+        """The application's service of ``kind``. Raises ``LookupError`` if no package registers one."""
         return find_service(self.registry, kind)
 
     @cached_property
@@ -83,7 +83,7 @@ class Request(pyramid.request.Request):
 
     @cached_property
     def dbsession(self) -> Session:
-        """The request's one session: joined to the transaction where the method may write, else reading only."""
+        """The request's only session: joined to the transaction if the method may write, otherwise read-only."""
         if not self.is_safe:
             return self.databases.joined_session(self.tm)
         session = self.databases.readonly_session()
@@ -92,7 +92,7 @@ class Request(pyramid.request.Request):
 
     @property
     def store(self) -> BlobStore:
-        """The file store; 503 ``storage_not_configured`` where there is none."""
+        """The file store; 503 ``storage_not_configured`` if there is none."""
         store = find_optional_service(self.registry, BlobStore)
         if store is None:
             raise storage_not_configured()
@@ -103,7 +103,7 @@ class Request(pyramid.request.Request):
         return {}
 
     def identify(self, credential: CredentialKind) -> Identity:
-        """Who the caller is by this kind of credential alone; a wrong key never falls through to another kind."""
+        """The caller's identity by this kind of credential only; a wrong key never falls through to another kind."""
         if credential not in self._identities:
             self._identities[credential] = self.find_service(CredentialPolicy).identify(self, credential)
         return self._identities[credential]

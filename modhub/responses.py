@@ -1,7 +1,6 @@
-"""The short way for anonymous reads: a prepared statement, a driver connection, ready-made bytes.
+"""Fast responses for anonymous reads: prepared statement, driver connection, ready-made bytes.
 
-No session and no transaction manager: these answers are copies that were made when something was written. Only what
-everybody may see is read this way.
+No session and no transaction manager: the bodies are copies made at write time. Only for what everybody may see.
 """
 
 import hashlib
@@ -9,7 +8,7 @@ from typing import Final
 
 from pyramid.response import Response
 
-from modhub.http.conditions import names
+from modhub.http.conditions import if_none_match_names
 from modhub.http.headers import API_POLICY, EXPOSED
 from modhub.request import Request
 
@@ -25,18 +24,18 @@ _PUBLIC: Final = (
 
 
 def cached_json_response(request: Request, body: bytes, content_type: str = "application/json") -> Response:
-    """A public answer of JSON bytes with a strong ETag; 304 when the caller has it already (RFC 9110, 13.1.2)."""
+    """A public response with JSON bytes and a strong ETag; 304 if the caller has it already (RFC 9110, 13.1.2)."""
     return revalidated(request, body, content_type, _PUBLIC)
 
 
 def revalidated(request: Request, body: bytes, content_type: str, headers: tuple[tuple[str, str], ...]) -> Response:
-    """``body`` with a strong ETag and these headers; 304 when the caller has it already.
+    """``body`` with a strong ETag and these headers; 304 if the caller has it already.
 
-    Conditions that need a date and ranges are ignored: such an answer has no date, and is never large.
+    Ranges and conditions by date are ignored: such a response has no date and is never large.
     """
     etag = f'"{hashlib.sha256(body).hexdigest()}"'
-    asked = request.environ.get("HTTP_IF_NONE_MATCH")
-    if asked is not None and names(asked, etag):
+    if_none_match = request.environ.get("HTTP_IF_NONE_MATCH")
+    if if_none_match is not None and if_none_match_names(if_none_match, etag):
         return Response(status=304, headerlist=[("ETag", etag), *headers], app_iter=())
-    own = [("Content-Type", content_type), ("Content-Length", str(len(body))), ("ETag", etag)]
-    return Response(headerlist=[*own, *headers], app_iter=[body])
+    body_headers = [("Content-Type", content_type), ("Content-Length", str(len(body))), ("ETag", etag)]
+    return Response(headerlist=[*body_headers, *headers], app_iter=[body])

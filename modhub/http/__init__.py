@@ -1,1 +1,1 @@
-"""What every request passes: tweens, error views, headers, conditions, cookies and forms."""
+"""Everything around the views: tweens, error views, headers, conditions, cookies and forms."""

@@ -4,17 +4,17 @@ import re
 from typing import Final
 
 MAX_COOKIE_BYTES: Final = 4096
-"""Bytes of a pair that browsers keep at all (RFC 6265, 6.1); a longer one is nobody's."""
+"""The largest pair that browsers store (RFC 6265, 6.1); longer ones are ignored."""
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def parse_cookies(header: str) -> dict[str, str]:
-    """The cookies by name, each value as it came but for one pair of quotes around it.
+    """The cookies by name; one pair of quotes around a value is removed.
 
-    Of two with one name the last counts. ``header`` is as WSGI gives it. What is no pair or no UTF-8 is passed over: a
-    cookie of anybody on the same host must not break every page (C-ERR-8).
+    If a name occurs twice, the last one counts. ``header`` is as WSGI provides it. Malformed pairs and invalid UTF-8
+    are skipped: a cookie set by somebody else on the same host must not break every page (C-ERR-8).
     """
-    found = {}
+    cookies = {}
     for pair in header.split(";"):
         name, equals, value = pair.strip(" \t").partition("=")
         if not equals or len(pair) > MAX_COOKIE_BYTES or not _NAME.fullmatch(name):
@@ -22,7 +22,7 @@ def parse_cookies(header: str) -> dict[str, str]:
         if len(value) > 1 and value[0] == value[-1] == '"':
             value = value[1:-1]
         try:
-            found[name] = value.encode("latin-1").decode("utf-8")
+            cookies[name] = value.encode("latin-1").decode("utf-8")
         except UnicodeError:
             continue
-    return found
+    return cookies

@@ -1,7 +1,7 @@
-"""How every "no" is shown: as JSON to programs, as a page in the site's layout to people.
+"""Renders errors: as JSON for programs, as a page in the site's layout for people.
 
-Exception views for refusals, for Pyramid's own "not found" and "forbidden", for a database that is not to be had, and
-for what nobody foresaw. No answer shows a path, SQL, a token or a stack trace.
+Exception views for `ApiError`, for Pyramid's own "not found" and "forbidden", for an unavailable database, and for
+unexpected exceptions. No response shows a path, SQL, a token or a stack trace.
 """
 
 import logging
@@ -41,64 +41,64 @@ ERROR_TITLES = {
 }
 
 
-def render_error(refusal: ApiError, request: Request) -> Response:
+def render_error(error: ApiError, request: Request) -> Response:
     """The response for an error, as JSON or as a page."""
     if request.is_api:
-        response = Response(encode(refusal.body()), refusal.status, content_type="application/json", charset=None)
+        response = Response(encode(error.body()), error.status, content_type="application/json", charset=None)
     else:
         values = {
-            "refusal": refusal,
-            "title": ERROR_TITLES.get(refusal.status, N_("Something is wrong with this request")),
+            "refusal": error,
+            "title": ERROR_TITLES.get(error.status, N_("Something is wrong with this request")),
         }
-        response = Response(render("modhub:templates/refusal.jinja2", values, request=request), refusal.status)
+        response = Response(render("modhub:templates/refusal.jinja2", values, request=request), error.status)
     response.headers["Cache-Control"] = "no-store"
-    response.headers.update(refusal.headers)
+    response.headers.update(error.headers)
     return response
 
 
-def api_error_view(refusal: ApiError, request: Request) -> Response:
-    """A foreseen refusal."""
-    return render_error(refusal, request)
+def api_error_view(error: ApiError, request: Request) -> Response:
+    """An expected error."""
+    return render_error(error, request)
 
 
 def notfound_view(_error: HTTPNotFound, request: Request) -> Response:
-    """404, or 405 with ``Allow`` where the address is known by other methods: to everybody alike (C-OWN-12)."""
+    """404, or 405 with ``Allow`` where the address has views for other methods; the same for everybody (C-OWN-12)."""
     methods = []
     if isinstance(request.exception, PredicateMismatch) and not request.subpath:
         methods = allowed_methods(request)
     if not methods or request.method in methods:
         return render_error(not_found(), request)
     headers = {"Allow": ", ".join(methods)}
-    refusal = ApiError(
+    error = ApiError(
         405,
         "method_not_allowed",
         "This address only supports %(methods)s.",
         values={"methods": headers["Allow"]},
         headers=headers,
     )
-    return render_error(refusal, request)
+    return render_error(error, request)
 
 
 def forbidden_view(error: HTTPForbidden, request: Request) -> Any:
-    """The challenge of the credential that the refused permission asks for; 403 for a blocked account."""
+    """The challenge of the credential that the denied permission requires; 403 for a blocked account."""
     if isinstance(error.result, Blocked):
         return render_error(account_blocked(), request)
     permission = getattr(error.result, "permission", None)
     kind = getattr(permission, "credential", CredentialKind.NONE)
     if kind is CredentialKind.NONE:
         return render_error(not_found(), request)
-    answer = request.find_service(CredentialPolicy).challenge(request, kind)
-    return render_error(answer, request) if isinstance(answer, ApiError) else answer
+    challenge = request.find_service(CredentialPolicy).challenge(request, kind)
+    return render_error(challenge, request) if isinstance(challenge, ApiError) else challenge
 
 
 def ownership_view(_error: OwnershipLost, request: Request) -> Any:
-    """What went away meanwhile, or lies below somebody else's thing: as if the ACL had refused."""
-    answer = request.find_service(CredentialPolicy).challenge(request, CredentialKind.ACCOUNT)
-    return render_error(answer, request) if isinstance(answer, ApiError) else answer
+    """Something that has been deleted meanwhile, or belongs to somebody else: same response as a denial by the ACL."""
+    challenge = request.find_service(CredentialPolicy).challenge(request, CredentialKind.ACCOUNT)
+    return render_error(challenge, request) if isinstance(challenge, ApiError) else challenge
 
 
 def continue_view(_error: ContinueExpected, _request: Request) -> Response:
-    """100: the server takes the body, and asks again with it (:mod:`modhub.server.parser`)."""
+    """100: the server reads the body, then calls the application again with it (:mod:`modhub.server.parser`)."""
     return Response(status=100)
 
 
@@ -108,21 +108,21 @@ def undecodable_view(_error: Exception, request: Request) -> Response:
 
 
 def http_exception_view(error: HTTPException, request: Request) -> Any:
-    """Pyramid's own redirects pass; its errors are shown as ours."""
+    """Pyramid's own redirects pass; its errors are rendered as ours."""
     if error.status_int < 400:
         return error
-    sentence = f"{error.title}."
-    return render_error(ApiError(error.status_int, "refused", sentence), request)
+    message = f"{error.title}."
+    return render_error(ApiError(error.status_int, "refused", message), request)
 
 
 def internal_error_view(error: Exception, request: Request) -> Response:
-    """400 where the sender hung up, 503 where the database cannot be had; else 500 with nothing in it: see the log."""
+    """400 if the client hung up, 503 if the database is not available; otherwise 500 without details: see the log."""
     if isinstance(error, DisconnectionError):
         return render_error(invalid("The body ended before its Content-Length."), request)
     if is_transient(error):
         log.warning("the database is not available: %s", type(error).__name__)
         return render_error(busy(), request)
-    log.error("unforeseen error in request %s", request.environ.get(REQUEST_ID), exc_info=error)
+    log.error("unexpected error in request %s", request.environ.get(REQUEST_ID), exc_info=error)
     message = N_("Something went wrong on our side. The error has been logged.")
     return render_error(ApiError(500, "internal_error", message), request)
 

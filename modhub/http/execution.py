@@ -1,6 +1,6 @@
-"""The execution policy: what stands around all tweens, and around the answer itself on its way to the server.
+"""The execution policy: runs around all tweens, and around sending the response to the server.
 
-Whatever fails out here is answered by us like any other failure, and the access log says what was answered.
+Failures out here get the same response as any other, and the access log records the status that was sent.
 """
 
 import json
@@ -22,58 +22,58 @@ log = logging.getLogger("modhub.requests")
 
 
 def attempts(request: Request) -> int:
-    """How often a request is tried while others are in its way: reading needs no second try."""
+    """How often a request is tried in case of conflicts: reads need no second try."""
     return 1 if request.is_safe else 3
 
 
-def execution_policy(retrying: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """``retrying``, a policy that makes the answer, with the last resort and the access log around it."""
+def execution_policy(retry_policy: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Wraps ``retry_policy`` with the last-resort error handler and the access log."""
 
     def execute(environ: dict[str, Any], router: Any) -> Any:
-        started = time.perf_counter()
+        started_at = time.perf_counter()
         environ[REQUEST_ID] = secrets.token_hex(8)
         try:
-            response = retrying(environ, router)
+            response = retry_policy(environ, router)
         except Exception as error:  # noqa: BLE001 - the last resort
             response = server_error_response(environ, router, error)
 
-        def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-            answered = [500]
+        def send_response(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+            status_sent = [500]
 
-            def begin(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+            def logged_start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
                 for _, value in headers:
-                    # A server would find out when it writes them, too late for us to answer.
+                    # The server would fail when it writes them, too late for an error response.
                     value.encode("latin-1")
-                given = start_response(status, headers, *([exc_info] if exc_info else []))
-                answered[0] = int(status[:3])
-                return given
+                write = start_response(status, headers, *([exc_info] if exc_info else []))
+                status_sent[0] = int(status[:3])
+                return write
 
             try:
-                return _sent(response, environ, router, begin)
+                return _start_sending(response, environ, router, logged_start_response)
             except BaseException:
-                answered[0] = 500
+                status_sent[0] = 500
                 raise
             finally:
-                # Asked at the end of a head, the application says that it wants the body: the answer is still to come.
-                if answered[0] != 100 and log.isEnabledFor(logging.INFO):
-                    log.info("%s", _line(environ, answered[0], time.perf_counter() - started))
+                # 100 only says that the application wants the body: the final response is still to come.
+                if status_sent[0] != 100 and log.isEnabledFor(logging.INFO):
+                    log.info("%s", _log_line(environ, status_sent[0], time.perf_counter() - started_at))
 
-        return answer
+        return send_response
 
     return execute
 
 
-def _sent(response: Any, environ: dict[str, Any], router: Any, begin: Callable[..., Any]) -> Any:
+def _start_sending(response: Any, environ: dict[str, Any], router: Any, start_response: Callable[..., Any]) -> Any:
     try:
-        return response(environ, begin)
+        return response(environ, start_response)
     except Exception as error:  # noqa: BLE001 - the last resort
-        told = sys.exc_info()
-        instead = server_error_response(environ, router, error)
-        return instead(environ, lambda status, headers: begin(status, headers, told))
+        exc_info = sys.exc_info()
+        error_response = server_error_response(environ, router, error)
+        return error_response(environ, lambda status, headers: start_response(status, headers, exc_info))
 
 
 def server_error_response(environ: dict[str, Any], router: Any, error: Exception) -> Any:
-    """The answer for what failed where no view for exceptions sees it."""
+    """The response for an error that no exception view can see."""
     with router.request_context(environ) as request:
         try:
             response = internal_error_view(error, request)
@@ -83,8 +83,8 @@ def server_error_response(environ: dict[str, Any], router: Any, error: Exception
             router.finish_request(request)
 
 
-def _line(environ: dict[str, Any], status: int, seconds: float) -> str:
-    """One JSON object, control characters escaped (T-D11). The query may hold secrets: left out."""
+def _log_line(environ: dict[str, Any], status: int, seconds: float) -> str:
+    """One JSON object, control characters escaped (T-D11), without the query: it may hold secrets."""
     return json.dumps(
         {
             "id": environ[REQUEST_ID],
@@ -98,5 +98,5 @@ def _line(environ: dict[str, Any], status: int, seconds: float) -> str:
 
 
 def includeme(config: Configurator) -> None:
-    """The policy; not by ``pyramid_retry``'s own includeme, which would set its policy alone."""
+    """Set the policy. ``pyramid_retry``'s own includeme is not used: it would set its policy only."""
     config.set_execution_policy(execution_policy(RetryableExecutionPolicy(3, attempts)))

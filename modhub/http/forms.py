@@ -1,8 +1,8 @@
-"""The bodies of forms: ``application/x-www-form-urlencoded`` and ``multipart/form-data`` (RFC 7578).
+"""Form bodies: ``application/x-www-form-urlencoded`` and ``multipart/form-data`` (RFC 7578).
 
-Not by WebOb: its parser takes minutes over heads that are made for it, puts U+FFFD for what is no UTF-8, and raises
-what no page foresees (C-ERR-8). Here every step is linear, and what cannot be read is a refusal. The library
-``multipart`` takes the parts apart (``docs/adr/012-own-cookies-and-forms.md``).
+Not parsed by WebOb: its parser takes minutes over crafted part headers, replaces invalid UTF-8 by U+FFFD, and raises
+exceptions that no page expects (C-ERR-8). Here every step is linear, and malformed input is an `ApiError`. The library
+``multipart`` splits the parts (``docs/adr/012-own-cookies-and-forms.md``).
 """
 
 import io
@@ -20,66 +20,66 @@ URLENCODED: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
 READ_BYTES: Final = 256 * 1024
 MAX_PART_HEADER: Final = 8 * 1024
-"""Bytes that one header of a part may have; the parser takes eight of them."""
+"""Limit of one header of a part in bytes; the parser accepts eight headers."""
 MAX_FORM_FIELDS: Final = 1000
-"""Fields, or parts, that a form may have: each costs a parser far more than its bytes."""
+"""Limit of fields, or parts, of a form: each costs a parser far more than its bytes."""
 _BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^\s;,"]{1,70}))', re.IGNORECASE)
 
 
-def _broken() -> ApiError:
+def _incomplete_form() -> ApiError:
     return invalid("The form arrived incomplete. Submit it again.")
 
 
-def _unreadable() -> ApiError:
+def _unreadable_form() -> ApiError:
     return invalid("The form could not be read.")
 
 
 def media_type_of(content_type: str) -> str:
-    """The media type alone, in lower case."""
+    """The media type without parameters, in lower case."""
     return content_type.partition(";")[0].strip().lower()
 
 
 def parse_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
-    """The fields of a form without files, in their order; a body of any other type has none.
+    """The fields of a form without files, in order; empty for a body of any other type.
 
-    It is UTF-8, whatever it claims; what is not is 400, as in JSON (C-ERR-11).
+    Always read as UTF-8, whatever the type claims; anything else is 400, as in JSON (C-ERR-11).
     """
-    kind = media_type_of(content_type)
+    media_type = media_type_of(content_type)
     try:
-        if kind == URLENCODED:
-            return _pairs(body)
-        return _parts(content_type, body) if kind == MULTIPART else []
+        if media_type == URLENCODED:
+            return _urlencoded_fields(body)
+        return _multipart_fields(content_type, body) if media_type == MULTIPART else []
     except UnicodeDecodeError:
         raise invalid("The form is not valid UTF-8.") from None
 
 
-def _pairs(body: bytes) -> list[tuple[str, str]]:
+def _urlencoded_fields(body: bytes) -> list[tuple[str, str]]:
     if body.count(b"&") >= MAX_FORM_FIELDS:
         raise invalid("The form has too many fields.")
     return parse_qsl(body.decode("utf-8"), keep_blank_values=True, errors="strict")
 
 
-def _parts(content_type: str, body: bytes) -> list[tuple[str, str]]:
+def _multipart_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
     boundary = boundary_of(content_type)
     if boundary is None:
-        raise _unreadable()
-    found, parts = [], MultipartReader(io.BytesIO(body), boundary)
-    while parts.next():
-        if parts.file_name is not None:
-            raise _unreadable()
-        value = b"".join(iter(lambda: parts.read(READ_BYTES), b""))
-        found.append((parts.name, value.decode("utf-8")))
-    return found
+        raise _unreadable_form()
+    fields, reader = [], MultipartReader(io.BytesIO(body), boundary)
+    while reader.next():
+        if reader.file_name is not None:
+            raise _unreadable_form()
+        value = b"".join(iter(lambda: reader.read(READ_BYTES), b""))
+        fields.append((reader.name, value.decode("utf-8")))
+    return fields
 
 
 def boundary_of(content_type: str) -> bytes | None:
-    """What parts the parts; None where nothing is said of it."""
-    found = _BOUNDARY.search(content_type)
-    return None if found is None else (found[1] or found[2]).encode("utf-8", "replace")
+    """The boundary between the parts; None if the type names none."""
+    match = _BOUNDARY.search(content_type)
+    return None if match is None else (match[1] or match[2]).encode("utf-8", "replace")
 
 
 class MultipartReader:
-    """The parts of a multipart body, one after the other; ``read`` reads the current one."""
+    """Iterates over the parts of a multipart body; ``read`` reads the current one."""
 
     def __init__(self, stream: BinaryIO, boundary: bytes) -> None:
         self._events = _parse(stream, boundary)
@@ -97,12 +97,12 @@ class MultipartReader:
             data = next(self._events)
             self._in_part = isinstance(data, bytes)
             self._data = memoryview(data if isinstance(data, bytes) else b"")
-        taken = bytes(self._data[:size])
-        self._data = self._data[len(taken) :]
-        return taken
+        chunk = bytes(self._data[:size])
+        self._data = self._data[len(chunk) :]
+        return chunk
 
     def next(self) -> bool:
-        """Go to the next part; False behind the last one."""
+        """Go to the next part; False after the last one."""
         while self.read(READ_BYTES):
             pass
         segment = next(self._events, None)
@@ -118,14 +118,14 @@ class MultipartReader:
 
 
 def _parse(stream: BinaryIO, boundary: bytes) -> Iterator[MultipartSegment | bytes | None]:
-    """The parser's events: for each part its head, its bytes in blocks, and None."""
+    """The parser's events: for each part its head, its bytes in blocks, then None."""
     parser = PushMultipartParser(boundary, max_header_size=MAX_PART_HEADER, strict=True)
     try:
         try:
             yield from parser.parse_blocking(stream.read, READ_BYTES)
         except StrictParserError:
-            # Text behind the last boundary is refused or not, as the blocks fall. It is no matter: this raises unless
-            # the form itself was complete.
+            # Text after the last boundary may or may not be rejected, depending on block borders. It does not matter:
+            # close() raises unless the form itself was complete.
             parser.close()
     except (MultipartError, DisconnectionError):
-        raise _broken() from None
+        raise _incomplete_form() from None

@@ -1,20 +1,20 @@
-"""The headers that each kind of route must carry (T-H1), in one place.
+"""The headers that each kind of route must carry (T-H1).
 
-A view sets what is particular to its answer; what it does not set is filled in here by the kind of address.
+A view sets what is specific to its response; the rest is filled in here by the kind of address.
 """
 
 from typing import Any, Final
 
 from modhub.declarations import Declarations
-from modhub.request import Request, as_walked
+from modhub.request import Request, normalize_slashes
 
 EXPOSED: Final = (
     "ETag, Last-Modified, Accept-Ranges, Content-Range, Content-Disposition, Repr-Digest, Retry-After, "
     "WWW-Authenticate, Allow, X-Request-Id"
 )
-"""What a page elsewhere may read of an answer."""
+"""Response headers that pages of other sites may read."""
 ALLOWED_HEADERS: Final = "Authorization, Content-Type, Range, If-Range, If-None-Match, If-Modified-Since"
-"""What a page elsewhere may send. Never cookies, never a machine key."""
+"""Request headers that pages of other sites may send. Never cookies, never a machine key."""
 API_POLICY: Final = "default-src 'none'; frame-ancestors 'none'; sandbox"
 PAGE_POLICY: Final = (
     "default-src 'none'; script-src {source}; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
@@ -22,14 +22,14 @@ PAGE_POLICY: Final = (
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 REQUEST_ID: Final = "modhub.request_id"
-"""Where the environ holds the request's id, the same for every attempt."""
+"""The environ key of the request's id, the same for every attempt."""
 NONCE: Final = "modhub.nonce"
-"""Where the environ holds the page's nonce, if a template has asked for one."""
+"""The environ key of the page's nonce, if a template has asked for one."""
 Pairs = tuple[tuple[str, str], ...]
 
 
 class HeaderRules:
-    """Completes the headers of answers; made once for an application."""
+    """Adds the default headers to responses; one for each application."""
 
     PREFLIGHT: Final[Pairs] = (
         ("Access-Control-Allow-Origin", "*"),
@@ -39,15 +39,15 @@ class HeaderRules:
     )
 
     def __init__(self, *, https: bool) -> None:
-        every: Pairs = (
+        common: Pairs = (
             ("X-Content-Type-Options", "nosniff"),
             ("Referrer-Policy", "strict-origin-when-cross-origin"),
         )
         self.transport: Pairs = (("Strict-Transport-Security", "max-age=31536000; includeSubDomains"),) * https
         """What the server's own answers carry too, which it gives before it has a request to show us."""
-        every += self.transport
+        common += self.transport
         self.api: Pairs = (
-            *every,
+            *common,
             ("Cross-Origin-Resource-Policy", "same-origin"),
             ("Content-Security-Policy", API_POLICY),
             ("Access-Control-Allow-Origin", "*"),
@@ -60,7 +60,7 @@ class HeaderRules:
             ("Access-Control-Expose-Headers", EXPOSED),
         )
         self.site: Pairs = (
-            *every,
+            *common,
             ("Cross-Origin-Resource-Policy", "same-origin"),
             ("X-Frame-Options", "DENY"),
             ("Permissions-Policy", "camera=(), microphone=(), geolocation=(), payment=(), usb=()"),
@@ -69,17 +69,17 @@ class HeaderRules:
         )
 
     def is_preflight(self, request: Request) -> bool:
-        """A browser asks whether a page elsewhere may call: the API and what anybody reads, without credentials."""
+        """Whether a browser asks if a page of another site may call: the API and public files, without credentials."""
         environ = request.environ
-        asks = environ["REQUEST_METHOD"] == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ
-        return asks and (request.is_api or is_open(request))
+        is_cors_check = environ["REQUEST_METHOD"] == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ
+        return is_cors_check and (request.is_api or is_open(request))
 
     def finish(self, request: Request, response: Any) -> None:
-        """Add every header of the address's kind that ``response`` does not have, and the request's id."""
+        """Add each default header for the address's kind that ``response`` lacks, and the request id."""
         present = {name.lower() for name, _ in response.headerlist}
         defaults = self.api if request.is_api else (*self.site, *page_headers(request, response))
         if not request.is_api and is_open(request):
-            # Also where there is nothing: a page elsewhere is to read the refusal, not to see the network fail.
+            # On errors too: a page of another site should read the error, not see a network failure.
             response.headerlist.extend(pair for pair in self.open if pair[0].lower() not in present)
             present.add("cross-origin-resource-policy")
         response.headerlist.extend(pair for pair in defaults if pair[0].lower() not in present)
@@ -87,8 +87,8 @@ class HeaderRules:
 
 
 def is_open(request: Request) -> bool:
-    """Whether ``config.add_cross_origin`` has named the address: outside of the API, what pages elsewhere may read."""
-    path = as_walked(request.environ.get("PATH_INFO", ""))
+    """Whether pages of other sites may read this address outside of the API (``config.add_cross_origin``)."""
+    path = normalize_slashes(request.environ.get("PATH_INFO", ""))
     return any(pattern.fullmatch(path) for pattern in request.find_service(Declarations).cross_origin)
 
 
@@ -98,10 +98,10 @@ def make_header_rules(registry: Any) -> HeaderRules:
 
 
 def page_headers(request: Request, response: Any) -> Pairs:
-    """What depends on the page: scripts run by its nonce alone, never by ``'self'``.
+    """The headers that depend on the page: scripts run by its nonce only, never by ``'self'``.
 
-    A page without a script has no nonce: an error page is then the same to the letter for whatever is not there. Style
-    sheets need none, since our files refuse to be one (:mod:`modhub.downloads`).
+    A page without a script has no nonce, so that error pages are identical for everything that does not exist. Style
+    sheets need none, since our files cannot be used as one (:mod:`modhub.downloads`).
     """
     nonce = request.environ.get(NONCE)
     policy = PAGE_POLICY.format(source=f"'nonce-{nonce}'" if nonce else "'none'")

@@ -1,7 +1,7 @@
-"""What a JSON body must be before it is parsed: UTF-8, and nested no deeper than :data:`modhub.limits.JSON_DEPTH`.
+"""Checks on a JSON body before it is parsed: UTF-8, and nesting up to :data:`modhub.limits.JSON_DEPTH`.
 
-A piece at a time: each step takes a millisecond at most, so that other threads get their turn between two of them, and
-the first level too many ends the look.
+Works in chunks of a millisecond at most, so that other threads get their turn in between, and stops at the first level
+too deep.
 """
 
 import codecs
@@ -12,7 +12,7 @@ from typing import Final
 from modhub.errors import invalid
 from modhub.limits import JSON_DEPTH
 
-PIECE: Final = 64 * 1024
+CHUNK_BYTES: Final = 64 * 1024
 
 _MARKS: Final = b'"[]{}'
 _OTHERS: Final = bytes(char for char in range(256) if char not in _MARKS)
@@ -20,7 +20,7 @@ _STEPS: Final = bytes(1 if char in b"[{" else 0xFF for char in range(256))
 
 
 def check_shape(body: bytes) -> None:
-    """Refuse with 400 what is no UTF-8 or too deep. Whether it is JSON is for the parser to say."""
+    """Raise 400 if the body is not UTF-8 or too deep. Whether it is JSON is left to the parser."""
     if not body.isascii():
         _check_utf8(body)
     if body.count(b"[") + body.count(b"{") > JSON_DEPTH:
@@ -30,8 +30,8 @@ def check_shape(body: bytes) -> None:
 def _check_utf8(body: bytes) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        for at in range(0, len(body), PIECE):
-            decoder.decode(body[at : at + PIECE])
+        for start in range(0, len(body), CHUNK_BYTES):
+            decoder.decode(body[start : start + CHUNK_BYTES])
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         raise invalid("The body is not UTF-8.") from error
@@ -46,14 +46,14 @@ def _check_depth(body: bytes) -> None:
 
 
 def _brackets(body: bytes) -> Iterator[memoryview]:
-    """The brackets outside strings, a piece at a time: 1 for each that opens, -1 for each that closes."""
-    inside, carried = False, b""
-    for at in range(0, len(body), PIECE):
-        # What a backslash escapes ends no string. One at the end of a piece escapes the beginning of the next.
-        piece = (carried + body[at : at + PIECE]).replace(b"\\\\", b"").replace(b'\\"', b"")
-        carried = b"\\" if piece.endswith(b"\\") else b""
+    """The brackets outside strings, in chunks: 1 for each opening one, -1 for each closing one."""
+    in_string, carry = False, b""
+    for start in range(0, len(body), CHUNK_BYTES):
+        # Escaped characters do not end a string. A backslash at the end of a chunk escapes the start of the next one.
+        chunk = (carry + body[start : start + CHUNK_BYTES]).replace(b"\\\\", b"").replace(b'\\"', b"")
+        carry = b"\\" if chunk.endswith(b"\\") else b""
         # Two quotes side by side begin and end a string without brackets, or end one and begin the next.
-        parts = piece.translate(None, _OTHERS).replace(b'""', b"").split(b'"')
-        outside = b"".join(parts[inside::2])
-        inside ^= len(parts) % 2 == 0
+        segments = chunk.translate(None, _OTHERS).replace(b'""', b"").split(b'"')
+        outside = b"".join(segments[in_string::2])
+        in_string ^= len(segments) % 2 == 0
         yield memoryview(outside.translate(_STEPS)).cast("b")

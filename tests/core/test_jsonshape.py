@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from modhub.errors import ApiError
 from modhub.http import json_shape
-from modhub.http.json_shape import PIECE, check_shape
+from modhub.http.json_shape import CHUNK_BYTES, check_shape
 from modhub.limits import JSON_BODY, JSON_DEPTH
 
 ASIDE = b"[]," * (JSON_DEPTH + 6)
@@ -43,13 +43,13 @@ def depth(body: bytes) -> int:
 PARTS = st.sampled_from(["[", "{", "]", "}", "[" * 30, "]" * 30, '"[{"', '"\\\\"', '"\\"["', '"\\\\\\""', "é", "1,"])
 
 
-@pytest.mark.parametrize("piece", [1, 2, 3, 5, PIECE])
+@pytest.mark.parametrize("piece", [1, 2, 3, 5, CHUNK_BYTES])
 @given(parts=st.lists(PARTS, max_size=40))
 @settings(deadline=None, max_examples=200)
 def test_the_depth_is_the_grammars_wherever_a_piece_ends(piece, parts):
     body = "".join(parts).encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_shape, "PIECE", piece)
+        patch.setattr(json_shape, "CHUNK_BYTES", piece)
         assert refused(body) == (depth(body) > JSON_DEPTH)
 
 
@@ -57,13 +57,16 @@ def test_the_depth_is_the_grammars_wherever_a_piece_ends(piece, parts):
 def test_what_lies_across_two_pieces_is_read_whole(around):
     for middle in (b'"\\"[[["', b'"\\\\","["', "é".encode(), b'""""', b'"\\\\\\""'):
         deep = b"[" * JSON_DEPTH
-        for body in (ASIDE + b" " * (PIECE - len(ASIDE) + around - 2) + middle, b" " * (PIECE + around) + middle):
+        for body in (
+            ASIDE + b" " * (CHUNK_BYTES - len(ASIDE) + around - 2) + middle,
+            b" " * (CHUNK_BYTES + around) + middle,
+        ):
             assert not refused(body + deep)
             assert refused(body + deep + b"[")
 
 
 @pytest.mark.parametrize("end", [b"\xff", b"\xc3", b"\xed\xa0\x80"])
-@pytest.mark.parametrize("before", [0, PIECE - 1, PIECE, 3 * PIECE + 1])
+@pytest.mark.parametrize("before", [0, CHUNK_BYTES - 1, CHUNK_BYTES, 3 * CHUNK_BYTES + 1])
 def test_what_is_no_utf8_is_refused_wherever_it_stands(before, end):
     for body in (b" " * before + end, b" " * before + end + b"x"):
         with pytest.raises(ApiError, match="The body is not UTF-8"):
