@@ -1,1 +1,1 @@
-"""Who a caller is, and what they may do: identities, the security policy, API keys."""
+"""Who a caller is and what they may do: identities, the security policy, API keys."""

@@ -1,4 +1,4 @@
-"""Machine keys with scopes, and the address key: both come in ``X-Api-Key`` and neither opens what the other does."""
+"""Machine keys with scopes, and the address key: both come in ``X-Api-Key``, and neither is valid for the other."""
 
 import hashlib
 import hmac
@@ -14,7 +14,7 @@ from modhub.security.identity import Identity, principal_for_scope
 from modhub.settings import MachineKey
 
 
-class KeyError401(ApiError):
+class ApiKeyError(ApiError):
     """401 whose body is exactly ``{"error": code}`` (C-ERR-2)."""
 
     def __init__(self, code: str) -> None:
@@ -26,41 +26,41 @@ class KeyError401(ApiError):
 
 
 def key_digest(key: str) -> bytes:
-    """What keys are compared by: equal in length, so that the comparison tells nothing about the key."""
+    """Digests are compared instead of keys: all of equal length, so that timing reveals nothing about a key."""
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
 
 
 @implementer(ICredential)
 class ApiKey:
-    """Callers recognised by a key: the principals that each configured key stands for."""
+    """Recognises callers by a key; each configured key has its principals."""
 
     def __init__(self, keys: Iterable[tuple[str, frozenset[str]]]) -> None:
         """``keys`` holds (key, principals); blank keys match nothing."""
-        self._known = [(key_digest(key), principals) for key, principals in keys if key]
+        self._digests = [(key_digest(key), principals) for key, principals in keys if key]
 
     def identify(self, request: Request) -> Identity | None:
-        """Compare with every key, whichever matches, so that the time tells nothing."""
+        """Compare with every key, even after a match, so that timing reveals nothing."""
         key = presented_key(request)
         if not key:
             return None
-        given = key_digest(key)
-        found = [principals for known, principals in self._known if hmac.compare_digest(known, given)]
-        return Identity(frozenset().union(*found)) if found else None
+        digest = key_digest(key)
+        granted = [principals for known, principals in self._digests if hmac.compare_digest(known, digest)]
+        return Identity(frozenset().union(*granted)) if granted else None
 
     def challenge(self, request: Request) -> ApiError:
         """``no_api_key`` only when no header arrived (C-KEY-2)."""
-        return KeyError401("no_api_key" if presented_key(request) is None else "unknown_api_key")
+        return ApiKeyError("no_api_key" if presented_key(request) is None else "unknown_api_key")
 
 
 def machine_credential(keys: Iterable[MachineKey], default_scopes: Iterable[str]) -> ApiKey:
-    """The machine keys: the principal ``machine`` and one for each granted scope (C-KEY-1)."""
+    """The machine keys: the principal ``machine`` plus one for each granted scope (C-KEY-1)."""
     default = frozenset(default_scopes)
     return ApiKey(
-        (one.key, frozenset({MACHINE_KEY_REALM, *(principal_for_scope(scope) for scope in one.scopes or default)}))
-        for one in keys
+        (key.key, frozenset({MACHINE_KEY_REALM, *(principal_for_scope(scope) for scope in key.scopes or default)}))
+        for key in keys
     )
 
 
 def address_credential(key: str) -> ApiKey:
-    """The one address key; without one configured every key is refused."""
+    """The address key; if none is configured, every key is rejected."""
     return ApiKey([(key, frozenset({ADDRESS_KEY_REALM}))])

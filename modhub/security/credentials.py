@@ -1,4 +1,4 @@
-"""What callers present, and how they are challenged for it: what permissions and credentials of features share."""
+"""The credentials that callers present, and the challenges for them; shared with features."""
 
 from typing import Final
 
@@ -20,7 +20,7 @@ def presented_key(request: Request) -> str | None:
 
 
 def bearer_challenge(request: Request) -> ApiError:
-    """401 for a bearer address, one for anonymous and stranger; a bad token alone adds its error (C-ERR-6)."""
+    """401 for bearer tokens, the same for anonymous callers and strangers; only a bad token adds an error (C-ERR-6)."""
     scheme, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
     presented = scheme.lower() == "bearer" and token.strip()
     invalid = presented and request.identify(CredentialKind.ACCOUNT) is NOBODY

@@ -1,4 +1,4 @@
-"""Who a caller is: the kinds of credential, the permissions that name one, and identities."""
+"""Who a caller is: kinds of credential, permissions that require one, and identities."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -17,16 +17,16 @@ class CredentialKind(StrEnum):
 
 
 class Permission(StrEnum):
-    """A permission that also says which kind of credential it asks for. Features subclass it with their own members."""
+    """A permission that also says which kind of credential it requires. Features subclass it with their own members."""
 
     credential: CredentialKind
     for_blocked: bool
-    """Whether a blocked account has it as well. Only reading about oneself should be such a permission."""
+    """Whether a blocked account has it as well. Only for reading one's own data."""
 
     def __new__(
         cls, value: str, credential: CredentialKind = CredentialKind.NONE, for_blocked: bool = False
     ) -> "Permission":
-        """Members are written ``EDIT = "mod:edit", Credential.ACCOUNT``."""
+        """Members are written ``EDIT = "mod:edit", CredentialKind.ACCOUNT``."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.credential = credential
@@ -43,30 +43,30 @@ class CorePermission(Permission):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A caller: its principals, and where it is an account, which one and how it signed in."""
+    """A caller: its principals and, for an account, which one and how it signed in."""
 
     principals: frozenset[str] = frozenset({Everyone})
     account_id: int | None = None
     details: Any = field(default=None, compare=False)
     blocked: bool = False
-    """Whether the operator has blocked the account: it may do nothing but what `Permission.for_blocked` allows."""
+    """Whether the operator has blocked the account: it may only do what `Permission.for_blocked` allows."""
 
 
 NOBODY = Identity()
 
 
 class CredentialPolicy(Protocol):
-    """The service that picks a credential by its kind, on the side (API or pages) that the request asks."""
+    """The service that picks a credential by its kind, for the side (API or site) of the request."""
 
     def identify(self, request: Any, kind: CredentialKind) -> Identity:
-        """The caller by this kind of credential, :data:`NOBODY` when it is absent or wrong."""
+        """The caller by this kind of credential, :data:`NOBODY` if it is absent or wrong."""
 
     def challenge(self, request: Any, kind: CredentialKind) -> Any:
-        """The error or response for a caller without the right to do this."""
+        """The error or response for a caller without permission."""
 
 
 def principal_for_account(account_id: int) -> str:
-    """The principal that an account alone has, for ACLs."""
+    """The principal that only this account has, for ACLs."""
     return f"account:{account_id}"
 
 

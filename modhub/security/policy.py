@@ -1,4 +1,4 @@
-"""The one policy: it picks the credential that a permission names, and judges its principals by declarative ACLs."""
+"""The security policy: picks the credential that a permission requires, and checks its principals against ACLs."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from modhub.security.identity import NOBODY, CredentialKind, Identity, Permissio
 
 @implementer(ICredential)
 class AnonymousCredential:
-    """Stands where no feature gives accounts: nobody is signed in; programs get 401, pages 404 (C-PAGE-12)."""
+    """Used if no feature provides accounts: nobody is signed in; programs get 401, pages 404 (C-PAGE-12)."""
 
     def __init__(self, *, api: bool) -> None:
         self.api = api
@@ -30,11 +30,11 @@ class AnonymousCredential:
 
 
 class Blocked(Denied):
-    """Why a blocked account may not do this; no ACL was looked at."""
+    """The denial for a blocked account; no ACL was checked."""
 
 
 class SecurityPolicy:
-    """Pyramid's security policy: permissions pick the credential, ACLs judge its principals."""
+    """Pyramid's security policy: permissions pick the credential, ACLs check its principals."""
 
     def __init__(self, credentials: dict[tuple[CredentialKind, Any], Any]) -> None:
         """``credentials`` maps (kind, side) to an :class:`ICredential`; it is filled by ``config.add_credential``."""
@@ -46,13 +46,13 @@ class SecurityPolicy:
         return self.credentials.get((kind, side)) or AnonymousCredential(api=request.is_api)
 
     def identify(self, request: Request, kind: CredentialKind) -> Identity:
-        """The caller by this kind of credential, :data:`NOBODY` when it is absent or wrong."""
+        """The caller by this kind of credential, :data:`NOBODY` if it is absent or wrong."""
         if kind is CredentialKind.NONE:
             return NOBODY
         return self._credential(request, kind).identify(request) or NOBODY
 
     def challenge(self, request: Request, kind: CredentialKind) -> Any:
-        """The answer for a caller without the right to do this."""
+        """The error or response for a caller without permission."""
         return self._credential(request, kind).challenge(request)
 
     def identity(self, request: Request) -> Identity:
@@ -64,9 +64,9 @@ class SecurityPolicy:
         return self.identity(request).account_id
 
     def permits(self, request: Request, context: Any, permission: str) -> Any:
-        """Judge the caller's principals by the ACLs of the context's lineage.
+        """Check the caller's principals against the ACLs of the context's lineage.
 
-        A blocked account is refused before that, so that it learns nothing about what it asked for.
+        A blocked account is denied before that, so that it learns nothing about the context.
         """
         kind = permission.credential if isinstance(permission, Permission) else CredentialKind.NONE
         identity = request.identify(kind)
