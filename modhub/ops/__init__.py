@@ -1,1 +1,1 @@
-"""The operator's side: `modhub-admin`, health checks, migrations."""
+"""The operator's tools: `modhub-admin`, health checks, migrations."""

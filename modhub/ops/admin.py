@@ -25,7 +25,7 @@ from modhub.settings import StartRefused
 
 
 class Admin:
-    """What a command works with: the configured application, without serving it."""
+    """What commands work with: the configured application, without serving it."""
 
     def __init__(self, config: Configurator) -> None:
         self.config = config
@@ -42,18 +42,18 @@ class Admin:
 
     @property
     def declarations(self) -> Declarations:
-        """What the included packages have declared."""
+        """The declarations of the included packages."""
         return self.find_service(Declarations)
 
     @property
     def store(self) -> BlobStore:
-        """The file store, to put files into: its folder is made; a sentence to the operator where there is none."""
+        """The file store, for writing: its folder is created. Raises `StartRefused` if none is configured."""
         store = modhub.open_store(self.registry, make=True)
-        return store or self.kept
+        return store or self.existing_store
 
     @property
-    def kept(self) -> BlobStore:
-        """The file store as it is, to read and to tidy; a sentence to the operator where there is none."""
+    def existing_store(self) -> BlobStore:
+        """The file store as it is, for reading and cleaning up. Raises `StartRefused` if none is configured."""
         store = find_optional_service(self.registry, BlobStore)
         if store is None:
             raise StartRefused("the setting modhub.storage is empty, so there are no files")
@@ -61,58 +61,58 @@ class Admin:
 
     @contextmanager
     def writing(self) -> Iterator[tuple[Session, Any]]:
-        """A session and its transaction manager; committed at the end, undone when an exception passes."""
+        """A session and its transaction manager; committed at the end, rolled back on an exception."""
         manager = transaction.TransactionManager(explicit=True)
         with manager:
             yield self.databases.joined_session(manager), manager
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A session that only reads."""
+        """A read-only session."""
         with self.databases.readonly_session() as session:
             yield session
 
     def say(self, line: str) -> None:
-        """One line to the operator."""
+        """Print one line for the operator."""
         sys.stdout.write(line + "\n")
 
 
 def run_migrate(admin: Admin, _arguments: argparse.Namespace) -> int:
-    """Bring the schema up."""
-    changed = migrate.upgrade_or_say(admin.databases, admin.declarations.migrations)
+    """Bring the schema up to date."""
+    changed = migrate.upgrade_or_refuse(admin.databases, admin.declarations.migrations)
     admin.say(f"Migrated: {', '.join(changed)}." if changed else "The database is up to date.")
     return 0
 
 
 def run_check(admin: Admin, _arguments: argparse.Namespace) -> int:
-    """Say that the service can start; what keeps it from that was said by now."""
-    admin.say("The configuration can be read, and the database is up to date.")
+    """Report that the service can start; anything that prevents it has been reported before."""
+    admin.say("The configuration is valid and the database is up to date.")
     return 0
 
 
 def run_verify(admin: Admin, _arguments: argparse.Namespace) -> int:
-    """Say what is damaged; 1 when something is."""
-    found: list[str] = []
+    """Report damage; the exit code is 1 if there is any."""
+    problems: list[str] = []
     with admin.reading() as session:
         for check in admin.declarations.maintenance.values():
-            found.extend(check(session))
+            problems.extend(check(session))
         if find_optional_service(admin.registry, BlobStore) is not None:
-            found.extend(maintenance.blob_damage(session, admin.kept))
-    for sentence in found:
-        admin.say(sentence)
-    admin.say(f"{len(found)} found." if found else "Everything is as it should be.")
-    return 1 if found else 0
+            problems.extend(maintenance.blob_damage(session, admin.existing_store))
+    for problem in problems:
+        admin.say(problem)
+    admin.say(f"Problems found: {len(problems)}." if problems else "No problems found.")
+    return 1 if problems else 0
 
 
 def run_sweep(admin: Admin, arguments: argparse.Namespace) -> int:
-    """Remove what nothing refers to."""
-    trashed, orphans = maintenance.sweep(admin.databases, admin.kept, arguments.older_than)
-    admin.say(f"Removed {trashed} replaced or deleted files and {orphans} that no row named.")
+    """Remove files that nothing refers to."""
+    trashed, orphans = maintenance.sweep(admin.databases, admin.existing_store, arguments.older_than)
+    admin.say(f"Removed {trashed} replaced or deleted files and {orphans} orphaned files.")
     return 0
 
 
 def seconds(value: str) -> int:
-    """An age; none is negative, and no file is older than time itself."""
+    """A command line argument: a number of seconds from 0 to 999999999."""
     if not re.fullmatch(r"[0-9]{1,9}", value):
         raise argparse.ArgumentTypeError(f"{value!r} is not a number of seconds from 0 to 999999999")
     return int(value)
@@ -125,18 +125,18 @@ def sweep_arguments(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         default=maintenance.GRACE_SECONDS,
         metavar="SECONDS",
-        help="take only what is at least this old (%(default)s); 0 takes all",
+        help="remove only files that are at least this old (%(default)s); 0 removes all",
     )
 
 
 def run_key_new(admin: Admin, arguments: argparse.Namespace) -> int:
-    """A fresh machine key, to be put into the ini by the operator; it is kept nowhere."""
+    """Print a new machine key for the operator to put into the ini; it is not stored."""
     admin.say(" ".join([secrets.token_hex(32), *arguments.scope]))
-    admin.say("Put this line into ApiPrivateKeys and give the first word to the build agent.")
-    for name, meaning in sorted(admin.declarations.scopes.items()):
-        admin.say(f"Scope {name}: {meaning}.")
+    admin.say("Add this line to ApiPrivateKeys and give the first word to the build agent.")
+    for name, description in sorted(admin.declarations.scopes.items()):
+        admin.say(f"Scope {name}: {description}.")
     for name in sorted(set(arguments.scope) - admin.declarations.scopes.keys()):
-        admin.say(f"No included feature declares the scope {name}: it opens nothing.")
+        admin.say(f"No included feature declares the scope {name}: it allows nothing.")
     return 0
 
 
@@ -147,77 +147,77 @@ def key_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_demo(admin: Admin, _arguments: argparse.Namespace) -> int:
-    """Fill a new installation."""
+    """Fill a new installation with samples."""
     for _, name, fill in sorted(admin.declarations.demos, key=lambda demo: demo[:2]):
         fill(admin)
-        admin.say(f"Filled: {name}.")
+        admin.say(f"Added samples: {name}.")
     return 0
 
 
 def no_arguments(_parser: argparse.ArgumentParser) -> None:
-    """A command without arguments of its own."""
+    """For a command without arguments of its own."""
 
 
 COMMANDS = (
     AdminCommand("migrate", "bring the database's schema up to date", no_arguments, run_migrate, needs_schema=False),
-    AdminCommand("check", "read the ini and look at the database, as before a start", no_arguments, run_check),
+    AdminCommand("check", "check the ini and the database, as before a start", no_arguments, run_check),
     AdminCommand("migration", "write a new migration", migration_arguments, run_migration_new, needs_schema=False),
-    AdminCommand("verify", "check every stored file and every kept copy", no_arguments, run_verify),
-    AdminCommand("sweep", "remove files that nothing refers to any more", sweep_arguments, run_sweep),
-    AdminCommand("key", "make a machine key", key_arguments, run_key_new, needs_schema=False),
+    AdminCommand("verify", "check every stored file and every public copy", no_arguments, run_verify),
+    AdminCommand("sweep", "remove files that nothing refers to", sweep_arguments, run_sweep),
+    AdminCommand("key", "create a machine key", key_arguments, run_key_new, needs_schema=False),
     AdminCommand("demo", "fill a new installation with samples", no_arguments, run_demo),
 )
 
 
 def build_admin_parser(config: Configurator) -> argparse.ArgumentParser:
-    """The command line of this configuration: features that are switched on have their commands."""
+    """The command line of this configuration, with the commands of its features."""
     parser = argparse.ArgumentParser(prog="modhub-admin", description=__doc__)
     parser.add_argument("-c", "--config", required=True, metavar="INI")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in find_service(config.registry, Declarations).commands.values():
-        added = commands.add_parser(command.name, help=command.help, description=command.help)
-        command.arguments(added)
-        added.set_defaults(run=command.run, needs_schema=command.needs_schema)
+        subparser = commands.add_parser(command.name, help=command.help, description=command.help)
+        command.arguments(subparser)
+        subparser.set_defaults(run=command.run, needs_schema=command.needs_schema)
     return parser
 
 
 def admin_main(argv: Sequence[str] | None = None) -> int:
-    """The console script; the exit code is 0 for success, 1 for what the command found, 2 for a wrong call."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    first = argparse.ArgumentParser(add_help=False)
-    first.add_argument("-c", "--config", metavar="INI")
-    ini = first.parse_known_args(words)[0].config
+    """The console script. Exit code 0 is success, 1 a problem that the command found, 2 a usage error."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    config_parser = argparse.ArgumentParser(add_help=False)
+    config_parser.add_argument("-c", "--config", metavar="INI")
+    ini = config_parser.parse_known_args(arguments)[0].config
     if ini is None:
-        sys.stderr.write("modhub-admin: name the configuration first: modhub-admin -c YOUR.ini COMMAND\n")
+        sys.stderr.write("modhub-admin: the configuration is missing: modhub-admin -c YOUR.ini COMMAND\n")
         return 2
     try:
-        given = application_settings(ini)
+        settings = application_settings(ini)
         set_up_logging(ini)
-    except StartRefused as refusal:
-        return refused(refusal, 2)
+    except StartRefused as error:
+        return print_error(error, 2)
     try:
-        return run_command(modhub.configure(given, makes_store=False), words, ini)
-    except (StartRefused, ApiError) as refusal:
-        return refused(refusal, 1)
+        return run_command(modhub.configure(settings, makes_store=False), arguments, ini)
+    except (StartRefused, ApiError) as error:
+        return print_error(error, 1)
 
 
-def refused(refusal: Exception, code: int) -> int:
-    """Say why in one line; ``code`` is the exit code."""
-    sys.stderr.write(f"modhub-admin: {str(refusal).rstrip('.')}.\n")
+def print_error(error: Exception, code: int) -> int:
+    """Print the error in one line; returns ``code``, the exit code."""
+    sys.stderr.write(f"modhub-admin: {str(error).rstrip('.')}.\n")
     return code
 
 
-def run_command(config: Configurator, words: Sequence[str], ini: str = "YOUR.ini") -> int:
-    """Run the command that ``words`` name, and close the database."""
+def run_command(config: Configurator, argv: Sequence[str], ini: str = "YOUR.ini") -> int:
+    """Run the command in ``argv``, then close the database connections."""
     admin = Admin(config)
     try:
-        arguments = build_admin_parser(config).parse_args(words)
+        arguments = build_admin_parser(config).parse_args(argv)
         if arguments.needs_schema:
             migrate.refuse_when_behind(admin.databases, admin.declarations.migrations, ini)
         code: int = arguments.run(admin, arguments)
-    except Exception as problem:
-        if is_transient(problem):
-            message = "the database is busy just now; what is done stays done, run the command again"
+    except Exception as error:
+        if is_transient(error):
+            message = "the database is busy; finished work is kept, run the command again"
             raise StartRefused(message) from None
         raise
     finally:

@@ -1,4 +1,4 @@
-"""Schema migrations: alembic without an ini file, one version table for each package."""
+"""Schema migrations: alembic without an ini file, with one version table for each package."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
@@ -24,12 +24,12 @@ log = logging.getLogger(__name__)
 ENV_FOLDER = Path(__file__).parents[1] / "migrations"
 ADVISORY_LOCK = 0x6D6F6468
 UNMAPPED = "fts_"
-"""Tables and indexes that one kind of database alone has; no model describes them."""
+"""Prefix of tables and indexes that exist on one kind of database only; no model describes them."""
 
 
 def _script(package: Migrations) -> Config:
     config = Config()
-    # Alembic's own file format takes a % for the beginning of a name.
+    # Alembic's config format interpolates %.
     config.set_main_option("script_location", str(ENV_FOLDER).replace("%", "%%"))
     config.set_main_option("version_locations", str(Path(package.folder) / "versions").replace("%", "%%"))
     config.set_main_option("path_separator", "newline")
@@ -39,7 +39,7 @@ def _script(package: Migrations) -> Config:
 def revision_scripts(package: Migrations) -> ScriptDirectory:
     """The revision files of ``package``."""
     scripts = ScriptDirectory.from_config(_script(package))
-    # What is said to the operator is said by `modhub-admin` alone.
+    # Only `modhub-admin` prints messages for the operator.
     scripts.messaging_opts = {"quiet": True}
     return scripts
 
@@ -51,10 +51,10 @@ def _config(package: Migrations, connection: Connection) -> Config:
 
 
 def include_object(package: Migrations) -> Any:
-    """What autogeneration may look at: the tables of ``package`` alone."""
+    """A filter for autogeneration: only the tables of ``package``."""
 
-    def include(thing: Any, name: str | None, kind: str, _reflected: bool, _compare_to: Any) -> bool:
-        table = name if kind == "table" else getattr(getattr(thing, "table", None), "name", "")
+    def include(db_object: Any, name: str | None, kind: str, _reflected: bool, _compare_to: Any) -> bool:
+        table = name if kind == "table" else getattr(getattr(db_object, "table", None), "name", "")
         if (name or "").startswith(UNMAPPED):
             return False
         return (table or "").startswith(package.table_prefix)
@@ -63,8 +63,8 @@ def include_object(package: Migrations) -> Any:
 
 
 @contextmanager
-def _alone(databases: Databases) -> Iterator[Connection]:
-    """One migrating process at a time: SQLite by its write lock, PostgreSQL by an advisory lock."""
+def _migration_lock(databases: Databases) -> Iterator[Connection]:
+    """Allow one migrating process at a time: SQLite by its write lock, PostgreSQL by an advisory lock."""
     with databases.write_engine.begin() as connection:
         if databases.dialect == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK})
@@ -72,12 +72,12 @@ def _alone(databases: Databases) -> Iterator[Connection]:
 
 
 def upgrade(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
-    """Bring every package to its newest revision in one transaction; answers the packages that changed.
+    """Bring every package to its newest revision in one transaction; returns the packages that changed.
 
-    Raises :class:`modhub.settings.StartRefused` when the database has a revision that this code does not know.
+    Raises :class:`modhub.settings.StartRefused` if the database has a revision that this code does not know.
     """
     changed = []
-    with _alone(databases) as connection:
+    with _migration_lock(databases) as connection:
         _refuse_newer(package.package for package in packages if _is_newer(connection, package))
         for package in packages:
             before = current(connection, package)
@@ -87,26 +87,26 @@ def upgrade(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
     return changed
 
 
-def upgrade_or_say(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
-    """As `upgrade`; what fails is one sentence to the operator (:class:`modhub.settings.StartRefused`)."""
-    known = list(packages)
-    # A database that cannot be had is no fault of a migration.
-    _connected(databases, lambda connection: [current(connection, package) for package in known])
+def upgrade_or_refuse(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
+    """As `upgrade`; failures become one sentence for the operator (:class:`modhub.settings.StartRefused`)."""
+    packages = list(packages)
+    # First: an unreachable database is not a failed migration.
+    _with_connection(databases, lambda connection: [current(connection, package) for package in packages])
     try:
-        return upgrade(databases, known)
+        return upgrade(databases, packages)
     except StartRefused:
         raise
-    except Exception as problem:
+    except Exception as error:
         log.debug("migrating failed", exc_info=True)
-        why = database_errors.driver_reason(problem, databases.write_engine.url)
-        if is_transient(problem):
-            raise StartRefused(f"the database takes no writing just now, nothing was migrated ({why})") from None
-        kind = "" if isinstance(problem, SQLAlchemyError | CommandError) else f"{type(problem).__name__}: "
-        raise StartRefused(f"migrating failed and changed nothing: {kind}{why}") from None
+        reason = database_errors.driver_reason(error, databases.write_engine.url)
+        if is_transient(error):
+            raise StartRefused(f"the database cannot be written right now, nothing was migrated ({reason})") from None
+        kind = "" if isinstance(error, SQLAlchemyError | CommandError) else f"{type(error).__name__}: "
+        raise StartRefused(f"migrating failed and changed nothing: {kind}{reason}") from None
 
 
 def current(connection: Connection, package: Migrations) -> tuple[str, ...]:
-    """The revision that the database has of ``package``."""
+    """The revision of ``package`` in the database."""
     context = MigrationContext.configure(connection, opts={"version_table": package.version_table})
     return tuple(context.get_current_heads())
 
@@ -117,10 +117,10 @@ def head(package: Migrations) -> tuple[str, ...]:
 
 
 def _is_newer(connection: Connection, package: Migrations) -> bool:
-    """Whether the database has a revision of ``package`` that is none of this code's."""
-    found = current(connection, package)
-    known = {script.revision for script in revision_scripts(package).walk_revisions()}
-    return not known.issuperset(found)
+    """Whether the database has a revision of ``package`` that this code does not know."""
+    current_revisions = current(connection, package)
+    known_revisions = {script.revision for script in revision_scripts(package).walk_revisions()}
+    return not known_revisions.issuperset(current_revisions)
 
 
 def behind(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
@@ -133,39 +133,39 @@ def _behind(connection: Connection, packages: Iterable[Migrations]) -> list[str]
     return [package.package for package in packages if current(connection, package) != head(package)]
 
 
-def _connected(databases: Databases, ask: Callable[[Connection], Any]) -> Any:
-    """What ``ask`` finds. A database that cannot be had is a sentence to the operator, and no connection stays open."""
+def _with_connection(databases: Databases, query: Callable[[Connection], Any]) -> Any:
+    """Call ``query`` with a connection. Database errors become one sentence for the operator and close every one."""
     url = databases.readonly_engine.url
     try:
         with databases.readonly_engine.connect() as connection:
-            return ask(connection)
-    except SQLAlchemyError as problem:
+            return query(connection)
+    except SQLAlchemyError as error:
         databases.dispose()
-        if isinstance(problem, OperationalError):
-            raise StartRefused(database_errors.unreachable_database(problem, url)) from None
-        raise StartRefused(f"the database cannot be used: {database_errors.driver_reason(problem, url)}") from None
+        if isinstance(error, OperationalError):
+            raise StartRefused(database_errors.unreachable_database(error, url)) from None
+        raise StartRefused(f"the database cannot be used: {database_errors.driver_reason(error, url)}") from None
 
 
 def refuse_when_behind(databases: Databases, packages: Iterable[Migrations], ini: str = "YOUR.ini") -> None:
-    """Stop the start when the schema is older than this code, or newer; no connection stays open then.
+    """Stop the start if the schema is older than this code, or newer; then all connections are closed.
 
-    Asking makes no file: where SQLite has none yet, whoever migrates makes it.
+    Checking creates no file: a missing SQLite database is left to the migration.
     """
-    known = list(packages)
+    packages = list(packages)
 
-    def ask(connection: Connection) -> tuple[list[str], list[str]]:
-        newer = [package.package for package in known if _is_newer(connection, package)]
-        return newer, _behind(connection, known)
+    def find_outdated(connection: Connection) -> tuple[list[str], list[str]]:
+        newer = [package.package for package in packages if _is_newer(connection, package)]
+        return newer, _behind(connection, packages)
 
     if database_errors.has_no_file(databases.readonly_engine.url):
-        newer, late = [], [package.package for package in known]
+        newer, outdated = [], [package.package for package in packages]
     else:
-        newer, late = _connected(databases, ask)
-    if not late:
+        newer, outdated = _with_connection(databases, find_outdated)
+    if not outdated:
         return
     databases.dispose()
     _refuse_newer(newer)
-    raise StartRefused(f"the database is behind ({', '.join(late)}); run: modhub-admin -c {ini} migrate")
+    raise StartRefused(f"the database is behind ({', '.join(outdated)}); run: modhub-admin -c {ini} migrate")
 
 
 def _refuse_newer(packages: Iterable[str]) -> None:
@@ -174,7 +174,7 @@ def _refuse_newer(packages: Iterable[str]) -> None:
 
 
 def schema_differences(databases: Databases, package: Migrations) -> list[Any]:
-    """What autogeneration would still change for ``package``; empty when models and migrations agree."""
+    """What autogeneration would still change for ``package``; empty if models and migrations agree."""
     with databases.readonly_engine.connect() as connection:
         options = {
             "version_table": package.version_table,
@@ -182,5 +182,5 @@ def schema_differences(databases: Databases, package: Migrations) -> list[Any]:
             "compare_type": True,
         }
         context = MigrationContext.configure(connection, opts=options)
-        found: list[Any] = compare_metadata(context, Base.metadata)
-        return found
+        differences: list[Any] = compare_metadata(context, Base.metadata)
+        return differences

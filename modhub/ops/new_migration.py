@@ -15,7 +15,7 @@ from modhub.settings import StartRefused
 
 
 def create_migration(package: Migrations, message: str) -> Path:
-    """Write the next revision of ``package`` and answer its file; its parent is the newest one that is there.
+    """Write the next revision of ``package`` and return its file; its parent is the newest revision.
 
     Raises :class:`modhub.settings.StartRefused` with one sentence for the developer.
     """
@@ -24,20 +24,20 @@ def create_migration(package: Migrations, message: str) -> Path:
         raise StartRefused("a migration needs a message that says what it does")
     scripts = revision_scripts(package)
     folder = Path(package.folder) / "versions"
-    # It becomes the module's docstring.
+    # The message becomes the module's docstring.
     quoted = sentence.replace("\\", "\\\\").replace('"', '\\"')
     revision = _next_revision(package, scripts)
     try:
         created = scripts.generate_revision(revision, quoted, head="head", version_path=folder)
-    except OSError as problem:
-        cause = problem.strerror or type(problem).__name__
+    except OSError as error:
+        cause = error.strerror or type(error).__name__
         raise StartRefused(f"the folder {folder} cannot be written: {cause}") from None
     assert created is not None
     return Path(created.path)
 
 
 def _next_revision(package: Migrations, scripts: ScriptDirectory) -> str:
-    """``PREFIX_NNNN``: one more than the highest number that is there."""
+    """``PREFIX_NNNN``: one more than the highest number so far."""
     pattern = re.compile(rf"{re.escape(package.table_prefix)}(\d+)")
     matches = (pattern.fullmatch(script.revision) for script in scripts.walk_revisions())
     highest = max((int(match[1]) for match in matches if match), default=0)
@@ -45,11 +45,11 @@ def _next_revision(package: Migrations, scripts: ScriptDirectory) -> str:
 
 
 def run_migration_new(admin: Any, arguments: argparse.Namespace) -> int:
-    """Write the file and say where it is."""
+    """Write the file and print its path."""
     packages = {package.package: package for package in admin.declarations.migrations}
     if arguments.package not in packages:
-        known = ", ".join(packages)
-        raise StartRefused(f"no included package {arguments.package} declares migrations; those that do: {known}")
+        declared = ", ".join(packages)
+        raise StartRefused(f"no included package {arguments.package} declares migrations; those that do: {declared}")
     admin.say(str(create_migration(packages[arguments.package], arguments.message)))
     return 0
 

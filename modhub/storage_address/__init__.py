@@ -1,7 +1,7 @@
-"""The address that the file-storage machine reports of itself (C-ADDR-1; C-ADDR-3).
+"""The address that the file-storage machine reports for itself (C-ADDR-1; C-ADDR-3).
 
-Kept in the database, so that every process follows a change; offered as :class:`modhub.interfaces.IStorageAddress`. The
-report makes no outgoing request: what it names is only stored.
+Stored in the database, so that every process follows a change; available as :class:`modhub.interfaces.IStorageAddress`.
+A report causes no outgoing request: the address is only stored.
 """
 
 from pyramid.config import Configurator
@@ -15,7 +15,7 @@ from modhub.storage_address.resources import IStorage, StorageAddressResource, S
 
 
 def includeme(config: Configurator) -> None:
-    """The address's place in the tree, its service, and its rule for the server."""
+    """Register the resources, the service and the body limit."""
     config.add_service(IStorageAddress, CurrentAddress(find_service(config.registry, Databases).raw_queries))
     config.add_child(ICatalogue, "storage", StorageResource)
     config.add_child(IStorage, "address", StorageAddressResource)

@@ -9,7 +9,7 @@ from modhub.db import Base, Timestamp
 
 
 class StoredAddress(Base):
-    """The one row of the address; ``base_url`` is None until the first report."""
+    """The single row with the address; ``base_url`` is None until the first report."""
 
     __tablename__ = "core_storage_address"
 
@@ -19,4 +19,4 @@ class StoredAddress(Base):
 
 
 THE_ROW = StoredAddress.id == 1
-"""The condition that selects the row, which the migration inserts."""
+"""The condition that selects the row; the migration inserts it."""

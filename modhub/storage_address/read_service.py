@@ -10,24 +10,24 @@ from modhub.raw_queries import RawQueryExecutor
 from modhub.storage_address.models import THE_ROW, StoredAddress
 
 STALE_SECONDS: Final = 2.0
-"""How old a read address may be; every process must follow a change within 5 seconds (C-ADDR-3)."""
+"""Maximum age of a cached address; every process must follow a change within 5 seconds (C-ADDR-3)."""
 
 
 class CurrentAddress:
-    """The address as the database has it, asked at most every :data:`STALE_SECONDS`; one for an application."""
+    """The address in the database, read at most every :data:`STALE_SECONDS`; one for each application."""
 
-    def __init__(self, reader: RawQueryExecutor, clock: Callable[[], float] = time.monotonic) -> None:
-        self._reader = reader
+    def __init__(self, queries: RawQueryExecutor, clock: Callable[[], float] = time.monotonic) -> None:
+        self._queries = queries
         self._clock = clock
-        self._statement = reader.prepare(select(StoredAddress.base_url).where(THE_ROW))
-        self._known: tuple[float, str | None] | None = None
+        self._statement = queries.prepare(select(StoredAddress.base_url).where(THE_ROW))
+        self._cached: tuple[float, str | None] | None = None
 
     def current(self) -> str | None:
-        """``https://host[:port]``, None before the first report. Database errors go through."""
-        asked = self._clock()
-        known = self._known
-        if known is None or asked - known[0] >= STALE_SECONDS:
-            rows = self._reader.rows(self._statement)
-            # The time before the asking: the answer is never older than it seems.
-            known = self._known = (asked, rows[0][0] if rows else None)
-        return known[1]
+        """``https://host[:port]``, None before the first report. Database errors propagate."""
+        read_at = self._clock()
+        cached = self._cached
+        if cached is None or read_at - cached[0] >= STALE_SECONDS:
+            rows = self._queries.rows(self._statement)
+            # The time before the query, so that the cached address is never older than it seems.
+            cached = self._cached = (read_at, rows[0][0] if rows else None)
+        return cached[1]

@@ -1,4 +1,4 @@
-"""What the storage machine sends."""
+"""The request body of a report."""
 
 from msgspec import Struct
 

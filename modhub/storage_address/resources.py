@@ -1,4 +1,4 @@
-"""The addresses below ``/api/modhub/storage``, and who may report there."""
+"""The resources below ``/api/modhub/storage``, and who may report there."""
 
 from pyramid.authorization import Allow
 from zope.interface import Interface, implementer

@@ -1,10 +1,10 @@
-"""What the storage machine is answered."""
+"""The response to a report."""
 
 from msgspec import Struct
 
 
 class AddressDocument(Struct, rename="camel"):
-    """The answer to a report."""
+    """The response to a report."""
 
     base_url: str
     changed: bool

@@ -1,4 +1,4 @@
-"""The report of the storage machine: with the address key (C-ADDR-1)."""
+"""The report of the storage machine, sent with the address key (C-ADDR-1)."""
 
 from typing import Any
 

@@ -40,21 +40,21 @@ def run(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypa
 def test_verify_finds_what_is_damaged(site: Site, run: Run) -> None:
     # C-RUN-4, C-RUN-5, T-F10
     published_mod(site)
-    assert run("verify") == (0, "Everything is as it should be.\n")
+    assert run("verify") == (0, "No problems found.\n")
     (path,) = stored_files(site)
     content = path.read_bytes()
     for damage in (lambda: path.write_bytes(b"x" * len(content)), lambda: path.write_bytes(b"x"), path.unlink):
         damage()
         code, said = run("verify")
         assert code == 1
-        assert said.endswith("1 found.\n")
+        assert said.endswith("Problems found: 1.\n")
         assert len(said.splitlines()) == 2
     path.write_bytes(content)
     assert run("verify")[0] == 0
 
 
 def test_check_says_that_the_service_can_start(run: Run) -> None:
-    assert run("check") == (0, "The configuration can be read, and the database is up to date.\n")
+    assert run("check") == (0, "The configuration is valid and the database is up to date.\n")
 
 
 def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site: Site, run: Run) -> None:
@@ -67,8 +67,8 @@ def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site: Site, run:
     orphan.write_bytes(b"x")
     (folder / "staging" / ("f" * 32)).write_bytes(b"x")
     (folder / "README").write_bytes(b"not ours")
-    assert run("sweep") == (0, "Removed 0 replaced or deleted files and 0 that no row named.\n")
-    assert run("sweep", "--older-than", "0") == (0, "Removed 1 replaced or deleted files and 2 that no row named.\n")
+    assert run("sweep") == (0, "Removed 0 replaced or deleted files and 0 orphaned files.\n")
+    assert run("sweep", "--older-than", "0") == (0, "Removed 1 replaced or deleted files and 2 orphaned files.\n")
     assert not orphan.exists()
     assert (folder / "README").exists()
     assert site.get(mod_address(mod, "download")).body == b"two"
@@ -80,9 +80,9 @@ def test_rebuild_mends_what_verify_finds(site: Site, run: Run) -> None:
     with site.databases.write_session.begin() as session:
         session.execute(update(PublicText).values(text="other"))
         session.execute(update(PublicCounter).values(value=9))
-    assert run("verify")[1].endswith("2 found.\n")
+    assert run("verify")[1].endswith("Problems found: 2.\n")
     assert run("rebuild") == (0, "Public copies made anew: 1.\n")
-    assert run("verify") == (0, "Everything is as it should be.\n")
+    assert run("verify") == (0, "No problems found.\n")
     assert [found["id"] for found in site.get("/api/modhub?q=mended").json["mods"]] == [mod["id"]]
 
 
@@ -198,7 +198,7 @@ def test_a_database_that_is_busy_is_one_line(run: Run, monkeypatch: pytest.Monke
     monkeypatch.setattr(admin.maintenance, "sweep", busy)
     code, said = run("sweep")
     assert code == 1
-    assert said == ("modhub-admin: the database is busy just now; what is done stays done, run the command again.\n")
+    assert said == ("modhub-admin: the database is busy; finished work is kept, run the command again.\n")
 
 
 def test_without_a_store_the_commands_say_so(site: Site, run: Run, tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_the_demo_fills_an_empty_service_that_verifies(site: Site, run: Run) -> 
     # C-RUN-4
     assert run("demo")[0] == 0
     assert site.get("/api/modhub").json["total"] > 3
-    assert run("verify") == (0, "Everything is as it should be.\n")
+    assert run("verify") == (0, "No problems found.\n")
     assert site.as_account(OWNER).get("/api/modhub/mine").status_int == 200
 
 

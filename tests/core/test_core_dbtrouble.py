@@ -12,7 +12,7 @@ import modhub
 from modhub.db import Databases
 from modhub.declarations import Declarations
 from modhub.ops import database_errors
-from modhub.ops.migrate import refuse_when_behind, upgrade_or_say
+from modhub.ops.migrate import refuse_when_behind, upgrade_or_refuse
 from modhub.service_registry import find_service
 from modhub.settings import StartRefused
 from modhub.testing import TEST_SECRET
@@ -43,7 +43,7 @@ def told(url: str) -> str:
         modhub.main({}, **{"sqlalchemy.url": url, "modhub.secret": TEST_SECRET})
     said = str(end.value.code).removeprefix("modhub does not start: ")
     registry: Any = modhub.configure({"sqlalchemy.url": url, "modhub.secret": TEST_SECRET}).registry
-    for ask in (refuse_when_behind, upgrade_or_say):
+    for ask in (refuse_when_behind, upgrade_or_refuse):
         with pytest.raises(StartRefused) as refusal:
             ask(find_service(registry, Databases), find_service(registry, Declarations).migrations)
         # The time that PostgreSQL needs to say no differs, the sentence does not.

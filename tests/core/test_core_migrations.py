@@ -221,7 +221,7 @@ def test_who_migrates_at_the_same_time_is_told(
             connection.execute(text(f"SELECT pg_advisory_xact_lock({migrate.ADVISORY_LOCK})"))
         code, said = command_line("migrate")
     assert (code, said.count("\n")) == (1, 1)
-    assert "the database takes no writing just now, nothing was migrated" in said
+    assert "the database cannot be written right now, nothing was migrated" in said
 
 
 def test_what_was_published_before_gets_its_links(site: Site) -> None:

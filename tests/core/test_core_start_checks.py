@@ -48,7 +48,7 @@ def test_each_slip_is_one_sentence(warned: Any) -> None:
             "ApiPrivateKeys": f"{LONG} x Modhub:app Modhub:wikki"
         },
         "modhub.storage_address_key has fewer than 32 characters": {"modhub__storage_address_key": SHORT},
-        "nothing that is switched on reads these keys of the ini: maill.host, sqlalchemy.pool_size": {
+        "no included package reads these keys of the ini: maill.host, sqlalchemy.pool_size": {
             "maill__host": SHORT,
             "sqlalchemy__pool_size": "20",
         },
