@@ -1,7 +1,7 @@
 """modhub: the core of the mod distribution service and its catalogue.
 
-``main`` is the application that ``[app:main] use = egg:modhub`` names; ``includeme`` is the order of the core. Features
-are packages named in ``pyramid.includes``; they are included after the core, because they use its directives.
+``main`` is the application that ``[app:main] use = egg:modhub`` names; ``includeme`` includes the core in order.
+Features are packages named in ``pyramid.includes``; they are included after the core, because they use its directives.
 """
 
 import logging
@@ -37,31 +37,31 @@ DEVELOPMENT_SECRET = "development-only-secret-never-for-production"  # noqa: S10
 
 
 def main(global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any:
-    """The WSGI application. What the operator must mend ends the process with one line."""
+    """The WSGI application. Problems that the operator must fix end the process with one line."""
     ini = (global_config or {}).get("__file__", "YOUR.ini")
     try:
         config = configure(settings)
         declared = find_service(config.registry, Declarations)
         refuse_when_behind(find_service(config.registry, Databases), declared.migrations, ini)
-    except StartRefused as refusal:
-        sys.exit(f"modhub does not start: {refusal}.")
-    for sentence in start_warnings(config.registry, settings):
-        log.warning("%s.", sentence)
+    except StartRefused as error:
+        sys.exit(f"modhub does not start: {error}.")
+    for warning in start_warnings(config.registry, settings):
+        log.warning("%s.", warning)
     app = config.make_wsgi_app()
     config.registry.notify(ApplicationStarted(config.registry))
     return app
 
 
 def configure(settings: Mapping[str, Any], *, makes_store: bool = True) -> Configurator:
-    """The committed configuration, without serving it and without asking the database: for ``main`` and for commands.
+    """The committed configuration, for ``main`` and for commands; serves nothing and does not query the database.
 
-    ``makes_store``: the file store's folder is made when it is missing.
+    ``makes_store``: create the file store's folder if it is missing.
 
     Raises :class:`modhub.settings.StartRefused` with one sentence for the operator.
     """
-    given = dict(settings)
-    features = aslist(os.environ.get(variable("pyramid.includes"), given.pop("pyramid.includes", "")))
-    config = Configurator(settings=given, root_factory=root_factory, request_factory=Request)
+    ini_settings = dict(settings)
+    features = aslist(os.environ.get(variable("pyramid.includes"), ini_settings.pop("pyramid.includes", "")))
+    config = Configurator(settings=ini_settings, root_factory=root_factory, request_factory=Request)
     add_service(config, StartOptions, StartOptions(tuple(features)))
     config.include("modhub")
     for feature in features:
@@ -69,7 +69,7 @@ def configure(settings: Mapping[str, Any], *, makes_store: bool = True) -> Confi
     declared = find_service(config.registry, Declarations)
     refuse_unknown(declared.settings, declared.settings_prefixes, config.registry.settings)
     config.commit()
-    # Last: the scheme and the settings of the store may be a feature's.
+    # Last: a feature may provide the scheme and the settings of the store.
     store = open_store(config.registry, make=makes_store)
     if store is not None:
         add_service(config, BlobStore, store)
@@ -78,17 +78,17 @@ def configure(settings: Mapping[str, Any], *, makes_store: bool = True) -> Confi
 
 
 def _include(config: Configurator, feature: str) -> None:
-    """Include a feature that the ini names; a slip of the operator is one sentence."""
+    """Include a feature that the ini names; mistakes of the operator become one sentence."""
     if find_service(config.registry, StartOptions).includes.count(feature) > 1:
         raise StartRefused(f"pyramid.includes names {feature} twice")
     try:
         config.include(feature)
-    except ModuleNotFoundError as problem:
-        if problem.name == feature.partition(".")[0]:
+    except ModuleNotFoundError as error:
+        if error.name == feature.partition(".")[0]:
             raise StartRefused(f"pyramid.includes names {feature}, which is not installed") from None
-        raise StartRefused(f"{feature} needs the Python module {problem.name}, which is not installed") from None
-    except ConfigurationError as problem:
-        raise StartRefused(f"pyramid.includes names {feature}, which is no feature: {problem}") from None
+        raise StartRefused(f"{feature} needs the Python module {error.name}, which is not installed") from None
+    except ConfigurationError as error:
+        raise StartRefused(f"pyramid.includes names {feature}, which is not a feature: {error}") from None
 
 
 def _only_writes(request: Request) -> bool:
@@ -96,17 +96,17 @@ def _only_writes(request: Request) -> bool:
 
 
 def _rewind(event: BeforeRetry) -> None:
-    """The next attempt reads the body again, from its beginning."""
+    """Rewind the body for the next attempt."""
     event.request.make_body_seekable()
 
 
-def _settings(config: Configurator) -> None:
+def _read_core_settings(config: Configurator) -> None:
     settings = config.registry.settings
     config.declare_settings("modhub.", CORE)
     secrets = settings["modhub.secret"]
     if DEVELOPMENT_SECRET in secrets and not is_loopback(settings["modhub.base_url"]):
         raise StartRefused(
-            "the setting modhub.secret is the one of development.ini, which is for a loopback base_url only"
+            "the setting modhub.secret is the one of development.ini, which only works with a loopback base_url"
         )
     settings.update(
         {
@@ -121,12 +121,12 @@ def open_store(registry: Any, *, make: bool) -> BlobStore | None:
     factories, settings = find_service(registry, Declarations).blob_stores, registry.settings
     try:
         return storage_from_url(settings["modhub.storage"], factories, settings, make=make)
-    except ValueError as problem:
-        raise StartRefused(str(problem).rstrip(".")) from None
+    except ValueError as error:
+        raise StartRefused(str(error).rstrip(".")) from None
 
 
 def _recognize_machine_keys(config: Configurator, side: Any) -> None:
-    """``add_credential``, behind the features: the scopes of a key whose line names none are theirs to say."""
+    """Call ``add_credential`` after the features, which declare the default scopes of machine keys."""
 
     def register() -> None:
         declared = find_service(config.registry, Declarations)
@@ -136,7 +136,7 @@ def _recognize_machine_keys(config: Configurator, side: Any) -> None:
     config.action(("modhub credential", CredentialKind.MACHINE, side), register, order=1_000)
 
 
-def _parts(config: Configurator) -> None:
+def _register_core_services(config: Configurator) -> None:
     registry = config.registry
     settings = registry.settings
     config.add_service(Databases, Databases(settings["sqlalchemy.url"]))
@@ -154,15 +154,15 @@ def _parts(config: Configurator) -> None:
 
 
 def includeme(config: Configurator) -> None:
-    """The core, in order: directives, settings, parts, then what stands on them; scans last."""
+    """Include the core in order: directives, settings, services, then the modules that use them; scans last."""
     config.include("modhub.directives")
-    _settings(config)
-    # Not by its includeme: the request has its own property ``tm``, since a reified one costs a class for each request.
+    _read_core_settings(config)
+    # Not through its includeme: the request has its own property ``tm``, since a reified one costs a class per request.
     config.add_tween("pyramid_tm.tm_tween_factory", over=EXCVIEW)
     config.include("modhub.http.execution")
     config.add_subscriber(_rewind, BeforeRetry)
     config.include("pyramid_jinja2")
-    _parts(config)
+    _register_core_services(config)
     config.include("modhub.traversal")
     config.include("modhub.views")
     config.include("modhub.http.error_views")

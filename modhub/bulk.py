@@ -8,19 +8,19 @@ from sqlalchemy import CursorResult, Delete, Update
 from sqlalchemy.orm import Session
 
 BATCH: Final = 500
-"""Rows at a time. One statement takes 65,535 parameters on PostgreSQL and 32,766 on SQLite, and no more."""
+"""Rows per batch. A statement takes at most 65,535 parameters on PostgreSQL and 32,766 on SQLite."""
 
 BATCH_PAUSE_SECONDS: Final = 0.05
-"""Pause between two batches: longer than `modhub.db.LOCK_RETRY_MS`, so that on SQLite each writer that waits for the
-lock has asked for it meanwhile."""
+"""Pause between two batches: longer than `modhub.db.LOCK_RETRY_MS`, so that on SQLite every waiting writer gets a
+chance to take the lock."""
 
 _Item = TypeVar("_Item")
 
 
 def batches(values: Iterable[_Item], size: int = BATCH) -> Iterator[list[_Item]]:
-    """The values in their order, ``size`` at a time; no empty batch."""
-    rest = iter(values)
-    while batch := list(islice(rest, size)):
+    """The values in order, ``size`` at a time; no empty batch."""
+    iterator = iter(values)
+    while batch := list(islice(iterator, size)):
         yield batch
 
 
@@ -29,6 +29,6 @@ def execute_bulk(session: Session, statement: Update | Delete) -> int:
 
     With a guarded WHERE, a result of 1 means that this caller won the race.
     """
-    found = session.execute(statement, execution_options={"synchronize_session": False})
-    assert isinstance(found, CursorResult)
-    return found.rowcount
+    result = session.execute(statement, execution_options={"synchronize_session": False})
+    assert isinstance(result, CursorResult)
+    return result.rowcount

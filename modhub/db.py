@@ -1,8 +1,8 @@
-"""The database: the engines over one address, the declarative base, the column types, the request's session.
+"""The database: engines, the declarative base, column types, sessions.
 
-The writing engine begins with ``BEGIN IMMEDIATE`` on SQLite, because a transaction that reads first and writes later
-fails under contention. The reading engine is in autocommit and never writes. The noting engine writes
-what may be left out, and waits for nothing.
+The write engine begins with ``BEGIN IMMEDIATE`` on SQLite, because a transaction that reads first and writes later
+fails under contention. The read-only engine is in autocommit and never writes. The best-effort engine writes what may
+be lost, and waits for nothing.
 """
 
 import sqlite3
@@ -26,7 +26,7 @@ LOCK_RETRY_MS = 20
 """SQLite's ``busy_timeout`` for one attempt; `_try_begin` retries until `BUSY_SECONDS`. SQLite's own back-off reaches
 100 ms and starves waiters: with eight writers one waited 2.7 s; with this, 0.2 s."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SQLITE_PASSING = {
+_SQLITE_TRANSIENT = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
     sqlite3.SQLITE_FULL,
@@ -35,11 +35,11 @@ _SQLITE_PASSING = {
     sqlite3.SQLITE_READONLY,
     sqlite3.SQLITE_NOMEM,
 }
-_POSTGRES_PASSING = ("08", "53", "57", "55P03", "40", "25006", "25P03")
+_POSTGRES_TRANSIENT = ("08", "53", "57", "55P03", "40", "25006", "25P03")
 
 
 class Base(DeclarativeBase):
-    """The base of every model of every package; constraint names are fixed so that migrations can name them."""
+    """The base of all models; constraint names are fixed so that migrations can refer to them."""
 
     metadata = MetaData(
         naming_convention={
@@ -52,12 +52,12 @@ class Base(DeclarativeBase):
     )
 
 
-# SQLite numbers rows by itself only where the column is INTEGER.
+# SQLite autoincrements INTEGER columns only.
 Id = BigInteger().with_variant(Integer(), "sqlite")
 
 
 class Timestamp(TypeDecorator[datetime]):
-    """A UTC time, kept as whole microseconds since 1970 so that both databases order and compare it alike."""
+    """A UTC time, stored as whole microseconds since 1970 so that both databases order and compare it alike."""
 
     impl = BigInteger
     cache_ok = True
@@ -82,26 +82,26 @@ def from_micros(value: int) -> datetime:
 
 
 def now() -> datetime:
-    """The time of the service, UTC."""
+    """The current time, UTC."""
     return datetime.now(UTC)
 
 
 def iso(value: datetime) -> str:
     """``2026-11-21T08:15:30.123456Z`` (C-TXT-4)."""
-    # Ten times as fast as strftime, and pages have many.
+    # Ten times as fast as strftime, and pages show many times.
     return value.isoformat(timespec="microseconds")[:26] + "Z"
 
 
 class Databases:
-    """The engines of one application and the sessions over them."""
+    """The engines of one application, and the session factories for them."""
 
     def __init__(self, url: str, pool_size: int = 10) -> None:
         try:
             self.write_engine = _engine(url, pool_size)
             self.readonly_engine = _engine(url, pool_size, isolation_level="AUTOCOMMIT")
             self.best_effort_engine = _engine(url, 1, waits=False)
-        except Exception as problem:  # noqa: BLE001 - whatever the address makes the driver say, the operator reads a sentence
-            raise StartRefused(f"the setting sqlalchemy.url {database_errors.unusable_url(problem)}") from None
+        except Exception as error:  # noqa: BLE001 - a bad URL can make the driver raise anything
+            raise StartRefused(f"the setting sqlalchemy.url {database_errors.unusable_url(error)}") from None
         self.dialect = self.write_engine.dialect.name
         if database_errors.DRIVERS.get(self.dialect) != self.write_engine.driver:
             raise StartRefused(f"the setting sqlalchemy.url must be {database_errors.ACCEPTED}")
@@ -113,21 +113,21 @@ class Databases:
         self.write_session = sessionmaker(self.write_engine, autoflush=False)
         self.readonly_session = sessionmaker(self.readonly_engine, autoflush=False)
         self.best_effort_session = sessionmaker(self.best_effort_engine, autoflush=False)
-        """Sessions for what may be left out: where a lock, or their one connection, is not free they fail at once."""
+        """For writes that may be lost: if a lock, or their one connection, is not free, they fail at once."""
         self.raw_queries = RawQueryExecutor(self.readonly_engine)
 
     def joined_session(self, manager: Any) -> Session:
-        """A writing session that commits and ends with the transaction ``manager``.
+        """A write session that commits and ends with the transaction ``manager``.
 
-        It joins as changed from the start: otherwise what is written without the ORM's unit of work would be rolled
-        back without an error.
+        It joins as changed from the start: otherwise writes outside of the ORM's unit of work would be rolled back
+        silently.
         """
         session = self.write_session()
         zope.sqlalchemy.register(session, initial_state="changed", transaction_manager=manager)
         return session
 
     def dispose(self) -> None:
-        """Close every kept connection."""
+        """Close all pooled connections."""
         self.raw_queries.dispose()
         self.write_engine.dispose()
         self.readonly_engine.dispose()
@@ -136,15 +136,15 @@ class Databases:
 
 def _engine(url: str, pool_size: int, *, waits: bool = True, **options: Any) -> Engine:
     if url.startswith("postgresql"):
-        # To PostgreSQL 0 means for ever.
-        locks = f"{BUSY_SECONDS}s" if waits else "1ms"
+        # 0 would mean no timeout.
+        lock_timeout = f"{BUSY_SECONDS}s" if waits else "1ms"
         options["connect_args"] = {
             "connect_timeout": BUSY_SECONDS,
-            "options": f"-c lock_timeout={locks} -c timezone=UTC -c idle_in_transaction_session_timeout=60s",
+            "options": f"-c lock_timeout={lock_timeout} -c timezone=UTC -c idle_in_transaction_session_timeout=60s",
         }
         options["pool_pre_ping"] = True
-    more, seconds = (pool_size, BUSY_SECONDS) if waits else (0, 0)
-    return create_engine(url, pool_size=pool_size, max_overflow=more, pool_timeout=seconds, **options)
+    max_overflow, pool_timeout = (pool_size, BUSY_SECONDS) if waits else (0, 0)
+    return create_engine(url, pool_size=pool_size, max_overflow=max_overflow, pool_timeout=pool_timeout, **options)
 
 
 def _prepare(engine: Engine, begin: str | None, *, waits: bool = True) -> None:
@@ -153,7 +153,7 @@ def _prepare(engine: Engine, begin: str | None, *, waits: bool = True) -> None:
 
     @event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: Any) -> None:
-        # The driver must not begin by itself: our "begin" listener does.
+        # The driver must not begin transactions: our "begin" listener does.
         connection.isolation_level = None
         connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -161,7 +161,7 @@ def _prepare(engine: Engine, begin: str | None, *, waits: bool = True) -> None:
             connection.execute("PRAGMA query_only = ON")
         else:
             connection.execute("PRAGMA journal_mode = WAL")
-            # FULL: what was acknowledged survives a power cut (T-F3).
+            # FULL: acknowledged writes survive a power cut (T-F3).
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute(f"PRAGMA busy_timeout = {LOCK_RETRY_MS if waits else 0}")
 
@@ -169,7 +169,7 @@ def _prepare(engine: Engine, begin: str | None, *, waits: bool = True) -> None:
 
         @event.listens_for(engine, "reset")
         def _reset(connection: Any, _record: Any, _state: Any) -> None:
-            # A COMMIT that SQLite refuses leaves its transaction open, and the pool believes it is over.
+            # A COMMIT that SQLite rejects leaves the transaction open, but the pool believes it has ended.
             connection.rollback()
 
         @event.listens_for(engine, "begin")
@@ -180,11 +180,11 @@ def _prepare(engine: Engine, begin: str | None, *, waits: bool = True) -> None:
 
 
 def _try_begin(connection: Any, begin: str, *, last: bool) -> bool:
-    """Whether the transaction has begun; False when another one writes just now. The ``last`` time that is an error."""
+    """Begin; returns False when another transaction is writing, or raises if this is the ``last`` try."""
     try:
         connection.exec_driver_sql(begin)
-    except OperationalError as problem:
-        code = getattr(problem.orig, "sqlite_errorcode", 0)
+    except OperationalError as error:
+        code = getattr(error.orig, "sqlite_errorcode", 0)
         if last or code & 0xFF != sqlite3.SQLITE_BUSY:
             raise
         return False
@@ -192,15 +192,15 @@ def _try_begin(connection: Any, begin: str, *, last: bool) -> bool:
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether a database error is about the moment (locked, full, gone), not about our statement: 503, not 500."""
+    """Whether a database error is temporary (locked, full, gone) and not about our statement: 503, not 500."""
     if isinstance(error, PoolTimeout):
         return True
     cause = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(cause, sqlite3.Error):
         code = getattr(cause, "sqlite_errorcode", None)
-        return code is not None and (code & 0xFF) in _SQLITE_PASSING
-    # By its shape, because the PostgreSQL driver is an extra that need not be installed.
+        return code is not None and (code & 0xFF) in _SQLITE_TRANSIENT
+    # By module name, because the PostgreSQL driver is an optional extra.
     if type(cause).__module__.startswith("psycopg"):
         state = getattr(cause, "sqlstate", None)
-        return type(cause).__name__ == "OperationalError" if state is None else state.startswith(_POSTGRES_PASSING)
+        return type(cause).__name__ == "OperationalError" if state is None else state.startswith(_POSTGRES_TRANSIENT)
     return False

@@ -1,4 +1,4 @@
-"""What the included packages have declared with the directives of :mod:`modhub.directives`."""
+"""The declarations that included packages made with the directives of :mod:`modhub.directives`."""
 
 import re
 from argparse import ArgumentParser, Namespace
@@ -13,14 +13,14 @@ from modhub.settings import Setting
 
 @dataclass(frozen=True, slots=True)
 class StartOptions:
-    """How this application is started: the packages that ``pyramid.includes`` names, in order."""
+    """How this application was started: the packages that ``pyramid.includes`` names, in order."""
 
     includes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A feature that is switched on, with the prefix of its settings."""
+    """An included feature; ``name`` is also the prefix of its settings."""
 
     name: str
     title: str
@@ -28,7 +28,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Migrations:
-    """The migrations of one package: a folder of alembic revisions, and the prefix of the tables that are its own."""
+    """The migrations of one package: a folder of alembic revisions, and the prefix of its tables."""
 
     package: str
     folder: str
@@ -36,15 +36,15 @@ class Migrations:
 
     @property
     def version_table(self) -> str:
-        """One a package, so that taking a feature out breaks no later upgrade."""
+        """One per package, so that removing a feature breaks no later upgrade."""
         return f"{self.package}_alembic_version"
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A named block in a place of the core's pages.
+    """A named block at a place in the core's pages.
 
-    ``render(context, request)`` gives ``Markup``, text (which is escaped) or None for nothing.
+    ``render(context, request)`` returns ``Markup``, text (which is escaped) or None for nothing.
     """
 
     place: str
@@ -55,9 +55,9 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class AdminCommand:
-    """A command of ``modhub-admin``: ``run(admin, arguments)`` answers the exit code.
+    """A command of ``modhub-admin``: ``run(admin, arguments)`` returns the exit code.
 
-    ``needs_schema``: it is run only when the database has the schema of this code.
+    ``needs_schema``: run it only if the database has the schema of this code.
     """
 
     name: str
@@ -69,7 +69,7 @@ class AdminCommand:
 
 @dataclass(slots=True)
 class Declarations:
-    """The declarations of one application, filled while it is configured and only read afterwards."""
+    """The declarations of one application, filled during configuration and read-only afterwards."""
 
     features: list[Feature] = field(default_factory=list)
     children: dict[tuple[Any, str], Callable[[Any, str], Any]] = field(default_factory=dict)
@@ -77,19 +77,19 @@ class Declarations:
     credentials: dict[tuple[CredentialKind, Any], Any] = field(default_factory=dict)
     """The :class:`modhub.interfaces.ICredential` of each kind and side (``IApi`` or ``ISite``)."""
     scopes: dict[str, str] = field(default_factory=dict)
-    """What each scope of a machine key allows, by its name."""
+    """A description of what each scope of a machine key allows, by its name."""
     default_scopes: set[str] = field(default_factory=set)
     """The scopes of a machine key whose line names none."""
     commands: dict[str, AdminCommand] = field(default_factory=dict)
     health_checks: dict[str, Callable[[Any], str | None]] = field(default_factory=dict)
     maintenance: dict[str, Callable[[Any], Iterable[str]]] = field(default_factory=dict)
     blob_stores: dict[str, BlobStoreFactory] = field(default_factory=dict)
-    """What opens a store, by the scheme of its URL."""
+    """The factory of a store, by the scheme of its URL."""
     migrations: list[Migrations] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
     cross_origin: list[re.Pattern[str]] = field(default_factory=list)
     robots: list[str] = field(default_factory=list)
-    """The paths below which robots are asked to leave everything alone."""
+    """Path prefixes that robots are asked not to visit."""
     demos: list[tuple[int, str, Callable[[Any], None]]] = field(default_factory=list)
     settings: list[Setting] = field(default_factory=list)
     settings_prefixes: set[str] = field(default_factory=set)

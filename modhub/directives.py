@@ -1,4 +1,4 @@
-"""The directives with which a feature plugs in (docs/writing-a-feature.md tells how).
+"""The directives with which a feature plugs in (see docs/writing-a-feature.md).
 
 Each goes through ``config.action`` with a discriminator, so that two features claiming one name raise a conflict that
 names both lines.
@@ -24,17 +24,16 @@ def _declared(config: Configurator) -> Declarations:
 
 
 def add_feature(config: Configurator, name: str, title: str, *, requires: tuple[str, ...] = ()) -> None:
-    """Name the feature, its package's name as a rule: an unknown setting under ``name.`` stops the start.
+    """Declare a feature, usually by its package's name. Unknown settings under ``name.`` stop the start.
 
-    ``requires`` are the packages of features that this one builds on: one that ``pyramid.includes`` does not name
-    before it stops the start with a sentence. ``Declarations.features`` tells what is there, for those who only want
-    to know.
+    ``requires`` are the packages of features that this one builds on; the start is refused with a sentence unless
+    ``pyramid.includes`` names them earlier. To check for an optional feature, read ``Declarations.features``.
     """
     includes = find_service(config.registry, StartOptions).includes
-    before = includes[: includes.index(name)] if name in includes else includes
-    for needed in requires:
-        if needed not in before:
-            raise StartRefused(f"{name} needs {needed}: name it before {name} in pyramid.includes")
+    earlier_includes = includes[: includes.index(name)] if name in includes else includes
+    for required in requires:
+        if required not in earlier_includes:
+            raise StartRefused(f"{name} needs {required}: name it before {name} in pyramid.includes")
     _declared(config).settings_prefixes.add(f"{name}.")
     config.action(("modhub feature", name), lambda: _declared(config).features.append(Feature(name, title)))
 
@@ -60,7 +59,7 @@ def add_credential(config: Configurator, kind: CredentialKind, side: Any, creden
 def add_scope(
     config: Configurator,
     name: str,
-    help: str,  # noqa: A002 - the word of argparse and of settings
+    help: str,  # noqa: A002 - as in argparse and in settings
     *,
     default: bool = False,
 ) -> None:
@@ -78,7 +77,7 @@ def add_scope(
 
 
 def add_migrations(config: Configurator, package: str, folder: str, table_prefix: str) -> None:
-    """Bring the package's tables, named ``table_prefix...``, into ``modhub-admin migrate``.
+    """Add the package's tables, named ``table_prefix...``, to ``modhub-admin migrate``.
 
     ``folder`` is an asset, such as ``modhub_reports:migrations``.
     """
@@ -95,7 +94,7 @@ def add_panel(
     config: Configurator, place: str, name: str, render: Callable[[Any, Any], Any], *, order: int = 100
 ) -> None:
     """Show ``render(context, request)`` at ``place``: ``navigation``, ``notice`` (above every page), ``mod`` (a mod's
-    page), ``workshop_script`` (where a mod's owner reads how a script does the same work), ``footer``.
+    page), ``workshop_script`` (how to do the same work with a script, for a mod's owner), ``footer``.
 
     It returns ``Markup``; a plain string is text and is escaped. At ``documentation`` it is a section of
     ``/Modhub/doc`` (:mod:`modhub.ui.documentation`).
@@ -108,9 +107,9 @@ def add_panel(
 
 
 def add_health_check(config: Configurator, name: str, check: Callable[[Any], str | None]) -> None:
-    """Ask ``check(registry)`` at ``/readyz``: None is well, a word such as ``not configured`` is named and well.
+    """Call ``check(registry)`` for ``/readyz``; None means "ok", a string such as ``not configured`` is shown as is.
 
-    A check that fails raises.
+    A failing check raises.
     """
 
     def register() -> None:
@@ -120,7 +119,7 @@ def add_health_check(config: Configurator, name: str, check: Callable[[Any], str
 
 
 def add_maintenance(config: Configurator, name: str, verify: Callable[[Any], Iterable[str]]) -> None:
-    """Let ``modhub-admin verify`` ask ``verify(session)`` for sentences about damage; none is well."""
+    """Let ``modhub-admin verify`` call ``verify(session)``, which returns one sentence per problem found."""
 
     def register() -> None:
         _declared(config).maintenance[name] = verify
@@ -129,7 +128,7 @@ def add_maintenance(config: Configurator, name: str, verify: Callable[[Any], Ite
 
 
 def add_command(config: Configurator, command: AdminCommand) -> None:
-    """Give ``modhub-admin`` a command."""
+    """Add a command to ``modhub-admin``."""
 
     def register() -> None:
         _declared(config).commands[command.name] = command
@@ -155,23 +154,23 @@ def add_body_limit(
     credential: str | None = None,
     waits: bool = False,
 ) -> None:
-    """Tell the server how long a body at ``pattern`` may be, and the header without which it is not awaited.
+    """Limit the length of bodies at ``pattern``, and name the header without which the server does not read them.
 
-    ``pattern`` is a path with ``{segment}`` and ``{rest...}``; ``limit`` is in bytes (C-ERR-20).
-    ``waits``: answering may wait its turn (hashing), so the server gives it a thread apart from those that others need.
+    ``pattern`` is a path with ``{segment}`` and ``{rest...}``; ``limit`` is in bytes (C-ERR-20). ``waits``: the request
+    may wait for its turn (hashing), so it gets a thread of a separate pool.
     """
-    wanted = (methods,) if isinstance(methods, str) else methods
+    method_names = (methods,) if isinstance(methods, str) else methods
 
     def register() -> None:
-        config.registry.getUtility(IBodyRules).add(wanted, pattern, limit, credential, waits=waits)
+        config.registry.getUtility(IBodyRules).add(method_names, pattern, limit, credential, waits=waits)
 
-    config.action(("modhub body limit", wanted, pattern), register)
+    config.action(("modhub body limit", method_names, pattern), register)
 
 
 def add_blob_store(config: Configurator, scheme: str, factory: BlobStoreFactory) -> None:
     """Let ``modhub.storage = scheme://...`` keep files in the store that ``factory(url, settings, make=...)`` opens.
 
-    It is opened when everything is included and all settings have been read.
+    It is opened once everything is included and all settings have been read.
     """
     scheme = scheme.lower()
 
@@ -182,34 +181,34 @@ def add_blob_store(config: Configurator, scheme: str, factory: BlobStoreFactory)
 
 
 def add_cross_origin(config: Configurator, pattern: str) -> None:
-    """Let pages elsewhere read what stands outside of the API, without credentials (CORS): files, feeds.
+    """Let pages of other sites read addresses outside of the API without credentials (CORS): files, feeds.
 
-    ``pattern`` is a regular expression for the whole path, without a slash at its end.
+    ``pattern`` is a regular expression for the whole path, without a trailing slash.
     """
     compiled = re.compile(pattern + "/?")
     config.action(("modhub cross origin", pattern), lambda: _declared(config).cross_origin.append(compiled))
 
 
 def add_robots_rule(config: Configurator, path: str) -> None:
-    """Ask robots to leave alone every address that begins with ``path`` (``Disallow`` in ``/robots.txt``, RFC 9309)."""
+    """Ask robots not to visit any address that begins with ``path`` (``Disallow`` in ``/robots.txt``, RFC 9309)."""
     config.action(("modhub robots rule", path), lambda: _declared(config).robots.append(path))
 
 
 def declare_settings(config: Configurator, prefix: str, settings: Iterable[Setting]) -> None:
     """Declare and read a package's settings; afterwards ``registry.settings[name]`` holds values, not text.
 
-    An unknown key under ``prefix`` stops the start. (``Configurator.add_settings`` is Pyramid's own and another thing.)
+    An unknown key under ``prefix`` stops the start. (Not to be confused with Pyramid's ``Configurator.add_settings``.)
     """
-    found = tuple(settings)
-    _declared(config).settings.extend(found)
+    declared = tuple(settings)
+    _declared(config).settings.extend(declared)
     _declared(config).settings_prefixes.add(prefix)
-    read_settings(found, config.registry.settings)
-    for setting in found:
+    read_settings(declared, config.registry.settings)
+    for setting in declared:
         config.action(("modhub setting", setting.name), None)
 
 
 def includeme(config: Configurator) -> None:
-    """The places that the directives fill, then the directives."""
+    """Register the services that the directives fill, then the directives."""
     config.add_directive("add_service", add_service)
     if find_optional_service(config.registry, StartOptions) is None:
         config.add_service(StartOptions, StartOptions())

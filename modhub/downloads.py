@@ -1,7 +1,7 @@
-"""The answer that gives out a stored file: ranges, conditions, name, and the headers that keep it from doing harm.
+"""The response for a stored file: ranges, conditions, file name, and headers that keep it from doing harm.
 
 Owners choose the content and the content type, and the files come from our own origin (T-A1, T-A2, T-A5). So every
-answer is sandboxed, is never guessed at, and is of no use to our own pages as script, style or worker.
+response is sandboxed, never sniffed, and useless to our own pages as script, style or worker.
 """
 
 import re
@@ -33,31 +33,31 @@ _OPEN_HEADERS = {
     "Cross-Origin-Resource-Policy": "cross-origin",
     "Vary": "Sec-Fetch-Dest, Sec-Fetch-Site",
 }
-"""On refusals too: a page elsewhere may read why it got no file."""
+"""On errors too: a page of another site may read why it got no file."""
 _PRIVATE_HEADERS = {"Cross-Origin-Resource-Policy": "same-origin", "Vary": "Cookie, Sec-Fetch-Dest, Sec-Fetch-Site"}
-"""Of a file that only its owner may see: no page elsewhere, on this host neither, learns even its measures."""
+"""For a file that only its owner may see: pages of other origins learn nothing, not even its size."""
 
 REVALIDATE: Final = "no-cache"
 A_DAY: Final = "public, max-age=86400"
-FOR_EVER: Final = "public, max-age=31536000, immutable"
-"""How long a file may be kept elsewhere: asked for each time, for a day, for ever (its address never changes)."""
+IMMUTABLE: Final = "public, max-age=31536000, immutable"
+"""Values of ``Cache-Control``: revalidate each time, for a day, or forever (the address never changes)."""
 
 _SEPARATORS = re.compile(r"[/\\]")
 _DROPPED = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, line ends, overrides and marks of the writing direction, lone surrogates."""
+"""Control characters, line separators, marks and overrides of the writing direction, lone surrogates."""
 
 _ATTR_CHARS = "!#$&+-.^_`|~"
-"""What RFC 8187 leaves unencoded in an extended value besides letters and digits."""
+"""The characters that RFC 8187 allows unencoded in an extended value, besides letters and digits."""
 
 
 @dataclass(frozen=True)
 class StoredFile:
     """A file as its row describes it.
 
-    ``key``, ``size`` (bytes) and ``sha256`` name the blob, ``name`` is the one to save it under, ``content_type`` is
-    sent as it is, ``modified`` knows its time zone, ``inline`` is whether a browser may show it, ``cache_control`` the
-    whole value of that header. ``private``: the answer depends on who asks, so that no other site may use it.
-    ``moving``: the address may lead to an older file later, so that a date says something only when it is this one's.
+    ``key``, ``size`` (bytes) and ``sha256`` identify the blob, ``name`` is the download name, ``content_type`` is sent
+    as it is, ``modified`` is timezone-aware, ``inline`` is whether a browser may display it, ``cache_control`` is the
+    whole value of that header. ``private``: the response depends on the caller, so no other site may use it.
+    ``moving``: the address may lead to an older file later, so a date matches only if it is exactly this one's.
     """
 
     key: str
@@ -72,25 +72,25 @@ class StoredFile:
     moving: bool = False
 
     @property
-    def site_headers(self) -> dict[str, str]:
-        """The headers that say to pages of which sites the file is open; a refusal has them too."""
+    def cross_origin_headers(self) -> dict[str, str]:
+        """The headers that say which sites may use the file; errors have them too."""
         return _PRIVATE_HEADERS if self.private else _OPEN_HEADERS
 
     def __post_init__(self) -> None:
         if self.modified.tzinfo is None:
-            raise ValueError("the time of a file needs its time zone")
+            raise ValueError("the time of a file needs a time zone")
 
 
 class _Slice:
-    """The body without a server's own file wrapper: ``size`` bytes from where the file stands; closes it (PEP 3333)."""
+    """The body if the server has no file wrapper: the next ``size`` bytes of the file; closes it (PEP 3333)."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file
-        self._left = size
+        self._remaining = size
 
     def __iter__(self) -> Iterator[bytes]:
-        while chunk := self._file.read(min(COPY_BYTES, self._left)):
-            self._left -= len(chunk)
+        while chunk := self._file.read(min(COPY_BYTES, self._remaining)):
+            self._remaining -= len(chunk)
             yield chunk
 
     def close(self) -> None:
@@ -98,74 +98,74 @@ class _Slice:
 
 
 def file_response(request: Request, store: BlobStore, file: StoredFile) -> Response:
-    """Answer a GET or HEAD with the file, a part of it, or 304 (C-FILE-1, C-FILE-8, C-APP-7).
+    """Respond to a GET or HEAD with the file, a range of it, or 304 (C-FILE-1, C-FILE-8, C-APP-7).
 
-    Refusals: 403 ``not_for_embedding``, 412 ``precondition_failed``, 416 ``range_not_satisfiable``, 503
-    ``storage_unreachable``. The body goes through the server's ``wsgi.file_wrapper`` when there is one, so that a slow
-    reader holds no thread; the file is open from here on, so that a replacement or deletion leaves it whole.
+    Errors: 403 ``not_for_embedding``, 412 ``precondition_failed``, 416 ``range_not_satisfiable``, 503
+    ``storage_unreachable``. The body goes through the server's ``wsgi.file_wrapper`` if there is one, so that a slow
+    reader holds no thread. The file is open from here on, so a replacement or deletion does not affect it.
     """
-    open_to = file.site_headers
-    _refuse_embedding(request, open_to)
-    known = Validators(f'"{file.sha256}"', file.modified, file.moving)
-    outcome = evaluate(request.method, request.headers, known, file.size)
+    cross_origin_headers = file.cross_origin_headers
+    _refuse_embedding(request, cross_origin_headers)
+    validators = Validators(f'"{file.sha256}"', file.modified, file.moving)
+    outcome = evaluate(request.method, request.headers, validators, file.size)
     if outcome.status is HTTPStatus.PRECONDITION_FAILED:
-        raise ApiError(412, "precondition_failed", "The file is not the one you named.", headers=open_to)
+        raise ApiError(412, "precondition_failed", "The file is not the one you named.", headers=cross_origin_headers)
     if outcome.status is HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-        headers = {**open_to, "Accept-Ranges": "bytes", "Content-Range": f"bytes */{file.size}"}
+        headers = {**cross_origin_headers, "Accept-Ranges": "bytes", "Content-Range": f"bytes */{file.size}"}
         raise ApiError(416, "range_not_satisfiable", f"The file has {file.size} bytes; none of those.", headers=headers)
-    # A Last-Modified in the future is forbidden (RFC 9110, 8.8.2.1); clocks do jump.
+    # A Last-Modified in the future is forbidden (RFC 9110, 8.8.2.1); clocks may jump.
     headers = _headers(file, outcome, min(file.modified, datetime.now(UTC)))
     body = () if outcome.status is HTTPStatus.NOT_MODIFIED else _body(request, store, file, outcome)
     status = f"{outcome.status.value} {outcome.status.phrase}"
-    # A given header list stays as it is: webob adds a charset to the content type otherwise.
+    # As a header list: otherwise WebOb would add a charset to the content type.
     return Response(status=status, headerlist=list(headers.items()), app_iter=body)
 
 
 def content_disposition(name: str, *, inline: bool) -> str:
-    """The header for a download name (RFC 6266, 8187): ``filename`` in ASCII, and ``filename*`` where that falls short.
+    """The header for a download name (RFC 6266, 8187): ``filename`` in ASCII, and ``filename*`` if that is not enough.
 
-    Whatever the name holds, the value is printable ASCII: control characters and overrides of the writing direction go,
-    a separator of folders becomes ``_``. Names have at most 255 characters (C-FILE-5); the rest is cut.
+    Whatever the name contains, the value is printable ASCII: control characters and direction overrides are removed,
+    path separators become ``_``. Names have at most 255 characters (C-FILE-5); the rest is cut.
     """
-    safe = _SEPARATORS.sub("_", _DROPPED.sub("", name))
-    safe = safe.strip()[:255]
-    if safe in {"", ".", ".."}:
-        safe = "file"
-    plain = safe if safe.isascii() else "".join(map(_plain, safe)).strip() or "file"
-    kind = "inline" if inline else "attachment"
-    escaped = plain.replace('"', '\\"')
-    header = f'{kind}; filename="{escaped}"'
-    # Some readers decode %41 in the plain form, and some stop at an escaped quote.
-    if plain != safe or "%" in safe or '"' in safe:
-        header += f"; filename*=UTF-8''{quote(safe, safe=_ATTR_CHARS)}"
+    cleaned = _SEPARATORS.sub("_", _DROPPED.sub("", name))
+    cleaned = cleaned.strip()[:255]
+    if cleaned in {"", ".", ".."}:
+        cleaned = "file"
+    ascii_name = cleaned if cleaned.isascii() else "".join(map(_to_ascii, cleaned)).strip() or "file"
+    disposition = "inline" if inline else "attachment"
+    escaped = ascii_name.replace('"', '\\"')
+    header = f'{disposition}; filename="{escaped}"'
+    # Some clients decode %41 in the plain form, and some stop at an escaped quote.
+    if ascii_name != cleaned or "%" in cleaned or '"' in cleaned:
+        header += f"; filename*=UTF-8''{quote(cleaned, safe=_ATTR_CHARS)}"
     return header
 
 
-def _plain(character: str) -> str:
+def _to_ascii(character: str) -> str:
     """ASCII for one character: itself, its letter without the accent, nothing for a lone accent, else ``_``."""
     letters = "".join(c for c in unicodedata.normalize("NFKD", character) if not unicodedata.combining(c))
     fits = letters.isascii() and letters.isprintable()
     return _SEPARATORS.sub("_", letters) if fits else "_"
 
 
-def _refuse_embedding(request: Request, open_to: dict[str, str]) -> None:
-    """403 when our own pages would run the file (C-FILE-1, T-A2); overlays elsewhere may."""
+def _refuse_embedding(request: Request, cross_origin_headers: dict[str, str]) -> None:
+    """403 if our own pages would run the file (C-FILE-1, T-A2); overlays elsewhere may."""
     headers = request.headers
-    ours = headers.get("Sec-Fetch-Site", "").strip().lower() in {"same-origin", "same-site"}
+    is_own_site = headers.get("Sec-Fetch-Site", "").strip().lower() in {"same-origin", "same-site"}
     executing = headers.get("Sec-Fetch-Dest", "").strip().lower() in _EXECUTING
-    if (ours and executing) or headers.get("Service-Worker", "").strip().lower() == "script":
+    if (is_own_site and executing) or headers.get("Service-Worker", "").strip().lower() == "script":
         message = "Uploaded files are not for use as script, style or worker on this site."
-        raise ApiError(403, "not_for_embedding", message, headers=open_to)
+        raise ApiError(403, "not_for_embedding", message, headers=cross_origin_headers)
 
 
 def _headers(file: StoredFile, outcome: Outcome, modified: datetime) -> dict[str, str]:
-    """What goes with the bytes; on 304 only what RFC 9110, 15.4.5 asks for, and what guards a file in any case."""
+    """The headers of the response; on 304 only those that RFC 9110, 15.4.5 requires and the protective ones."""
     headers = {
         "ETag": f'"{file.sha256}"',
         "Cache-Control": file.cache_control,
         "X-Content-Type-Options": "nosniff",
         "Content-Security-Policy": _POLICY,
-        **file.site_headers,
+        **file.cross_origin_headers,
     }
     if outcome.status is HTTPStatus.NOT_MODIFIED:
         return headers
@@ -175,7 +175,7 @@ def _headers(file: StoredFile, outcome: Outcome, modified: datetime) -> dict[str
         "Content-Disposition": content_disposition(file.name, inline=file.inline),
         "Last-Modified": formatdate(modified.timestamp(), usegmt=True),
         "Accept-Ranges": "bytes",
-        # Of the whole representation, on a part as well (RFC 9530, 3): a client checks the file that it put together.
+        # Of the whole file, for a range too (RFC 9530, 3): a client checks the file that it has assembled.
         "Repr-Digest": f"sha-256=:{b64encode(bytes.fromhex(file.sha256)).decode()}:",
     }
     if outcome.status is HTTPStatus.PARTIAL_CONTENT:
@@ -184,13 +184,13 @@ def _headers(file: StoredFile, outcome: Outcome, modified: datetime) -> dict[str
 
 
 def _header_safe(content_type: str) -> str:
-    """The stored type; one that no header can carry, should a row ever hold it, is sent as plain bytes."""
+    """The stored type; one that is not valid in a header, should a row contain it, is sent as plain bytes."""
     fits = content_type.isascii() and content_type.isprintable() and content_type.strip()
     return content_type if fits else "application/octet-stream"
 
 
 def _body(request: Request, store: BlobStore, file: StoredFile, outcome: Outcome) -> Any:
-    """The bytes of the outcome. For HEAD the file is opened too, so that it answers 503 where GET does, and closed."""
+    """The bytes to send. For HEAD the file is opened and closed, so that it returns 503 whenever GET does."""
     opened = store.open(file.key, file.size, file.sha256)
     try:
         if request.method == "HEAD":

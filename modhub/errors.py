@@ -9,15 +9,15 @@ from typing import Any, Final
 from modhub.text import N_
 
 _FIELDS: Final = ("field", "other")
-"""The values that are names of fields: JSON's to programs, a form's labels to people."""
+"""The values that are field names: JSON's for programs, a form's labels for people."""
 
 
 class ApiError(Exception):
-    """A foreseen refusal: status, snake-case code, one sentence for a person (C-ERR-1).
+    """An expected error: status, snake-case code, one sentence for a person (C-ERR-1).
 
-    A sentence that names something has holes, ``"A mod cannot name its own GUID in %(field)s."``, and ``values`` fills
-    them: so that it can be translated, and a page can put its own label for the field. ``extra`` holds the named fields
-    of the body (``limitBytes``, ``version`` ...), ``headers`` what the answer adds.
+    A sentence may have placeholders, ``"A mod cannot name its own GUID in %(field)s."``, filled from ``values``, so
+    that it can be translated and a page can insert its own label for the field. ``extra`` holds further fields of the
+    body (``limitBytes``, ``version`` ...), ``headers`` those added to the response.
     """
 
     def __init__(
@@ -44,64 +44,64 @@ class ApiError(Exception):
         return {"error": self.code, "message": self.message, **self.extra}
 
     def localized(self, translate: Callable[..., str], labels: Mapping[str, str] | None = None) -> str:
-        """The sentence in a reader's language; ``labels``: what the reader sees beside the fields, by their names."""
-        shown = labels or {}
-        values = {name: shown.get(str(one), one) if name in _FIELDS else one for name, one in self.values.items()}
+        """The sentence in the reader's language; ``labels`` are the form's labels, by field name."""
+        names = labels or {}
+        values = {key: names.get(str(value), value) if key in _FIELDS else value for key, value in self.values.items()}
         return translate(self.sentence, **values)
 
 
 def invalid(message: str, **values: object) -> ApiError:
-    """400: the input breaks a rule; ``message`` names the field and the rule, ``values`` fills its holes."""
+    """400: the input breaks a rule; ``message`` names the field and the rule, ``values`` fill its placeholders."""
     return ApiError(400, "invalid_input", message, values=values)
 
 
 def account_blocked() -> ApiError:
-    """403: the operator has blocked the account; the same whatever it asked for."""
+    """403: the operator has blocked the account; the same for every request."""
     return ApiError(403, "account_blocked", "The operator of this service has blocked this account.")
 
 
 def not_found() -> ApiError:
-    """404, the same for what is absent and for what the caller may not see."""
+    """404, the same for something absent and something that the caller may not see."""
     return ApiError(404, "not_found", "Nothing was found at this address.")
 
 
 def conflict(code: str, message: str, **extra: Any) -> ApiError:
-    """409: the state of the thing does not allow it."""
+    """409: the current state does not allow it."""
     return ApiError(409, code, message, **extra)
 
 
 def too_large(limit: int) -> ApiError:
-    """413: ``limit`` is the limit in bytes that was passed (C-TXT-7)."""
+    """413: ``limit`` is the limit in bytes that was exceeded (C-TXT-7)."""
     message = N_("The upload is larger than %(limit)s bytes; nothing was saved.")
     return ApiError(413, "too_large", message, values={"limit": limit}, limitBytes=limit)
 
 
 def busy(seconds: int = 2) -> ApiError:
-    """503 with ``Retry-After``: the database, or room for a body, cannot be had just now (C-ERR-16)."""
+    """503 with ``Retry-After``: the database, or room for a body, is not available right now (C-ERR-16)."""
     headers = {"Retry-After": str(seconds)}
     return ApiError(503, "busy", "The service is busy. Try again in a moment.", headers=headers)
 
 
 def storage_not_configured() -> ApiError:
-    """503 without ``Retry-After``: the deployer has set no file store; retrying will not help."""
+    """503 without ``Retry-After``: the operator has configured no file store; retrying will not help."""
     return ApiError(503, "storage_not_configured", "File storage is not set up on this service.")
 
 
 def storage_unreachable(seconds: int = 5) -> ApiError:
-    """503: a stored file cannot be read just now."""
+    """503: a stored file cannot be read right now."""
     headers = {"Retry-After": str(seconds)}
     message = N_("The stored file cannot be read right now. Try again in a moment.")
     return ApiError(503, "storage_unreachable", message, headers=headers)
 
 
 def storage_refused() -> ApiError:
-    """502: the store refused the write; nothing was kept; worth one retry (C-ERR-18)."""
+    """502: the store failed to write; nothing was saved; worth one retry (C-ERR-18)."""
     return ApiError(502, "storage_refused", "The file could not be stored; nothing was saved. Try again.")
 
 
 class OwnershipLost(Exception):
-    """The thing vanished, or was never the caller's: answered as the credential's own challenge (C-OWN-12)."""
+    """The thing was deleted, or was never the caller's: the response is the credential's challenge (C-OWN-12)."""
 
 
 class ContinueExpected(Exception):
-    """A view wants the body, which the server has not taken yet: 100. The view runs once more, with the body."""
+    """A view needs the body, which the server has not read yet: 100. The view runs again, with the body."""

@@ -1,4 +1,4 @@
-"""The events of the core: what has happened, told to whoever subscribes (``config.add_subscriber``)."""
+"""The events of the core, for subscribers (``config.add_subscriber``)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ApplicationStarted:
-    """An application is about to be served; commands and tests that only configure one do not say so.
+    """An application is about to be served; commands and tests that only configure one do not fire it.
 
-    Whoever runs something beside the requests starts it here.
+    The place to start background work.
     """
 
     registry: Any
@@ -16,7 +16,7 @@ class ApplicationStarted:
 
 @dataclass(frozen=True, slots=True)
 class AccountDeleted:
-    """An account is being deleted, in the transaction of ``session``: what it owned goes with it (C-ACC-18)."""
+    """An account is being deleted, in the transaction of ``session``; delete what it owned (C-ACC-18)."""
 
     account_id: int
     session: Any
@@ -25,10 +25,10 @@ class AccountDeleted:
 
 @dataclass(frozen=True, slots=True)
 class AccountChanged:
-    """Something has changed who may act for an account, in the request's own transaction: its owner is to be told.
+    """The access to an account has changed, in the request's own transaction; its owner is notified.
 
-    For features that give accounts keys and the like. ``subject`` and ``sentence`` are English texts of the feature's
-    own translations; ``%(site)s`` in them is filled in. Whoever keeps accounts subscribes.
+    For features that give accounts keys and the like. ``subject`` and ``sentence`` are English texts from the feature's
+    own translations; ``%(site)s`` in them is filled in. The accounts feature subscribes.
     """
 
     account_id: int
@@ -39,10 +39,10 @@ class AccountChanged:
 
 @dataclass(frozen=True, slots=True)
 class ModPublished:
-    """The owner has published a mod, and everybody sees it, in the transaction of ``session``.
+    """The owner has published a mod, now visible to everybody, in the transaction of ``session``.
 
-    It is fired once in the life of a mod. A mod that is hidden while its owner publishes it fires
-    :class:`ModChanged` instead, so a subscriber that announces new mods never announces a hidden one.
+    Fired once in the life of a mod. A mod that is hidden while its owner publishes it fires :class:`ModChanged`
+    instead, so a subscriber that announces new mods never announces a hidden one.
     """
 
     mod_id: int
@@ -52,10 +52,10 @@ class ModPublished:
 
 @dataclass(frozen=True, slots=True)
 class ModChanged:
-    """A mod, published or not, has changed, in the transaction of ``session``: its fields, files or changelog.
+    """The fields, files or changelog of a mod, published or not, have changed, in the transaction of ``session``.
 
-    An operator who hides or restores a mod changes it too. Votes do not. It can be fired more than once in one
-    transaction. Ask :class:`modhub.interfaces.IMods` what the mod is now.
+    Hiding or restoring a mod fires it too; votes do not. It can be fired more than once in a transaction. Use
+    :class:`modhub.interfaces.IMods` for the current state of the mod.
     """
 
     mod_id: int
@@ -65,9 +65,9 @@ class ModChanged:
 
 @dataclass(frozen=True, slots=True)
 class ModsDeleted:
-    """Mods are being deleted, in the transaction of ``session``: what hangs on them goes with them (C-OWN-11).
+    """Mods are being deleted, in the transaction of ``session``; delete what depends on them (C-OWN-11).
 
-    By their owner, by an operator, or with their owner's account. The mods are still there and locked. There are at
+    By their owner, by an operator, or with their owner's account. The mods still exist and are locked. There are at
     most :data:`modhub.bulk.BATCH` of them; a larger deletion fires the event more than once.
     """
 

@@ -1,4 +1,4 @@
-"""All that a feature may rely on: the resources of the tree, the seams and the events of the core."""
+"""All that a feature may rely on: the resources of the tree, the services and credentials of the core."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -33,9 +33,9 @@ __all__ = [
 
 
 class IResource(Interface):
-    """A place in the tree. ``exists`` tells whether there is a thing behind it (see :mod:`modhub.traversal`)."""
+    """A node of the tree. ``exists`` says whether there is anything behind it (see :mod:`modhub.traversal`)."""
 
-    exists = Attribute("False when the address names nothing; the owner's views answer 404 then, after the ACL.")
+    exists = Attribute("False if nothing is at the address; the owner's views then return 404, after the ACL.")
 
 
 class IRoot(IResource):
@@ -55,7 +55,7 @@ class ICatalogue(IResource):
 
 
 class IMod(IResource):
-    """One mod, wherever it is mounted. ``id`` is its number, None when the address is not a number."""
+    """One mod, wherever it is mounted. ``id`` is None if the address is not a number."""
 
     id = Attribute("The mod's number or None.")
     owner = Attribute("The account id of its owner, None when there is no such mod.")
@@ -86,7 +86,7 @@ class IFiles(IResource):
 
 
 class IOwnMod(IResource):
-    """One mod in its owner's workshop: ``/Modhub/mine/{id}``. What is mounted below an `IMod` is not there."""
+    """One mod in its owner's workshop: ``/Modhub/mine/{id}``. Children of `IMod` are not available here."""
 
     id = Attribute("The mod's number or None.")
     owner = Attribute("The account id of its owner, None when there is no such mod.")
@@ -105,13 +105,13 @@ class IGameIcon(IResource):
 
 
 class ICredential(Interface):
-    """How a kind of caller is recognised on the API or on the site; given with ``config.add_credential``."""
+    """How a kind of caller is recognised on the API or on the site; registered with ``config.add_credential``."""
 
     def identify(request: Any) -> "Any | None":  # noqa: N805 - zope interfaces have no self
-        """The :class:`modhub.security.identity.Identity` of the caller, None when nothing valid was presented."""
+        """The :class:`modhub.security.identity.Identity` of the caller, None if nothing valid was presented."""
 
     def challenge(request: Any) -> Any:  # noqa: N805
-        """The refusal or response for a caller who may not do this."""
+        """The error or response for a caller without permission."""
 
 
 class IStorageAddress(Protocol):
@@ -122,7 +122,7 @@ class IStorageAddress(Protocol):
 
 
 class ModSummary(NamedTuple):
-    """What the core says of a mod to features."""
+    """What features can learn about a mod."""
 
     id: int
     guid: str
@@ -130,56 +130,56 @@ class ModSummary(NamedTuple):
     owner: int
     """The account that owns it."""
     published: bool
-    """Whether everybody sees it: its owner has published it, and no operator hides it."""
+    """Whether everybody sees it: published by its owner, and not hidden by an operator."""
 
 
 class AccountMod(NamedTuple):
-    """A mod that goes with its owner's account."""
+    """A mod that is deleted with its owner's account."""
 
     title: str
     published: bool
-    """Whether its owner has published it, hidden or not."""
+    """Whether its owner has published it, even if hidden."""
     hidden: bool
     dependents: int
-    """Published mods of others that require it."""
+    """Other people's published mods that require it."""
 
 
 class IMods(Protocol):
-    """The service that knows the mods. ``session`` is the request's or an event's, whose own changes are seen."""
+    """The service for mods. ``session`` is the request's or an event's; its own changes are visible."""
 
     def get_mods(self, session: Any, mod_ids: Collection[int]) -> dict[int, ModSummary]:
-        """Each of at most 100 mods that is there, published or not, in one statement whatever their number."""
+        """Those of at most 100 mods that exist, published or not, in one statement."""
 
     def lock(self, session: Any, mod_id: int) -> bool:
-        """Keep the mod from being deleted until the transaction ends; False when there is no such mod."""
+        """Keep the mod from being deleted until the transaction ends; False if it does not exist."""
 
     def get_mods_of_account(self, session: Any, account_id: int) -> list[AccountMod]:
-        """All mods of an account, most recently changed first."""
+        """All mods of an account, last changed first."""
 
 
 class Profile(NamedTuple):
-    """Whom readers see behind an account number: a name, and when the account was made."""
+    """The public name of an account, and when it was created."""
 
     name: str
     since: datetime
 
 
 class IProfiles(Protocol):
-    """The service for the people behind account numbers; absent where no feature gives accounts."""
+    """The service for public profiles of accounts; absent if no feature provides accounts."""
 
     def get_profiles(self, account_ids: set[int]) -> dict[int, Profile]:
-        """Each of at most 100 accounts that is there, in one statement whatever their number."""
+        """Those of at most 100 accounts that exist, in one statement."""
 
 
 class IAccounts(Protocol):
-    """The service that knows which accounts are there; absent where no feature gives accounts."""
+    """The service that knows which accounts exist; absent if no feature provides accounts."""
 
     def lock(self, session: Any, account_id: int) -> bool:
-        """Keep the account from being deleted until the transaction ends; False when it has been deleted."""
+        """Keep the account from being deleted until the transaction ends; False if it has been deleted."""
 
 
 class IDemoAccounts(Protocol):
-    """The service that gives ``modhub-admin demo`` people to own its samples."""
+    """The service that provides owners for the samples of ``modhub-admin demo``."""
 
     def account_for(self, session: Any, name: str) -> int:
-        """The number of the sample account of this name, made when it is not there; nobody can sign in to it."""
+        """The id of the sample account of this name, created if necessary; nobody can sign in to it."""

@@ -1,4 +1,4 @@
-"""Every limit of the service in one place (C-UP-11; C-TXT-3, C-MOD-1, C-APP-2).
+"""The limits of the service (C-UP-11; C-TXT-3, C-MOD-1, C-APP-2).
 
 Lengths of text are Unicode code points, sizes are bytes; 1 KB is 1024 bytes and 1 MB is 1024 KB (C-TXT-7).
 """
@@ -8,7 +8,7 @@ from typing import Final
 KB: Final = 1024
 MB: Final = 1024 * KB
 
-# Text that is longer is trimmed, never refused (C-UP-11).
+# Longer text is trimmed, never rejected (C-UP-11).
 TITLE: Final = 120
 DESCRIPTION: Final = 8000
 GAME: Final = 120
@@ -17,17 +17,17 @@ VERSION: Final = 64
 FILE_NAME: Final = 255
 QUERY: Final = 200
 
-# Why an operator has hidden a mod; a longer text is refused.
+# The reason why an operator hides a mod; longer text is rejected.
 REASON: Final = 500
 
-# A stored media type that is longer counts as malformed (C-UP-7).
+# A longer media type counts as malformed (C-UP-7).
 CONTENT_TYPE: Final = 255
 
-# Entries of a list: surplus games are dropped, surplus GUIDs are refused (C-MOD-6, C-MOD-9).
+# Entries of a list: excess games are dropped, excess GUIDs are rejected (C-MOD-6, C-MOD-9).
 GAMES: Final = 20
 GUIDS: Final = 50
 
-# Bodies. What is over the limit is 413 with ``limitBytes`` and nothing is kept.
+# Bodies. A larger one is 413 with ``limitBytes``, and nothing is stored.
 JSON_BODY: Final = 8 * MB
 CODE: Final = 64 * MB
 CSS: Final = 256 * KB

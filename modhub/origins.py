@@ -1,4 +1,4 @@
-"""What is a plain https origin of another machine (the URL standard's hosts, without those that lead back inside)."""
+"""Validates plain https origins of other machines: hosts as in the URL standard, except those that lead back inside."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ _ORIGIN: Final = re.compile(r"https://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([1-9][0
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMERIC: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _PUNYCODE: Final = "xn--"
-# What the URL standard drops from a name although Unicode has it among marks and letters, and U+FFFD.
+# Characters that the URL standard drops although Unicode counts them as marks or letters, and U+FFFD.
 _DROPPED: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\ufffd\U000e0100-\U000e01ef]"
 )
@@ -30,7 +30,7 @@ _METADATA: Final = frozenset(
         IPv6Address("fd20:ce::254"),
     }
 )
-"""Where machines of a cloud ask who they are, besides the link-local 169.254.169.254."""
+"""Cloud metadata services, besides the link-local 169.254.169.254."""
 _METADATA_NAMES: Final = frozenset(
     {
         "api.metadata.cloud.ibm.com",
@@ -49,17 +49,16 @@ _EMBEDDING: Final = tuple(
 
 
 def parse_origin(value: str) -> str:
-    """``https://host[:port]`` in lower case without the default port; ``ValueError`` for what is no plain https origin.
+    """``https://host[:port]`` in lower case without the default port; ``ValueError`` if it is not a plain https origin.
 
-    Taken as sent: nothing is trimmed or repaired. A host is a name that a browser would take, or the literal of an
-    address that other machines can have.
+    Nothing is trimmed or repaired. A host is a name that a browser accepts, or the address literal of another machine.
     """
     match = _ORIGIN.fullmatch(value.lower()) if value.isascii() else None
     if match is None:
-        raise ValueError("no origin")
+        raise ValueError("not an origin")
     port = int(match[2] or 443)
     if port > 65535:
-        raise ValueError("no port")
+        raise ValueError("not a port")
     host = _literal(match[1]) if match[1].startswith("[") else _name(match[1])
     return f"https://{host}" + ("" if port == 443 else f":{port}")
 
@@ -73,56 +72,56 @@ def _literal(bracketed: str) -> str:
 
 
 def _embedded(address: IPv6Address) -> list[IPv4Address]:
-    """The IPv4 addresses that an IPv6 one may reach."""
-    last = IPv4Address(int(address) & 0xFFFFFFFF)
-    found = [last] if any(address in network for network in _EMBEDDING) else []
-    return [*found, address.sixtofour] if address.sixtofour else found
+    """The IPv4 addresses that an IPv6 address may reach."""
+    low_bits = IPv4Address(int(address) & 0xFFFFFFFF)
+    addresses = [low_bits] if any(address in network for network in _EMBEDDING) else []
+    return [*addresses, address.sixtofour] if address.sixtofour else addresses
 
 
 def _name(host: str) -> str:
     plain = host.removesuffix(".")
     labels = plain.split(".")
     if _NUMERIC.fullmatch(labels[-1]):
-        # A browser would read 127.1 or 0x7f000001 as an address (WHATWG URL, "ends in a number"): plain ones alone.
+        # A browser reads 127.1 or 0x7f000001 as an address (WHATWG URL, "ends in a number"): allow plain ones only.
         address = IPv4Address(host)
         _refuse_special(address)
         return str(address)
     if len(host) > 253 or labels[-1] == "localhost" or plain in _METADATA_NAMES or not all(map(_is_label, labels)):
-        raise ValueError("no host")
+        raise ValueError("not a host")
     return host
 
 
 def _is_label(label: str) -> bool:
-    """Whether a browser takes this part of a name; what is in Punycode must be what it would write (UTS 46)."""
+    """Whether a browser accepts this label; Punycode must be exactly what a browser would encode (UTS 46)."""
     if _LABEL.fullmatch(label) is None:
         return False
     if not label.startswith(_PUNYCODE):
         return True
     encoded = label.removeprefix(_PUNYCODE)
     try:
-        shown = encoded.encode().decode("punycode")
-        same = shown.encode("punycode").decode() == encoded
+        decoded = encoded.encode().decode("punycode")
+        is_canonical = decoded.encode("punycode").decode() == encoded
     except (UnicodeError, OverflowError):
         return False
-    return same and not shown.isascii() and _is_written(shown)
+    return is_canonical and not decoded.isascii() and _is_valid_unicode(decoded)
 
 
-def _is_written(shown: str) -> bool:
-    if unicodedata.normalize("NFKC", shown) != shown or shown.lower() != shown or _DROPPED.search(shown):
+def _is_valid_unicode(label: str) -> bool:
+    if unicodedata.normalize("NFKC", label) != label or label.lower() != label or _DROPPED.search(label):
         return False
-    kinds = [unicodedata.category(char) for char in shown]
-    return kinds[0][0] != "M" and _REFUSED.isdisjoint(kinds) and _is_one_way(shown)
+    categories = [unicodedata.category(char) for char in label]
+    return categories[0][0] != "M" and _REFUSED.isdisjoint(categories) and _has_one_direction(label)
 
 
-def _is_one_way(shown: str) -> bool:
-    """The rule of RFC 5893 in the main: a part is written from the right, or has nothing that is."""
-    ways = [unicodedata.bidirectional(char) for char in shown]
-    if ways[0] in _RIGHT_TO_LEFT:
-        return "L" not in ways
-    return _RIGHT_TO_LEFT.isdisjoint(ways) and "AN" not in ways
+def _has_one_direction(label: str) -> bool:
+    """The main rule of RFC 5893: a label is right-to-left, or contains nothing that is."""
+    directions = [unicodedata.bidirectional(char) for char in label]
+    if directions[0] in _RIGHT_TO_LEFT:
+        return "L" not in directions
+    return _RIGHT_TO_LEFT.isdisjoint(directions) and "AN" not in directions
 
 
 def _refuse_special(address: IPv4Address | IPv6Address) -> None:
-    inside = any((address.is_loopback, address.is_link_local, address.is_multicast, address.is_unspecified))
-    if inside or address in _METADATA or any(address in network for network in _NETWORKS):
+    is_internal = any((address.is_loopback, address.is_link_local, address.is_multicast, address.is_unspecified))
+    if is_internal or address in _METADATA or any(address in network for network in _NETWORKS):
         raise ValueError("an address that no other machine can use")

@@ -1,22 +1,22 @@
-"""Headings without gaps, for texts that come to stand below headings of ours."""
+"""Consistent heading levels for texts that appear below headings of ours."""
 
 LOWEST = 6
-"""HTML has no level below this one."""
+"""The lowest level in HTML."""
 
 
 class Outline:
-    """The levels of a text's headings, one after the other, below a heading of the level ``below``.
+    """The levels of a text's headings, in order, below a heading of the level ``below``.
 
-    A heading that stands under another is one level deeper, however many levels its author left out between them.
+    A nested heading is one level deeper, however many levels its author skipped.
     """
 
     def __init__(self, below: int) -> None:
-        self._below = below
-        self._above: list[int] = []
+        self._base = below
+        self._ancestors: list[int] = []
 
-    def level(self, given: int) -> int:
-        """The level of the next heading, which its author gave the level ``given``."""
-        while self._above and self._above[-1] >= given:
-            self._above.pop()
-        self._above.append(given)
-        return min(self._below + len(self._above), LOWEST)
+    def level(self, author_level: int) -> int:
+        """The level for the next heading, to which its author gave ``author_level``."""
+        while self._ancestors and self._ancestors[-1] >= author_level:
+            self._ancestors.pop()
+        self._ancestors.append(author_level)
+        return min(self._base + len(self._ancestors), LOWEST)

@@ -1,4 +1,4 @@
-"""Statements for the short way of reading: compiled once, run on driver connections, no session."""
+"""Fast reads: statements compiled once, run on driver connections without a session."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -11,7 +11,7 @@ from sqlalchemy.sql import Select
 
 Row = Sequence[Any]
 MAX_IDLE_CONNECTIONS: Final = 16
-"""Connections that are kept between requests."""
+"""Connections that are kept open between requests."""
 
 _DIALECTS: Final[dict[str, Any]] = {
     "sqlite": SqliteDialect(paramstyle="named"),
@@ -20,9 +20,9 @@ _DIALECTS: Final[dict[str, Any]] = {
 
 
 class PreparedQuery:
-    """A ``select()`` compiled once for the driver; parameters are by name. Values come as the driver gives them.
+    """A ``select()`` compiled once for the driver; parameters are by name, values as the driver returns them.
 
-    When it first runs: a start would wait for dozens of them, a fifth of its time, of which a command runs a few.
+    It is compiled on first use: compiling dozens of them is a fifth of the start, and a command runs only a few.
     """
 
     def __init__(self, select: "Select[*tuple[Any, ...]]", dialect: str) -> None:
@@ -31,78 +31,78 @@ class PreparedQuery:
 
     @cached_property
     def compiled(self) -> tuple[str, dict[str, Any]]:
-        """(the SQL, the values that stand in the statement itself)."""
-        found = self._select.compile(dialect=_DIALECTS[self._dialect], compile_kwargs={"render_postcompile": True})
-        return str(found), {name: value for name, value in found.params.items() if value is not None}
+        """(the SQL, the values bound in the statement itself)."""
+        compiled = self._select.compile(dialect=_DIALECTS[self._dialect], compile_kwargs={"render_postcompile": True})
+        return str(compiled), {name: value for name, value in compiled.params.items() if value is not None}
 
 
-class _Gone(Exception):
-    """A kept connection had died; another one will do."""
+class _ConnectionLost(Exception):
+    """An idle connection had been closed; try another one."""
 
 
 class RawQueryExecutor:
-    """Runs statements on driver connections in autocommit, which it keeps by itself.
+    """Runs statements on driver connections in autocommit, from a pool of its own.
 
-    The engine makes the connections; lending them through its pool would cost more than most statements (measured: 25
-    microseconds a time).
+    The engine opens the connections; checking them out of its pool would cost more than most statements (measured: 25
+    microseconds each time).
     """
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.dialect = engine.dialect.name
-        # A list: pop and append are atomic, and the connection used last is the warmest.
+        # A list: pop and append are atomic, and the last used connection is the warmest.
         self._idle: list[Any] = []
 
     def prepare(self, select: "Select[*tuple[Any, ...]]") -> PreparedQuery:
-        """``select`` for this database."""
+        """Prepare ``select`` for this database."""
         return PreparedQuery(select, self.dialect)
 
-    def rows(self, statement: PreparedQuery, **values: Any) -> list[Row]:
-        """All rows. Kept connections that have died meanwhile (the database was restarted) are passed over."""
-        sql, own = statement.compiled
-        given = {**own, **values}
-        while (connection := self._take()) is not None:
+    def rows(self, statement: PreparedQuery, **parameters: Any) -> list[Row]:
+        """All rows. Idle connections that were closed meanwhile (the database was restarted) are skipped."""
+        sql, bound_values = statement.compiled
+        all_parameters = {**bound_values, **parameters}
+        while (connection := self._pop_idle()) is not None:
             try:
-                return self._rows(connection, sql, given, kept=True)
-            except _Gone:
+                return self._rows(connection, sql, all_parameters, reused=True)
+            except _ConnectionLost:
                 continue
-        return self._rows(self._connect(), sql, given, kept=False)
+        return self._rows(self._connect(), sql, all_parameters, reused=False)
 
-    def _take(self) -> Any:
+    def _pop_idle(self) -> Any:
         try:
             return self._idle.pop()
         except IndexError:
             return None
 
     def _connect(self) -> Any:
-        lent = self.engine.raw_connection()
-        connection = lent.driver_connection
-        lent.detach()
+        pooled = self.engine.raw_connection()
+        connection = pooled.driver_connection
+        pooled.detach()
         return connection
 
-    def _rows(self, connection: Any, sql: str, given: dict[str, Any], *, kept: bool) -> list[Row]:
+    def _rows(self, connection: Any, sql: str, parameters: dict[str, Any], *, reused: bool) -> list[Row]:
         try:
             cursor = connection.cursor()
-            # Whoever listens to the engine hears of these statements as of any other.
-            for heard in self.engine.dispatch.before_cursor_execute:
-                heard(None, cursor, sql, given, None, False)
-            cursor.execute(sql, given)
-            found: list[Row] = cursor.fetchall()
+            # The engine's listeners see these statements like any other.
+            for listener in self.engine.dispatch.before_cursor_execute:
+                listener(None, cursor, sql, parameters, None, False)
+            cursor.execute(sql, parameters)
+            rows: list[Row] = cursor.fetchall()
             cursor.close()
-        except BaseException as problem:
-            # Asked before we close it ourselves: psycopg's connections know best whether they are alive.
-            gone = self.engine.dialect.is_disconnect(problem, connection, None)  # type: ignore[arg-type]
+        except BaseException as error:
+            # Check before we close it ourselves: psycopg's connections know best whether they are alive.
+            is_disconnect = self.engine.dialect.is_disconnect(error, connection, None)  # type: ignore[arg-type]
             connection.close()
-            if kept and gone:
-                raise _Gone from problem
+            if reused and is_disconnect:
+                raise _ConnectionLost from error
             raise
         if len(self._idle) < MAX_IDLE_CONNECTIONS:
             self._idle.append(connection)
         else:
             connection.close()
-        return found
+        return rows
 
     def dispose(self) -> None:
-        """Close the kept connections."""
+        """Close the idle connections."""
         while self._idle:
             self._idle.pop().close()

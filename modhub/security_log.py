@@ -1,4 +1,4 @@
-"""What happens to accounts and mods, for whoever watches over them: one JSON line each, with no secret in it."""
+"""The security log, for monitoring: one JSON line for each event of accounts and mods, without secrets."""
 
 import json
 import logging
@@ -8,6 +8,8 @@ log: Final = logging.getLogger("modhub.security")
 
 
 def log_event(event: str, **facts: int | str | None) -> None:
-    """Write down ``event``; ``json`` escapes every control character."""
+    """Log ``event``; ``json`` escapes every control character."""
     if log.isEnabledFor(logging.INFO):
-        log.info("%s", json.dumps({"event": event, **{name: fact for name, fact in facts.items() if fact is not None}}))
+        log.info(
+            "%s", json.dumps({"event": event, **{name: value for name, value in facts.items() if value is not None}})
+        )

@@ -1,8 +1,8 @@
 """The services of an application: one object for each kind, found by its class or protocol.
 
 ``config.add_service(CatalogueReader, reader)`` registers one; ``request.find_service(CatalogueReader)`` finds it, with
-its type. A kind may be a ``Protocol``, so that whoever asks does not depend on whoever answers. Services belong to the
-application's registry: two applications in one process do not see each other's.
+its type. A kind may be a ``Protocol``, so that users do not depend on the implementation. Services belong to the
+application's registry: two applications in one process do not share them.
 """
 
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ Service = TypeVar("Service")
 
 
 def add_service(config: Configurator, kind: type[Service], service: Service) -> None:
-    """Register ``service`` as the application's one of ``kind``.
+    """Register ``service`` as the application's service of ``kind``.
 
     It can be found at once. Two packages that register the same kind are a conflict that names both lines.
     """
@@ -22,12 +22,12 @@ def add_service(config: Configurator, kind: type[Service], service: Service) -> 
         config.registry[kind] = service
 
     register()
-    # Again when the actions are carried out: an including package overrides what it includes.
+    # Again when the actions are executed: an including package overrides what it includes.
     config.action(("modhub service", kind), register)
 
 
 def find_service(registry: Any, kind: type[Service]) -> Service:
-    """The application's service of ``kind``. Raises ``LookupError`` where no package registers one."""
+    """The application's service of ``kind``. Raises ``LookupError`` if no package registers one."""
     try:
         service: Service = registry[kind]
     except KeyError:
@@ -36,6 +36,6 @@ def find_service(registry: Any, kind: type[Service]) -> Service:
 
 
 def find_optional_service(registry: Any, kind: type[Service]) -> Service | None:
-    """The application's service of ``kind``, None where no package registers one."""
+    """The application's service of ``kind``, None if no package registers one."""
     service: Service | None = registry.get(kind)
     return service

@@ -1,7 +1,7 @@
-"""Declared settings: each has a name, a kind, a default and a sentence; read once, at the start.
+"""Declared settings: each has a name, a kind, a default and a description; read once, at the start.
 
-A feature declares its own with ``config.declare_settings``; the ini gives the text, an environment variable (the name
-in upper case, ``.`` as ``_``) wins over it (C-TOK-4). What cannot be read stops the start with one line.
+A feature declares its own with ``config.declare_settings``. The ini provides the text, unless an environment variable
+overrides it (the name in upper case, ``.`` as ``_``; C-TOK-4). An invalid value stops the start with one line.
 """
 
 import os
@@ -19,11 +19,11 @@ _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]*:[0-9a-f:.]*", re.ASCII)
 
 
 class StartRefused(Exception):
-    """The service must not start; the message is the one line that the operator reads."""
+    """The service must not start; the message is a single line for the operator."""
 
 
 class Secret(str):
-    """Text that never shows in a ``repr``, so that no log or error page can carry it by accident."""
+    """Text that never shows in a ``repr``, so that no log or error page can contain it by accident."""
 
     __slots__ = ()
 
@@ -33,28 +33,28 @@ class Secret(str):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One declared setting. ``kind`` turns text into the value or raises ``ValueError`` with the end of a sentence."""
+    """A declared setting. ``kind`` turns text into the value or raises ``ValueError`` with the end of a sentence."""
 
     name: str
     kind: Callable[[str], Any]
     default: str | None
     help: str
 
-    def read(self, given: Mapping[str, Any], environ: Mapping[str, str]) -> Any:
+    def read(self, ini_settings: Mapping[str, Any], environ: Mapping[str, str]) -> Any:
         """The value from the environment, the ini or the default, in this order."""
-        text = environ.get(variable(self.name), given.get(self.name, self.default))
+        text = environ.get(variable(self.name), ini_settings.get(self.name, self.default))
         if text is None:
             raise StartRefused(f"the setting {self.name} is missing ({self.help})")
         if not isinstance(text, str):
             return text
         try:
             return self.kind(text.strip())
-        except ValueError as problem:
-            raise StartRefused(f"the setting {self.name} {problem}") from None
+        except ValueError as error:
+            raise StartRefused(f"the setting {self.name} {error}") from None
 
 
 def variable(name: str) -> str:
-    """The environment variable that stands for the setting ``name``."""
+    """The environment variable for the setting ``name``."""
     return name.upper().replace(".", "_")
 
 
@@ -70,14 +70,14 @@ def secret(value: str) -> Secret:
 
 def boolean(value: str) -> bool:
     """``true`` or ``false`` (also yes/no, on/off, 1/0)."""
-    known = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-    if value.lower() not in known:
+    values = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+    if value.lower() not in values:
         raise ValueError(f"must be true or false, not {value!r}")
-    return known[value.lower()]
+    return values[value.lower()]
 
 
 def positive(value: str) -> int:
-    """A whole number of at least 1 and below a thousand million, as every database takes it."""
+    """A whole number from 1 to 999,999,999, which fits every database."""
     if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) < 1:
         raise ValueError(f"must be a whole number from 1 to 999999999, not {value!r}")
     return int(value)
@@ -94,27 +94,27 @@ def port(value: str) -> int:
 def origin(value: str) -> str:
     """``http(s)://host[:port]`` without path, as browsers write it in ``Origin`` (RFC 6454, 6.2).
 
-    That is in lower case and without the port that goes without saying; forms are compared with it.
+    That is in lower case and without the default port; the origin of forms is compared with it.
     """
     try:
-        parts = urlsplit(value)
-        port = parts.port
+        url = urlsplit(value)
+        port = url.port
     except ValueError:
-        port, parts = 0, urlsplit("")
-    scheme, host = parts.scheme, parts.hostname or ""
-    odd = set(value) & set("?#@") or parts.path not in {"", "/"} or not _HOST.fullmatch(host)
-    if scheme not in _PORTS or port == 0 or odd:
+        port, url = 0, urlsplit("")
+    scheme, host = url.scheme, url.hostname or ""
+    has_other_parts = set(value) & set("?#@") or url.path not in {"", "/"} or not _HOST.fullmatch(host)
+    if scheme not in _PORTS or port == 0 or has_other_parts:
         raise ValueError(f"must be an origin such as https://mods.example.org, not {value!r}")
-    shown = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{shown}" if port in {None, _PORTS[scheme]} else f"{scheme}://{shown}:{port}"
+    host_text = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{host_text}" if port in {None, _PORTS[scheme]} else f"{scheme}://{host_text}:{port}"
 
 
 def secrets(value: str) -> tuple[Secret, ...]:
-    """One or more secrets, one a line, each of at least 32 characters; the first makes tokens, all check them."""
-    found = tuple(Secret(line.strip()) for line in value.splitlines() if line.strip())
-    if not found or any(len(one) < SECRET_LENGTH for one in found):
+    """One or more secrets, one a line, each of at least 32 characters; the first signs tokens, all verify them."""
+    secret_values = tuple(Secret(line.strip()) for line in value.splitlines() if line.strip())
+    if not secret_values or min(map(len, secret_values)) < SECRET_LENGTH:
         raise ValueError(f"must hold at least {SECRET_LENGTH} characters, one secret a line")
-    return found
+    return secret_values
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -126,13 +126,13 @@ class MachineKey:
 
 
 def machine_keys(value: str) -> tuple[MachineKey, ...]:
-    """One key a line, ``KEY [scope ...]``; blank lines count for nothing."""
-    words = [line.split() for line in value.splitlines() if line.strip()]
-    return tuple(MachineKey(Secret(first), frozenset(rest)) for first, *rest in words)
+    """One key a line, ``KEY [scope ...]``; blank lines are ignored."""
+    lines = [line.split() for line in value.splitlines() if line.strip()]
+    return tuple(MachineKey(Secret(key), frozenset(scopes)) for key, *scopes in lines)
 
 
 def is_loopback(url: str) -> bool:
-    """Whether ``url`` names this machine alone."""
+    """Whether ``url`` refers to this machine only."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback
@@ -141,31 +141,31 @@ def is_loopback(url: str) -> bool:
 
 
 def read_settings(
-    declared: Iterable[Setting], given: MutableMapping[str, Any], environ: Mapping[str, str] = os.environ
+    declared: Iterable[Setting], settings: MutableMapping[str, Any], environ: Mapping[str, str] = os.environ
 ) -> None:
-    """Replace the text of each declared setting in ``given`` by its value."""
+    """Replace the text of each declared setting in ``settings`` by its value."""
     for setting in declared:
-        given[setting.name] = setting.read(given, environ)
+        settings[setting.name] = setting.read(settings, environ)
 
 
-def refuse_unknown(declared: Iterable[Setting], prefixes: Iterable[str], given: Mapping[str, Any]) -> None:
-    """Stop the start when a key under one of ``prefixes`` is not a declared one: most often a slip."""
+def refuse_unknown(declared: Iterable[Setting], prefixes: Iterable[str], settings: Mapping[str, Any]) -> None:
+    """Stop the start if a key under one of ``prefixes`` is not declared: most likely a typo."""
     names = {setting.name for setting in declared}
-    for key in sorted(given):
+    for key in sorted(settings):
         if key.startswith(tuple(prefixes)) and key not in names | FEATURE_KEYS:
             raise StartRefused(f"the setting {key} is unknown; docs/settings.md lists every setting")
 
 
 FEATURE_KEYS: Final = frozenset({"modhub.mail_dir"})
-"""Keys under the core's prefix that a feature may declare. Where none does, they stop no start."""
+"""Keys under the core's prefix that a feature may declare; without that feature they are ignored."""
 
 CORE = (
     Setting("sqlalchemy.url", secret, None, "sqlite:////absolute/path or postgresql+psycopg://..."),
     Setting(
-        "modhub.base_url", origin, "http://127.0.0.1:6543", "public origin, for links in mail, feeds and redirects"
+        "modhub.base_url", origin, "http://127.0.0.1:6543", "public origin, for links in emails, feeds and redirects"
     ),
     Setting("modhub.secret", secrets, None, "one or more of at least 32 characters, one a line"),
-    Setting("modhub.storage", text, "", "empty: uploads answer 503; file:///absolute/folder keeps files there"),
+    Setting("modhub.storage", text, "", "empty: uploads get 503; file:///absolute/folder keeps files there"),
     Setting("modhub.storage.endpoint", text, "", "endpoint of an s3:// storage, which is not built yet"),
     Setting("modhub.storage.region", text, "", "region of the object store"),
     Setting("modhub.storage.access_key", secret, "", "access key of the object store"),

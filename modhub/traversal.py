@@ -1,9 +1,8 @@
 """The traversal tree: one resource class per thing, children declared with ``config.add_child``.
 
-A resource is a thin object with a parent, a name and the request. It is made without asking the database: what an
-address names is looked up when an ACL or a view first needs it. So an absent thing has the same resource, the same
-views and the same refusals as one that is somebody else's (C-OWN-12), and ``exists`` tells the two apart only
-after the ACL has let the caller through.
+A resource is a thin object with a parent, a name and the request. Creating one does not query the database: rows are
+loaded when an ACL or a view first needs them. So an absent thing has the same resource, views and errors as somebody
+else's (C-OWN-12), and ``exists`` distinguishes the two only after the ACL has allowed the caller.
 """
 
 import re
@@ -25,7 +24,7 @@ from modhub.service_registry import find_service
 
 Acl = list[tuple[str, str, Any]]
 ANY = "*"
-"""The name of a child that stands for every segment that no other child and no view has."""
+"""The name of a child that matches every segment that no other child or view has."""
 
 _ID = re.compile(r"\A(?:0|[1-9][0-9]{0,17})\Z")
 
@@ -34,9 +33,9 @@ Factory = Callable[["Resource", str], "Resource"]
 
 
 def parse_id(segment: str) -> int | None:
-    """The id that ``segment`` spells, None when it is no plain decimal number of at most 18 digits.
+    """The id in ``segment``, None if it is not a plain decimal number of at most 18 digits.
 
-    A number has one spelling: ``01`` would be a second address of the same thing.
+    Each number has one spelling: ``01`` would be a second address of the same thing.
     """
     return int(segment) if _ID.match(segment) else None
 
@@ -44,7 +43,7 @@ def parse_id(segment: str) -> int | None:
 class ChildFactories(dict[type, dict[str, Factory]]):
     """The declared children of each resource class, by name.
 
-    Looked up once for a class: walking the interfaces at each step of a traversal costs more than the step.
+    Computed once per class: walking the interfaces at each step of a traversal costs more than the step.
     """
 
     def __init__(self, declared: Mapping[tuple[Any, str], Factory]) -> None:
@@ -80,7 +79,7 @@ class Resource:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a thing behind this address."""
+        """Whether there is anything at this address."""
         return True
 
     def __getitem__(self, name: str) -> "Resource":
@@ -94,11 +93,11 @@ class Resource:
 
     @property
     def children(self) -> "Mapping[str, Factory]":
-        """The children that are declared for one of this resource's interfaces, by name."""
+        """The children declared for this resource's interfaces, by name."""
         return self.request.find_service(ChildFactories)[type(self)]
 
     def get_member(self, name: str) -> "Resource":
-        """The member of a collection: what is declared as the child :data:`ANY`; most resources have none."""
+        """The member of a collection, by the child declared as :data:`ANY`; most resources have none."""
         factory = self.children.get(ANY)
         if factory is None:
             raise KeyError(name)
@@ -113,29 +112,29 @@ class Resource:
 class OwnedResource(Resource, ABC):
     """A thing that belongs to one account and is closed to everybody else.
 
-    To strangers an absent thing and somebody else's are the same: both are refused by the ACL, which ends here, so
-    that no permission granted further up opens it. Only the owner ever reaches a view.
+    To strangers an absent thing and somebody else's look the same: both are denied by the ACL, which ends here, so that
+    no permission granted further up applies. Only the owner ever reaches a view.
     """
 
     owner_permissions: tuple[Permission, ...]
-    """What the owner may do; nobody else may do anything."""
+    """The owner's permissions; nobody else has any."""
 
     @abstractmethod
     def find_owner(self) -> int | None:
-        """The account that it belongs to, None when there is no such thing. It is asked once for a request."""
+        """The account that owns it, None if it does not exist. Called once per request."""
 
     @cached_property
     def owner(self) -> int | None:
-        """What :meth:`find_owner` has found."""
+        """The cached result of :meth:`find_owner`."""
         return self.find_owner()
 
     @property
     def exists(self) -> bool:
-        """Whether there is a thing behind this address; asked only after the ACL has let the caller through."""
+        """Whether there is anything at this address; only meaningful after the ACL has allowed the caller."""
         return self.owner is not None
 
     def __acl__(self) -> Acl:
-        """For the owner alone."""
+        """Only the owner has permissions."""
         if self.owner is None:
             return [DENY_ALL]
         return [(Allow, principal_for_account(self.owner), self.owner_permissions), DENY_ALL]
@@ -157,24 +156,24 @@ class SiteResource(Resource):
 
 
 def root_factory(request: Request) -> RootResource:
-    """Where traversal begins."""
+    """The root of the tree."""
     return RootResource(None, "", request)
 
 
 @implementer(ITraverser)
 class Traverser:
-    """Walks the address as it was sent, segment by segment.
+    """Walks the path as it was sent, segment by segment.
 
-    Pyramid's own resolves dots, so that ``/Modhub/file/../mine`` would be a private page at an address that looks like
-    a file's, and takes ``@@name`` for a view. Here both are names like any other. Empty segments are passed over.
+    Pyramid's own traverser resolves dots, so that ``/Modhub/file/../mine`` would be a private page at an address that
+    looks like a file's, and treats ``@@name`` as a view. Here both are ordinary names. Empty segments are skipped.
     """
 
     def __init__(self, root: Resource) -> None:
         self.root = root
 
     def __call__(self, request: Request) -> dict[str, Any]:
-        """What Pyramid asks of a traverser."""
-        # A route has found its resource already: it is the root.
+        """The result that Pyramid expects of a traverser."""
+        # The context of a route is the root.
         path: str = "/" if request.matchdict is not None else request.path_info
         segments = tuple(filter(None, path.split("/")))
         context, walked = self.root, 0
@@ -196,6 +195,6 @@ class Traverser:
 
 
 def includeme(config: Configurator) -> None:
-    """How addresses are walked."""
+    """Register the children and the traverser."""
     config.add_service(ChildFactories, ChildFactories(find_service(config.registry, Declarations).children))
     config.add_traverser(Traverser)

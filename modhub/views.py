@@ -1,7 +1,7 @@
-"""How views are declared: for the API or for the site, and what wraps each of them.
+"""Declaring views for the API or the site, and the derivers that wrap them.
 
-``api`` and ``page`` are ``view_config`` with ``is_api`` filled in. Two derivers wrap every view: one refuses what lies
-below an address that ends there, one tells a permitted caller that nothing is at the address.
+``api`` and ``page`` are ``view_config`` with ``is_api`` filled in. Two derivers wrap every view: one rejects extra path
+segments, one returns 404 to a permitted caller if nothing is at the address.
 """
 
 from collections.abc import Callable
@@ -25,36 +25,36 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def api(**options: Any) -> Callable[[F], F]:
-    """Declare an API view; what it returns is written as JSON. Options as of ``view_config``."""
+    """Declare an API view; its result is rendered as JSON. Options as for ``view_config``."""
     declared: Callable[[F], F] = view_config(is_api=True, renderer="json", **options)
     return declared
 
 
 def page(**options: Any) -> Callable[[F], F]:
-    """Declare a page. Options as of ``view_config``."""
+    """Declare a page. Options as for ``view_config``."""
     declared: Callable[[F], F] = view_config(is_api=False, **options)
     return declared
 
 
 class ApiPredicate:
-    """``is_api=True`` or ``False``: whether the address belongs to the API or to the site. It touches no row."""
+    """``is_api=True`` or ``False``: whether the address belongs to the API or to the site. Needs no query."""
 
-    def __init__(self, wanted: bool, _config: Configurator) -> None:
-        self.wanted = wanted
+    def __init__(self, is_api: bool, _config: Configurator) -> None:
+        self.is_api = is_api
 
     def text(self) -> str:
-        """For introspection and for telling two views apart."""
-        return f"is_api = {self.wanted}"
+        """For introspection and for distinguishing two views."""
+        return f"is_api = {self.is_api}"
 
     phash = text
 
     def __call__(self, _context: Any, request: Request) -> bool:
-        """Whether the request came to this side."""
-        return self.wanted == request.is_api
+        """Whether the request is for this side."""
+        return self.is_api == request.is_api
 
 
 def reject_subpath_deriver(view: ViewCallable, info: Any) -> ViewCallable:
-    """404 for segments after the name of a view: traversal would ignore them. ``subpath=True`` wants them."""
+    """404 for segments after a view's name, which traversal would ignore; ``subpath=True`` allows them."""
     if info.options.get("subpath"):
         return view
 
@@ -70,7 +70,7 @@ reject_subpath_deriver.options = ("subpath",)  # type: ignore[attr-defined]
 
 
 def require_existing_deriver(view: ViewCallable, info: Any) -> ViewCallable:
-    """404 for a permitted caller where nothing is. Open views look themselves: to them absent is unpublished."""
+    """After the permission check, 404 if ``context.exists`` is false. Public views do their own lookup."""
     if info.options.get("permission") == OPEN or info.exception_only:
         return view
 
@@ -83,34 +83,34 @@ def require_existing_deriver(view: ViewCallable, info: Any) -> ViewCallable:
 
 
 class JsonRenderer:
-    """The renderer ``json``: what the contract's bodies are written with."""
+    """The renderer ``json``, for the bodies of the contract."""
 
     def __init__(self, _info: Any) -> None:
         pass
 
     def __call__(self, value: Any, system: dict[str, Any]) -> bytes:
-        """Bytes of ``value``; the content type is set on the request's response."""
+        """``value`` as bytes; sets the content type of the request's response."""
         response = system["request"].response
         response.content_type = "application/json"
         return encode(value)
 
 
 class AllowedMethods(dict[tuple[Any, str, Any], set[str]]):
-    """The methods that each (interface, view name, is_api) has; complete when all views are declared."""
+    """The methods of each (interface, view name, is_api); complete once all views are declared."""
 
 
 def allowed_methods(request: Request) -> list[str]:
-    """The methods that the address of ``request`` has, sorted; empty when it has no view here at all."""
+    """The methods of the address of ``request``, sorted; empty if it has no view at all."""
     table = request.find_service(AllowedMethods)
-    names = (
+    method_sets = (
         table.get((interface, request.view_name, request.is_api), ())
         for interface in provided_interfaces(request.context)
     )
-    return sorted({method for found in names for method in found})
+    return sorted({method for methods in method_sets for method in methods})
 
 
 def build_allowed_methods(config: Configurator) -> None:
-    """Note, once all views are declared, which methods each (interface, name, is_api) has."""
+    """Collect the methods of each (interface, name, is_api) once all views are declared."""
     table: dict[tuple[Any, str, Any], set[str]] = {}
     for entry in config.introspector.get_category("views") or ():
         view = entry["introspectable"]
@@ -118,17 +118,17 @@ def build_allowed_methods(config: Configurator) -> None:
         if view["exception_only"] or not methods:
             continue
         for method in (methods,) if isinstance(methods, str) else methods:
-            extra = {"HEAD"} if method == "GET" else set()
-            table.setdefault((view["context"], view["name"], view.get("is_api")), set()).update({method}, extra)
+            implied = {"HEAD"} if method == "GET" else set()
+            table.setdefault((view["context"], view["name"], view.get("is_api")), set()).update({method}, implied)
     find_service(config.registry, AllowedMethods).update(table)
 
 
 def includeme(config: Configurator) -> None:
-    """The predicate, the derivers, the renderer, and the table of methods."""
+    """Register the predicate, the derivers, the renderer, and the table of methods."""
     config.add_service(AllowedMethods, AllowedMethods())
     config.add_view_predicate("is_api", ApiPredicate)
     config.add_view_deriver(reject_subpath_deriver, "exact", under=INGRESS, over="secured_view")
     config.add_view_deriver(require_existing_deriver, "existing", under="secured_view", over="rendered_view")
     config.add_renderer("json", JsonRenderer)
-    # After every view of every feature: PHASE3 actions run in order 0, this one behind them.
+    # After all views of all features: PHASE3 actions have order 0.
     config.action("modhub view methods", lambda: build_allowed_methods(config), order=1_000)

@@ -8,7 +8,7 @@ from sqlalchemy import Select, bindparam, func, select
 
 from modhub.blobs.models import StoredBlob
 from modhub.db import from_micros, iso
-from modhub.downloads import FOR_EVER, REVALIDATE, StoredFile
+from modhub.downloads import IMMUTABLE, REVALIDATE, StoredFile
 from modhub.payload import encode
 from modhub.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub_builds.models import Build, ChangelogSection
@@ -51,7 +51,7 @@ class Release:
             content_type=self.content_type,
             modified=self.uploaded_at,
             inline=False,
-            cache_control=REVALIDATE if moving else FOR_EVER,
+            cache_control=REVALIDATE if moving else IMMUTABLE,
             moving=moving,
         )
 

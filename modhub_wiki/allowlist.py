@@ -41,7 +41,7 @@ WIKI: Final = Allowlist(
         "pre": {"class": _matching("code"), "tabindex": _matching("0")},
         "span": {"class": _matching("hl-[a-z]")},
     },
-    needed={"a": "href", "img": "src"},
+    required={"a": "href", "img": "src"},
     rel="noopener",
     trusted=True,
 )

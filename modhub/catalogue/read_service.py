@@ -10,7 +10,7 @@ from modhub.catalogue.chains import InstallChain, install_order
 from modhub.catalogue.queries import TRIGRAM, AnySelect, ListVariant
 from modhub.catalogue.response_schemas import NoteDocument, is_picture
 from modhub.db import from_micros, iso
-from modhub.downloads import A_DAY, FOR_EVER, REVALIDATE, StoredFile
+from modhub.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
 from modhub.folding import fold_game, fold_search, like_pattern, search_words
 from modhub.payload import encode
 from modhub.raw_queries import PreparedQuery, RawQueryExecutor, Row
@@ -184,7 +184,7 @@ class CatalogueReader:
     def icon(self, icon_id: int | None) -> StoredFile | None:
         """The icon of a curated game; a new icon has a new address."""
         rows = [] if icon_id is None else self.reader.rows(self._icon, id=icon_id)
-        return file_of(rows[0], inline=True, cache_control=FOR_EVER) if rows else None
+        return file_of(rows[0], inline=True, cache_control=IMMUTABLE) if rows else None
 
 
 def _game(name: str, shown: str, icon: int | None) -> GameDocument:

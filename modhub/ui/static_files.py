@@ -17,7 +17,7 @@ from pyramid.path import AssetResolver
 from pyramid.response import Response
 from zope.interface import implementer
 
-from modhub.downloads import FOR_EVER
+from modhub.downloads import IMMUTABLE
 from modhub.errors import not_found
 from modhub.interfaces import IResource, IRoot
 from modhub.request import Request
@@ -93,7 +93,7 @@ def read_static(context: StaticFileResource, request: Request) -> Response:
     file = request.find_service(StaticFiles).by_name.get(context.__name__)
     if file is None:
         raise not_found()
-    return static_response(file, FOR_EVER)
+    return static_response(file, IMMUTABLE)
 
 
 def static_response(file: StaticFile, cache_control: str) -> Response:

@@ -406,7 +406,7 @@ def test_a_wider_list_is_possible() -> None:
     wiki = markup.Allowlist(
         markup.OWNERS.tags | {"h1", "div"},
         {**markup.OWNERS.attributes, "h1": {"id": markup.phrase}},
-        swallowed=frozenset({"script", "style", "nav"}),
+        dropped_with_content=frozenset({"script", "style", "nav"}),
         rel="noopener",
     )
     value = "<nav>n</nav><div class=x><h1 id=top>x</h1></div><img alt=y><a href=https://example.com>z</a>"

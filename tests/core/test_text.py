@@ -275,7 +275,7 @@ def test_a_beginning_cleaned_in_pieces_is_that_of_the_whole(
     whole = clean(value, limit)
     with pytest.MonkeyPatch.context() as patch:
         for piece in (1, 2, 3, 7):
-            patch.setattr(text, "_PIECE", piece)
+            patch.setattr(text, "_CHUNK_LENGTH", piece)
             assert clean(value, limit) == whole
 
 
