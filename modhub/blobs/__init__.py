@@ -1,4 +1,4 @@
-"""Stored files: the interface of a store, the one on local disk, and their part in the transaction."""
+"""File storage: the store interface, the store on local disk, and its data manager for the transaction."""
 
 from modhub.blobs.data_manager import stage
 from modhub.blobs.factory import open_local_store, storage_from_url

@@ -1,7 +1,7 @@
-"""Files take part in the transaction: what is staged is published by its commit and vanishes with its abort.
+"""Data manager for files: commit publishes what was staged, abort discards it.
 
-The order of a commit: rows are flushed, files are published (our vote), rows are committed
-(zope.sqlalchemy votes last), answer. So a crash leaves at most a file that no row names, never a row without its file.
+A commit flushes the rows, publishes the files (our vote) and commits the rows (zope.sqlalchemy votes last).
+So a crash leaves at most an orphaned file, never a row without its file.
 """
 
 from typing import Any
@@ -11,22 +11,22 @@ from zope.interface import implementer
 
 from modhub.blobs.store import Blob, BlobStore, Readable
 
-# The data managers of other packages, transaction and pyramid_tm have no types.
+# transaction and pyramid_tm are not typed.
 _Manager = Any
 _Transaction = Any
 
 
 def stage(tm: _Manager, store: BlobStore, stream: Readable, limit: int) -> Blob:
-    """Store ``stream`` as a part of the current transaction of ``tm`` and return its blob.
+    """Stage ``stream`` in the current transaction of ``tm`` and return its blob.
 
-    Refusals as in :meth:`BlobStore.stage`. The row that names the blob belongs into the same transaction. Every retry
-    of a request stages anew; the attempt before has taken its file away. The stream is read from where it stands, and
-    ``pyramid_retry`` does not rewind it: the caller does (``request.make_body_seekable()``).
+    Raises as :meth:`BlobStore.stage`. Create the row that refers to the blob in the same transaction. Each retry of a
+    request stages again; the failed attempt has discarded its file. The stream is read from its current position.
+    ``pyramid_retry`` does not rewind it, so the caller must (``request.make_body_seekable()``).
     """
-    current = tm.get()
+    transaction = tm.get()
     blob = store.stage(stream, limit)
     try:
-        current.join(StagedBlob(tm, store, blob.key))
+        transaction.join(StagedBlob(tm, store, blob.key))
     except BaseException:
         store.discard(blob.key)
         raise
@@ -37,58 +37,59 @@ def stage(tm: _Manager, store: BlobStore, stream: Readable, limit: int) -> Blob:
 class StagedBlob:
     """The data manager of one staged blob.
 
-    One for each blob, because then savepoints need no bookkeeping: the transaction itself aborts a data manager that
-    joined after the savepoint that is rolled back to, and one that joined before it has nothing to take back.
+    One per blob, so that savepoints need no bookkeeping: a rollback makes the transaction abort every data manager
+    that joined after the savepoint, and those that joined before it have nothing to undo.
     """
 
     def __init__(self, tm: _Manager, store: BlobStore, key: str) -> None:
         self.transaction_manager = tm
         self._store = store
         self._key = key
-        self._decided = False
+        self._finished = False
         self._published = False
 
     def abort(self, _transaction: _Transaction) -> None:
-        """Take the file away, if the transaction is not over: with after-commit hooks this is called once more then."""
-        if not self._decided:
-            self._decided = True
+        """Discard the file. No-op after the end of the transaction: after-commit hooks lead to a second call then."""
+        if not self._finished:
+            self._finished = True
             self._store.discard(self._key)
 
     def tpc_begin(self, _transaction: _Transaction) -> None:
-        """Nothing to do: the bytes are on disk already."""
+        """No-op: the file is already on disk."""
 
     def commit(self, _transaction: _Transaction) -> None:
-        """Nothing to do before the vote."""
+        """No-op: files are published in the vote."""
 
     def tpc_vote(self, _transaction: _Transaction) -> None:
-        """Publish, before the rows commit; a refusal (502) undoes the transaction."""
+        """Publish the file before the rows commit; a failure (502) aborts the transaction."""
         self._store.publish(self._key)
         self._published = True
 
     def tpc_finish(self, _transaction: _Transaction) -> None:
-        """The rows are committed: from now on the file stays."""
-        self._decided = True
+        """The rows are committed: keep the file."""
+        self._finished = True
 
     def tpc_abort(self, transaction: _Transaction) -> None:
-        """A vote failed. If ours was in already, it may be the rows' commit whose answer was lost: then they are there.
+        """A vote failed: discard the file, unless it is published.
 
-        So a published file stays, at worst as an orphan for the sweep: never a row without a file.
+        The failure may be a lost reply to the rows' COMMIT, in which case the rows exist. So a published file stays, at
+        worst as an orphan for the sweep.
         """
         if not self._published:
             self.abort(transaction)
 
     def sortKey(self) -> str:  # noqa: N802 - the name is the transaction package's
-        """First of all: we vote before the rows commit, and are decided before any other can fail to finish."""
+        """Sorts first: we vote before the rows commit, and finish before another data manager can fail to."""
         return f"!modhub.blobs:{self._key}"
 
     def savepoint(self) -> "StagedBlobSavepoint":
-        """What was staged before the savepoint stays when it is rolled back to."""
+        """A rollback keeps what was staged before the savepoint."""
         return StagedBlobSavepoint()
 
 
 @implementer(IDataManagerSavepoint)
 class StagedBlobSavepoint:
-    """A savepoint at which the blob was staged already."""
+    """A savepoint after the blob was staged."""
 
     def rollback(self) -> None:
-        """Nothing to take back."""
+        """No-op."""

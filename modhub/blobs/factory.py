@@ -1,4 +1,4 @@
-"""The setting ``modhub.storage`` as a store (C-SET-2): its URL scheme picks one of those of ``add_blob_store``."""
+"""Open the store of the setting ``modhub.storage`` (C-SET-2): the URL scheme selects a registered factory."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,9 +12,9 @@ from modhub.blobs.store import BlobStore, BlobStoreFactory
 def storage_from_url(
     value: str, factories: Mapping[str, BlobStoreFactory], settings: Mapping[str, Any], *, make: bool = True
 ) -> BlobStore | None:
-    """Open the store that ``value`` names; ``None`` for an empty value (storage is not configured).
+    """Open the store at ``value``; ``None`` if it is empty (storage is not configured).
 
-    An unknown scheme, and whatever a factory refuses, is a ``ValueError`` whose sentence is fit for the operator.
+    ``ValueError`` with a message for the operator for an unknown scheme, or if the factory cannot open the store.
     """
     value = value.strip()
     if not value:
@@ -24,16 +24,16 @@ def storage_from_url(
     if factory is not None:
         return factory(value, settings, make=make)
     if separator and scheme.lower() == "s3":
-        raise ValueError("modhub.storage: s3:// stores are not built yet; use file:///absolute/folder.")
-    raise ValueError("modhub.storage: not an address of a store; use file:///absolute/folder.")
+        raise ValueError("modhub.storage: s3:// is not supported yet; use file:///absolute/folder.")
+    raise ValueError("modhub.storage: not a supported URL; use file:///absolute/folder.")
 
 
 def open_local_store(url: str, _settings: Mapping[str, Any], *, make: bool) -> LocalStore:
-    """``file:///absolute/folder``, percent-decoded: a folder of this machine.
+    """``file:///absolute/folder``, percent-decoded: a folder on this machine.
 
-    ``make`` makes it, mode 0700, when it is missing.
+    ``make`` creates it with mode 0700 if it is missing.
     """
-    folder = _folder(url.partition("://")[2])
+    folder = _parse_folder(url.partition("://")[2])
     try:
         return LocalStore(folder, make=make)
     except OSError as error:
@@ -41,16 +41,18 @@ def open_local_store(url: str, _settings: Mapping[str, Any], *, make: bool) -> L
         raise ValueError(f"modhub.storage: the folder {folder} cannot be used: {cause}.") from None
 
 
-def _folder(rest: str) -> Path:
-    """The folder in what follows ``file://``."""
-    if not rest.startswith("/"):
-        raise ValueError("modhub.storage: a relative folder or a host cannot be used; use file:///absolute/folder.")
-    if "?" in rest or "#" in rest:
-        raise ValueError("modhub.storage: write ? as %3F and # as %23 in the name of the folder.")
+def _parse_folder(encoded: str) -> Path:
+    """Parse the part of the URL after ``file://``."""
+    if not encoded.startswith("/"):
+        raise ValueError(
+            "modhub.storage: a relative path or a host name is not supported; use file:///absolute/folder."
+        )
+    if "?" in encoded or "#" in encoded:
+        raise ValueError("modhub.storage: write ? as %3F and # as %23 in the folder name.")
     try:
-        path = unquote(rest, errors="strict")
+        path = unquote(encoded, errors="strict")
     except UnicodeDecodeError:
-        raise ValueError("modhub.storage: the name of the folder is not UTF-8.") from None
+        raise ValueError("modhub.storage: the folder name is not valid UTF-8.") from None
     if "\0" in path or ".." in path.split("/") or not path.strip("/"):
-        raise ValueError("modhub.storage: this cannot be the name of a folder; use file:///absolute/folder.")
+        raise ValueError("modhub.storage: not a valid folder name; use file:///absolute/folder.")
     return Path(path)

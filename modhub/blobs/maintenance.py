@@ -1,6 +1,6 @@
-"""``sweep`` and ``verify`` for files: both read the core's one table of blobs alone (C-RUN-6).
+"""``sweep`` and ``verify`` for files. Both read only the table of blobs (C-RUN-6).
 
-The service may run meanwhile, in any number of processes: what is locked, and for how long, is said where it happens.
+Safe while the service runs, in any number of processes. Each function says what it locks, and for how long.
 """
 
 import time
@@ -18,74 +18,73 @@ from modhub.blobs.store import BlobStore
 from modhub.db import Databases, now
 
 GRACE_SECONDS: Final = 3600
-"""What is this old is no part of a running request any more."""
+"""Files older than this cannot belong to a running request."""
 
-HELD: Final = 50
-"""Files that are deleted while a lock is held: PostgreSQL ends a transaction that asks nothing for a minute."""
+LOCKED_BATCH: Final = 50
+"""Files deleted while a lock is held: PostgreSQL ends a transaction that is idle for a minute."""
 
 
 def sweep(databases: Databases, store: BlobStore, older_than: int = GRACE_SECONDS) -> tuple[int, int]:
-    """Remove replaced and deleted files, and files that no row names, once they are ``older_than`` seconds old.
+    """Remove replaced and deleted files, and files without a row, once they are ``older_than`` seconds old.
 
-    Answers (rows taken, orphans taken). Nothing that a row refers to is ever removed, whoever writes meanwhile.
+    Returns (rows removed, orphans removed). A file with a row is never removed, whatever is written concurrently.
     """
     return _sweep_trash(databases, store, older_than), _sweep_orphans(databases, store, older_than)
 
 
 def _sweep_trash(databases: Databases, store: BlobStore, older_than: int) -> int:
-    """A file whose row is trash is referred to by nobody, and never will be again: it goes without a lock.
+    """Delete trashed files without a lock: nothing refers to them, and nothing ever will again.
 
-    Files go before their rows, so that after a crash in between the next sweep goes on. Deleting the rows of a batch is
-    one statement in a transaction of its own.
+    Files are deleted before their rows, so that the next sweep continues after a crash. The rows of a batch are deleted
+    by one statement in its own transaction.
     """
-    due = now() - timedelta(seconds=older_than)
-    trashed = select(StoredBlob.id, StoredBlob.key).where(StoredBlob.trashed_at <= due).order_by(StoredBlob.id)
-    taken = last = 0
+    cutoff = now() - timedelta(seconds=older_than)
+    trashed = select(StoredBlob.id, StoredBlob.key).where(StoredBlob.trashed_at <= cutoff).order_by(StoredBlob.id)
+    removed = last = 0
     with databases.readonly_session() as session:
         while batch := session.execute(trashed.where(StoredBlob.id > last).limit(bulk.BATCH)).all():
             _delete(store, [row.key for row in batch])
-            with databases.write_session.begin() as writing:
-                bulk.execute_bulk(writing, delete(StoredBlob).where(StoredBlob.id.in_([row.id for row in batch])))
-            taken, last = taken + len(batch), batch[-1].id
-    return taken
+            with databases.write_session.begin() as write_session:
+                bulk.execute_bulk(write_session, delete(StoredBlob).where(StoredBlob.id.in_([row.id for row in batch])))
+            removed, last = removed + len(batch), batch[-1].id
+    return removed
 
 
 def _sweep_orphans(databases: Databases, store: BlobStore, older_than: int) -> int:
-    """The store is walked without a lock; only for the files without a row, which are few, rows are held off.
+    """List the store without a lock; lock out row writers only for the few files without a row.
 
-    `_settled` makes sure that no row for a published file is still to be committed. What has no row then is a file left
-    behind, or an upload that is staged and whose row comes next. Such an upload is seconds old: a request stages its
-    file last before it asks for locks, each of which it awaits for `BUSY_SECONDS` at most, and a retry stages anew. So
-    what is older than `GRACE_SECONDS` is none, and its file goes after the lock was given back. What is younger goes
-    while the lock is held, in smaller batches: an upload whose file is taken from it then finds so when it publishes,
-    before its row can be committed, and is refused.
+    `_block_row_writers` waits until every published file has its row committed. A file without a row is then an orphan,
+    or a staged upload whose row comes next. Such an upload is seconds old: a request stages its file just before it
+    takes locks, waits at most `BUSY_SECONDS` for each, and a retry stages again. So a file older than `GRACE_SECONDS`
+    is an orphan and is deleted after the lock is released. A younger one is deleted under the lock, in smaller batches:
+    if it belonged to an upload, publishing fails before the row can be committed, and the upload is rejected.
     """
-    limit = time.time() - older_than
-    listed = store.keys()
-    old = (key for key, changed in listed if changed <= limit)
+    cutoff = time.time() - older_than
+    keys = store.keys()
+    old_keys = (key for key, changed in keys if changed <= cutoff)
     with databases.readonly_session() as session:
-        suspects = [key for batch in bulk.batches(old) for key in _unnamed(session, batch)]
-    taken = 0
-    held = older_than < GRACE_SECONDS
-    for at, batch in enumerate(bulk.batches(suspects, HELD if held else bulk.BATCH)):
+        suspects = [key for batch in bulk.batches(old_keys) for key in _without_row(session, batch)]
+    removed = 0
+    delete_under_lock = older_than < GRACE_SECONDS
+    for at, batch in enumerate(bulk.batches(suspects, LOCKED_BATCH if delete_under_lock else bulk.BATCH)):
         if at:
             time.sleep(bulk.BATCH_PAUSE_SECONDS)
-        with _settled(databases) as session:
-            orphans = _unnamed(session, batch)
-            if held:
+        with _block_row_writers(databases) as session:
+            orphans = _without_row(session, batch)
+            if delete_under_lock:
                 _delete(store, orphans)
-        if not held:
-            orphans = _delete_unnamed(databases, store, orphans)
-        taken += len(orphans)
-    return taken
+        if not delete_under_lock:
+            orphans = _delete_without_row(databases, store, orphans)
+        removed += len(orphans)
+    return removed
 
 
 @contextmanager
-def _settled(databases: Databases) -> Iterator[Session]:
-    """A transaction beside which nobody stands between publishing a file and committing its row.
+def _block_row_writers(databases: Databases) -> Iterator[Session]:
+    """A transaction during which no other one is between publishing a file and committing its row.
 
-    The row is written before the file is published (`modhub.blobs.data_manager`), so a lock against writing rows waits
-    for whoever has done so. On SQLite every transaction that writes has that lock.
+    Rows are written before files are published (`modhub.blobs.data_manager`), so a lock against writing rows waits for
+    such transactions. On SQLite every write transaction has that lock.
     """
     with databases.write_session.begin() as session:
         if databases.dialect == "postgresql":
@@ -93,20 +92,20 @@ def _settled(databases: Databases) -> Iterator[Session]:
         yield session
 
 
-def _unnamed(session: Session, keys: list[str]) -> list[str]:
-    named = set(session.scalars(select(StoredBlob.key).where(StoredBlob.key.in_(keys))))
-    return [key for key in keys if key not in named]
+def _without_row(session: Session, keys: list[str]) -> list[str]:
+    with_row = set(session.scalars(select(StoredBlob.key).where(StoredBlob.key.in_(keys))))
+    return [key for key in keys if key not in with_row]
 
 
-def _delete_unnamed(databases: Databases, store: BlobStore, keys: list[str]) -> list[str]:
-    """Delete them, each after one more look: the file server's clock may be behind ours, and ages be wrong by that."""
+def _delete_without_row(databases: Databases, store: BlobStore, keys: list[str]) -> list[str]:
+    """Check each file again, then delete it: its age is wrong if the file server's clock is behind ours."""
     with databases.readonly_session() as session:
-        gone = []
+        deleted = []
         for key in keys:
-            if _unnamed(session, [key]):
+            if _without_row(session, [key]):
                 store.delete(key)
-                gone.append(key)
-    return gone
+                deleted.append(key)
+    return deleted
 
 
 def _delete(store: BlobStore, keys: Iterable[str]) -> None:
@@ -115,17 +114,19 @@ def _delete(store: BlobStore, keys: Iterable[str]) -> None:
 
 
 def blob_damage(session: Session, store: BlobStore) -> Iterator[str]:
-    """Sentences, each with its file's key, about files that are not what their rows say; none is well.
+    """Yield a message for each file that does not match its row; nothing if all is well.
 
-    A file that was replaced and swept while it was waiting for its turn is no damage.
+    A file that is replaced and swept during the check is not reported.
     """
-    due = StoredBlob.trashed_at.is_(None)
-    rows = select(StoredBlob.id, StoredBlob.key, StoredBlob.size, StoredBlob.sha256).where(due).order_by(StoredBlob.id)
+    is_live = StoredBlob.trashed_at.is_(None)
+    rows = (
+        select(StoredBlob.id, StoredBlob.key, StoredBlob.size, StoredBlob.sha256).where(is_live).order_by(StoredBlob.id)
+    )
     last = 0
     while batch := session.execute(rows.where(StoredBlob.id > last).limit(bulk.BATCH)).all():
         for row in batch:
-            sentence = store.verify(row.key, row.size, row.sha256)
-            # A blob never changes and never comes back from the trash: if it counts now, it did when it was read.
-            if sentence is not None and session.scalar(select(StoredBlob.id).where(StoredBlob.id == row.id, due)):
-                yield f"File {row.key}: {sentence}"
+            damage = store.verify(row.key, row.size, row.sha256)
+            # A blob never changes and never leaves the trash: if it is live now, it was live when it was read.
+            if damage is not None and session.scalar(select(StoredBlob.id).where(StoredBlob.id == row.id, is_live)):
+                yield f"File {row.key}: {damage}"
         last = batch[-1].id

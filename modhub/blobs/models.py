@@ -1,7 +1,7 @@
-"""The one table that names every blob of every feature (C-RUN-7).
+"""The table of all blobs of all features (C-RUN-7).
 
-A feature's row refers to a blob's row and never to a file. Replacing or deleting marks the blob as trash in the same
-transaction; ``modhub-admin sweep`` removes the file after a grace, so that running downloads and backups stay whole.
+A feature's row refers to a blob's row, never to a file. Replacing or deleting marks the blob as trash in the same
+transaction. ``modhub-admin sweep`` removes the file after a grace period, so that downloads and backups complete.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from modhub.db import Base, Id, Timestamp, now
 
 
 class StoredBlob(Base):
-    """A file in the store. ``trashed_at`` is set once nothing refers to it any more."""
+    """A file in the store. ``trashed_at`` is set when nothing refers to it any more."""
 
     __tablename__ = "core_blob"
     __table_args__ = {"sqlite_autoincrement": True}
@@ -30,13 +30,13 @@ class StoredBlob(Base):
 
 
 def create_blob_row(session: Session, blob: Blob) -> StoredBlob:
-    """The row of a freshly staged blob; it commits with the transaction that publishes the file."""
+    """Create the row of a staged blob; it commits with the transaction that publishes the file."""
     row = StoredBlob(key=blob.key, size=blob.size, sha256=blob.sha256, created_at=now())
     session.add(row)
     return row
 
 
 def trash_blob(session: Session, blob_ids: Iterable[int] | Select[int]) -> None:
-    """Nothing refers to these blobs any more; a query may name them, however many they are."""
-    wanted = blob_ids if isinstance(blob_ids, Select) else list(blob_ids)
-    bulk.execute_bulk(session, update(StoredBlob).where(StoredBlob.id.in_(wanted)).values(trashed_at=now()))
+    """Mark blobs that nothing refers to any more as trash. Pass a query if there may be many."""
+    selected = blob_ids if isinstance(blob_ids, Select) else list(blob_ids)
+    bulk.execute_bulk(session, update(StoredBlob).where(StoredBlob.id.in_(selected)).values(trashed_at=now()))

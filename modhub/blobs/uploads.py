@@ -1,4 +1,4 @@
-"""An upload's body, from the request into the store: what every upload view does first."""
+"""Stage the body of an upload request: the first step of every upload view."""
 
 import io
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from modhub.errors import invalid
 from modhub.payload import raw_stream
 
 SNIFF_BYTES: Final = 1024
-"""Bytes from the beginning of a file that show what it is."""
+"""Bytes at the beginning of a file by which its type is recognised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,28 +23,28 @@ class ReceivedUpload:
     head: bytes
 
 
-class _Whole:
-    """A stream whose beginning has been read already."""
+class _PrefixedStream:
+    """A stream whose first bytes have already been read."""
 
     def __init__(self, head: bytes, rest: Any) -> None:
         self._head = io.BytesIO(head)
         self._rest = rest
 
     def read(self, size: int, /) -> bytes:
-        """The beginning first. A sender who hangs up is a 400, not a fault of the store."""
+        """Return the first bytes, then the rest. 400 if the client disconnects."""
         try:
             return self._head.read(size) or self._rest.read(size)
-        except DisconnectionError as problem:
-            raise invalid("The body ended before its Content-Length.") from problem
+        except DisconnectionError as error:
+            raise invalid("The body ended before its Content-Length.") from error
 
 
 def receive_upload(request: Any, limit: int) -> ReceivedUpload:
-    """Stage the request's body as a part of its transaction; at most ``limit`` bytes (413), not empty, no form (400).
+    """Stage the request body in the request's transaction. 413 above ``limit`` bytes, 400 if empty or a form.
 
-    Call it before the session's first statement: a slow disk must not hold a lock (docs/adr/003-files-before-locks.md).
+    Call it before the session's first statement: no lock may wait for a slow disk (docs/adr/003-files-before-locks.md).
     """
     stream = raw_stream(request, limit)
-    head = _Whole(b"", stream).read(SNIFF_BYTES)
+    head = _PrefixedStream(b"", stream).read(SNIFF_BYTES)
     if not head:
         raise invalid("The body is empty; the file is sent as the body itself.")
-    return ReceivedUpload(stage(request.tm, request.store, _Whole(head, stream), limit), head)
+    return ReceivedUpload(stage(request.tm, request.store, _PrefixedStream(head, stream), limit), head)

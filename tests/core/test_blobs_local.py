@@ -298,7 +298,7 @@ def test_another_hash_for_the_same_file_is_not_taken_for_checked(store, monkeypa
 
 
 def test_what_is_remembered_is_bounded(root, monkeypatch):
-    store = LocalStore(root, remembered=2)
+    store = LocalStore(root, cache_size=2)
     blobs = [published(store) for _ in range(3)]
     later(monkeypatch)
     hashed = counted(monkeypatch)

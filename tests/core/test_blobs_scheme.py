@@ -144,9 +144,9 @@ def test_a_command_that_only_reads_makes_nothing(feature: MemoryFeature, tmp_pat
 @pytest.mark.parametrize(
     ("storage", "includes", "sentence"),
     [
-        ("memory://room/1", "", "modhub.storage: not an address of a store; use file:///absolute/folder"),
-        ("memory:room", FEATURE, "modhub.storage: not an address of a store; use file:///absolute/folder"),
-        ("s3://bucket", FEATURE, "modhub.storage: s3:// stores are not built yet; use file:///absolute/folder"),
+        ("memory://room/1", "", "modhub.storage: not a supported URL; use file:///absolute/folder"),
+        ("memory:room", FEATURE, "modhub.storage: not a supported URL; use file:///absolute/folder"),
+        ("s3://bucket", FEATURE, "modhub.storage: s3:// is not supported yet; use file:///absolute/folder"),
         ("memory://room/refused", FEATURE, "modhub.storage: there is no room"),
     ],
 )

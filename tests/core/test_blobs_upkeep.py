@@ -109,7 +109,7 @@ def test_young_orphans_go_under_the_lock_and_nothing_else_does(site: Site, told:
 
 def test_without_an_orphan_nothing_is_locked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     published_mod(site)
-    monkeypatch.setattr(maintenance, "_settled", None)
+    monkeypatch.setattr(maintenance, "_block_row_writers", None)
     assert maintenance.sweep(site.databases, site.find_service(BlobStore), 0) == (0, 0)
 
 
@@ -165,7 +165,7 @@ def test_what_is_committed_after_the_walk_stays(site: Site, monkeypatch: pytest.
     blob = orphan(site, publish=False)
     lost = orphan(site)
     age(site)
-    settled = maintenance._settled
+    settled = maintenance._block_row_writers
 
     @contextmanager
     def late(given: Any) -> Iterator[Any]:
@@ -173,7 +173,7 @@ def test_what_is_committed_after_the_walk_stays(site: Site, monkeypatch: pytest.
         with settled(given) as session:
             yield session
 
-    monkeypatch.setattr(maintenance, "_settled", late)
+    monkeypatch.setattr(maintenance, "_block_row_writers", late)
     assert maintenance.sweep(databases, store, older_than) == (0, 1)
     assert keys(site) == {blob.key} != {lost.key}
     assert store.verify(blob.key, blob.size, blob.sha256) is None
@@ -185,7 +185,7 @@ def test_what_is_committed_after_the_lock_stays(site: Site, monkeypatch: pytest.
     blob = orphan(site, publish=False)
     lost = orphan(site)
     age(site)
-    settled = maintenance._settled
+    settled = maintenance._block_row_writers
 
     @contextmanager
     def early(given: Any) -> Iterator[Any]:
@@ -193,7 +193,7 @@ def test_what_is_committed_after_the_lock_stays(site: Site, monkeypatch: pytest.
             yield session
         commit(site, blob)
 
-    monkeypatch.setattr(maintenance, "_settled", early)
+    monkeypatch.setattr(maintenance, "_block_row_writers", early)
     assert maintenance.sweep(databases, store) == (0, 1)
     assert keys(site) == {blob.key} != {lost.key}
     assert store.verify(blob.key, blob.size, blob.sha256) is None
