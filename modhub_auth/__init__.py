@@ -15,9 +15,9 @@ from modhub_auth.settings import ACCOUNT_SETTINGS, MAIL_SETTINGS
 from modhub_auth.signin.bearer import BearerCredential
 
 
-def start_sender(event: ApplicationStarted) -> None:
+def start_mail_worker(event: ApplicationStarted) -> None:
     """Letters leave beside the requests of a service; commands and tests send them by themselves."""
-    find_service(event.registry, AuthServices).sender.start()
+    find_service(event.registry, AuthServices).mail_worker.start()
 
 
 def includeme(config: Configurator) -> None:
@@ -33,7 +33,7 @@ def includeme(config: Configurator) -> None:
     config.add_service(IProfiles, AccountProfiles(find_service(config.registry, Databases).raw_queries))
     config.add_service(IAccounts, AccountLocks())
     config.add_service(IDemoAccounts, DemoAccounts())
-    config.add_subscriber(start_sender, ApplicationStarted)
+    config.add_subscriber(start_mail_worker, ApplicationStarted)
     config.include("modhub_auth.commands")
     config.include("modhub_auth.pages")
     config.include("modhub_auth.documentation")

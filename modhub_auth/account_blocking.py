@@ -15,16 +15,16 @@ def block_account(session: Session, account: Account, reason: str = "") -> bool:
     Nobody signs in to it from now on, whatever the way. Its access tokens live until they expire, but open nothing that
     belongs to an account. ``reason`` replaces an earlier one.
     """
-    fresh = account.blocked_at is None
-    if fresh:
+    newly_blocked = account.blocked_at is None
+    if newly_blocked:
         account.blocked_at = now()
     if reason:
         account.block_reason = text.line(reason, BLOCK_REASON)
     end_sessions(session, account.id)
     session.flush()
-    if fresh:
+    if newly_blocked:
         log_event("account blocked", account=account.id)
-    return fresh
+    return newly_blocked
 
 
 def unblock_account(session: Session, account: Account) -> bool:

@@ -16,58 +16,59 @@ from modhub.ui.i18n import Catalogs
 from modhub_auth import account_blocking, email_addresses
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.container import AuthServices
-from modhub_auth.mail.transports import Unreachable
+from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.models import Account, Login, LoginKind, OutgoingEmail
 from modhub_auth.read_service import LoginMethod
 from modhub_auth.services import lock_account
 from modhub_auth.signin import recovery, totp
 
 
-def email_state(letter: OutgoingEmail) -> str:
+def email_state(email: OutgoingEmail) -> str:
     """``sent``, ``dead``, or when it is tried next."""
-    if letter.finished_at is not None:
-        return "dead" if letter.problem else "sent"
-    return f"waits until {iso(letter.next_at)}" if letter.attempts else "waits"
+    if email.finished_at is not None:
+        return "dead" if email.problem else "sent"
+    return f"waits until {iso(email.next_at)}" if email.attempts else "waits"
 
 
-def send_letters(admin: Any) -> int:
+def send_due_emails(admin: Any) -> int:
     """Send all that is due."""
-    sent = 0
+    sent_count = 0
     try:
-        while count := admin.find_service(AuthServices).sender.send_due():
-            sent += count
-    except Unreachable as problem:
-        admin.say(f"Sent {sent}; the others wait: {problem}.")
+        while batch_count := admin.find_service(AuthServices).mail_worker.send_due():
+            sent_count += batch_count
+    except DeliveryUnavailable as error:
+        admin.say(f"Sent {sent_count}; the others are waiting: {error}.")
         return 1
-    admin.say(f"Sent {sent}.")
+    admin.say(f"Sent {sent_count}.")
     return 0
 
 
-def run_letters(admin: Any, arguments: argparse.Namespace) -> int:
+def run_emails(admin: Any, arguments: argparse.Namespace) -> int:
     """``letters send|list``"""
     if arguments.action == "send":
-        return send_letters(admin)
+        return send_due_emails(admin)
     with admin.reading() as session:
-        for letter in session.scalars(select(OutgoingEmail).order_by(OutgoingEmail.id)):
-            state = email_state(letter) + (f": {letter.problem}" if letter.problem else "")
-            admin.say(f"{letter.id} {iso(letter.created_at)} {letter.kind} {letter.recipient} {state}")
+        for email in session.scalars(select(OutgoingEmail).order_by(OutgoingEmail.id)):
+            state = email_state(email) + (f": {email.problem}" if email.problem else "")
+            admin.say(f"{email.id} {iso(email.created_at)} {email.kind} {email.recipient} {state}")
     return 0
 
 
 def find_account(session: Session, name: str) -> Account:
     """The account that a number or an address names."""
     if name.isascii() and name.isdigit():
-        number = parse_id(name)
-        found = None if number is None else lock_account(session, number)
+        account_id = parse_id(name)
+        account = None if account_id is None else lock_account(session, account_id)
     else:
-        login = recovery.by_address(session, email_addresses.parse_address(name) or "")
-        found = None if login is None else lock_account(session, login.account_id)
-    if found is None:
+        login = recovery.login_by_address(session, email_addresses.parse_address(name) or "")
+        account = None if login is None else lock_account(session, login.account_id)
+    if account is None:
         raise StartRefused(f"there is no account {name}")
-    return found
+    return account
 
 
-def _said(login: Login | LoginMethod | None) -> str:
+def describe_login(login: Login | LoginMethod | None) -> str:
+    """Kind, subject and whether it is confirmed."""
     if login is None:
         return "no login"
     return f"{login.kind} {login.subject} ({'confirmed' if login.verified else 'not confirmed'})"
@@ -79,7 +80,7 @@ def list_accounts(admin: Any) -> None:
         joined = select(Account, Login).outerjoin(Login, Login.account_id == Account.id).order_by(Account.id, Login.id)
         for account, login in session.execute(joined):
             blocked = "" if account.blocked_at is None else ", blocked"
-            admin.say(f"{account.id} {account.display_name}: {_said(login)}{blocked}")
+            admin.say(f"{account.id} {account.display_name}: {describe_login(login)}{blocked}")
 
 
 def show_account(admin: Any, _session: Session, account: Account) -> None:
@@ -88,19 +89,19 @@ def show_account(admin: Any, _session: Session, account: Account) -> None:
     if account.blocked_at is not None:
         reason = f": {account.block_reason}" if account.block_reason else ""
         admin.say(f"  blocked since {iso(account.blocked_at)}{reason}")
-    own = admin.find_service(AuthServices).finder.overview(account.id)
-    for login in own.logins:
-        admin.say(f"  login: {_said(login)}")
-    admin.say(f"  authenticator: {'yes' if own.factor else 'no'}")
-    for kind, places in (("program", own.clients), ("pages", own.pages)):
-        for place in places:
-            admin.say(f"  signed in: {kind} {place.label}, last used {iso(place.used_at)}")
+    overview = admin.find_service(AuthServices).account_reader.overview(account.id)
+    for login in overview.logins:
+        admin.say(f"  login: {describe_login(login)}")
+    admin.say(f"  authenticator: {'yes' if overview.has_authenticator else 'no'}")
+    for kind, sessions in (("program", overview.clients), ("pages", overview.pages)):
+        for session_info in sessions:
+            admin.say(f"  signed in: {kind} {session_info.label}, last used {iso(session_info.used_at)}")
 
 
 def sign_out_account(admin: Any, session: Session, account: Account) -> None:
     """End every session; access tokens lapse within half an hour."""
     recovery.end_sessions(session, account.id)
-    admin.say(f"Account {account.id} is signed out everywhere; access tokens lapse within 30 minutes.")
+    admin.say(f"Account {account.id} is signed out everywhere; access tokens expire within 30 minutes.")
 
 
 def block_account_command(admin: Any, session: Session, account: Account, reason: str = "") -> None:
@@ -125,8 +126,8 @@ def remove_factor(admin: Any, session: Session, account: Account) -> None:
         admin.say(f"Account {account.id} has no authenticator.")
         return
     messages = admin.find_service(Catalogs).choose(None)
-    writer = admin.find_service(AuthServices).writer
-    recovery.queue_security_email(session, writer, account.id, "factor removed", messages)
+    outbox = admin.find_service(AuthServices).outbox
+    recovery.queue_security_email(session, outbox, account.id, "factor removed", messages)
     admin.say(f"The authenticator of account {account.id} and its recovery codes are removed.")
 
 
@@ -151,7 +152,7 @@ ACCOUNT_ACTIONS: Final[dict[str, tuple[str, Callable[..., None]]]] = {
     "show": ("show one", show_account),
     "sign-out": ("sign one out everywhere", sign_out_account),
     "delete": ("delete one with its mods, votes and files", delete_account_command),
-    "confirm": ("take its address for confirmed", confirm_account),
+    "confirm": ("mark its address as confirmed", confirm_account),
     "block": ("keep its owner out; their published mods stay", block_account_command),
     "unblock": ("let its owner sign in again", unblock_account_command),
     "remove-factor": ("remove its authenticator and recovery codes", remove_factor),
@@ -163,9 +164,9 @@ def run_account(admin: Any, arguments: argparse.Namespace) -> int:
     if arguments.action == "list":
         list_accounts(admin)
         return 0
-    more = {"reason": arguments.reason} if arguments.action == "block" else {}
+    options = {"reason": arguments.reason} if arguments.action == "block" else {}
     with admin.writing() as (session, _):
-        ACCOUNT_ACTIONS[arguments.action][1](admin, session, find_account(session, arguments.account), **more)
+        ACCOUNT_ACTIONS[arguments.action][1](admin, session, find_account(session, arguments.account), **options)
     return 0
 
 
@@ -180,12 +181,12 @@ def account_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("--reason", default="", help="a note for operators, shown by account show")
 
 
-def letter_arguments(parser: argparse.ArgumentParser) -> None:
+def email_arguments(parser: argparse.ArgumentParser) -> None:
     """``send`` or ``list``"""
     parser.add_argument("action", choices=["send", "list"])
 
 
 def includeme(config: Configurator) -> None:
     """The commands."""
-    config.add_command(AdminCommand("letters", "the letters on their way", letter_arguments, run_letters))
+    config.add_command(AdminCommand("letters", "the emails in the outbox", email_arguments, run_emails))
     config.add_command(AdminCommand("account", "the accounts", account_arguments, run_account))

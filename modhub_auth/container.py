@@ -14,8 +14,7 @@ from modhub.ui.i18n import Catalogs
 from modhub_auth import expiry
 from modhub_auth.encryption import SecretBox
 from modhub_auth.mail import link_tokens
-from modhub_auth.mail.outbox import EMAIL_ENCRYPTION as LETTER
-from modhub_auth.mail.outbox import Outbox
+from modhub_auth.mail.outbox import EMAIL_ENCRYPTION, Outbox
 from modhub_auth.mail.transports import transport_from_settings
 from modhub_auth.mail.worker import MailWorker
 from modhub_auth.platform.openid import Steam
@@ -32,23 +31,24 @@ class AuthServices:
     """The services of this feature, found by this class; a test may put cheaper ``passwords`` in."""
 
     databases: Databases
-    finder: AccountReader
+    account_reader: AccountReader
     passwords: QueuedHasher
-    tokens: AccessTokens
-    limits: RateLimiter
-    seal: SecretBox
+    access_tokens: AccessTokens
+    rate_limiter: RateLimiter
+    secret_box: SecretBox
+    """Encrypts the secrets of authenticators."""
     proposals: AuthenticatorProposals
     platforms: dict[str, Steam]
     """The platforms that are switched on, by name."""
-    pending: SecretBox
+    pending_box: SecretBox
     """Seals who has come from a platform while a code is asked for."""
-    writer: Outbox
-    sender: MailWorker
+    outbox: Outbox
+    mail_worker: MailWorker
 
 
-def delete_expired(limits: RateLimiter, session: Session) -> None:
+def delete_expired(rate_limiter: RateLimiter, session: Session) -> None:
     """Forget what time has ended."""
-    limits.purge(session)
+    rate_limiter.purge(session)
     link_tokens.delete_expired_links(session)
     expiry.delete_expired_sessions(session)
 
@@ -57,25 +57,25 @@ def create_auth_services(registry: Any) -> AuthServices:
     """The parts of this application; its settings are declared by now."""
     settings, databases = registry.settings, find_service(registry, Databases)
     secret = settings["modhub.secret"]
-    limits = RateLimiter(databases, timedelta(seconds=settings["modhub_auth.window_seconds"]))
-    writer = Outbox(settings["modhub.base_url"], settings["mail.default_sender"], SecretBox(secret, LETTER))
+    rate_limiter = RateLimiter(databases, timedelta(seconds=settings["modhub_auth.window_seconds"]))
+    outbox = Outbox(settings["modhub.base_url"], settings["mail.default_sender"], SecretBox(secret, EMAIL_ENCRYPTION))
     return AuthServices(
         databases,
         AccountReader(databases.raw_queries),
         QueuedHasher(HashingGate()),
         AccessTokens(secret),
-        limits,
+        rate_limiter,
         SecretBox(secret, "authenticator secret"),
         AuthenticatorProposals(secret[0]),
         {Steam.name: Steam(settings["modhub_auth.steam_provider"])} if settings["modhub_auth.steam"] else {},
         SecretBox(secret, "platform sign-in"),
-        writer,
+        outbox,
         MailWorker(
             databases,
-            writer,
+            outbox,
             transport_from_settings(settings),
-            partial(recovery.write_resets, databases, writer, find_service(registry, Catalogs)),
-            partial(delete_expired, limits),
+            partial(recovery.queue_requested_resets, databases, outbox, find_service(registry, Catalogs)),
+            partial(delete_expired, rate_limiter),
         ),
     )
 

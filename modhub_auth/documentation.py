@@ -15,7 +15,7 @@ from modhub_auth.signin.recovery import RESET_EMAILS_PER_WINDOW
 
 def includeme(config: Configurator) -> None:
     """The section."""
-    described = documentation_section(
+    section = documentation_section(
         "modhub_auth:templates/documentation.jinja2",
         access_seconds=ACCESS_SECONDS,
         body=MAX_ACCOUNT_BODY,
@@ -26,4 +26,4 @@ def includeme(config: Configurator) -> None:
         passwords=passwords,
         reset_minutes=LINK_LIFETIMES[RESET_LINK] // timedelta(minutes=1),
     )
-    config.add_panel(PLACE, "accounts", described, order=30)
+    config.add_panel(PLACE, "accounts", section, order=30)

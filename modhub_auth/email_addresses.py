@@ -16,15 +16,15 @@ def parse_address(value: str) -> str | None:
 
     Capitals alone are folded: full case folding would make one address of ``straße@`` and ``strasse@``.
     """
-    sent = value.strip()
-    if len(sent) > MAX_ADDRESS:
+    address = value.strip()
+    if len(address) > MAX_ADDRESS:
         return None
     try:
-        sent.encode()
-        found = validate_email(sent, check_deliverability=False)
+        address.encode()
+        validated = validate_email(address, check_deliverability=False)
     except (EmailNotValidError, UnicodeError):
         return None
-    canonical = unicodedata.normalize("NFC", found.normalized.lower())
+    canonical = unicodedata.normalize("NFC", validated.normalized.lower())
     return canonical if len(canonical) <= MAX_ADDRESS else None
 
 

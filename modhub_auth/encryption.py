@@ -15,8 +15,8 @@ _NONCE: Final = 12
 class SecretBox:
     """Seals short texts. The first secret seals, all open (C-TOK-4)."""
 
-    def __init__(self, known: Sequence[str], purpose: str) -> None:
-        self._keys = [AESGCM(derive_key(secret, purpose)) for secret in known]
+    def __init__(self, configured_secrets: Sequence[str], purpose: str) -> None:
+        self._keys = [AESGCM(derive_key(secret, purpose)) for secret in configured_secrets]
 
     def encrypt(self, text: str, owner: str) -> str:
         """``text`` sealed for ``owner``: for anybody else it does not open."""

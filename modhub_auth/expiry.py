@@ -21,9 +21,9 @@ def delete_expired_sessions(session: Session) -> None:
     somebody holds is passed over: waiting for it could be a deadlock with whoever ends all sessions of its account.
     """
     time = now()
-    for model, ended in (
+    for model, is_expired in (
         (ClientSession, ClientSession.expires_at <= time),
         (PageSession, PageSession.used_at <= time - SESSION_IDLE),
     ):
-        some = select(model.id).where(ended).limit(EXPIRY_BATCH).with_for_update(skip_locked=True)
-        bulk.execute_bulk(session, delete(model).where(model.id.in_(some)))
+        expired_ids = select(model.id).where(is_expired).limit(EXPIRY_BATCH).with_for_update(skip_locked=True)
+        bulk.execute_bulk(session, delete(model).where(model.id.in_(expired_ids)))

@@ -17,15 +17,16 @@ class AccountProfiles:
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
-        # No account has the number 0: it stands where fewer are asked for.
-        asked: list[Any] = [bindparam(f"id{at}", 0) for at in range(PAGE_SIZE_MOST)]
-        self._people = reader.prepare(
-            select(Account.id, Account.display_name, Account.created_at).where(Account.id.in_(asked))
+        # Unused parameters are 0, which is no account's id.
+        id_parameters: list[Any] = [bindparam(f"id{index}", 0) for index in range(PAGE_SIZE_MOST)]
+        self._profiles = reader.prepare(
+            select(Account.id, Account.display_name, Account.created_at).where(Account.id.in_(id_parameters))
         )
 
     def get_profiles(self, account_ids: set[int]) -> dict[int, Profile]:
         """Each account that is there."""
-        rows = self._reader.rows(self._people, **{f"id{at}": one for at, one in enumerate(account_ids)})
+        parameters = {f"id{index}": account_id for index, account_id in enumerate(account_ids)}
+        rows = self._reader.rows(self._profiles, **parameters)
         return {row[0]: Profile(row[1], from_micros(row[2])) for row in rows}
 
 
@@ -34,8 +35,8 @@ class AccountLocks:
 
     def lock(self, session: Session, account_id: int) -> bool:
         """A shared lock: a deletion waits for it, other holders do not."""
-        held = select(Account.id).where(Account.id == account_id).with_for_update(read=True)
-        return session.scalar(held) is not None
+        locked_row = select(Account.id).where(Account.id == account_id).with_for_update(read=True)
+        return session.scalar(locked_row) is not None
 
 
 class DemoAccounts:
@@ -43,10 +44,10 @@ class DemoAccounts:
 
     def account_for(self, session: Any, name: str) -> int:
         """The account without a login that bears this name, made when it is not there."""
-        login = exists().where(Login.account_id == Account.id)
-        known = session.scalars(select(Account).where(Account.display_name == name, ~login)).first()
-        if known is None:
-            known = Account(kind=LoginKind.PASSWORD.value, display_name=name, created_at=now())
-            session.add(known)
+        has_login = exists().where(Login.account_id == Account.id)
+        account = session.scalars(select(Account).where(Account.display_name == name, ~has_login)).first()
+        if account is None:
+            account = Account(kind=LoginKind.PASSWORD.value, display_name=name, created_at=now())
+            session.add(account)
             session.flush()
-        return int(known.id)
+        return int(account.id)

@@ -39,29 +39,29 @@ class RateCounter:
 
     purpose: str
     name: str
-    most: int
+    limit: int
 
 
-def rate_counter(purpose: str, key: str, most: int) -> RateCounter:
+def rate_counter(purpose: str, key: str, limit: int) -> RateCounter:
     """The counter of ``purpose`` for ``key``, which takes ``most`` tries in the window."""
-    sent = f"{purpose}\0{key}".encode("utf-8", "surrogatepass")
-    return RateCounter(purpose, hashlib.sha256(sent).hexdigest(), most)
+    counter_key = f"{purpose}\0{key}".encode("utf-8", "surrogatepass")
+    return RateCounter(purpose, hashlib.sha256(counter_key).hexdigest(), limit)
 
 
 def caller_of(request: Any) -> str:
     """Who calls: the peer address that the server vouches for, of IPv6 the /64 (C-LIM-1, C-LIM-7)."""
-    sent: str = request.environ.get("REMOTE_ADDR") or ""
+    peer: str = request.environ.get("REMOTE_ADDR") or ""
     try:
-        address = ip_address(sent)
+        address = ip_address(peer)
     except ValueError:
-        return sent
+        return peer
     if isinstance(address, IPv6Address):
         mapped = address.ipv4_mapped
         return str(mapped) if mapped else str(IPv6Network((int(address) >> 64 << 64, 64)))
     return str(address)
 
 
-def too_many(seconds: float) -> ApiError:
+def rate_limit_error(seconds: float) -> ApiError:
     """429; ``seconds`` until the next try has a chance."""
     wait = max(1, math.ceil(seconds))
     message = f"Too many attempts; try again in {wait} seconds."
@@ -86,15 +86,15 @@ class RateLimiter:
     def count(self, counters: Sequence[RateCounter]) -> None:
         """Count a call, whatever comes of it. 429 when one of the counters is full; then none of them rises."""
         with self._databases.write_session.begin() as session:
-            wait = self._wait(session, counters, now())
+            wait = self._seconds_to_wait(session, counters, now())
             if wait is None:
                 _insert(session, counters, Slot(), settled=True)
         if wait is not None:
-            raise _limited(counters, wait)
+            raise _rate_limited(counters, wait)
 
     def allows(self, session: Session, counters: Sequence[RateCounter]) -> bool:
         """As :meth:`count` within the caller's transaction; False instead of a refusal."""
-        wait = self._wait(session, counters, now())
+        wait = self._seconds_to_wait(session, counters, now())
         if wait is None:
             _insert(session, counters, Slot(), settled=True)
         return wait is None
@@ -105,82 +105,82 @@ class RateLimiter:
 
         429 when a counter is full of failures; 503 when it is full of tries whose end is not known in five seconds.
         """
-        place = Slot()
+        slot = Slot()
         deadline = time.monotonic() + SLOT_WAIT_SECONDS
-        while not self._take(counters, place):
+        while not self._take_slot(counters, slot):
             if time.monotonic() >= deadline:
                 raise busy()
             time.sleep(SLOT_POLL_SECONDS)
         try:
-            yield place
+            yield slot
         finally:
-            self._settle(place)
+            self._settle(slot)
 
     def purge(self, session: Session) -> None:
         """Forget what lies before the window."""
         session.execute(delete(Attempt).where(Attempt.at <= now() - self._window))
 
-    def _take(self, counters: Sequence[RateCounter], place: Slot) -> bool:
+    def _take_slot(self, counters: Sequence[RateCounter], slot: Slot) -> bool:
         with self._databases.write_session.begin() as session:
             moment = now()
-            wait = self._wait(session, counters, moment)
-            free = wait is None and all(self._has_room(session, one, moment) for one in counters)
-            if free:
-                _insert(session, counters, place, settled=False)
+            wait = self._seconds_to_wait(session, counters, moment)
+            has_room = wait is None and all(self._has_room(session, counter, moment) for counter in counters)
+            if has_room:
+                _insert(session, counters, slot, settled=False)
         if wait is not None:
-            raise _limited(counters, wait)
-        return free
+            raise _rate_limited(counters, wait)
+        return has_room
 
-    def _settle(self, place: Slot) -> None:
-        held = Attempt.place == place.name
+    def _settle(self, slot: Slot) -> None:
+        in_slot = Attempt.place == slot.name
         with self._databases.write_session.begin() as session:
             session.execute(
-                update(Attempt).where(held).values(settled=True) if place.failed else delete(Attempt).where(held)
+                update(Attempt).where(in_slot).values(settled=True) if slot.failed else delete(Attempt).where(in_slot)
             )
 
-    def _current(self, one: RateCounter, moment: datetime) -> tuple[Any, ...]:
-        return Attempt.counter == one.name, Attempt.at > moment - self._window
+    def _in_window(self, counter: RateCounter, moment: datetime) -> tuple[Any, ...]:
+        return Attempt.counter == counter.name, Attempt.at > moment - self._window
 
-    def _has_room(self, session: Session, one: RateCounter, moment: datetime) -> bool:
-        taken = select(func.count()).select_from(Attempt).where(*self._current(one, moment))
-        return (session.scalar(taken) or 0) < one.most
+    def _has_room(self, session: Session, counter: RateCounter, moment: datetime) -> bool:
+        in_window = select(func.count()).select_from(Attempt).where(*self._in_window(counter, moment))
+        return (session.scalar(in_window) or 0) < counter.limit
 
-    def _wait(self, session: Session, counters: Sequence[RateCounter], moment: datetime) -> float | None:
+    def _seconds_to_wait(self, session: Session, counters: Sequence[RateCounter], moment: datetime) -> float | None:
         """The seconds until there is room in every counter; None when there is. The counters are locked by it."""
         _lock(session, counters)
-        _bring_back(session, counters, moment)
+        _move_future_attempts(session, counters, moment)
         waits = []
-        for one in counters:
+        for counter in counters:
             settled = Attempt.settled | (Attempt.at <= moment - SLOT_ABANDONED)
-            # The try that has to leave the window before there is room for another.
-            statement = select(Attempt.at).where(*self._current(one, moment), settled)
-            last = session.scalar(statement.order_by(Attempt.at.desc()).offset(one.most - 1).limit(1))
-            if last is not None:
-                waits.append((last + self._window - moment).total_seconds())
+            # The attempt that must leave the window before there is room for another.
+            statement = select(Attempt.at).where(*self._in_window(counter, moment), settled)
+            blocking_at = session.scalar(statement.order_by(Attempt.at.desc()).offset(counter.limit - 1).limit(1))
+            if blocking_at is not None:
+                waits.append((blocking_at + self._window - moment).total_seconds())
         return max(waits, default=None)
 
 
-def _limited(counters: Sequence[RateCounter], wait: float) -> ApiError:
+def _rate_limited(counters: Sequence[RateCounter], wait: float) -> ApiError:
     log_event("limited", counter=counters[0].purpose)
-    return too_many(wait)
+    return rate_limit_error(wait)
 
 
-def _bring_back(session: Session, counters: Iterable[RateCounter], moment: datetime) -> None:
+def _move_future_attempts(session: Session, counters: Iterable[RateCounter], moment: datetime) -> None:
     """Tries from the future are of now: a clock that was set back neither forgives nor locks out (T-F7)."""
-    names = [one.name for one in counters]
-    later = (Attempt.counter.in_(names), Attempt.at > moment + RATE_CLOCK_SKEW)
-    bulk.execute_bulk(session, update(Attempt).where(*later).values(at=moment))
+    names = [counter.name for counter in counters]
+    in_future = (Attempt.counter.in_(names), Attempt.at > moment + RATE_CLOCK_SKEW)
+    bulk.execute_bulk(session, update(Attempt).where(*in_future).values(at=moment))
 
 
 def _lock(session: Session, counters: Iterable[RateCounter]) -> None:
     """Nobody else looks at these counters until the transaction ends. SQLite has one writer anyway."""
     if session.get_bind().dialect.name != "postgresql":
         return
-    for key in sorted(int.from_bytes(bytes.fromhex(one.name[:16]), signed=True) for one in counters):
+    for key in sorted(int.from_bytes(bytes.fromhex(counter.name[:16]), signed=True) for counter in counters):
         session.execute(select(func.pg_advisory_xact_lock(key)))
 
 
-def _insert(session: Session, counters: Iterable[RateCounter], place: Slot, *, settled: bool) -> None:
+def _insert(session: Session, counters: Iterable[RateCounter], slot: Slot, *, settled: bool) -> None:
     moment = now()
-    rows = [{"counter": one.name, "place": place.name, "at": moment, "settled": settled} for one in counters]
+    rows = [{"counter": counter.name, "place": slot.name, "at": moment, "settled": settled} for counter in counters]
     session.execute(insert(Attempt), rows)

@@ -39,7 +39,7 @@ class PasswordLogin:
     login_id: int
     account_id: int
     verified: bool
-    factor: bool
+    has_authenticator: bool
     blocked: bool
     subject: str
     password_hash: str | None
@@ -70,11 +70,11 @@ class AccountOverview:
     logins: list[LoginMethod]
     clients: list[SessionInfo]
     pages: list[SessionInfo]
-    factor: bool
+    has_authenticator: bool
 
 
 _BLOCKED = Account.blocked_at.is_not(None)
-_ACCOUNT = (
+_LOGIN_COLUMNS = (
     *(Login.id, Login.account_id, Account.kind, Account.display_name),
     *(Login.kind, Login.subject, Login.verified, _BLOCKED),
 )
@@ -85,100 +85,111 @@ class AccountReader:
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self.reader = reader
-        joined = select(*_ACCOUNT).join(Account, Account.id == Login.account_id)
-        self._login = reader.prepare(joined.where(Login.id == bindparam("id")))
+        logins = select(*_LOGIN_COLUMNS).join(Account, Account.id == Login.account_id)
+        self._login_by_id = reader.prepare(logins.where(Login.id == bindparam("id")))
         made_with = select(Login.subject, Login.verified).join(Account, Account.id == Login.account_id)
-        of_kind = (Login.account_id == bindparam("account"), Login.kind == Account.kind)
-        self._made_with = reader.prepare(made_with.where(*of_kind).order_by(Login.id).limit(1))
-        held = (PageSession.secret_hash == bindparam("held"), PageSession.created_at > bindparam("oldest"))
-        session = (PageSession.id, PageSession.proved_at, PageSession.created_at, PageSession.used_at)
-        self._session = reader.prepare(
-            joined.add_columns(*session)
+        same_kind = (Login.account_id == bindparam("account"), Login.kind == Account.kind)
+        self._original_login = reader.prepare(made_with.where(*same_kind).order_by(Login.id).limit(1))
+        same_secret = PageSession.secret_hash == bindparam("secret_hash")
+        is_alive = (PageSession.created_at > bindparam("oldest"), PageSession.used_at > bindparam("idle"))
+        session_columns = (PageSession.id, PageSession.proved_at, PageSession.created_at, PageSession.used_at)
+        self._page_session = reader.prepare(
+            logins.add_columns(*session_columns)
             .join(PageSession, PageSession.login_id == Login.id)
-            .where(*held, PageSession.used_at > bindparam("idle"))
+            .where(same_secret, *is_alive)
         )
-        factor = exists().where(Authenticator.account_id == Login.account_id)
-        judged = (Login.id, Login.account_id, Login.verified, factor, _BLOCKED, Login.subject, Login.password_hash)
-        by_password = select(*judged).join(Account, Account.id == Login.account_id)
-        by_password = by_password.where(Login.kind == LoginKind.PASSWORD.value, Login.platform == "")
-        self._address = reader.prepare(by_password.where(Login.subject == bindparam("subject")))
-        self._password = reader.prepare(by_password.where(Login.account_id == bindparam("account")))
+        has_authenticator = exists().where(Authenticator.account_id == Login.account_id)
+        sign_in_columns = (
+            *(Login.id, Login.account_id, Login.verified, has_authenticator),
+            *(_BLOCKED, Login.subject, Login.password_hash),
+        )
+        password_logins = select(*sign_in_columns).join(Account, Account.id == Login.account_id)
+        password_logins = password_logins.where(Login.kind == LoginKind.PASSWORD.value, Login.platform == "")
+        self._password_by_address = reader.prepare(password_logins.where(Login.subject == bindparam("subject")))
+        self._password_by_account = reader.prepare(password_logins.where(Login.account_id == bindparam("account")))
 
-        ways = select(Login.id, Login.kind, Login.platform, Login.subject, Login.verified)
-        self._ways = reader.prepare(ways.where(Login.account_id == bindparam("account")).order_by(Login.id))
-        clients = select(ClientSession.id, ClientSession.label, ClientSession.used_at).where(
+        login_methods = select(Login.id, Login.kind, Login.platform, Login.subject, Login.verified)
+        login_methods = login_methods.where(Login.account_id == bindparam("account"))
+        self._login_methods = reader.prepare(login_methods.order_by(Login.id))
+        client_sessions = select(ClientSession.id, ClientSession.label, ClientSession.used_at).where(
             ClientSession.account_id == bindparam("account")
         )
-        clients = clients.where(ClientSession.expires_at > bindparam("now")).order_by(
+        client_sessions = client_sessions.where(ClientSession.expires_at > bindparam("now")).order_by(
             ClientSession.used_at.desc(), ClientSession.id
         )
-        self._clients = reader.prepare(clients)
-        pages = select(PageSession.id, PageSession.label, PageSession.used_at)
-        pages = pages.where(PageSession.account_id == bindparam("account"), PageSession.used_at > bindparam("idle"))
-        pages = pages.where(PageSession.created_at > bindparam("oldest"))
-        self._pages = reader.prepare(pages.order_by(PageSession.used_at.desc(), PageSession.id))
-        active = select(Authenticator.account_id).where(Authenticator.account_id == bindparam("account"))
-        self._factor = reader.prepare(active)
+        self._client_sessions = reader.prepare(client_sessions)
+        page_sessions = select(PageSession.id, PageSession.label, PageSession.used_at)
+        page_sessions = page_sessions.where(PageSession.account_id == bindparam("account"), *is_alive)
+        self._page_sessions = reader.prepare(page_sessions.order_by(PageSession.used_at.desc(), PageSession.id))
+        authenticator = select(Authenticator.account_id).where(Authenticator.account_id == bindparam("account"))
+        self._authenticator = reader.prepare(authenticator)
 
-    def overview(self, account: int) -> AccountOverview:
+    def overview(self, account_id: int) -> AccountOverview:
         """The account's logins and everywhere that it is signed in; what has ended is left out."""
-        rows, time = self.reader.rows, now()
-        since = {"oldest": to_micros(time - SESSION_LIFETIME), "idle": to_micros(time - SESSION_IDLE)}
+        read_rows, time = self.reader.rows, now()
+        limits = {"oldest": to_micros(time - SESSION_LIFETIME), "idle": to_micros(time - SESSION_IDLE)}
         return AccountOverview(
-            [LoginMethod._make((*row[:4], bool(row[4]))) for row in rows(self._ways, account=account)],
-            _places(rows(self._clients, account=account, now=to_micros(time))),
-            _places(rows(self._pages, account=account, **since)),
-            self.has_factor(account),
+            [LoginMethod._make((*row[:4], bool(row[4]))) for row in read_rows(self._login_methods, account=account_id)],
+            _session_infos(read_rows(self._client_sessions, account=account_id, now=to_micros(time))),
+            _session_infos(read_rows(self._page_sessions, account=account_id, **limits)),
+            self.has_authenticator(account_id),
         )
 
-    def has_factor(self, account: int) -> bool:
+    def has_authenticator(self, account_id: int) -> bool:
         """Whether the account has an authenticator."""
-        return bool(self.reader.rows(self._factor, account=account))
+        return bool(self.reader.rows(self._authenticator, account=account_id))
 
     def login(self, login_id: int) -> LoginRecord | None:
         """The login with this id; None when it has been deleted."""
-        rows = self.reader.rows(self._login, id=login_id)
-        return _found(rows[0]) if rows else None
+        rows = self.reader.rows(self._login_by_id, id=login_id)
+        return _login_record(rows[0]) if rows else None
 
-    def made_with(self, found: LoginRecord) -> tuple[str, bool]:
+    def original_login(self, login: LoginRecord) -> tuple[str, bool]:
         """(subject, whether it is confirmed) of the login that the account was made with (C-ACC-13).
 
         Of the oldest of its kind; of ``found`` itself where none of that kind is left.
         """
-        rows = self.reader.rows(self._made_with, account=found.account_id)
-        return (rows[0][0], bool(rows[0][1])) if rows else (found.subject, found.verified)
+        rows = self.reader.rows(self._original_login, account=login.account_id)
+        return (rows[0][0], bool(rows[0][1])) if rows else (login.subject, login.verified)
 
-    def page_session(self, held: str, oldest: datetime, idle: datetime) -> tuple[LoginRecord, datetime] | None:
+    def page_session(self, secret_hash: str, oldest: datetime, idle: datetime) -> tuple[LoginRecord, datetime] | None:
         """Who holds the page session of this hash, and when it was last used; None when it has ended."""
-        rows = self.reader.rows(self._session, held=held, oldest=to_micros(oldest), idle=to_micros(idle))
+        limits = {"oldest": to_micros(oldest), "idle": to_micros(idle)}
+        rows = self.reader.rows(self._page_session, secret_hash=secret_hash, **limits)
         if not rows:
             return None
-        *login, session_id, proved_at, began, used_at = rows[0]
-        proved = None if proved_at is None else from_micros(proved_at)
-        found = replace(_found(login), session_id=session_id, proved_at=proved, signed_in_at=from_micros(began))
-        return found, from_micros(used_at)
+        *login_columns, session_id, proved_at, created_at, used_at = rows[0]
+        login = replace(
+            _login_record(login_columns),
+            session_id=session_id,
+            proved_at=None if proved_at is None else from_micros(proved_at),
+            signed_in_at=from_micros(created_at),
+        )
+        return login, from_micros(used_at)
 
-    def by_address(self, address: str | None) -> PasswordLogin | None:
+    def password_login_by_address(self, address: str | None) -> PasswordLogin | None:
         """The login by password with this address; None asks all the same, so that nothing takes another time."""
-        rows = self.reader.rows(self._address, subject=address or "")
-        return _secretive(rows[0]) if rows else None
+        rows = self.reader.rows(self._password_by_address, subject=address or "")
+        return _password_login(rows[0]) if rows else None
 
-    def password_of(self, account_id: int) -> PasswordLogin | None:
+    def password_login(self, account_id: int) -> PasswordLogin | None:
         """The account's login by password; None when it has none."""
-        rows = self.reader.rows(self._password, account=account_id)
-        return _secretive(rows[0]) if rows else None
+        rows = self.reader.rows(self._password_by_account, account=account_id)
+        return _password_login(rows[0]) if rows else None
 
 
-def _found(row: Row) -> LoginRecord:
+def _login_record(row: Row) -> LoginRecord:
     # SQLite's driver has no booleans.
     login_id, account_id, kind, display_name, login_kind, subject, verified, blocked = row
     return LoginRecord(login_id, account_id, kind, display_name, login_kind, subject, bool(verified), bool(blocked))
 
 
-def _places(rows: list[Row]) -> list[SessionInfo]:
-    return [SessionInfo(place_id, label, from_micros(used_at)) for place_id, label, used_at in rows]
+def _session_infos(rows: list[Row]) -> list[SessionInfo]:
+    return [SessionInfo(session_id, label, from_micros(used_at)) for session_id, label, used_at in rows]
 
 
-def _secretive(row: Row) -> PasswordLogin:
-    login_id, account_id, verified, factor, blocked, subject, password_hash = row
-    return PasswordLogin(login_id, account_id, bool(verified), bool(factor), bool(blocked), subject, password_hash)
+def _password_login(row: Row) -> PasswordLogin:
+    login_id, account_id, verified, has_authenticator, blocked, subject, password_hash = row
+    return PasswordLogin(
+        login_id, account_id, bool(verified), bool(has_authenticator), bool(blocked), subject, password_hash
+    )

@@ -29,10 +29,10 @@ class AccountDocument(Struct, rename="camel"):
     verified: bool
 
 
-def session_document(signed_in: SignedIn, tokens: AccessTokens, time: datetime) -> SessionDocument:
+def session_document(signed_in: SignedIn, access_tokens: AccessTokens, time: datetime) -> SessionDocument:
     """The session of somebody who has just signed in; its access token is made here."""
     return SessionDocument(
-        access_token=tokens.make(signed_in.login_id, time),
+        access_token=access_tokens.make(signed_in.login_id, time),
         expires_in_seconds=ACCESS_SECONDS,
         refresh_token=signed_in.refresh_token,
         account_id=signed_in.account_id,
@@ -40,7 +40,7 @@ def session_document(signed_in: SignedIn, tokens: AccessTokens, time: datetime) 
     )
 
 
-def account_document(found: LoginRecord, finder: AccountReader) -> AccountDocument:
+def account_document(login: LoginRecord, account_reader: AccountReader) -> AccountDocument:
     """The account; how it was made, whichever of its logins the token names (C-ACC-13)."""
-    subject, verified = finder.made_with(found)
-    return AccountDocument(found.account_id, found.kind, subject, found.display_name, verified)
+    subject, verified = account_reader.original_login(login)
+    return AccountDocument(login.account_id, login.kind, subject, login.display_name, verified)

@@ -22,13 +22,13 @@ CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="modhub"'}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Checked:
+class CheckedLogin:
     """A login whose password was right a moment ago."""
 
     login_id: int
     account_id: int
     password_hash: str
-    factor: bool
+    code_used: bool
     """Whether a code of the authenticator was used up for it."""
 
 
@@ -68,7 +68,7 @@ def email_not_confirmed() -> ApiError:
     return ApiError(403, "email_not_confirmed", "Confirm your address first: follow the link in the letter.")
 
 
-def refused_blocked(account_id: int) -> ApiError:
+def blocked_account_error(account_id: int) -> ApiError:
     """403 for a blocked account that would have been signed in."""
     log_event("sign-in refused: blocked", account=account_id)
     return account_blocked()
@@ -109,19 +109,19 @@ def register_account(session: Session, address: str, password_hash: str, display
     return account, login
 
 
-def sign_in(session: Session, checked: Checked, client: str) -> SignedIn:
+def sign_in(session: Session, checked_login: CheckedLogin, client: str) -> SignedIn:
     """Sign a program in, by a login that has just been checked outside the transaction."""
-    account, login = still_right(session, checked)
+    account, login = lock_checked_login(session, checked_login)
     return issue_tokens(session, account, login, client)
 
 
-def still_right(session: Session, checked: Checked) -> tuple[Account, Login]:
+def lock_checked_login(session: Session, checked_login: CheckedLogin) -> tuple[Account, Login]:
     """The account, locked, and the login of a check that still holds; 401 when something changed meanwhile."""
-    account = lock_account(session, checked.account_id)
-    login = session.get(Login, checked.login_id, populate_existing=True)
-    if account is None or login is None or login.password_hash != checked.password_hash:
+    account = lock_account(session, checked_login.account_id)
+    login = session.get(Login, checked_login.login_id, populate_existing=True)
+    if account is None or login is None or login.password_hash != checked_login.password_hash:
         raise invalid_credentials()
-    if has_authenticator(session, account.id) and not checked.factor:
+    if has_authenticator(session, account.id) and not checked_login.code_used:
         raise second_factor_required()
     return account, login
 
@@ -129,7 +129,7 @@ def still_right(session: Session, checked: Checked) -> tuple[Account, Login]:
 def issue_tokens(session: Session, account: Account, login: Login, label: str) -> SignedIn:
     """A client of the account, with its first refresh token; the account's row is new or locked. 403 when blocked."""
     if account.blocked_at is not None:
-        raise refused_blocked(account.id)
+        raise blocked_account_error(account.id)
     time = now()
     token = new_refresh_token()
     session.add(
@@ -147,34 +147,32 @@ def issue_tokens(session: Session, account: Account, login: Login, label: str) -
         delete(ClientSession).where(ClientSession.account_id == account.id, ClientSession.expires_at <= time)
     )
     session.flush()
-    log_event("signed in", account=account.id, login=login.id, face="program")
+    log_event("signed in", account=account.id, login=login.id, via="program")
     return SignedIn(login.id, account.id, account.display_name, token)
 
 
 def refresh_session(session: Session, token: str, label: str) -> SignedIn:
     """Exchange a refresh token for the next one: of many that present it at once, one succeeds (C-ACC-14)."""
-    held = token_digest(token)
-    owner = session.execute(
-        select(ClientSession.account_id, ClientSession.login_id).where(ClientSession.refresh_hash == held)
+    token_hash = token_digest(token)
+    client = session.execute(
+        select(ClientSession.account_id, ClientSession.login_id).where(ClientSession.refresh_hash == token_hash)
     ).one_or_none()
-    account = None if owner is None else lock_account(session, owner.account_id)
-    if owner is None or account is None or account.blocked_at is not None:
+    account = None if client is None else lock_account(session, client.account_id)
+    if client is None or account is None or account.blocked_at is not None:
         raise invalid_refresh_token()
     time = now()
-    fresh = new_refresh_token()
+    new_token = new_refresh_token()
     values: dict[str, object] = {
-        "refresh_hash": token_digest(fresh),
+        "refresh_hash": token_digest(new_token),
         "used_at": time,
         "expires_at": time + REFRESH_LIFE,
     }
     if label:
         values["label"] = label
-    living = (
-        update(ClientSession).where(ClientSession.refresh_hash == held, ClientSession.expires_at > time).values(values)
-    )
-    if bulk.execute_bulk(session, living) != 1:
+    is_valid = (ClientSession.refresh_hash == token_hash, ClientSession.expires_at > time)
+    if bulk.execute_bulk(session, update(ClientSession).where(*is_valid).values(values)) != 1:
         raise invalid_refresh_token()
-    return SignedIn(owner.login_id, account.id, account.display_name, fresh)
+    return SignedIn(client.login_id, account.id, account.display_name, new_token)
 
 
 def revoke_session(session: Session, token: str) -> None:

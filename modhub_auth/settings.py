@@ -10,17 +10,17 @@ from modhub.settings import Setting, boolean, port, positive, secret, text
 
 def setting_address(value: str) -> str:
     """``http(s)://host[:port]/path``"""
-    parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.fragment:
+    url = urlsplit(value)
+    if url.scheme not in {"http", "https"} or not url.hostname or url.fragment:
         raise ValueError(f"must be an address such as https://example.org/openid, not {value!r}")
     return value
 
 
 def mailbox(value: str) -> str:
     """One mailbox: ``mods@example.org`` or ``Mods <mods@example.org>`` (RFC 5322, 3.4)."""
-    found = getaddresses([value])
-    parts = found[0][1] if len(found) == 1 else ""
-    if not value.isprintable() or not re.fullmatch(r"[^@\s<>]+@[^@\s<>]+", parts):
+    mailboxes = getaddresses([value])
+    address = mailboxes[0][1] if len(mailboxes) == 1 else ""
+    if not value.isprintable() or not re.fullmatch(r"[^@\s<>]+@[^@\s<>]+", address):
         raise ValueError(f"must be one address such as mods@example.org, not {value!r}")
     return value
 

@@ -24,45 +24,47 @@ from modhub_auth.signin.authentication import Credentials, authenticate
 
 
 def _session(request: Request, signed_in: SignedIn) -> SessionDocument:
-    return session_document(signed_in, auth_services(request).tokens, now())
+    return session_document(signed_in, auth_services(request).access_tokens, now())
 
 
 @api(context=IAuth, name="register", request_method="POST", permission=OPEN)
 def register_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/register``"""
-    own = auth_services(request)
-    registration.check_open(own, request.registry.settings, caller_of(request))
-    given = read_account_body(request, Registration)
-    name = given.clean_display_name()
-    prepared = registration.validate_registration(own, request.registry.settings, given.email, given.password, name)
+    auth = auth_services(request)
+    registration.check_open(auth, request.registry.settings, caller_of(request))
+    body = read_account_body(request, Registration)
+    display_name = body.clean_display_name()
+    validated = registration.validate_registration(
+        auth, request.registry.settings, body.email, body.password, display_name
+    )
     account, login = registration.create_account(
-        request.dbsession, own.writer, prepared, name, translations_for(request)
+        request.dbsession, auth.outbox, validated, display_name, translations_for(request)
     )
     request.response.status_int = 201
-    return _session(request, services.issue_tokens(request.dbsession, account, login, given.clean_client()))
+    return _session(request, services.issue_tokens(request.dbsession, account, login, body.clean_client()))
 
 
 @api(context=IAuth, name="login", request_method="POST", permission=OPEN)
 def login_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/login``"""
-    given = read_account_body(request, SignIn)
-    credentials = Credentials(given.email, given.password, given.clean_code(), caller_of(request))
-    checked = authenticate(auth_services(request), request.registry.settings, credentials)
-    return _session(request, services.sign_in(request.dbsession, checked, given.clean_client()))
+    body = read_account_body(request, SignIn)
+    credentials = Credentials(body.email, body.password, body.clean_code(), caller_of(request))
+    checked_login = authenticate(auth_services(request), request.registry.settings, credentials)
+    return _session(request, services.sign_in(request.dbsession, checked_login, body.clean_client()))
 
 
 @api(context=IAuth, name="me", request_method="GET", permission=AccountPermission.READ)
 def me_view(_context: Any, request: Request) -> AccountDocument:
     """``GET /api/auth/me``"""
-    found: LoginRecord = request.identify(CredentialKind.ACCOUNT).details
-    return account_document(found, auth_services(request).finder)
+    login: LoginRecord = request.identify(CredentialKind.ACCOUNT).details
+    return account_document(login, auth_services(request).account_reader)
 
 
 @api(context=IAuth, name="refresh", request_method="POST", permission=OPEN)
 def refresh_view(_context: Any, request: Request) -> SessionDocument:
     """``POST /api/auth/refresh``"""
-    given = read_account_body(request, Refresh)
-    return _session(request, services.refresh_session(request.dbsession, given.refresh_token, given.clean_client()))
+    body = read_account_body(request, Refresh)
+    return _session(request, services.refresh_session(request.dbsession, body.refresh_token, body.clean_client()))
 
 
 @api(context=IAuth, name="logout", request_method="POST", permission=OPEN)
@@ -79,12 +81,12 @@ def logout_view(_context: Any, request: Request) -> Response:
 @api(context=IAuth, name="forgot", request_method="POST", permission=OPEN)
 def forgot_view(_context: Any, request: Request) -> Response:
     """``POST /api/auth/forgot``: 204 always, whoever has an account and whatever was sent (C-MAIL-4)."""
-    own, most = auth_services(request), request.registry.settings["modhub_auth.forgot_limit"]
-    own.limits.count([rate_counter("forgot", caller_of(request), most)])
+    auth, limit = auth_services(request), request.registry.settings["modhub_auth.forgot_limit"]
+    auth.rate_limiter.count([rate_counter("forgot", caller_of(request), limit)])
     try:
         address = email_addresses.parse_address(read_account_body(request, Forgot).email)
     except ApiError:
         address = None
     if address is not None:
-        recovery.ask_reset(request.dbsession, own.limits, address, translations_for(request).language)
+        recovery.request_reset(request.dbsession, auth.rate_limiter, address, translations_for(request).language)
     return Response(status=204)

@@ -56,13 +56,11 @@ def find_link(session: Session, secret: str, *purposes: str) -> Link | None:
     One from the future is dead: when the clock is set back, none lives longer for it (T-F7).
     """
     time = now()
-    living = (Link.secret_hash == token_digest(secret), Link.purpose.in_(purposes), Link.expires_at > time)
-    found = session.scalars(select(Link).where(*living)).one_or_none()
-    return (
-        found
-        if found is not None and found.expires_at <= time + LINK_LIFETIMES[found.purpose] + LINK_CLOCK_SKEW
-        else None
-    )
+    matches = (Link.secret_hash == token_digest(secret), Link.purpose.in_(purposes), Link.expires_at > time)
+    link = session.scalars(select(Link).where(*matches)).one_or_none()
+    if link is None or link.expires_at > time + LINK_LIFETIMES[link.purpose] + LINK_CLOCK_SKEW:
+        return None
+    return link
 
 
 def consume_link(session: Session, link: Link) -> bool:

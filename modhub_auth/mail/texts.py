@@ -52,7 +52,7 @@ ADD_PASSWORD_EMAIL: Final = EmailTemplate(
     "/Modhub/account/confirm",
     [_CONFIRM_LIFE, _IGNORE],
 )
-TAKEN: Final = EmailTemplate(
+ADDRESS_TAKEN_EMAIL: Final = EmailTemplate(
     N_("You already have an account"),
     [
         N_("Someone, probably you, tried to use this address for another account at %(site)s."),
@@ -75,7 +75,7 @@ EMAIL_TEMPLATES: Final = {
     "confirm": CONFIRM_EMAIL,
     "reset": RESET_EMAIL,
     "add": ADD_PASSWORD_EMAIL,
-    "taken": TAKEN,
+    "taken": ADDRESS_TAKEN_EMAIL,
     "password changed": security_email(
         N_("Your password was changed"), N_("The password of your account at %(site)s has just been changed.")
     ),

@@ -9,7 +9,7 @@ from modhub.security.identity import NOBODY, CredentialKind
 from modhub.text import N_
 from modhub.ui.template_helpers import nav_link
 from modhub_auth.interfaces import IAccount
-from modhub_auth.pages.notices import script_token, tell_of_change, unconfirmed
+from modhub_auth.pages.notices import queue_change_email, script_token, unconfirmed_notice
 from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
 from modhub_auth.resources import AccountPages, Platforms
 from modhub_auth.signin.session_cookies import LOGIN_PATH, SessionCredential
@@ -40,8 +40,8 @@ def includeme(config: Configurator) -> None:
     config.add_body_limit("POST", "/Modhub/account/{rest...}", MAX_ACCOUNT_BODY)
     for name in HASHING:
         config.add_body_limit("POST", f"/Modhub/account/{name}", MAX_ACCOUNT_BODY, waits=True)
-    config.add_panel("notice", "unconfirmed", unconfirmed)
+    config.add_panel("notice", "unconfirmed", unconfirmed_notice)
     config.add_panel("workshop_script", "token", script_token)
     config.include("modhub_auth.pages.fresh_proof")
-    config.add_subscriber(tell_of_change, AccountChanged)
+    config.add_subscriber(queue_change_email, AccountChanged)
     config.scan("modhub_auth.pages")

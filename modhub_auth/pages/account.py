@@ -17,7 +17,7 @@ from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
 from modhub_auth.models import MAX_DISPLAY_NAME, ClientSession, Login, LoginKind
 from modhub_auth.pages.error_messages import platform_title
-from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormPage, never_store, never_stored, sent_value
+from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormPage, form_value, never_store, never_stored
 from modhub_auth.pages.fresh_proof import current_login, locked_account, proven_account, send_security_email
 from modhub_auth.pages.sign_in import HOME
 from modhub_auth.pages.user_agents import describe_client
@@ -43,30 +43,30 @@ DONE_MESSAGES: Final = {
 def account_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/account``"""
     never_store(request)
-    found = current_login(request)
+    current = current_login(request)
     messages = translations_for(request)
-    own = auth_services(request).finder.overview(found.account_id)
+    overview = auth_services(request).account_reader.overview(current.account_id)
     return {
-        "found": found,
-        "own": own,
-        "pages": [(one, describe_client(one.label, messages)) for one in own.pages],
+        "found": current,
+        "own": overview,
+        "pages": [(session, describe_client(session.label, messages)) for session in overview.pages],
         "done": DONE_MESSAGES.get(query(request, "done") or ""),
-        "unconfirmed": [login.subject for login in own.logins if not login.verified],
+        "unconfirmed": [login.subject for login in overview.logins if not login.verified],
         "limit": MAX_DISPLAY_NAME,
-        "titles": {one.name: one.title for one in auth_services(request).platforms.values()},
+        "titles": {platform.name: platform.title for platform in auth_services(request).platforms.values()},
     }
 
 
-def account_done(what: str) -> Any:
+def account_done(action: str) -> Any:
     """To the account's page, which says what has been done."""
-    return never_stored(Redirect(f"{HOME}?done={what}"))
+    return never_stored(Redirect(f"{HOME}?done={action}"))
 
 
 @page(context=IAccount, name="name", request_method="POST", permission=AccountPermission.CHANGE)
 def rename_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/name``: an empty name changes nothing."""
     account = locked_account(request)
-    name = text.line(sent_value(request, "displayName"), MAX_DISPLAY_NAME)
+    name = text.line(form_value(request, "displayName"), MAX_DISPLAY_NAME)
     if not name:
         return Redirect(HOME)
     account.display_name = name
@@ -75,53 +75,53 @@ def rename_page(_context: Any, request: Request) -> Any:
 
 
 @page(context=IAccount, name="letter", request_method="POST", permission=AccountPermission.CHANGE)
-def send_again_page(_context: Any, request: Request) -> Any:
+def resend_confirmation_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/letter``: the letter that confirms the address, once more; the link before it dies."""
-    own, session = auth_services(request), request.dbsession
+    auth, session = auth_services(request), request.dbsession
     account = locked_account(request)
-    waiting = select(Login).where(Login.account_id == account.id, Login.verified.is_(False))
-    for login in session.scalars(waiting).all():
-        if own.limits.allows(session, [rate_counter("letter", login.subject, recovery.RESET_EMAILS_PER_WINDOW)]):
-            recovery.queue_confirmation(session, own.writer, login, translations_for(request))
+    unconfirmed = select(Login).where(Login.account_id == account.id, Login.verified.is_(False))
+    for login in session.scalars(unconfirmed).all():
+        if auth.rate_limiter.allows(session, [rate_counter("letter", login.subject, recovery.RESET_EMAILS_PER_WINDOW)]):
+            recovery.queue_confirmation(session, auth.outbox, login, translations_for(request))
     return account_done("letter")
 
 
 @page(context=IAccount, name="sign-out", request_method="POST", permission=AccountPermission.CHANGE)
 def sign_out_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/sign-out``: one ``client``, one page ``session``, or all but this page."""
-    session, found = request.dbsession, current_login(request)
+    session, login = request.dbsession, current_login(request)
     locked_account(request)
-    # An id that cannot be read names nobody: it must not end all the others.
-    client, other = sent_value(request, "clientId"), sent_value(request, "sessionId")
-    if client:
+    # An invalid id matches nothing: it must not end all other sessions.
+    client_id, session_id = form_value(request, "clientId"), form_value(request, "sessionId")
+    if client_id:
         session.execute(
             delete(ClientSession).where(
-                ClientSession.id == (parse_id(client) or 0), ClientSession.account_id == found.account_id
+                ClientSession.id == (parse_id(client_id) or 0), ClientSession.account_id == login.account_id
             )
         )
-    elif other:
-        page_sessions.end_page_session(session, found.account_id, parse_id(other) or 0)
+    elif session_id:
+        page_sessions.end_page_session(session, login.account_id, parse_id(session_id) or 0)
     else:
-        recovery.end_sessions(session, found.account_id, keep=found.session_id)
+        recovery.end_sessions(session, login.account_id, keep=login.session_id)
     return account_done("ended")
 
 
 def unlink_form(_context: Any, request: Request) -> FormPage:
     """The login that goes, ``loginId``; 404 for one that is none of the visitor's at a platform."""
-    login_id, own = parse_id(sent_value(request, "loginId") or query(request, "loginId") or ""), auth_services(request)
-    logins = own.finder.overview(current_login(request).account_id).logins
-    found = next((one for one in logins if one.id == login_id and one.kind == LoginKind.PLATFORM), None)
-    if found is None:
+    login_id, auth = parse_id(form_value(request, "loginId") or query(request, "loginId") or ""), auth_services(request)
+    logins = auth.account_reader.overview(current_login(request).account_id).logins
+    login = next((method for method in logins if method.id == login_id and method.kind == LoginKind.PLATFORM), None)
+    if login is None:
         raise not_found()
     return FormPage(
         N_("Unlink a login"),
         "Unlink",
         [],
         lead=[
-            f"{found.subject} ({platform_title(request, found.platform)})",
+            f"{login.subject} ({platform_title(request, login.platform)})",
             N_("You will no longer be able to sign in with it."),
         ],
-        hidden={"loginId": str(found.id)},
+        hidden={"loginId": str(login.id)},
         links=[(HOME, "Your account")],
         danger=True,
     )
@@ -138,6 +138,6 @@ def unlink_form(_context: Any, request: Request) -> FormPage:
 def unlink_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/unlink``: ``loginId`` is a platform's login, never the last one."""
     account, _ = proven_account(request)
-    if logins.unlink_login(request.dbsession, account.id, parse_id(sent_value(request, "loginId"))):
+    if logins.unlink_login(request.dbsession, account.id, parse_id(form_value(request, "loginId"))):
         send_security_email(request, "login unlinked")
     return account_done("unlinked")

@@ -18,7 +18,7 @@ from modhub.views import page
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.account import account_done
-from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, never_store, sent_value
+from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, form_value, never_store
 from modhub_auth.pages.fresh_proof import current_login, proven_account, rotate_session, send_security_email
 from modhub_auth.pages.sign_in import HOME
 from modhub_auth.resources import AccountPermission
@@ -40,12 +40,12 @@ def add_authenticator_form(request: Request) -> FormPage:
     """The first code of the authenticator that gets the secret shown here."""
     hint, period = N_("The six digits that the app shows now."), proposal_period(request)
     secret = proposed_secret(request, period)
-    address = totp.address_for_qr(secret, current_login(request).subject)
+    address = totp.provisioning_uri(secret, current_login(request).subject)
     drawing = segno.make(address, micro=False).svg_inline(scale=QR_SCALE, light="#fff", dark="#000")
     return FormPage(
         "Add an authenticator",
         N_("Add"),
-        [FormField("code", "Code", complete="one-time-code", keys="numeric", hint=hint)],
+        [FormField("code", "Code", autocomplete="one-time-code", inputmode="numeric", hint=hint)],
         lead=[
             N_(
                 "An authenticator is an app that shows a new code every thirty seconds. "
@@ -54,8 +54,8 @@ def add_authenticator_form(request: Request) -> FormPage:
         ],
         links=[(HOME, "Your account")],
         hidden={PERIOD: str(period)},
-        # Segno draws it; it holds no text.
-        more={"secret": secret, "picture": Markup(drawing), "address": address},  # noqa: S704
+        # Safe markup: Segno draws it, and it holds no text.
+        template_values={"secret": secret, "picture": Markup(drawing), "address": address},  # noqa: S704
     )
 
 
@@ -68,13 +68,13 @@ def remove_authenticator_form() -> FormPage:
         lead=[N_("You will no longer be asked for a code when you sign in, and your recovery codes stop working.")],
         links=[(RECOVERY, "Create new recovery codes"), (HOME, "Your account")],
         danger=True,
-        more={"secret": ""},
+        template_values={"secret": ""},
     )
 
 
 def proposal_period(request: Request) -> int:
     """The period of the secret that the form shows; that of the form which was sent, while it is good."""
-    return auth_services(request).proposals.period(sent_value(request, PERIOD))
+    return auth_services(request).proposals.period(form_value(request, PERIOD))
 
 
 def proposed_secret(request: Request, period: int) -> str:
@@ -84,7 +84,7 @@ def proposed_secret(request: Request, period: int) -> str:
 
 def authenticator_form(_context: Any, request: Request) -> FormPage:
     """To remove the authenticator, where there is one, else to add it."""
-    active = auth_services(request).finder.has_factor(current_login(request).account_id)
+    active = auth_services(request).account_reader.has_authenticator(current_login(request).account_id)
     return remove_authenticator_form() if active else add_authenticator_form(request)
 
 
@@ -101,8 +101,8 @@ def authenticator_page(_context: Any, request: Request) -> Any:
 
     A form to add it that arrives twice does not remove it: it has both a password and a code, or its code is used up.
     """
-    if not auth_services(request).finder.has_factor(current_login(request).account_id):
-        return _add(request)
+    if not auth_services(request).account_reader.has_authenticator(current_login(request).account_id):
+        return _add_authenticator(request)
     if "currentPassword" in request.POST and "code" in request.POST:
         message = N_(
             "The authenticator has already been added. "
@@ -115,19 +115,19 @@ def authenticator_page(_context: Any, request: Request) -> Any:
     return rotate_session(request, account_done("removed"))
 
 
-def _add(request: Request) -> dict[str, Any]:
+def _add_authenticator(request: Request) -> dict[str, Any]:
     account, _ = proven_account(request)
     period = proposal_period(request)
-    if sent_value(request, PERIOD) not in {"", str(period)}:
+    if form_value(request, PERIOD) not in {"", str(period)}:
         raise ApiError(400, "proposal_expired", EXPIRED)
-    secret, code = proposed_secret(request, period), sent_value(request, "code")
-    codes = totp.add_authenticator(request.dbsession, auth_services(request).seal, account.id, secret, code)
+    secret, code = proposed_secret(request, period), form_value(request, "code")
+    codes = totp.add_authenticator(request.dbsession, auth_services(request).secret_box, account.id, secret, code)
     page_sessions.forget_proofs(request.dbsession, account.id)
     send_security_email(request, "factor added")
-    return _shown(request, codes, N_("The authenticator was added."))
+    return _show_codes(request, codes, N_("The authenticator was added."))
 
 
-def _shown(request: Request, codes: list[str], sentence: str) -> dict[str, Any]:
+def _show_codes(request: Request, codes: list[str], sentence: str) -> dict[str, Any]:
     rotate_session(request, request.response)
     request.override_renderer = CODES_TEMPLATE
     never_store(request)
@@ -161,4 +161,4 @@ def recovery_codes_page(_context: Any, request: Request) -> Any:
     codes = totp.renew_recovery_codes(request.dbsession, account.id)
     log_event("recovery codes renewed", account=account.id)
     send_security_email(request, "codes renewed")
-    return _shown(request, codes, N_("Your old recovery codes no longer work."))
+    return _show_codes(request, codes, N_("Your old recovery codes no longer work."))

@@ -21,16 +21,16 @@ from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import ASKED_BY
 from modhub_auth.models import Account, Link, Login
 from modhub_auth.pages.email_links import (
+    DEAD_LINK_STATUS,
     FIRST_RESET_NOTICE,
-    GONE,
     SIGN_IN,
+    account_names,
     complete_reset,
     dead_link_page,
     link_secret,
-    own_words,
     valid_link,
 )
-from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, message_page, sent_value
+from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, form_value, message_page
 from modhub_auth.pages.fresh_proof import current_login, locked_account, send_security_email
 from modhub_auth.pages.sign_in import HOME, new_password_field
 from modhub_auth.platform import logins
@@ -43,14 +43,14 @@ CONFIRM_PATH: Final = f"{HOME}/confirm"
 CONFIRMED: Final = N_("Your address has been confirmed")
 
 
-def _is_own(request: Request, link: Link) -> bool:
+def _is_signed_in(request: Request, link: Link) -> bool:
     """Whether this browser is signed in to the account of the link."""
     return (
         request.identify(CredentialKind.ACCOUNT) is not NOBODY and current_login(request).account_id == link.account_id
     )
 
 
-def _named(request: Request, link: Link) -> str:
+def _account_line(request: Request, link: Link) -> str:
     with request.databases.readonly_session() as session:
         account = session.get_one(Account, link.account_id)
         return translations_for(request).gettext(ASKED_BY, name=account.display_name)
@@ -63,16 +63,16 @@ def confirm_own_form(lead: str = N_("Confirm that this address is yours.")) -> F
 
 def confirm_password_form(request: Request, link: Link) -> FormPage:
     """The password of the account; and the way on for whoever does not know it."""
-    anew = f"{CONFIRM_PATH}?token={quote(link_secret(request))}&new=1"
+    reset_url = f"{CONFIRM_PATH}?token={quote(link_secret(request))}&new=1"
     return FormPage(
         N_("Confirm your address"),
         N_("Confirm"),
         [FormField("password", N_("Password of this account"), "password", "current-password")],
         lead=[
-            _named(request, link),
+            _account_line(request, link),
             N_("You are not signed in to this account in this browser, so enter its password."),
         ],
-        links=[(anew, N_("I did not create this account, or I don't know its password"))],
+        links=[(reset_url, N_("I did not create this account, or I don't know its password"))],
     )
 
 
@@ -82,9 +82,9 @@ def first_reset_form(request: Request, link: Link) -> FormPage:
         login = session.get(Login, link.login_id)
         if login is None or login.verified:
             raise recovery.dead_link()
-        told = own_words(session, login)
-    lead = [_named(request, link), FIRST_RESET_NOTICE]
-    field = new_password_field(request, N_("New password"), *told)
+        names = account_names(session, login)
+    lead = [_account_line(request, link), FIRST_RESET_NOTICE]
+    field = new_password_field(request, N_("New password"), *names)
     return FormPage(N_("Choose a new password"), N_("Set password"), [field], lead=lead)
 
 
@@ -94,16 +94,16 @@ def confirm_page(_context: Any, request: Request) -> Any:
     try:
         link = valid_link(request, link_tokens.CONFIRM_LINK, link_tokens.ADD_PASSWORD_LINK)
         if link.purpose == link_tokens.ADD_PASSWORD_LINK:
-            return _add(request, link)
-        if _is_own(request, link):
+            return _add_password(request, link)
+        if _is_signed_in(request, link):
             return confirm_own_form().show(request) if request.is_safe else _confirm_own(request)
         if query(request, "new") is not None:
-            sheet = first_reset_form(request, link)
-            return sheet.show(request) if request.is_safe else complete_reset(request, sheet, link_tokens.CONFIRM_LINK)
-        sheet = confirm_password_form(request, link)
-        return sheet.show(request) if request.is_safe else _confirm_by_password(request, link, sheet)
-    except ApiError as refusal:
-        return dead_link_page(request, refusal)
+            form = first_reset_form(request, link)
+            return form.show(request) if request.is_safe else complete_reset(request, form, link_tokens.CONFIRM_LINK)
+        form = confirm_password_form(request, link)
+        return form.show(request) if request.is_safe else _confirm_by_password(request, link, form)
+    except ApiError as error:
+        return dead_link_page(request, error)
 
 
 def _confirm_own(request: Request) -> dict[str, Any]:
@@ -112,33 +112,37 @@ def _confirm_own(request: Request) -> dict[str, Any]:
     return message_page(request, CONFIRMED, N_("You stay signed in."), links=[(HOME, "Your account")])
 
 
-def _confirm_by_password(request: Request, link: Link, sheet: FormPage) -> dict[str, Any]:
-    own, settings, password = auth_services(request), request.registry.settings, sent_value(request, "password")
+def _confirm_by_password(request: Request, link: Link, form: FormPage) -> dict[str, Any]:
+    auth, settings, password = auth_services(request), request.registry.settings, form_value(request, "password")
     try:
-        checked = reauthenticate(own, settings, link.account_id, password, caller_of(request))
-        if checked is None:
+        checked_login = reauthenticate(auth, settings, link.account_id, password, caller_of(request))
+        if checked_login is None:
             raise wrong_password()
-        recovery.confirm_address(request.dbsession, link_secret(request), password_hash=checked.password_hash)
-    except ApiError as refusal:
-        if refusal.status == GONE:
+        recovery.confirm_address(request.dbsession, link_secret(request), password_hash=checked_login.password_hash)
+    except ApiError as error:
+        if error.status == DEAD_LINK_STATUS:
             raise
-        return sheet.refused(request, refusal)
+        return form.show_errors(request, error)
     request.override_renderer = MESSAGE_TEMPLATE
     line = N_("You can now sign in with this address and your password.")
     return message_page(request, CONFIRMED, line, links=[SIGN_IN])
 
 
-def _add(request: Request, link: Link) -> dict[str, Any]:
+def _add_password(request: Request, link: Link) -> dict[str, Any]:
     """The password that an account without one has asked for: in a session of that account alone."""
-    if not _is_own(request, link):
+    if not _is_signed_in(request, link):
         request.override_renderer = MESSAGE_TEMPLATE
-        back = quote(f"{CONFIRM_PATH}?token={link_secret(request)}", safe="/")
+        next_path = quote(f"{CONFIRM_PATH}?token={link_secret(request)}", safe="/")
         lines = (
-            _named(request, link),
+            _account_line(request, link),
             N_("Sign in to it in this browser to continue. If it is not yours, do nothing."),
         )
         return message_page(
-            request, N_("Sign in to continue"), *lines, links=[(f"{LOGIN_PATH}?next={back}", N_("Sign in"))], status=403
+            request,
+            N_("Sign in to continue"),
+            *lines,
+            links=[(f"{LOGIN_PATH}?next={next_path}", N_("Sign in"))],
+            status=403,
         )
     if request.is_safe:
         return confirm_own_form(N_("Confirm that this address is yours and that you want to sign in with it.")).show(

@@ -29,7 +29,7 @@ def delete_account_form(_context: Any, request: Request) -> FormPage:
         lead=[N_("This deletes your mods, their files and your votes right away. It can't be undone.")],
         links=[(HOME, N_("Cancel"))],
         danger=True,
-        more={"mods": mods},
+        template_values={"mods": mods},
     )
 
 
@@ -44,7 +44,7 @@ def delete_account_form(_context: Any, request: Request) -> FormPage:
 def delete_account_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/delete``"""
     account, _ = proven_account(request)
-    # While its addresses are there.
+    # First, while the account still has its addresses.
     send_security_email(request, "account deleted")
     delete_account(request.dbsession, request.registry, account)
     return never_stored(clear_session_cookie(request, Redirect("/Modhub")))

@@ -23,15 +23,15 @@ from modhub_auth.pages.form_pages import (
     FormField,
     FormPage,
     error_page,
+    form_value,
     message_page,
-    sent_value,
 )
 from modhub_auth.pages.sign_in import new_password_field
-from modhub_auth.pages.user_agents import browser_of
+from modhub_auth.pages.user_agents import browser_name
 from modhub_auth.rate_limits import caller_of, rate_counter
 from modhub_auth.signin import recovery
 from modhub_auth.signin.passwords import validate_password
-from modhub_auth.signin.recovery import AccountEntry, ResetChoice
+from modhub_auth.signin.recovery import AccountAccess, ResetChoice
 
 SIGN_IN: Final = ("/Modhub/account/login", N_("Sign in"))
 FORGOT: Final = ("/Modhub/account/forgot", N_("Forgot your password?"))
@@ -40,10 +40,10 @@ FIRST_RESET_NOTICE: Final = N_(
     "This address has not been confirmed yet. Everything added to its account so far is now removed: "
     "the password, any authenticator, linked logins and all sessions."
 )
-GONE: Final = 410
+DEAD_LINK_STATUS: Final = 410
 
 
-def _quiet(request: Request) -> None:
+def _forbid_referrer(request: Request) -> None:
     """The address holds a secret: it is told to nobody (T-C8)."""
     request.response.headers["Referrer-Policy"] = "no-referrer"
 
@@ -68,17 +68,17 @@ def forgot_page(_context: Any, request: Request) -> dict[str, Any]:
 @page(context=IAccount, name="forgot", request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
 def forgot_submit(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/forgot``: the same page whoever has an account."""
-    own, most = auth_services(request), request.registry.settings["modhub_auth.forgot_limit"]
-    email = sent_value(request, "email")
-    wrong = collect_errors((email_addresses.require_address, email))
+    auth, limit = auth_services(request), request.registry.settings["modhub_auth.forgot_limit"]
+    email = form_value(request, "email")
+    errors = collect_errors((email_addresses.require_address, email))
     try:
-        own.limits.count([rate_counter("forgot", caller_of(request), most)])
-    except ApiError as refusal:
-        wrong = [refusal]
-    if wrong:
-        return forgot_form().refused(request, *wrong)
-    recovery.ask_reset(
-        request.dbsession, own.limits, email_addresses.require_address(email), translations_for(request).language
+        auth.rate_limiter.count([rate_counter("forgot", caller_of(request), limit)])
+    except ApiError as error:
+        errors = [error]
+    if errors:
+        return forgot_form().show_errors(request, *errors)
+    recovery.request_reset(
+        request.dbsession, auth.rate_limiter, email_addresses.require_address(email), translations_for(request).language
     )
     request.override_renderer = MESSAGE_TEMPLATE
     lines = (
@@ -90,12 +90,12 @@ def forgot_submit(_context: Any, request: Request) -> Any:
 
 def valid_link(request: Request, *purposes: str) -> Link:
     """The living link that the address names; 410 for a dead one. Its row is read, not held."""
-    _quiet(request)
+    _forbid_referrer(request)
     with request.databases.readonly_session() as session:
-        found = link_tokens.find_link(session, link_secret(request), *purposes)
-    if found is None:
+        link = link_tokens.find_link(session, link_secret(request), *purposes)
+    if link is None:
         raise recovery.dead_link()
-    return found
+    return link
 
 
 def link_secret(request: Request) -> str:
@@ -103,14 +103,14 @@ def link_secret(request: Request) -> str:
     return query(request, "token") or ""
 
 
-def dead_link_page(request: Request, refusal: ApiError) -> dict[str, Any]:
+def dead_link_page(request: Request, error: ApiError) -> dict[str, Any]:
     """The 410 page of a link that works no longer: where to get another one."""
     request.override_renderer = MESSAGE_TEMPLATE
-    title = "This link has expired" if refusal.status == GONE else "Something is wrong with this request"
-    return error_page(request, title, refusal, [FORGOT, SIGN_IN])
+    title = "This link has expired" if error.status == DEAD_LINK_STATUS else "Something is wrong with this request"
+    return error_page(request, title, error, [FORGOT, SIGN_IN])
 
 
-def own_words(session: Session, login: Login) -> tuple[str, str]:
+def account_names(session: Session, login: Login) -> tuple[str, str]:
     """The name and the address of the account, which make poor passwords."""
     return session.get_one(Account, login.account_id).display_name, login.subject
 
@@ -121,38 +121,38 @@ def reset_form(request: Request, link: Link) -> FormPage:
         login = session.get(Login, link.login_id)
         if login is None:
             raise recovery.dead_link()
-        told = own_words(session, login)
-        held = recovery.account_entries(session, login) if login.verified else []
-        first = not login.verified
-    sheet = FormPage(
+        names = account_names(session, login)
+        other_access = recovery.other_access(session, login) if login.verified else []
+        unconfirmed = not login.verified
+    form = FormPage(
         N_("Choose a new password"),
         N_("Set password"),
-        [new_password_field(request, N_("New password"), *told)],
+        [new_password_field(request, N_("New password"), *names)],
         lead=[N_("This signs out every browser and program that is signed in to the account.")],
     )
-    if first:
-        sheet.lead.append(FIRST_RESET_NOTICE)
-    elif held:
-        sheet.legend = N_("These belong to your account too. Untick what is not yours.")
-        sheet.hidden["shown"] = " ".join(one.key for one in held)
-        sheet.ticks = [Checkbox("keep", one.key, _held_label(request, one)) for one in held]
+    if unconfirmed:
+        form.lead.append(FIRST_RESET_NOTICE)
+    elif other_access:
+        form.legend = N_("These belong to your account too. Untick what is not yours.")
+        form.hidden["shown"] = " ".join(access.key for access in other_access)
+        form.checkboxes = [Checkbox("keep", access.key, _access_label(request, access)) for access in other_access]
     else:
-        sheet.hidden["shown"] = ""
-    return sheet
+        form.hidden["shown"] = ""
+    return form
 
 
-def _held_label(request: Request, held: AccountEntry) -> str:
-    if held.key == recovery.AUTHENTICATOR:
+def _access_label(request: Request, access: AccountAccess) -> str:
+    if access.key == recovery.AUTHENTICATOR:
         return translations_for(request).gettext("Authenticator")
-    return f"{held.subject} ({platform_title(request, held.platform)})"
+    return f"{access.subject} ({platform_title(request, access.platform)})"
 
 
-def _choice(request: Request) -> ResetChoice | None:
+def _reset_choice(request: Request) -> ResetChoice | None:
     """What was unticked; None for a form that has shown nothing, so that everything stays."""
     if "shown" not in request.POST:
         return None
     return ResetChoice(
-        frozenset(sent_value(request, "shown").split()), frozenset(map(str, request.POST.getall("keep")))
+        frozenset(form_value(request, "shown").split()), frozenset(map(str, request.POST.getall("keep")))
     )
 
 
@@ -160,35 +160,35 @@ def _choice(request: Request) -> ResetChoice | None:
 def reset_page(_context: Any, request: Request) -> Any:
     """``/Modhub/account/reset``"""
     try:
-        sheet = reset_form(request, valid_link(request, link_tokens.RESET_LINK))
-    except ApiError as refusal:
-        return dead_link_page(request, refusal)
-    return sheet.show(request) if request.is_safe else complete_reset(request, sheet, link_tokens.RESET_LINK)
+        form = reset_form(request, valid_link(request, link_tokens.RESET_LINK))
+    except ApiError as error:
+        return dead_link_page(request, error)
+    return form.show(request) if request.is_safe else complete_reset(request, form, link_tokens.RESET_LINK)
 
 
-def complete_reset(request: Request, sheet: FormPage, purpose: str) -> dict[str, Any]:
+def complete_reset(request: Request, form: FormPage, purpose: str) -> dict[str, Any]:
     """The end of a reset, by either link."""
-    wrong = sheet.faults(request)
-    if wrong:
-        return sheet.refused(request, *wrong)
-    own, messages = auth_services(request), translations_for(request)
+    errors = form.input_errors(request)
+    if errors:
+        return form.show_errors(request, *errors)
+    auth, messages = auth_services(request), translations_for(request)
     try:
-        password_hash = own.passwords.hash(validate_password(sent_value(request, "password")))
+        password_hash = auth.passwords.hash(validate_password(form_value(request, "password")))
         recovery.reset_password(
             request.dbsession,
-            own.writer,
+            auth.outbox,
             link_secret(request),
             password_hash,
             messages,
             purpose=purpose,
-            choice=_choice(request),
-            client=browser_of(request),
+            choice=_reset_choice(request),
+            client=browser_name(request),
         )
-    except ApiError as refusal:
-        if refusal.status == GONE:
-            return dead_link_page(request, refusal)
-        if refusal.code == "changed_meanwhile":
-            sheet = reset_form(request, valid_link(request, purpose))
-        return sheet.refused(request, refusal)
+    except ApiError as error:
+        if error.status == DEAD_LINK_STATUS:
+            return dead_link_page(request, error)
+        if error.code == "changed_meanwhile":
+            form = reset_form(request, valid_link(request, purpose))
+        return form.show_errors(request, error)
     request.override_renderer = MESSAGE_TEMPLATE
     return message_page(request, N_("Your password has been set"), N_("You can sign in with it now."), links=[SIGN_IN])

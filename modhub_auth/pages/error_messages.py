@@ -12,7 +12,7 @@ from modhub.text import N_
 from modhub.ui.template_helpers import translations_for
 from modhub_auth.container import auth_services
 
-INPUT: Final = {
+INPUT_SENTENCES: Final = {
     "email": N_("This is not an email address."),
     "password": N_("The password must have 10 to 1024 characters."),
     "code": N_("This code is wrong. Try the next one your authenticator shows."),
@@ -43,32 +43,32 @@ SENTENCES: Final = {
 """Field and sentence by the code of the refusal; what is not here is told in the refusal's own words."""
 
 
-def field_error(request: Request, refusal: ApiError, fields: Sequence[str]) -> tuple[str, str]:
+def field_error(request: Request, error: ApiError, fields: Sequence[str]) -> tuple[str, str]:
     """The field that ``refusal`` is about, empty when it is about none of ``fields``, and a translated sentence."""
     messages = translations_for(request)
-    if "retryAfterSeconds" in refusal.extra:
-        minutes = -(-int(refusal.extra["retryAfterSeconds"]) // 60)
+    if "retryAfterSeconds" in error.extra:
+        minutes = -(-int(error.extra["retryAfterSeconds"]) // 60)
         return "", messages.ngettext(
             "Too many attempts. Try again in %(num)s minute.",
             "Too many attempts. Try again in %(num)s minutes.",
             minutes,
         )
-    if refusal.code == "invalid_input":
-        name = str(refusal.values.get("field", ""))
-        known = (name, INPUT[name]) if name in INPUT else None
+    if error.code == "invalid_input":
+        name = str(error.values.get("field", ""))
+        message = (name, INPUT_SENTENCES[name]) if name in INPUT_SENTENCES else None
     else:
-        known = SENTENCES.get(_code(request, refusal))
-    if known is None:
-        return "", refusal.localized(messages.gettext)
-    field, sentence = known
+        message = SENTENCES.get(_message_key(request, error))
+    if message is None:
+        return "", error.localized(messages.gettext)
+    field, sentence = message
     if field == "currentPassword" and field not in fields:
         field = "password"
     return field if field in fields else "", messages.gettext(sentence)
 
 
-def _code(request: Request, refusal: ApiError) -> str:
-    if refusal.code != "second_factor_required":
-        return refusal.code
+def _message_key(request: Request, error: ApiError) -> str:
+    if error.code != "second_factor_required":
+        return error.code
     if request.POST.get("code"):
         return "code_refused"
     return "code_missing" if "password" in request.POST else "code_alone"
@@ -76,16 +76,16 @@ def _code(request: Request, refusal: ApiError) -> str:
 
 def platform_title(request: Request, platform: str) -> str:
     """What a platform is called; its name where it is switched off by now."""
-    known = auth_services(request).platforms.get(platform)
-    return platform if known is None else known.title
+    configured = auth_services(request).platforms.get(platform)
+    return platform if configured is None else configured.title
 
 
 def collect_errors(*checks: tuple[Callable[[str], Any], str]) -> list[ApiError]:
     """What each check, with the text that it is to judge, refuses: all at once, not one after the other."""
-    found = []
+    errors = []
     for check, value in checks:
         try:
             check(value)
-        except ApiError as refusal:
-            found.append(refusal)
-    return found
+        except ApiError as error:
+            errors.append(error)
+    return errors

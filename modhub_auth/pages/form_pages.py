@@ -12,7 +12,7 @@ from modhub_auth.pages.error_messages import collect_errors, field_error
 
 FORM_TEMPLATE: Final = "modhub_auth:templates/account/sheet.jinja2"
 MESSAGE_TEMPLATE: Final = "modhub_auth:templates/account/said.jinja2"
-MARK: Final = "commonPassword"
+MARK_FIELD: Final = "commonPassword"
 """The hidden field by which a common password is kept (:mod:`modhub_auth.pages.password_field`)."""
 Links = list[tuple[str, str]]
 """Addresses and their texts."""
@@ -28,11 +28,11 @@ class FormField:
     name: str
     label: str
     type: str = "text"
-    complete: str = "off"
+    autocomplete: str = "off"
     hint: str = ""
     value: str = ""
     required: bool = True
-    keys: str = ""
+    inputmode: str = ""
     error: str = ""
     check: Callable[[str], object] | None = None
     """Refuses what is no such thing."""
@@ -45,7 +45,7 @@ class FormField:
     @property
     def described_by(self) -> str:
         """The ids of what stands below the field."""
-        return " ".join(f"{self.name}-{part}" for part in ("error", "hint") if getattr(self, part))
+        return " ".join(f"{self.name}-{suffix}" for suffix in ("error", "hint") if getattr(self, suffix))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Checkbox:
 
     def was_unticked(self, request: Request) -> bool:
         """Whether the form that was sent had this box, and it was empty."""
-        return self.value in sent_value(request, "shown").split() and self.value not in request.POST.getall(self.name)
+        return self.value in form_value(request, "shown").split() and self.value not in request.POST.getall(self.name)
 
 
 @dataclass(slots=True)
@@ -72,48 +72,51 @@ class FormPage:
     fields: list[FormField]
     lead: list[str] = field(default_factory=list)
     links: Links = field(default_factory=list)
-    doors: Links = field(default_factory=list)
+    alternatives: Links = field(default_factory=list)
     hidden: dict[str, str] = field(default_factory=dict)
     username: str = ""
     danger: bool = False
     legend: str = ""
-    ticks: list[Checkbox] = field(default_factory=list)
-    more: dict[str, Any] = field(default_factory=dict)
+    checkboxes: list[Checkbox] = field(default_factory=list)
+    template_values: dict[str, Any] = field(default_factory=dict)
 
-    def faults(self, request: Request) -> list[ApiError]:
+    def input_errors(self, request: Request) -> list[ApiError]:
         """What is wrong with what was typed, of all fields at once."""
-        return collect_errors(
-            *((one.check, sent_value(request, one.name)) for one in self.fields if one.check is not None)
-        )
+        checks = [
+            (form_field.check, form_value(request, form_field.name))
+            for form_field in self.fields
+            if form_field.check is not None
+        ]
+        return collect_errors(*checks)
 
-    def show(self, request: Request, *refusals: ApiError) -> dict[str, Any]:
+    def show(self, request: Request, *api_errors: ApiError) -> dict[str, Any]:
         """What the template gets. Signed in or not, such a page is nobody else's: it is never stored."""
         never_store(request)
-        fields = {one.name: one for one in self.fields}
-        for one in self.fields:
-            if not one.is_secret:
-                one.value = sent_value(request, one.name) or one.value
-        errors = [field_error(request, refusal, list(fields)) for refusal in refusals]
-        for name, sentence in errors:
-            if name:
-                fields[name].error = sentence
-        if mark := sent_value(request, MARK):
-            self.hidden[MARK] = mark
-        for refusal in refusals:
-            self.hidden |= refusal.extra.get("hidden", {})
-        unticked = {one for one in self.ticks if refusals and one.was_unticked(request)}
-        return {"sheet": self, "errors": errors, "unticked": unticked, **self.more}
+        fields_by_name = {form_field.name: form_field for form_field in self.fields}
+        for form_field in self.fields:
+            if not form_field.is_secret:
+                form_field.value = form_value(request, form_field.name) or form_field.value
+        messages = [field_error(request, api_error, list(fields_by_name)) for api_error in api_errors]
+        for field_name, sentence in messages:
+            if field_name:
+                fields_by_name[field_name].error = sentence
+        if mark := form_value(request, MARK_FIELD):
+            self.hidden[MARK_FIELD] = mark
+        for api_error in api_errors:
+            self.hidden |= api_error.extra.get("hidden", {})
+        unticked = {box for box in self.checkboxes if api_errors and box.was_unticked(request)}
+        return {"sheet": self, "errors": messages, "unticked": unticked, **self.template_values}
 
-    def refused(self, request: Request, refusal: ApiError, *others: ApiError) -> dict[str, Any]:
+    def show_errors(self, request: Request, error: ApiError, *others: ApiError) -> dict[str, Any]:
         """The sheet again, with what is wrong; what was typed stays, except secrets.
 
         A refusal may bring ``hidden`` fields for the next try.
         """
-        forms.set_error_status(request, refusal)
-        return self.show(request, refusal, *others)
+        forms.set_error_status(request, error)
+        return self.show(request, error, *others)
 
 
-def sent_value(request: Request, name: str) -> str:
+def form_value(request: Request, name: str) -> str:
     """A field of the form that was sent, else empty."""
     value = request.POST.get(name, "") if not request.is_safe else ""
     return value if isinstance(value, str) else ""
@@ -137,11 +140,11 @@ def message_page(request: Request, title: str, *lines: str, links: Links, status
     return {"title": title, "lines": lines, "links": links}
 
 
-def error_page(request: Request, title: str, refusal: ApiError, links: Links) -> dict[str, Any]:
+def error_page(request: Request, title: str, error: ApiError, links: Links) -> dict[str, Any]:
     """A refusal that leaves no form to show again: what it says, and where to go from here."""
     if not request.is_safe:
-        forms.set_error_status(request, refusal)
-    request.response.headers.update(refusal.headers)
+        forms.set_error_status(request, error)
+    request.response.headers.update(error.headers)
     return message_page(
-        request, title, refusal.localized(translations_for(request).gettext), links=links, status=refusal.status
+        request, title, error.localized(translations_for(request).gettext), links=links, status=error.status
     )

@@ -19,8 +19,8 @@ from modhub.ui.template_helpers import translations_for
 from modhub_auth import services
 from modhub_auth.container import auth_services
 from modhub_auth.models import Account, Login
-from modhub_auth.pages.form_pages import FormField, FormPage, never_stored, sent_value
-from modhub_auth.pages.user_agents import browser_of
+from modhub_auth.pages.form_pages import FormField, FormPage, form_value, never_stored
+from modhub_auth.pages.user_agents import browser_name
 from modhub_auth.rate_limits import caller_of
 from modhub_auth.read_service import LoginRecord
 from modhub_auth.signin import page_sessions, proof, recovery
@@ -29,31 +29,31 @@ from modhub_auth.signin.proof import Proof
 from modhub_auth.signin.session_cookies import set_session_cookie
 
 ProvenView = Callable[[Any, Request], Any]
-AGAIN: Final = N_("Confirm that it's you: sign in again. You will come back to this page.")
-SWITCHED_OFF: Final = N_(
+SIGN_IN_AGAIN: Final = N_("Confirm that it's you: sign in again. You will come back to this page.")
+PLATFORM_OFF: Final = N_(
     "Sign-in with your account's platform is currently switched off, so you cannot confirm that it's you."
 )
-_PROVED: Final = "modhub_auth.proved"
+_CHECKED_LOGIN: Final = "modhub_auth.proved"
 
 
 def current_login(request: Request) -> LoginRecord:
     """Who is signed in; only behind a permission that asks for an account."""
-    found: LoginRecord = request.identify(CredentialKind.ACCOUNT).details
-    return found
+    login: LoginRecord = request.identify(CredentialKind.ACCOUNT).details
+    return login
 
 
 def locked_account(request: Request) -> Account:
     """The visitor's account, its row locked until the end of the request. 401 when the session has ended meanwhile."""
-    found = current_login(request)
-    assert found.session_id is not None
-    return page_sessions.hold_session(request.dbsession, found.account_id, found.session_id)
+    login = current_login(request)
+    assert login.session_id is not None
+    return page_sessions.lock_session_account(request.dbsession, login.account_id, login.session_id)
 
 
 def proven_account(request: Request) -> tuple[Account, Login | None]:
     """The account, locked, and its login by password, where that was the proof; for a view with ``fresh_proof``."""
-    checked = request.environ[_PROVED]
+    checked_login = request.environ[_CHECKED_LOGIN]
     account = locked_account(request)
-    return (account, None) if checked is None else services.still_right(request.dbsession, checked)
+    return (account, None) if checked_login is None else services.lock_checked_login(request.dbsession, checked_login)
 
 
 def rotate_session(request: Request, response: Any) -> Any:
@@ -67,59 +67,60 @@ def rotate_session(request: Request, response: Any) -> Any:
 
 def send_security_email(request: Request, kind: str) -> None:
     """Tell the owner of the visitor's account by email what has been done to it."""
-    own, account_id = auth_services(request), current_login(request).account_id
-    messages = translations_for(request)
-    recovery.queue_security_email(request.dbsession, own.writer, account_id, kind, messages, client=browser_of(request))
+    outbox, account_id = auth_services(request).outbox, current_login(request).account_id
+    messages, client = translations_for(request), browser_name(request)
+    recovery.queue_security_email(request.dbsession, outbox, account_id, kind, messages, client=client)
 
 
-def _ask(request: Request, sheet: FormPage, wanted: Proof) -> None:
+def _add_proof_field(request: Request, form: FormPage, required: Proof) -> None:
     """Put what is wanted into the sheet; where only a platform can prove it, GET shows the way there alone."""
-    if wanted is Proof.PASSWORD:
-        sheet.fields.insert(0, FormField("currentPassword", N_("Current password"), "password", "current-password"))
-    elif wanted is Proof.CODE:
+    if required is Proof.PASSWORD:
+        form.fields.insert(0, FormField("currentPassword", N_("Current password"), "password", "current-password"))
+    elif required is Proof.CODE:
         hint = N_("The six digits it shows, or one of your recovery codes.")
-        sheet.fields.insert(0, FormField("code", N_("Authenticator code"), complete="one-time-code", hint=hint))
-    elif wanted is Proof.PLATFORM:
+        form.fields.insert(0, FormField("code", N_("Authenticator code"), autocomplete="one-time-code", hint=hint))
+    elif required is Proof.PLATFORM:
         messages = translations_for(request)
-        for one in auth_services(request).platforms.values():
-            way = f"/Modhub/account/platform/{one.name}?{urlencode({'prove': '1', 'next': request.path_qs})}"
-            sheet.doors.append((way, messages.gettext("Sign in with %(name)s", name=one.title)))
+        for platform in auth_services(request).platforms.values():
+            prove_url = f"/Modhub/account/platform/{platform.name}?{urlencode({'prove': '1', 'next': request.path_qs})}"
+            form.alternatives.append((prove_url, messages.gettext("Sign in with %(name)s", name=platform.title)))
         if request.is_safe:
-            sheet.fields, sheet.button = [], ""
-            sheet.lead.append(AGAIN if sheet.doors else SWITCHED_OFF)
+            form.fields, form.button = [], ""
+            form.lead.append(SIGN_IN_AGAIN if form.alternatives else PLATFORM_OFF)
 
 
-def _prove(request: Request, wanted: Proof) -> Any:
+def _check_proof(request: Request, required: Proof) -> Any:
     """Judge the proof; what a password was checked against is looked at again once the account is locked."""
-    own, settings, account_id = auth_services(request), request.registry.settings, current_login(request).account_id
-    if wanted is Proof.PLATFORM:
+    auth, settings, account_id = auth_services(request), request.registry.settings, current_login(request).account_id
+    if required is Proof.PLATFORM:
         raise proof.proof_required()
-    if wanted is Proof.CODE:
-        proof.prove_by_code(own, settings, account_id, sent_value(request, "code"), caller_of(request))
-    if wanted is not Proof.PASSWORD:
+    if required is Proof.CODE:
+        proof.prove_by_code(auth, settings, account_id, form_value(request, "code"), caller_of(request))
+    if required is not Proof.PASSWORD:
         return None
-    return reauthenticate(own, settings, account_id, sent_value(request, "currentPassword"), caller_of(request))
+    return reauthenticate(auth, settings, account_id, form_value(request, "currentPassword"), caller_of(request))
 
 
 def fresh_proof_deriver(view: ProvenView, info: Any) -> ProvenView:
     """The view deriver of the option ``fresh_proof``: a function of context and request that makes the sheet."""
-    make: Callable[[Any, Request], FormPage] | None = info.options.get("fresh_proof")
-    if make is None:
+    make_form: Callable[[Any, Request], FormPage] | None = info.options.get("fresh_proof")
+    if make_form is None:
         return view
 
     def proven_view(context: Any, request: Request) -> Any:
-        sheet, wanted = make(context, request), proof.required_proof(auth_services(request), current_login(request))
-        _ask(request, sheet, wanted)
+        form = make_form(context, request)
+        required = proof.required_proof(auth_services(request), current_login(request))
+        _add_proof_field(request, form, required)
         if request.is_safe:
-            return sheet.show(request)
-        wrong = sheet.faults(request)
-        if wrong:
-            return sheet.refused(request, *wrong)
+            return form.show(request)
+        errors = form.input_errors(request)
+        if errors:
+            return form.show_errors(request, *errors)
         try:
-            request.environ[_PROVED] = _prove(request, wanted)
+            request.environ[_CHECKED_LOGIN] = _check_proof(request, required)
             return view(context, request)
-        except ApiError as refusal:
-            return sheet.refused(request, refusal)
+        except ApiError as error:
+            return form.show_errors(request, error)
 
     return proven_view
 

@@ -14,13 +14,13 @@ from modhub.ui.template_helpers import translations_for
 from modhub_auth.container import auth_services
 from modhub_auth.mail import texts
 from modhub_auth.pages.sign_in import HOME
-from modhub_auth.pages.user_agents import browser_of
+from modhub_auth.pages.user_agents import browser_name
 from modhub_auth.read_service import LoginRecord
 from modhub_auth.signin import recovery
 
-REMINDED: Final = timedelta(hours=1)
+REMINDER_TIME: Final = timedelta(hours=1)
 """So long after signing in; the account's own page says it for as long as it is so."""
-SENT: Final = "We have sent an email to %(address)s: follow the link in it to confirm that the address is yours."
+EMAIL_SENT: Final = "We have sent an email to %(address)s: follow the link in it to confirm that the address is yours."
 
 SCRIPT: Final = N_("Sign in with POST /api/auth/login and put the accessToken into TOKEN; it is valid for 30 minutes.")
 
@@ -30,26 +30,26 @@ def script_token(_context: Any, request: Request) -> Markup:
     return Markup("<p>") + escape(translations_for(request).gettext(SCRIPT)) + Markup("</p>")
 
 
-def unconfirmed(_context: Any, request: Request) -> Markup | None:
+def unconfirmed_notice(_context: Any, request: Request) -> Markup | None:
     """Where to look for the email that registering sends, wherever somebody goes from there."""
-    found: LoginRecord | None = request.identify(CredentialKind.ACCOUNT).details
-    if found is None or found.verified or found.signed_in_at is None or request.path.startswith(HOME):
+    login: LoginRecord | None = request.identify(CredentialKind.ACCOUNT).details
+    if login is None or login.verified or login.signed_in_at is None or request.path.startswith(HOME):
         return None
-    if now() - found.signed_in_at > REMINDED:
+    if now() - login.signed_in_at > REMINDER_TIME:
         return None
-    told = translations_for(request).gettext(SENT, address=found.subject)
-    return Markup('<p class="note warn" role="status">') + escape(told) + Markup("</p>")
+    notice = translations_for(request).gettext(EMAIL_SENT, address=login.subject)
+    return Markup('<p class="note warn" role="status">') + escape(notice) + Markup("</p>")
 
 
-def tell_of_change(event: AccountChanged) -> None:
+def queue_change_email(event: AccountChanged) -> None:
     """Queue the email in the transaction of the change, for every confirmed address of the account."""
     request = event.request
     recovery.queue_security_email(
         request.dbsession,
-        auth_services(request).writer,
+        auth_services(request).outbox,
         event.account_id,
         "account changed",
         translations_for(request),
-        client=browser_of(request),
-        text=texts.security_email(event.subject, event.sentence),
+        client=browser_name(request),
+        template=texts.security_email(event.subject, event.sentence),
     )

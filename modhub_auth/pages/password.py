@@ -11,7 +11,7 @@ from modhub_auth import email_addresses
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.account import account_done
-from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, message_page, sent_value
+from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, form_value, message_page
 from modhub_auth.pages.fresh_proof import current_login, proven_account, rotate_session, send_security_email
 from modhub_auth.pages.sign_in import HOME, new_password_field
 from modhub_auth.platform import logins
@@ -25,13 +25,13 @@ from modhub_auth.signin.registration import ValidatedRegistration
 
 def own_password(request: Request) -> PasswordLogin | None:
     """The visitor's login by password; None where the account has none."""
-    return auth_services(request).finder.password_of(current_login(request).account_id)
+    return auth_services(request).account_reader.password_login(current_login(request).account_id)
 
 
 def password_form(_context: Any, request: Request) -> FormPage:
     """The new password; with its address, where the account has neither yet."""
-    known = own_password(request)
-    if known is None:
+    password_login = own_password(request)
+    if password_login is None:
         return FormPage(
             "Add a password",
             N_("Send reset link"),
@@ -45,8 +45,8 @@ def password_form(_context: Any, request: Request) -> FormPage:
     return FormPage(
         "Change your password",
         N_("Change password"),
-        [new_password_field(request, N_("New password"), current_login(request).display_name, known.subject)],
-        username=known.subject,
+        [new_password_field(request, N_("New password"), current_login(request).display_name, password_login.subject)],
+        username=password_login.subject,
         lead=[N_("You stay signed in, here and elsewhere.")],
         links=[(HOME, "Your account"), (f"{HOME}/forgot", N_("Forgot your password?"))],
     )
@@ -64,25 +64,26 @@ def password_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/password``: the session gets another secret; who is signed in elsewhere stays."""
     if own_password(request) is None:
         return _ask_password(request)
-    own, found = auth_services(request), current_login(request)
-    chosen = own.passwords.hash(validate_password(sent_value(request, "password")))
+    auth, login_record = auth_services(request), current_login(request)
+    password_hash = auth.passwords.hash(validate_password(form_value(request, "password")))
     _, login = proven_account(request)
-    assert login is not None, "who has a password proves by it"
-    recovery.set_password(request.dbsession, login, chosen)
+    assert login is not None, "an account with a password proves by it"
+    recovery.set_password(request.dbsession, login, password_hash)
     send_security_email(request, "password changed")
-    log_event("password changed", account=found.account_id, login=login.id)
+    log_event("password changed", account=login_record.account_id, login=login.id)
     return rotate_session(request, account_done("password"))
 
 
 def _ask_password(request: Request) -> dict[str, Any]:
     """The same page whether the address is taken or not: that is told by letter (C-PAGE-4)."""
-    own, address = auth_services(request), email_addresses.require_address(sent_value(request, "email"))
-    own.limits.count(
+    auth, address = auth_services(request), email_addresses.require_address(form_value(request, "email"))
+    auth.rate_limiter.count(
         [rate_counter("forgot", caller_of(request), request.registry.settings["modhub_auth.forgot_limit"])]
     )
-    prepared = ValidatedRegistration(address, own.passwords.hash(validate_password(sent_value(request, "password"))))
+    password_hash = auth.passwords.hash(validate_password(form_value(request, "password")))
     account, _ = proven_account(request)
-    logins.request_password(request.dbsession, own, account, prepared, translations_for(request))
+    registration = ValidatedRegistration(address, password_hash)
+    logins.request_password(request.dbsession, auth, account, registration, translations_for(request))
     request.override_renderer = MESSAGE_TEMPLATE
     lines = (
         N_("We have sent an email to this address."),

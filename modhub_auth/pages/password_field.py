@@ -10,20 +10,20 @@ from collections.abc import Callable
 from pyramid.csrf import get_csrf_token
 
 from modhub.request import Request
-from modhub_auth.pages.form_pages import MARK, sent_value
+from modhub_auth.pages.form_pages import MARK_FIELD, form_value
 from modhub_auth.signin.access_tokens import derive_key
-from modhub_auth.signin.common_passwords import common_password_error, is_common, password_warning, words_of
+from modhub_auth.signin.common_passwords import common_password_error, guessable_words, is_common, password_warning
 from modhub_auth.signin.passwords import validate_password
 
 
-def password_check(request: Request, *told: str) -> Callable[[str], None]:
+def password_check(request: Request, *personal: str) -> Callable[[str], None]:
     """The check of a form's field: 400 for what breaks a rule, and for a common password the first time.
 
     ``told``, and what the form says of address and name, make poor passwords.
     """
     settings = request.registry.settings
-    words = words_of(
-        settings["modhub.base_url"], *told, sent_value(request, "email"), sent_value(request, "displayName")
+    words = guessable_words(
+        settings["modhub.base_url"], *personal, form_value(request, "email"), form_value(request, "displayName")
     )
 
     def judge(value: str) -> None:
@@ -33,8 +33,8 @@ def password_check(request: Request, *told: str) -> Callable[[str], None]:
         if settings["modhub_auth.refuse_common_passwords"]:
             raise common_password_error()
         mark = _mark(request, password)
-        if not hmac.compare_digest(mark.encode(), sent_value(request, MARK).encode("utf-8", "replace")):
-            raise password_warning({MARK: mark})
+        if not hmac.compare_digest(mark.encode(), form_value(request, MARK_FIELD).encode("utf-8", "replace")):
+            raise password_warning({MARK_FIELD: mark})
 
     return judge
 

@@ -31,14 +31,14 @@ from modhub_auth.pages.form_pages import (
     FormField,
     FormPage,
     error_page,
+    form_value,
     message_page,
     never_store,
     never_stored,
-    sent_value,
 )
 from modhub_auth.pages.fresh_proof import current_login, proven_account
-from modhub_auth.pages.sign_in import HOME, enter
-from modhub_auth.pages.user_agents import agent_of, browser_of
+from modhub_auth.pages.sign_in import HOME, start_session
+from modhub_auth.pages.user_agents import browser_name, user_agent_label
 from modhub_auth.platform import logins
 from modhub_auth.platform.logins import PlatformIdentity, SignInOutcome
 from modhub_auth.platform.openid import Assertion, Steam, platform_refused
@@ -50,9 +50,9 @@ from modhub_auth.signin.access_tokens import derive_key
 from modhub_auth.signin.proof import prove_by_code
 from modhub_auth.signin.session_cookies import safe_next, set_session_cookie
 
-PENDING: Final = 10 * 60 * 1_000_000
+PENDING_MICROS: Final = 10 * 60 * 1_000_000
 """How long somebody has to give the code after coming back, in microseconds."""
-_SKEW: Final = 5 * 1_000_000
+_SKEW_MICROS: Final = 5 * 1_000_000
 PROVE: Final = "prove"
 LINK: Final = "link"
 PLATFORM_TITLES: Final = {
@@ -63,17 +63,17 @@ PLATFORM_TITLES: Final = {
 
 
 def _platform(context: PlatformPage, request: Request) -> Steam:
-    found = auth_services(request).platforms.get(context.__name__)
-    if found is None:
+    platform = auth_services(request).platforms.get(context.__name__)
+    if platform is None:
         raise not_found()
-    return found
+    return platform
 
 
-class Journey(NamedTuple):
+class PlatformVisit(NamedTuple):
     """Why somebody leaves for a platform, and since when they may: to sign in, to prove themselves, to link a login."""
 
     purpose: str = ""
-    at: int = 0
+    begun_at: int = 0
 
     @classmethod
     def begin(cls, purpose: str) -> Self:
@@ -83,40 +83,41 @@ class Journey(NamedTuple):
     @classmethod
     def read(cls, request: Request) -> Self:
         """The one that somebody comes back from, as the return address says; the state vouches for it."""
-        at = query(request, "at") or ""
-        known = parse_id(at) if query(request, "for") in (PROVE, LINK) else None
+        purpose = query(request, "for") or ""
+        begun_at = parse_id(query(request, "at") or "") if purpose in (PROVE, LINK) else None
         # Not every number is a date.
-        known = None if known is None or known > to_micros(now()) + _SKEW else known
-        return cls() if known is None else cls(query(request, "for") or "", known)
+        if begun_at is None or begun_at > to_micros(now()) + _SKEW_MICROS:
+            return cls()
+        return cls(purpose, begun_at)
 
     @property
-    def is_over(self) -> bool:
+    def is_expired(self) -> bool:
         """Whether it has taken too long."""
-        return bool(self.purpose) and not page_sessions.is_fresh(from_micros(self.at))
+        return bool(self.purpose) and not page_sessions.is_fresh(from_micros(self.begun_at))
 
     def fields(self) -> dict[str, str]:
         """Its part of the return address."""
-        return {"for": self.purpose, "at": str(self.at)} if self.purpose else {}
+        return {"for": self.purpose, "at": str(self.begun_at)} if self.purpose else {}
 
 
-def _state(request: Request, journey: Journey) -> str:
+def _state(request: Request, visit: PlatformVisit) -> str:
     """What only the browser that began can bring back: it hangs on the token of its forms, on who is signed in, and on
     what they wanted, so that whoever wanted to link a login does not come back to a new account.
     """
     secret: str = request.registry.settings["modhub.secret"][0]
-    who = request.identify(CredentialKind.ACCOUNT).account_id
-    held = f"{get_csrf_token(request)} {who} {journey.purpose} {journey.at}"
-    return hmac.digest(derive_key(secret, "platform state"), held.encode(), "sha256").hex()
+    account_id = request.identify(CredentialKind.ACCOUNT).account_id
+    message = f"{get_csrf_token(request)} {account_id} {visit.purpose} {visit.begun_at}"
+    return hmac.digest(derive_key(secret, "platform state"), message.encode(), "sha256").hex()
 
 
-def _return_address(request: Request, platform: Steam, wanted: str | None, journey: Journey) -> str:
-    base = request.registry.settings["modhub.base_url"]
-    given = {"state": _state(request, journey), **journey.fields(), **({"next": wanted} if wanted else {})}
-    return f"{base}{HOME}/platform/{platform.name}?{urlencode(given)}"
+def _return_address(request: Request, platform: Steam, next_path: str | None, visit: PlatformVisit) -> str:
+    base_url = request.registry.settings["modhub.base_url"]
+    parameters = {"state": _state(request, visit), **visit.fields(), **({"next": next_path} if next_path else {})}
+    return f"{base_url}{HOME}/platform/{platform.name}?{urlencode(parameters)}"
 
 
-def _way(request: Request, platform: Steam, return_to: str) -> str:
-    return platform.leave(return_to, request.registry.settings["modhub.base_url"])
+def _platform_url(request: Request, platform: Steam, return_to: str) -> str:
+    return platform.sign_in_url(return_to, request.registry.settings["modhub.base_url"])
 
 
 @page(context=ILoginPlatform, request_method="GET", permission=OPEN, renderer=MESSAGE_TEMPLATE)
@@ -126,22 +127,23 @@ def platform_page(context: PlatformPage, request: Request) -> Any:
     platform = _platform(context, request)
     try:
         if query(request, "openid.mode") is None:
-            return _leave(request, platform)
-        return _come_back(request, platform)
-    except ApiError as refusal:
+            return _depart(request, platform)
+        return _handle_return(request, platform)
+    except ApiError as error:
         links = [(request.path, N_("Try again")), (HOME, "Your account")]
-        return error_page(request, PLATFORM_TITLES.get(refusal.status, PLATFORM_TITLES[403]), refusal, links)
+        return error_page(request, PLATFORM_TITLES.get(error.status, PLATFORM_TITLES[403]), error, links)
 
 
-def _leave(request: Request, platform: Steam) -> Any:
+def _depart(request: Request, platform: Steam) -> Any:
     """To the platform, to sign in or to prove oneself; who is signed in and says nothing more wants to link a login.
 
     A link is followed, not a form sent: the policy of our pages lets no form lead elsewhere. So another site could send
     somebody who is signed in here to prove themselves, if they were not asked first.
     """
-    wanted = safe_next(query(request, "next"))
+    next_path = safe_next(query(request, "next"))
     if request.identify(CredentialKind.ACCOUNT) is NOBODY:
-        return never_stored(Redirect(_way(request, platform, _return_address(request, platform, wanted, Journey()))))
+        return_to = _return_address(request, platform, next_path, PlatformVisit())
+        return never_stored(Redirect(_platform_url(request, platform, return_to)))
     if query(request, "prove") is None:
         return never_stored(Redirect(f"{request.path.rstrip('/')}/link"))
     if request.environ.get("HTTP_SEC_FETCH_SITE") in {"cross-site", "same-site"}:
@@ -149,41 +151,41 @@ def _leave(request: Request, platform: Steam) -> Any:
         return message_page(
             request, N_("Sign in again"), line, links=[(request.path_qs, N_("Continue")), (HOME, "Your account")]
         )
-    return_to = _return_address(request, platform, wanted, Journey.begin(PROVE))
-    return never_stored(Redirect(_way(request, platform, return_to)))
+    return_to = _return_address(request, platform, next_path, PlatformVisit.begin(PROVE))
+    return never_stored(Redirect(_platform_url(request, platform, return_to)))
 
 
-def _come_back(request: Request, platform: Steam) -> Any:
-    wanted, journey = safe_next(query(request, "next")), Journey.read(request)
-    return_to = _return_address(request, platform, wanted, journey)
-    # The state is judged with the return address that holds it: the provider has signed that very address.
-    assertion = platform.judge(request.environ.get("QUERY_STRING", ""), return_to)
+def _handle_return(request: Request, platform: Steam) -> Any:
+    next_path, visit = safe_next(query(request, "next")), PlatformVisit.read(request)
+    return_to = _return_address(request, platform, next_path, visit)
+    # Verifying the return address also verifies the state in it: the provider has signed that address.
+    assertion = platform.verify(request.environ.get("QUERY_STRING", ""), return_to)
     identity = PlatformIdentity(platform.name, assertion.subject)
     if request.identify(CredentialKind.ACCOUNT) is NOBODY:
-        return _arrive(request, assertion, identity, wanted)
-    if not journey.purpose or journey.is_over:
+        return _sign_in(request, assertion, identity, next_path)
+    if not visit.purpose or visit.is_expired:
         raise platform_refused()
-    found = current_login(request)
-    assert found.session_id is not None
+    login = current_login(request)
+    assert login.session_id is not None
     with auth_services(request).databases.write_session.begin() as session:
         logins.use_nonce(session, assertion)
-        account = page_sessions.hold_session(session, found.account_id, found.session_id)
-        if journey.purpose == PROVE:
-            logins.prove_by_platform(session, account, found.session_id, identity)
-            return _rotated(request, session, found, wanted or HOME)
+        account = page_sessions.lock_session_account(session, login.account_id, login.session_id)
+        if visit.purpose == PROVE:
+            logins.prove_by_platform(session, account, login.session_id, identity)
+            return _rotate_and_redirect(request, session, login, next_path or HOME)
         if logins.link_login(session, account, identity):
-            own, messages = auth_services(request), translations_for(request)
+            auth, messages = auth_services(request), translations_for(request)
             recovery.queue_security_email(
-                session, own.writer, account.id, "login linked", messages, client=browser_of(request)
+                session, auth.outbox, account.id, "login linked", messages, client=browser_name(request)
             )
-        return _rotated(request, session, found, f"{HOME}?done=linked")
+        return _rotate_and_redirect(request, session, login, f"{HOME}?done=linked")
 
 
-def _rotated(request: Request, session: Session, found: LoginRecord, path: str) -> Any:
+def _rotate_and_redirect(request: Request, session: Session, login: LoginRecord, path: str) -> Any:
     """What has proved or changed who may do what gives the session another secret (T-C12)."""
-    assert found.session_id is not None
+    assert login.session_id is not None
     return never_stored(
-        set_session_cookie(request, Redirect(path), page_sessions.rotate_page_session(session, found.session_id))
+        set_session_cookie(request, Redirect(path), page_sessions.rotate_page_session(session, login.session_id))
     )
 
 
@@ -212,50 +214,51 @@ def link_page(context: PlatformPage, request: Request) -> Any:
     """``POST /Modhub/account/platform/{provider}/link``: the way to the platform, open for some minutes."""
     platform = _platform(context, request)
     proven_account(request)
-    way = _way(request, platform, _return_address(request, platform, None, Journey.begin(LINK)))
+    return_to = _return_address(request, platform, None, PlatformVisit.begin(LINK))
+    platform_url = _platform_url(request, platform, return_to)
     request.override_renderer = MESSAGE_TEMPLATE
     text = translations_for(request).gettext("Sign in with %(name)s", name=platform.title)
     line = N_("Now sign in there with the account that you want to link. You have ten minutes.")
-    return message_page(request, N_("Link a login"), line, links=[(way, text), (HOME, "Your account")])
+    return message_page(request, N_("Link a login"), line, links=[(platform_url, text), (HOME, "Your account")])
 
 
-def _arrive(request: Request, assertion: Assertion, identity: PlatformIdentity, wanted: str | None) -> Any:
-    own, registration = auth_services(request), request.registry.settings["modhub_auth.registration"]
-    with own.databases.write_session.begin() as session:
+def _sign_in(request: Request, assertion: Assertion, identity: PlatformIdentity, next_path: str | None) -> Any:
+    auth, registration = auth_services(request), request.registry.settings["modhub_auth.registration"]
+    with auth.databases.write_session.begin() as session:
         logins.use_nonce(session, assertion)
-        arrived = logins.sign_in_or_register(session, identity, registration=registration)
-        if not arrived.factor:
+        outcome = logins.sign_in_or_register(session, identity, registration=registration)
+        if not outcome.needs_code:
             secret = page_sessions.begin_page_session(
-                session, arrived.account, arrived.login, agent_of(request), proved=True
+                session, outcome.account, outcome.login, user_agent_label(request), proved=True
             )
-            return never_stored(set_session_cookie(request, Redirect(wanted or HOME), secret))
-        pending = _seal(own, request, arrived)
+            return never_stored(set_session_cookie(request, Redirect(next_path or HOME), secret))
+        pending = _encrypt_pending(auth, request, outcome)
     request.override_renderer = FORM_TEMPLATE
-    return _code_sheet(request, pending).show(request)
+    return _code_form(request, pending).show(request)
 
 
-def _code_sheet(request: Request, pending: str) -> FormPage:
+def _code_form(request: Request, pending: str) -> FormPage:
     hint = N_("The six digits it shows, or one of your recovery codes.")
-    fields = [FormField("code", N_("Authenticator code"), complete="one-time-code", hint=hint)]
+    fields = [FormField("code", N_("Authenticator code"), autocomplete="one-time-code", hint=hint)]
     return FormPage(
         N_("Sign in"), N_("Sign in"), fields, hidden={"pending": pending, "next": query(request, "next") or ""}
     )
 
 
-def _seal(own: AuthServices, request: Request, arrived: SignInOutcome) -> str:
-    return own.pending.encrypt(f"{arrived.login.id} {to_micros(now())}", get_csrf_token(request))
+def _encrypt_pending(auth: AuthServices, request: Request, outcome: SignInOutcome) -> str:
+    return auth.pending_box.encrypt(f"{outcome.login.id} {to_micros(now())}", get_csrf_token(request))
 
 
-def _opened(own: AuthServices, request: Request) -> int:
+def _pending_login_id(auth: AuthServices, request: Request) -> int:
     """The login of somebody who came back a moment ago, in this browser."""
     try:
-        opened = own.pending.decrypt(sent_value(request, "pending"), get_csrf_token(request))
+        pending = auth.pending_box.decrypt(form_value(request, "pending"), get_csrf_token(request))
     except ValueError:
-        opened = None
-    login_id, at = (parse_id(part) for part in (opened or "").partition(" ")[::2])
-    # What is from the future has ended too: a clock that is set back lets nothing live longer. Numbers are compared,
-    # because not every one of them is a date.
-    if login_id is None or at is None or not -_SKEW <= to_micros(now()) - at <= PENDING:
+        pending = None
+    login_id, returned_at = (parse_id(number) for number in (pending or "").partition(" ")[::2])
+    # A time in the future counts as expired: setting the clock back extends nothing. Numbers are compared because not
+    # every number is a date.
+    if login_id is None or returned_at is None or not -_SKEW_MICROS <= to_micros(now()) - returned_at <= PENDING_MICROS:
         raise platform_refused()
     return login_id
 
@@ -264,17 +267,18 @@ def _opened(own: AuthServices, request: Request) -> int:
 def platform_code_submit(context: PlatformPage, request: Request) -> Any:
     """The code of the authenticator, which a platform's word does not replace."""
     _platform(context, request)
-    own = auth_services(request)
-    login_id = _opened(own, request)
-    found = own.finder.login(login_id)
-    if found is None or found.login_kind != "Platform":
+    auth = auth_services(request)
+    login_id = _pending_login_id(auth, request)
+    login_record = auth.account_reader.login(login_id)
+    if login_record is None or login_record.login_kind != "Platform":
         raise platform_refused()
+    settings, account_id = request.registry.settings, login_record.account_id
     try:
-        prove_by_code(own, request.registry.settings, found.account_id, sent_value(request, "code"), caller_of(request))
-        account = services.lock_account(request.dbsession, found.account_id)
+        prove_by_code(auth, settings, account_id, form_value(request, "code"), caller_of(request))
+        account = services.lock_account(request.dbsession, account_id)
         login = request.dbsession.get(Login, login_id)
         if account is None or login is None:
             raise platform_refused()
-    except ApiError as refusal:
-        return _code_sheet(request, sent_value(request, "pending")).refused(request, refusal)
-    return enter(request, account, login, sent_value(request, "next"), by_platform=True)
+    except ApiError as error:
+        return _code_form(request, form_value(request, "pending")).show_errors(request, error)
+    return start_session(request, account, login, form_value(request, "next"), by_platform=True)

@@ -15,9 +15,9 @@ from modhub_auth import email_addresses, services
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
 from modhub_auth.models import Account, Login
-from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, never_stored, sent_value
+from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, form_value, never_stored
 from modhub_auth.pages.password_field import password_check
-from modhub_auth.pages.user_agents import agent_of
+from modhub_auth.pages.user_agents import user_agent_label
 from modhub_auth.rate_limits import caller_of
 from modhub_auth.read_service import LoginRecord
 from modhub_auth.request_schemas import Registration
@@ -28,53 +28,56 @@ from modhub_auth.signin.session_cookies import clear_session_cookie, safe_next, 
 HOME: Final = "/Modhub/account"
 
 
-def new_password_field(request: Request, label: str, *told: str) -> FormField:
+def new_password_field(request: Request, label: str, *personal: str) -> FormField:
     """The field for a password that is chosen; ``told``: the account's name and address, which make poor ones."""
     hint = N_("At least 10 characters; longer is better.")
-    return FormField("password", label, "password", "new-password", hint=hint, check=password_check(request, *told))
+    return FormField("password", label, "password", "new-password", hint=hint, check=password_check(request, *personal))
 
 
-def enter(
-    request: Request, account: Account, login: Login, wanted: str | None = None, *, by_platform: bool = False
+def start_session(
+    request: Request, account: Account, login: Login, next_path: str | None = None, *, by_platform: bool = False
 ) -> Any:
     """Sign the visitor in with a session of its own, and go where they wanted to."""
     _end_current(request)
-    secret = page_sessions.begin_page_session(request.dbsession, account, login, agent_of(request), proved=by_platform)
-    return never_stored(set_session_cookie(request, Redirect(safe_next(wanted) or _wanted(request) or HOME), secret))
+    secret = page_sessions.begin_page_session(
+        request.dbsession, account, login, user_agent_label(request), proved=by_platform
+    )
+    redirect = Redirect(safe_next(next_path) or _next_path(request) or HOME)
+    return never_stored(set_session_cookie(request, redirect, secret))
 
 
 def _end_current(request: Request) -> None:
     """A session that the browser still had is not taken over, but ended (session fixation)."""
-    found: LoginRecord | None = request.identify(CredentialKind.ACCOUNT).details
-    if found is not None and found.session_id is not None:
-        page_sessions.end_page_session(request.dbsession, found.account_id, found.session_id)
+    login: LoginRecord | None = request.identify(CredentialKind.ACCOUNT).details
+    if login is not None and login.session_id is not None:
+        page_sessions.end_page_session(request.dbsession, login.account_id, login.session_id)
 
 
-def _wanted(request: Request) -> str | None:
+def _next_path(request: Request) -> str | None:
     """Where the visitor wants to go afterwards: the form says so, else its address."""
-    return safe_next(sent_value(request, "next") or query(request, "next"))
+    return safe_next(form_value(request, "next") or query(request, "next"))
 
 
-def _kept(request: Request) -> dict[str, str]:
-    wanted = _wanted(request)
-    return {"next": wanted} if wanted else {}
+def _next_field(request: Request) -> dict[str, str]:
+    next_path = _next_path(request)
+    return {"next": next_path} if next_path else {}
 
 
-def _onward(request: Request) -> str:
-    wanted = _wanted(request)
-    return f"?next={quote(wanted, safe='/')}" if wanted else ""
+def _next_query(request: Request) -> str:
+    next_path = _next_path(request)
+    return f"?next={quote(next_path, safe='/')}" if next_path else ""
 
 
 def login_form(request: Request, *, code: bool = False) -> FormPage:
     """Address, password, code; ``code``: this account asks for one."""
-    onward = _onward(request)
+    next_query = _next_query(request)
     links = [(f"{HOME}/forgot", N_("Forgot your password?"))]
     if request.registry.settings["modhub_auth.registration"]:
-        links.append((f"{HOME}/register{onward}", N_("Create an account")))
+        links.append((f"{HOME}/register{next_query}", N_("Create an account")))
     messages = translations_for(request)
-    doors = [
-        (f"{HOME}/platform/{one.name}{onward}", messages.gettext("Sign in with %(name)s", name=one.title))
-        for one in auth_services(request).platforms.values()
+    alternatives = [
+        (f"{HOME}/platform/{platform.name}{next_query}", messages.gettext("Sign in with %(name)s", name=platform.title))
+        for platform in auth_services(request).platforms.values()
     ]
     return FormPage(
         N_("Sign in"),
@@ -85,7 +88,7 @@ def login_form(request: Request, *, code: bool = False) -> FormPage:
             FormField(
                 "code",
                 N_("Authenticator code"),
-                complete="one-time-code",
+                autocomplete="one-time-code",
                 required=code,
                 hint=N_(
                     "Only if your account has an authenticator: the six digits it shows, or one of your recovery codes."
@@ -93,8 +96,8 @@ def login_form(request: Request, *, code: bool = False) -> FormPage:
             ),
         ],
         links=links,
-        doors=doors,
-        hidden=_kept(request),
+        alternatives=alternatives,
+        hidden=_next_field(request),
     )
 
 
@@ -107,17 +110,17 @@ def login_page(_context: Any, request: Request) -> dict[str, Any]:
 @page(context=IAccount, name="login", request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
 def login_submit(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/login``"""
-    given = Credentials(
-        sent_value(request, "email"),
-        sent_value(request, "password"),
-        sent_value(request, "code").strip(),
+    credentials = Credentials(
+        form_value(request, "email"),
+        form_value(request, "password"),
+        form_value(request, "code").strip(),
         caller_of(request),
     )
     try:
-        checked = authenticate(auth_services(request), request.registry.settings, given)
-        return enter(request, *services.still_right(request.dbsession, checked))
-    except ApiError as refusal:
-        return login_form(request, code=refusal.code == "second_factor_required").refused(request, refusal)
+        checked_login = authenticate(auth_services(request), request.registry.settings, credentials)
+        return start_session(request, *services.lock_checked_login(request.dbsession, checked_login))
+    except ApiError as error:
+        return login_form(request, code=error.code == "second_factor_required").show_errors(request, error)
 
 
 def register_form(request: Request) -> FormPage:
@@ -131,17 +134,17 @@ def register_form(request: Request) -> FormPage:
             FormField(
                 "displayName",
                 "Name",
-                complete="nickname",
+                autocomplete="nickname",
                 required=False,
                 hint=N_("Shown with your mods. Leave it empty and we pick one."),
             ),
         ],
         lead=[N_("You need an account to publish mods or to vote. You never need one to browse or download.")],
         links=[
-            (f"{HOME}/login{_onward(request)}", N_("Sign in instead")),
+            (f"{HOME}/login{_next_query(request)}", N_("Sign in instead")),
             (f"{HOME}/forgot", N_("Forgot your password?")),
         ],
-        hidden=_kept(request),
+        hidden=_next_field(request),
     )
 
 
@@ -156,23 +159,26 @@ def register_page(_context: Any, request: Request) -> dict[str, Any]:
 @page(context=IAccount, name="register", request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
 def register_submit(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/register``"""
-    own = auth_services(request)
-    given = Registration(
-        email=sent_value(request, "email"),
-        password=sent_value(request, "password"),
-        display_name=sent_value(request, "displayName"),
+    auth = auth_services(request)
+    submitted = Registration(
+        email=form_value(request, "email"),
+        password=form_value(request, "password"),
+        display_name=form_value(request, "displayName"),
     )
     try:
-        registration.check_open(own, request.registry.settings, caller_of(request))
-        sheet = register_form(request)
-        wrong = sheet.faults(request)
-        if wrong:
-            return sheet.refused(request, *wrong)
-        name, messages = given.clean_display_name(), translations_for(request)
-        prepared = registration.validate_registration(own, request.registry.settings, given.email, given.password, name)
-        return enter(request, *registration.create_account(request.dbsession, own.writer, prepared, name, messages))
-    except ApiError as refusal:
-        return register_form(request).refused(request, refusal)
+        registration.check_open(auth, request.registry.settings, caller_of(request))
+        form = register_form(request)
+        errors = form.input_errors(request)
+        if errors:
+            return form.show_errors(request, *errors)
+        display_name, messages = submitted.clean_display_name(), translations_for(request)
+        validated = registration.validate_registration(
+            auth, request.registry.settings, submitted.email, submitted.password, display_name
+        )
+        account, login = registration.create_account(request.dbsession, auth.outbox, validated, display_name, messages)
+        return start_session(request, account, login)
+    except ApiError as error:
+        return register_form(request).show_errors(request, error)
 
 
 @page(context=IAccount, name="logout", request_method="GET", permission=OPEN, renderer=FORM_TEMPLATE)

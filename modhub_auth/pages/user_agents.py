@@ -28,28 +28,28 @@ _LABEL: Final = re.compile(
 )
 
 
-def label_of(agent: str) -> str:
+def label_of(user_agent: str) -> str:
     """The label of a browser's session: ``Firefox on Linux``, or what it calls itself."""
-    browser = next((name for mark, name in BROWSERS if mark in agent), "")
-    system = next((name for mark, name in SYSTEMS if mark in agent), "")
-    return f"{browser} on {system}" if browser and system else agent
+    browser = next((name for token, name in BROWSERS if token in user_agent), "")
+    system = next((name for token, name in SYSTEMS if token in user_agent), "")
+    return f"{browser} on {system}" if browser and system else user_agent
 
 
-def agent_of(request: Request) -> str:
+def user_agent_label(request: Request) -> str:
     """The label of the browser that asks."""
-    sent_as: str = request.environ.get("HTTP_USER_AGENT", "")
-    return label_of(sent_as.encode("latin-1", "replace").decode("utf-8", "replace"))
+    header: str = request.environ.get("HTTP_USER_AGENT", "")
+    return label_of(header.encode("latin-1", "replace").decode("utf-8", "replace"))
 
 
-def browser_of(request: Request) -> str:
+def browser_name(request: Request) -> str:
     """The kind of browser that asks, in the reader's language; never what it calls itself."""
-    messages, label = translations_for(request), agent_of(request)
+    messages, label = translations_for(request), user_agent_label(request)
     return describe_client(label if _LABEL.match(label) else "", messages)
 
 
 def describe_client(label: str, messages: Translations) -> str:
     """A label in the reader's language."""
-    known = _LABEL.match(label)
-    if known is None:
+    match = _LABEL.match(label)
+    if match is None:
         return label or messages.gettext("A browser")
-    return messages.gettext("%(browser)s on %(system)s", browser=known[1], system=known[2])
+    return messages.gettext("%(browser)s on %(system)s", browser=match[1], system=match[2])

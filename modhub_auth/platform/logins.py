@@ -37,7 +37,7 @@ class SignInOutcome:
 
     account: Account
     login: Login
-    factor: bool
+    needs_code: bool
 
 
 def use_nonce(session: Session, assertion: Assertion) -> None:
@@ -52,11 +52,11 @@ def use_nonce(session: Session, assertion: Assertion) -> None:
 
 def login_of_identity(session: Session, identity: PlatformIdentity) -> Login | None:
     """The login of this identity."""
-    wanted = (Login.platform == identity.platform, Login.subject == identity.subject)
-    return session.scalars(select(Login).where(*wanted)).one_or_none()
+    matches = (Login.platform == identity.platform, Login.subject == identity.subject)
+    return session.scalars(select(Login).where(*matches)).one_or_none()
 
 
-def _add(session: Session, account: Account, identity: PlatformIdentity, time: datetime) -> Login:
+def _add_login(session: Session, account: Account, identity: PlatformIdentity, time: datetime) -> Login:
     login = Login(
         account_id=account.id,
         kind=LoginKind.PLATFORM.value,
@@ -80,14 +80,14 @@ def login_taken() -> Exception:
 
 def sign_in_or_register(session: Session, identity: PlatformIdentity, *, registration: bool) -> SignInOutcome:
     """Whom the identity signs in; a new account when there is none and registration is open."""
-    known = login_of_identity(session, identity)
-    if known is not None:
-        account = services.lock_account(session, known.account_id)
-        # A reset may have taken the login away before the lock was had.
-        known = login_of_identity(session, identity)
-        if account is None or known is None or known.account_id != account.id:
+    linked_login = login_of_identity(session, identity)
+    if linked_login is not None:
+        account = services.lock_account(session, linked_login.account_id)
+        # A reset may have removed the login before the lock was acquired.
+        linked_login = login_of_identity(session, identity)
+        if account is None or linked_login is None or linked_login.account_id != account.id:
             raise platform_refused()
-        return SignInOutcome(account, known, totp.has_authenticator(session, account.id))
+        return SignInOutcome(account, linked_login, totp.has_authenticator(session, account.id))
     if not registration:
         raise services.registration_closed()
     time = now()
@@ -95,20 +95,20 @@ def sign_in_or_register(session: Session, identity: PlatformIdentity, *, registr
     session.add(account)
     session.flush()
     account.display_name = f"Modder {account.id}"
-    login = _add(session, account, identity, time)
+    login = _add_login(session, account, identity, time)
     log_event("registered", account=account.id, login=login.id)
-    return SignInOutcome(account, login, factor=False)
+    return SignInOutcome(account, login, needs_code=False)
 
 
 def link_login(session: Session, account: Account, identity: PlatformIdentity) -> bool:
     """Link the identity to an account that is locked; False when it is linked already, 409 when it is another's."""
-    known = login_of_identity(session, identity)
-    if known is not None and known.account_id != account.id:
+    linked = login_of_identity(session, identity)
+    if linked is not None and linked.account_id != account.id:
         raise login_taken()
-    if known is None:
-        login = _add(session, account, identity, now())
+    if linked is None:
+        login = _add_login(session, account, identity, now())
         log_event("login linked", account=account.id, login=login.id)
-    return known is None
+    return linked is None
 
 
 def prove_by_platform(session: Session, account: Account, session_id: int, identity: PlatformIdentity) -> None:
@@ -116,8 +116,8 @@ def prove_by_platform(session: Session, account: Account, session_id: int, ident
 
     403 for a login of somebody else, and where an authenticator is there: a platform's word does not replace its code.
     """
-    known = login_of_identity(session, identity)
-    if known is None or known.account_id != account.id or totp.has_authenticator(session, account.id):
+    login = login_of_identity(session, identity)
+    if login is None or login.account_id != account.id or totp.has_authenticator(session, account.id):
         raise ApiError(403, "login_not_yours", "This login does not prove that the account is yours.")
     page_sessions.record_proof(session, session_id)
 
@@ -127,39 +127,40 @@ def unlink_login(session: Session, account_id: int, login_id: int | None) -> boo
 
     A login by password stays: what the account was made with is its ``subject`` (C-ACC-13). False for no login.
     """
-    mine = Login.account_id == account_id
-    if (session.scalar(select(func.count()).select_from(Login).where(mine)) or 0) < 2:
+    of_account = Login.account_id == account_id
+    if (session.scalar(select(func.count()).select_from(Login).where(of_account)) or 0) < 2:
         raise conflict("last_login", "This is the only way to sign in to your account, so it cannot be removed.")
-    gone = (Login.id == login_id, mine, Login.kind == LoginKind.PLATFORM.value)
-    removed = bulk.execute_bulk(session, delete(Login).where(*gone)) == 1
+    platform_login = (Login.id == login_id, of_account, Login.kind == LoginKind.PLATFORM.value)
+    removed = bulk.execute_bulk(session, delete(Login).where(*platform_login)) == 1
     if removed:
         log_event("login unlinked", account=account_id, login=login_id)
     return removed
 
 
-def _without_password(session: Session, account_id: int) -> None:
+def _require_no_password(session: Session, account_id: int) -> None:
     """409 where the locked account has a login by password: there is one at most."""
-    held = (Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value)
-    if session.scalar(select(func.count()).select_from(Login).where(*held)):
+    password_logins = (Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value)
+    if session.scalar(select(func.count()).select_from(Login).where(*password_logins)):
         raise conflict("password_present", "This account already has a password, so this one was not added.")
 
 
 def request_password(
-    session: Session, own: AuthServices, account: Account, prepared: ValidatedRegistration, messages: Any
+    session: Session, auth: AuthServices, account: Account, registration: ValidatedRegistration, messages: Any
 ) -> None:
     """Queue the letter by which a locked account without a password gets one; who has the address already is told by
     it. 409 where the account has got a password meanwhile.
     """
-    _without_password(session, account.id)
-    address = prepared.address
-    if not own.limits.allows(session, [rate_counter("letter", address, recovery.RESET_EMAILS_PER_WINDOW)]):
+    _require_no_password(session, account.id)
+    address = registration.address
+    if not auth.rate_limiter.allows(session, [rate_counter("letter", address, recovery.RESET_EMAILS_PER_WINDOW)]):
         return
-    kind = "add" if recovery.by_address(session, address) is None else "taken"
-    # For a taken address too, where nobody learns it: the time must not tell whose address has an account.
+    email_kind = "add" if recovery.login_by_address(session, address) is None else "taken"
+    # Also for a taken address, whose email has no link: the time must not reveal which address is taken.
     secret = link_tokens.create_link(
-        session, link_tokens.ADD_PASSWORD_LINK, account.id, address=address, password_hash=prepared.password_hash
+        session, link_tokens.ADD_PASSWORD_LINK, account.id, address=address, password_hash=registration.password_hash
     )
-    own.writer.queue(session, kind, address, own.writer.write(kind, messages, secret, name=account.display_name))
+    email = auth.outbox.render(email_kind, messages, secret, name=account.display_name)
+    auth.outbox.queue(session, email_kind, address, email)
 
 
 def add_password(session: Session, secret: str, account: Account) -> None:
@@ -168,18 +169,18 @@ def add_password(session: Session, secret: str, account: Account) -> None:
     410 for a dead link and for one of another account, 409 for an address that is taken and for a second password:
     forms in two tabs must not make two.
     """
-    found = link_tokens.find_link(session, secret, link_tokens.ADD_PASSWORD_LINK)
-    mine = found is not None and found.account_id == account.id
-    if found is None or not mine or found.address is None or not link_tokens.consume_link(session, found):
+    link = link_tokens.find_link(session, secret, link_tokens.ADD_PASSWORD_LINK)
+    is_own = link is not None and link.account_id == account.id
+    if link is None or not is_own or link.address is None or not link_tokens.consume_link(session, link):
         raise recovery.dead_link()
-    _without_password(session, account.id)
+    _require_no_password(session, account.id)
     login = Login(
         account_id=account.id,
         kind=LoginKind.PASSWORD.value,
         platform="",
-        subject=found.address,
+        subject=link.address,
         verified=True,
-        password_hash=found.password_hash,
+        password_hash=link.password_hash,
         created_at=now(),
     )
     session.add(login)

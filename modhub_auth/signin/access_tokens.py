@@ -21,10 +21,10 @@ _PURPOSE: Final = "access token"
 _VERSION: Final = 1
 _FIELDS: Final = struct.Struct(">BQq")  # version, login, expiry in microseconds since 1970
 _DIGEST: Final = hashlib.sha256().digest_size
-_SPELLING: Final = re.compile(rf"\A[0-9a-f]{{{2 * (_FIELDS.size + _DIGEST)}}}\Z")
+_TOKEN_FORMAT: Final = re.compile(rf"\A[0-9a-f]{{{2 * (_FIELDS.size + _DIGEST)}}}\Z")
 _LIFE_MICROS: Final = ACCESS_SECONDS * 1_000_000
 _SKEW_MICROS: Final = 5 * 1_000_000
-_LAST_ID: Final = 2**63 - 1
+_MAX_ID: Final = 2**63 - 1
 """The last number that the databases have: they refuse even to look for a later one."""
 
 
@@ -36,8 +36,8 @@ def derive_key(secret: str, purpose: str) -> bytes:
 class AccessTokens:
     """Makes and checks access tokens. The first secret makes them, all check them (C-TOK-4)."""
 
-    def __init__(self, known: Sequence[str]) -> None:
-        self._keys = [derive_key(secret, _PURPOSE) for secret in known]
+    def __init__(self, configured_secrets: Sequence[str]) -> None:
+        self._keys = [derive_key(secret, _PURPOSE) for secret in configured_secrets]
 
     def __repr__(self) -> str:
         return "AccessTokens(...)"
@@ -53,17 +53,17 @@ class AccessTokens:
         A token from the future is refused too: when the clock is set back, none lives longer for it (T-F7).
         Some seconds are granted to machines whose clocks differ.
         """
-        if not _SPELLING.match(token):
+        if not _TOKEN_FORMAT.match(token):
             return None
         raw = bytes.fromhex(token)
-        fields, given = raw[: _FIELDS.size], raw[_FIELDS.size :]
-        # Compared with every key, whichever matches, so that the time tells nothing.
-        matches = [hmac.compare_digest(hmac.digest(key, fields, "sha256"), given) for key in self._keys]
+        fields, signature = raw[: _FIELDS.size], raw[_FIELDS.size :]
+        # Compared with every key, so that the time does not tell which one matches.
+        matches = [hmac.compare_digest(hmac.digest(key, fields, "sha256"), signature) for key in self._keys]
         if not any(matches):
             return None
         version, login_id, expiry = _FIELDS.unpack(fields)
-        left = int(expiry) - to_micros(time)
-        if version != _VERSION or login_id > _LAST_ID or not 0 < left <= _LIFE_MICROS + _SKEW_MICROS:
+        remaining = int(expiry) - to_micros(time)
+        if version != _VERSION or login_id > _MAX_ID or not 0 < remaining <= _LIFE_MICROS + _SKEW_MICROS:
             return None
         return int(login_id)
 

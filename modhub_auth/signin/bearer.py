@@ -24,10 +24,10 @@ class BearerCredential:
     def identify(self, request: Request) -> Identity | None:
         """The account; None for a token that is missing, wrong or lapsed, or whose login has been deleted."""
         token = presented_token(request)
-        own = auth_services(request)
-        login_id = own.tokens.login_of(token, now()) if token else None
-        found = None if login_id is None else own.finder.login(login_id)
-        return None if found is None else account_identity(found.account_id, found, blocked=found.blocked)
+        auth = auth_services(request)
+        login_id = auth.access_tokens.login_of(token, now()) if token else None
+        login = None if login_id is None else auth.account_reader.login(login_id)
+        return None if login is None else account_identity(login.account_id, login, blocked=login.blocked)
 
     def challenge(self, request: Request) -> ApiError:
         """401 (C-ERR-6)."""

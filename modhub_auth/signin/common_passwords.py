@@ -19,7 +19,7 @@ COMMON_PASSWORD_LINES: Final = (
     *("1qaz", "2wsx", "3edc", "4rfv", "5tgb", "6yhn", "7ujm"),
 )
 """Rows and columns of keyboards, forwards and backwards; and the alphabet."""
-_STEPS: Final = frozenset(
+_KEYBOARD_STEPS: Final = frozenset(
     pair
     for line in (*COMMON_PASSWORD_LINES, *(line[::-1] for line in COMMON_PASSWORD_LINES))
     for pair in pairwise(line)
@@ -36,9 +36,9 @@ COMMON_WORDS: Final = frozenset(
 """Words of passwords, German ones above all, that the list of the commonest lacks."""
 _LOOKALIKES: Final = str.maketrans("@4301!5$7", "aaeoiisst")
 _YEAR: Final = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
-FEW: Final = 6
+MAX_STEPS: Final = 6
 """So few steps around a known word add nothing: a row of the keyboard and a year are one each."""
-_KNOWN_WORD: Final = 4
+_MIN_WORD: Final = 4
 """Shorter words are in too many others."""
 _WORD: Final = re.compile(r"[^\W_]+")
 
@@ -54,12 +54,12 @@ def password_warning(hidden: dict[str, str]) -> ApiError:
     return ApiError(400, "password_warning", "This password is a common one.", hidden=hidden)
 
 
-def words_of(base_url: str, *told: str) -> set[str]:
+def guessable_words(base_url: str, *personal: str) -> set[str]:
     """What an attacker would try of this service and of an account: names, and the local parts of addresses."""
-    texts = ["modhub", urlsplit(base_url).hostname or "", *(one.partition("@")[0] for one in told)]
-    found = {word for text in texts for word in _WORD.findall(text.casefold())}
-    found |= {"".join(_WORD.findall(text.casefold())) for text in texts}
-    return {word for word in found if len(word) >= _KNOWN_WORD}
+    texts = ["modhub", urlsplit(base_url).hostname or "", *(text.partition("@")[0] for text in personal)]
+    words = {word for text in texts for word in _WORD.findall(text.casefold())}
+    words |= {"".join(_WORD.findall(text.casefold())) for text in texts}
+    return {word for word in words if len(word) >= _MIN_WORD}
 
 
 def is_common(password: str, words: Iterable[str] = ()) -> bool:
@@ -70,37 +70,38 @@ def is_common(password: str, words: Iterable[str] = ()) -> bool:
     folded = password.casefold()
     core = folded.strip("".join({character for character in folded if not character.isalpha()}))
     return (
-        folded in _listed()
-        or (_is_common_word(core) and _steps(folded.replace(core, "", 1)) <= FEW)
+        folded in _common_passwords()
+        or (_is_common_word(core) and _guess_steps(folded.replace(core, "", 1)) <= MAX_STEPS)
         or _is_pattern(folded)
-        or any(word in folded and _steps(folded.replace(word, "")) <= FEW for word in words)
+        or any(word in folded and _guess_steps(folded.replace(word, "")) <= MAX_STEPS for word in words)
     )
 
 
 def _is_common_word(core: str) -> bool:
     """Whether it is one word, or one row of keys; digits and signs in it may stand for letters."""
     plain = core.translate(_LOOKALIKES)
-    return not _listed().isdisjoint((core, plain)) or plain in COMMON_WORDS or (len(core) > 3 and not _leaps(core))
+    is_listed = not _common_passwords().isdisjoint((core, plain))
+    return is_listed or plain in COMMON_WORDS or (len(core) > 3 and not _count_leaps(core))
 
 
 def _is_pattern(folded: str) -> bool:
     """Few different characters, a short text again and again, or mostly steps along the keyboard or the alphabet."""
     period = (folded + folded).find(folded, 1)
-    return len(set(folded)) <= 3 or period < min(10, len(folded)) or _leaps(folded) * 4 <= len(folded)
+    return len(set(folded)) <= 3 or period < min(10, len(folded)) or _count_leaps(folded) * 4 <= len(folded)
 
 
-def _steps(around: str) -> int:
+def _guess_steps(padding: str) -> int:
     """How much there is to guess of what stands around a word."""
-    short = _YEAR.sub("0", around)
-    return _leaps(short) + bool(short)
+    shortened = _YEAR.sub("0", padding)
+    return _count_leaps(shortened) + bool(shortened)
 
 
-def _leaps(text: str) -> int:
+def _count_leaps(text: str) -> int:
     """How often the next key is neither the same nor a neighbour."""
-    return sum(first != second and (first, second) not in _STEPS for first, second in pairwise(text))
+    return sum(first != second and (first, second) not in _KEYBOARD_STEPS for first, second in pairwise(text))
 
 
 @cache
-def _listed() -> frozenset[str]:
+def _common_passwords() -> frozenset[str]:
     lines = (files("modhub_auth") / "common_passwords.txt").read_text("utf-8").splitlines()
     return frozenset(line for line in lines if not line.startswith("#"))

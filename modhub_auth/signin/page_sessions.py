@@ -11,7 +11,7 @@ from modhub.db import now
 from modhub.errors import ApiError
 from modhub.security_log import log_event
 from modhub_auth.models import MAX_CLIENT_LABEL, Account, Login, PageSession
-from modhub_auth.services import lock_account, refused_blocked
+from modhub_auth.services import blocked_account_error, lock_account
 from modhub_auth.signin.access_tokens import new_refresh_token, token_digest
 
 SESSION_IDLE: Final = timedelta(hours=12)
@@ -34,14 +34,14 @@ def is_fresh(proved_at: datetime | None) -> bool:
     return proved_at is not None and -PROOF_CLOCK_SKEW <= now() - proved_at < PROOF_LIFETIME
 
 
-def hold_session(session: Session, account_id: int, session_id: int) -> Account:
+def lock_session_account(session: Session, account_id: int, session_id: int) -> Account:
     """The account of a page session, locked. 401 when the session or the account has ended meanwhile.
 
     A request recognises its visitor before it locks anything; a reset that comes between must win.
     """
     account = lock_account(session, account_id)
-    living = (PageSession.id == session_id, PageSession.account_id == account_id)
-    if account is None or session.scalar(select(PageSession.id).where(*living)) is None:
+    this_session = (PageSession.id == session_id, PageSession.account_id == account_id)
+    if account is None or session.scalar(select(PageSession.id).where(*this_session)) is None:
         raise session_ended()
     return account
 
@@ -54,10 +54,10 @@ def begin_page_session(
     ``proved``: it begins with a sign-in at a platform. 403 for a blocked account.
     """
     if account.blocked_at is not None:
-        raise refused_blocked(account.id)
+        raise blocked_account_error(account.id)
     time = now()
-    over = (PageSession.created_at <= time - SESSION_LIFETIME) | (PageSession.used_at <= time - SESSION_IDLE)
-    session.execute(delete(PageSession).where(PageSession.account_id == account.id, over))
+    expired = (PageSession.created_at <= time - SESSION_LIFETIME) | (PageSession.used_at <= time - SESSION_IDLE)
+    session.execute(delete(PageSession).where(PageSession.account_id == account.id, expired))
     secret = new_refresh_token()
     session.add(
         PageSession(
@@ -71,15 +71,15 @@ def begin_page_session(
         )
     )
     session.flush()
-    log_event("signed in", account=account.id, login=login.id, face="pages")
+    log_event("signed in", account=account.id, login=login.id, via="pages")
     return secret
 
 
 def rotate_page_session(session: Session, session_id: int) -> str:
     """Another secret for the same session: the old one is worth nothing any more."""
     secret = new_refresh_token()
-    changed = {"secret_hash": token_digest(secret), "used_at": now()}
-    session.execute(update(PageSession).where(PageSession.id == session_id).values(changed))
+    values = {"secret_hash": token_digest(secret), "used_at": now()}
+    session.execute(update(PageSession).where(PageSession.id == session_id).values(values))
     return secret
 
 
@@ -93,10 +93,10 @@ def forget_proofs(session: Session, account_id: int) -> None:
     session.execute(update(PageSession).where(PageSession.account_id == account_id).values(proved_at=None))
 
 
-def touch_page_session(session: Session, held: str, time: datetime) -> None:
+def touch_page_session(session: Session, secret_hash: str, time: datetime) -> None:
     """Note that the session was used at ``time``; not where its secret, of the hash ``held``, is no longer its own."""
-    this = (PageSession.secret_hash == held, PageSession.used_at < time)
-    session.execute(update(PageSession).where(*this).values(used_at=time))
+    this_session = (PageSession.secret_hash == secret_hash, PageSession.used_at < time)
+    session.execute(update(PageSession).where(*this_session).values(used_at=time))
 
 
 def end_page_session(session: Session, account_id: int, session_id: int) -> None:

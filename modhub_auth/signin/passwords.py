@@ -18,7 +18,7 @@ from modhub.text import normal
 MIN_PASSWORD: Final = 10
 MAX_PASSWORD: Final = 1024
 """Code points after NFC."""
-_SHRINK: Final = 4  # NFC joins at most four code points to one, so what is longer than this is too long anyway.
+_MAX_NFC_JOIN: Final = 4  # NFC joins at most four code points into one: a longer text is too long in any case.
 
 MEMORY_KIB: Final = 19 * 1024
 TIME_COST: Final = 2
@@ -38,7 +38,7 @@ def normalize_password(value: str) -> str:
         value.encode()
     except UnicodeEncodeError:
         raise invalid("The field %(field)s holds something that is not text.", field="password") from None
-    return value if len(value) > MAX_PASSWORD * _SHRINK else normal("NFC", value)
+    return value if len(value) > MAX_PASSWORD * _MAX_NFC_JOIN else normal("NFC", value)
 
 
 def validate_password(value: str) -> str:
@@ -54,30 +54,30 @@ class HashingGate:
     """Lets few in at once and few wait; the others are told that the service is busy."""
 
     def __init__(
-        self, at_once: int = HASHES_AT_ONCE, places: int = HASH_QUEUE_SIZE, seconds: float = HASH_WAIT_SECONDS
+        self, at_once: int = HASHES_AT_ONCE, queue_size: int = HASH_QUEUE_SIZE, wait_seconds: float = HASH_WAIT_SECONDS
     ) -> None:
-        self._free = threading.BoundedSemaphore(at_once)
-        self._places = threading.BoundedSemaphore(places)
-        self._seconds = seconds
+        self._turns = threading.BoundedSemaphore(at_once)
+        self._queue = threading.BoundedSemaphore(queue_size)
+        self._wait_seconds = wait_seconds
 
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Wait for a turn, and have it for the length of the block; 503 when no place is free or the wait too long."""
-        if not self._free.acquire(blocking=False):
+        if not self._turns.acquire(blocking=False):
             self._wait()
         try:
             yield
         finally:
-            self._free.release()
+            self._turns.release()
 
     def _wait(self) -> None:
-        if not self._places.acquire(blocking=False):
+        if not self._queue.acquire(blocking=False):
             raise busy()
         try:
-            if not self._free.acquire(timeout=self._seconds):
+            if not self._turns.acquire(timeout=self._wait_seconds):
                 raise busy()
         finally:
-            self._places.release()
+            self._queue.release()
 
 
 class QueuedHasher:
@@ -101,18 +101,18 @@ class QueuedHasher:
 
     def hash(self, password: str) -> str:
         """The argon2id hash with its salt and parameters. 503 ``busy`` when the queue is full."""
-        return self._in_turn(lambda: self._hasher.hash(password))
+        return self._run_queued(lambda: self._hasher.hash(password))
 
-    def verify(self, known: str | None, password: str) -> bool:
+    def verify(self, stored_hash: str | None, password: str) -> bool:
         """Whether ``password`` is that of ``known``; None, for nobody's, takes the same time (C-ACC-7)."""
-        possible = known is not None and len(password) <= MAX_PASSWORD
-        judged = known if possible and known else self._dummy
+        may_match = stored_hash is not None and len(password) <= MAX_PASSWORD
+        checked_hash = stored_hash if may_match and stored_hash else self._dummy
         try:
-            self._in_turn(lambda: self._hasher.verify(judged, password[:MAX_PASSWORD]))
+            self._run_queued(lambda: self._hasher.verify(checked_hash, password[:MAX_PASSWORD]))
         except (VerificationError, InvalidHashError):
             return False
-        return possible
+        return may_match
 
-    def _in_turn(self, work: Callable[[], Result]) -> Result:
+    def _run_queued(self, task: Callable[[], Result]) -> Result:
         with self._gate.turn():
-            return self._threads.submit(work).result()
+            return self._threads.submit(task).result()

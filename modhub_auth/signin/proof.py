@@ -14,7 +14,7 @@ from modhub_auth.container import AuthServices
 from modhub_auth.rate_limits import RateCounter, rate_counter
 from modhub_auth.read_service import LoginRecord
 from modhub_auth.signin import page_sessions
-from modhub_auth.signin.authentication import use_code
+from modhub_auth.signin.authentication import use_up_code
 
 
 class Proof(StrEnum):
@@ -23,17 +23,17 @@ class Proof(StrEnum):
     PASSWORD = "password"  # noqa: S105 - a word, not a password
     CODE = "code"
     PLATFORM = "platform"
-    GIVEN = "given"
+    FRESH = "fresh"
 
 
-def required_proof(own: AuthServices, found: LoginRecord) -> Proof:
+def required_proof(auth: AuthServices, login: LoginRecord) -> Proof:
     """What proves that the visitor ``found`` is still the account's owner."""
-    known = own.finder.password_of(found.account_id)
-    if known is not None and known.password_hash is not None:
+    password_login = auth.account_reader.password_login(login.account_id)
+    if password_login is not None and password_login.password_hash is not None:
         return Proof.PASSWORD
-    if page_sessions.is_fresh(found.proved_at):
-        return Proof.GIVEN
-    return Proof.CODE if own.finder.has_factor(found.account_id) else Proof.PLATFORM
+    if page_sessions.is_fresh(login.proved_at):
+        return Proof.FRESH
+    return Proof.CODE if auth.account_reader.has_authenticator(login.account_id) else Proof.PLATFORM
 
 
 def proof_required() -> ApiError:
@@ -43,14 +43,14 @@ def proof_required() -> ApiError:
 
 def code_counters(settings: Mapping[str, Any], account_id: int, caller: str) -> list[RateCounter]:
     """The counters of codes that are given without a password: by account and by caller, wherever they are given."""
-    most = settings["modhub_auth.failures"]
-    return [rate_counter("sign-in code", str(account_id), most), rate_counter("sign-in caller", caller, most)]
+    limit = settings["modhub_auth.failures"]
+    return [rate_counter("sign-in code", str(account_id), limit), rate_counter("sign-in caller", caller, limit)]
 
 
-def prove_by_code(own: AuthServices, settings: Mapping[str, Any], account_id: int, code: str, caller: str) -> None:
+def prove_by_code(auth: AuthServices, settings: Mapping[str, Any], account_id: int, code: str, caller: str) -> None:
     """Use a code up; 401 for a wrong one, which counts as a failed sign-in. No row may be locked yet."""
-    with own.limits.attempt(code_counters(settings, account_id, caller)) as place:
-        if not use_code(own, account_id, code):
-            place.failed = True
+    with auth.rate_limiter.attempt(code_counters(settings, account_id, caller)) as slot:
+        if not use_up_code(auth, account_id, code):
+            slot.failed = True
             log_event("code refused", account=account_id, caller=caller)
             raise services.second_factor_required()

@@ -28,7 +28,7 @@ AUTHENTICATOR: Final = "authenticator"
 """The key of the authenticator among what a reset may remove; that of a login is its id."""
 
 
-class AccountEntry(NamedTuple):
+class AccountAccess(NamedTuple):
     """A way into an account besides its password. ``platform`` and ``subject`` are a login's."""
 
     key: str
@@ -40,8 +40,8 @@ class AccountEntry(NamedTuple):
 class ResetChoice:
     """What the page of a reset has shown, and which of that is to stay, by their keys."""
 
-    shown: frozenset[str]
-    kept: frozenset[str]
+    listed: frozenset[str]
+    keep: frozenset[str]
 
 
 def dead_link() -> ApiError:
@@ -50,64 +50,67 @@ def dead_link() -> ApiError:
     return ApiError(410, "dead_link", message, headers={"Referrer-Policy": "no-referrer"})
 
 
-def by_address(session: Session, address: str) -> Login | None:
+def login_by_address(session: Session, address: str) -> Login | None:
     """The login with this address."""
-    wanted = select(Login).where(Login.kind == LoginKind.PASSWORD.value, Login.platform == "", Login.subject == address)
-    return session.scalars(wanted).one_or_none()
+    statement = select(Login).where(
+        Login.kind == LoginKind.PASSWORD.value, Login.platform == "", Login.subject == address
+    )
+    return session.scalars(statement).one_or_none()
 
 
-def queue_confirmation(session: Session, writer: Outbox, login: Login, messages: Any) -> None:
+def queue_confirmation(session: Session, outbox: Outbox, login: Login, messages: Any) -> None:
     """Queue the letter by which a new account confirms its address."""
     secret = link_tokens.create_link(session, link_tokens.CONFIRM_LINK, login.account_id, login_id=login.id)
     account = session.get_one(Account, login.account_id)
-    written = writer.write("confirm", messages, secret, name=account.display_name)
-    writer.queue(session, "confirm", login.subject, written)
+    email = outbox.render("confirm", messages, secret, name=account.display_name)
+    outbox.queue(session, "confirm", login.subject, email)
 
 
-def ask_reset(session: Session, limits: RateLimiter, address: str, language: str) -> None:
+def request_reset(session: Session, rate_limiter: RateLimiter, address: str, language: str) -> None:
     """Note that a reset of this address is wanted; at most three an address and window, the others are forgotten.
 
     Whether there is such an account is not even looked up here: the time must not tell (T-C5).
     """
-    if limits.allows(session, [rate_counter("letter", address, RESET_EMAILS_PER_WINDOW)]):
+    if rate_limiter.allows(session, [rate_counter("letter", address, RESET_EMAILS_PER_WINDOW)]):
         session.add(ResetRequest(address=address, language=language, asked_at=now()))
         session.flush()
 
 
-def write_resets(databases: Databases, writer: Outbox, languages: Any) -> None:
+def queue_requested_resets(databases: Databases, outbox: Outbox, catalogs: Any) -> None:
     """Queue the letters of the resets that were asked for, where there is an account; the others are forgotten.
 
     Each in a transaction of its own, so that of several processes one writes the letter.
     """
     with databases.readonly_session() as session:
-        asked = session.scalars(select(ResetRequest).order_by(ResetRequest.id).limit(RESET_BATCH)).all()
-    for one in asked:
+        reset_requests = session.scalars(select(ResetRequest).order_by(ResetRequest.id).limit(RESET_BATCH)).all()
+    for reset_request in reset_requests:
         with databases.write_session.begin() as session:
-            if bulk.execute_bulk(session, delete(ResetRequest).where(ResetRequest.id == one.id)) == 1:
-                _queue_reset(session, writer, one.address, languages.choose(one.language))
+            if bulk.execute_bulk(session, delete(ResetRequest).where(ResetRequest.id == reset_request.id)) == 1:
+                _queue_reset(session, outbox, reset_request.address, catalogs.choose(reset_request.language))
 
 
-def _queue_reset(session: Session, writer: Outbox, address: str, messages: Any) -> None:
-    login = by_address(session, address)
+def _queue_reset(session: Session, outbox: Outbox, address: str, messages: Any) -> None:
+    login = login_by_address(session, address)
     if login is not None and lock_account(session, login.account_id) is not None:
         secret = link_tokens.create_link(session, link_tokens.RESET_LINK, login.account_id, login_id=login.id)
-        writer.queue(session, "reset", login.subject, writer.write("reset", messages, secret))
+        outbox.queue(session, "reset", login.subject, outbox.render("reset", messages, secret))
 
 
 def queue_security_email(
     session: Session,
-    writer: Outbox,
+    outbox: Outbox,
     account_id: int,
     kind: str,
     messages: Any,
     *,
     client: str = "",
-    text: EmailTemplate | None = None,
+    template: EmailTemplate | None = None,
 ) -> None:
     """Queue a notice to every confirmed address of the account: that of ``kind``, or ``text``."""
-    wanted = (Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value, Login.verified)
-    for address in session.scalars(select(Login.subject).where(*wanted)):
-        writer.queue(session, kind, address, writer.write_text(text or EMAIL_TEMPLATES[kind], messages, client=client))
+    confirmed = (Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value, Login.verified)
+    for address in session.scalars(select(Login.subject).where(*confirmed)):
+        email = outbox.render_template(template or EMAIL_TEMPLATES[kind], messages, client=client)
+        outbox.queue(session, kind, address, email)
 
 
 def end_sessions(session: Session, account_id: int, keep: int | None = None) -> None:
@@ -124,7 +127,7 @@ def set_password(session: Session, login: Login, password_hash: str) -> None:
     session.flush()
 
 
-def _locked(session: Session, link: Link) -> Login:
+def _consume_link(session: Session, link: Link) -> Login:
     """The login that a link is for, its account locked and the link used up; 410 when somebody was quicker."""
     account = lock_account(session, link.account_id)
     login = None if account is None else session.get(Login, link.login_id, populate_existing=True)
@@ -133,7 +136,7 @@ def _locked(session: Session, link: Link) -> Login:
     return login
 
 
-def _first_proof(session: Session, login: Login) -> None:
+def _claim_account(session: Session, login: Login) -> None:
     """The first proof that the address is its owner's: whoever registered a stranger's address keeps nothing."""
     totp.remove_authenticator(session, login.account_id)
     session.execute(delete(Login).where(Login.account_id == login.account_id, Login.id != login.id))
@@ -150,9 +153,9 @@ def confirm_address(
     link = link_tokens.find_link(session, secret, link_tokens.CONFIRM_LINK)
     if link is None:
         raise dead_link()
-    login = _locked(session, link)
+    login = _consume_link(session, link)
     if session_id is not None:
-        page_sessions.hold_session(session, login.account_id, session_id)
+        page_sessions.lock_session_account(session, login.account_id, session_id)
     elif password_hash is None or login.password_hash != password_hash:
         raise page_sessions.session_ended()
     login.verified = True
@@ -160,20 +163,20 @@ def confirm_address(
     log_event("address confirmed", account=login.account_id, login=login.id)
 
 
-def account_entries(session: Session, login: Login) -> list[AccountEntry]:
+def other_access(session: Session, login: Login) -> list[AccountAccess]:
     """What signs in to the account besides ``login``, or stands before it."""
     others = select(Login).where(Login.account_id == login.account_id, Login.id != login.id).order_by(Login.id)
-    found = [AccountEntry(str(one.id), one.platform, one.subject) for one in session.scalars(others)]
-    return [*found, AccountEntry(AUTHENTICATOR)] if totp.has_authenticator(session, login.account_id) else found
+    access = [AccountAccess(str(other.id), other.platform, other.subject) for other in session.scalars(others)]
+    return [*access, AccountAccess(AUTHENTICATOR)] if totp.has_authenticator(session, login.account_id) else access
 
 
-def _remove(session: Session, login: Login, choice: ResetChoice) -> Iterable[str]:
+def _remove_access(session: Session, login: Login, choice: ResetChoice) -> Iterable[str]:
     """Remove what was shown and is not to stay; the kinds of the notices about it. 409 when more is there by now."""
-    there = {one.key for one in account_entries(session, login)}
-    if there - choice.shown:
+    current = {access.key for access in other_access(session, login)}
+    if current - choice.listed:
         message = N_("Something was added to the account while this page was open. Check the list again.")
         raise conflict("changed_meanwhile", message)
-    for key in sorted(there - choice.kept):
+    for key in sorted(current - choice.keep):
         if key == AUTHENTICATOR:
             totp.remove_authenticator(session, login.account_id)
             yield "factor removed"
@@ -185,7 +188,7 @@ def _remove(session: Session, login: Login, choice: ResetChoice) -> Iterable[str
 
 def reset_password(
     session: Session,
-    writer: Outbox,
+    outbox: Outbox,
     secret: str,
     password_hash: str,
     messages: Any,
@@ -202,18 +205,18 @@ def reset_password(
     link = link_tokens.find_link(session, secret, purpose)
     if link is None:
         raise dead_link()
-    login = _locked(session, link)
+    login = _consume_link(session, link)
     kinds = ["password changed"]
     if not login.verified:
-        _first_proof(session, login)
+        _claim_account(session, login)
     elif purpose != link_tokens.RESET_LINK:
         raise dead_link()
     elif choice is not None:
-        kinds += _remove(session, login, choice)
+        kinds += _remove_access(session, login, choice)
     set_password(session, login, password_hash)
     end_sessions(session, login.account_id)
     session.execute(delete(Link).where(Link.account_id == login.account_id))
     for kind in kinds:
-        queue_security_email(session, writer, login.account_id, kind, messages, client=client)
+        queue_security_email(session, outbox, login.account_id, kind, messages, client=client)
     log_event("password reset", account=login.account_id, login=login.id)
     return login.account_id

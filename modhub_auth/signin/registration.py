@@ -12,7 +12,7 @@ from modhub_auth.mail.outbox import Outbox
 from modhub_auth.models import Account, Login
 from modhub_auth.rate_limits import rate_counter
 from modhub_auth.signin import recovery
-from modhub_auth.signin.common_passwords import common_password_error, is_common, words_of
+from modhub_auth.signin.common_passwords import common_password_error, guessable_words, is_common
 from modhub_auth.signin.passwords import validate_password
 
 
@@ -24,32 +24,32 @@ class ValidatedRegistration:
     password_hash: str
 
 
-def check_open(own: AuthServices, settings: Mapping[str, Any], caller: str) -> None:
+def check_open(auth: AuthServices, settings: Mapping[str, Any], caller: str) -> None:
     """403 while registration is switched off, 429 for a caller who has registered too often (C-LIM-1, C-ACC-11)."""
     if not settings["modhub_auth.registration"]:
         raise services.registration_closed()
-    own.limits.count([rate_counter("register", caller, settings["modhub_auth.register_limit"])])
+    auth.rate_limiter.count([rate_counter("register", caller, settings["modhub_auth.register_limit"])])
 
 
 def validate_registration(
-    own: AuthServices, settings: Mapping[str, Any], email: str, password: str, name: str = ""
+    auth: AuthServices, settings: Mapping[str, Any], email: str, password: str, name: str = ""
 ) -> ValidatedRegistration:
     """Judge what somebody registers with: 400 by the rules, 409 for an address that has an account."""
     address = email_addresses.require_address(email)
-    chosen = validate_password(password)
+    normalized = validate_password(password)
     if settings["modhub_auth.refuse_common_passwords"] and is_common(
-        chosen, words_of(settings["modhub.base_url"], address, name)
+        normalized, guessable_words(settings["modhub.base_url"], address, name)
     ):
         raise common_password_error()
-    if own.finder.by_address(address) is not None:
+    if auth.account_reader.password_login_by_address(address) is not None:
         raise services.address_taken()
-    return ValidatedRegistration(address, own.passwords.hash(chosen))
+    return ValidatedRegistration(address, auth.passwords.hash(normalized))
 
 
 def create_account(
-    session: Session, writer: Outbox, prepared: ValidatedRegistration, display_name: str, messages: Any
+    session: Session, outbox: Outbox, registration: ValidatedRegistration, display_name: str, messages: Any
 ) -> tuple[Account, Login]:
     """The new account and its login, with the letter that confirms its address."""
-    account, login = services.register_account(session, prepared.address, prepared.password_hash, display_name)
-    recovery.queue_confirmation(session, writer, login, messages)
+    account, login = services.register_account(session, registration.address, registration.password_hash, display_name)
+    recovery.queue_confirmation(session, outbox, login, messages)
     return account, login

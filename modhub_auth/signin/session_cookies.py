@@ -69,44 +69,45 @@ class SessionCredential:
         secret = request.cookies.get(cookie_name(request), "")
         if not _SECRET.match(secret):
             return None
-        time, held = now(), token_digest(secret)
-        living = auth_services(request).finder.page_session(held, time - SESSION_LIFETIME, time - SESSION_IDLE)
-        if living is None:
+        time, secret_hash = now(), token_digest(secret)
+        reader = auth_services(request).account_reader
+        session_record = reader.page_session(secret_hash, time - SESSION_LIFETIME, time - SESSION_IDLE)
+        if session_record is None:
             return None
-        found, used_at = living
-        if found.blocked:
+        login, used_at = session_record
+        if login.blocked:
             return None
         if time - used_at > TOUCH_INTERVAL:
-            # Later: the request's own transaction may have begun, and what this would wait for is its end.
-            request.add_finished_callback(partial(_note_use, held=held, time=time))
-        return account_identity(found.account_id, found)
+            # Deferred: the request's own transaction may have begun, and this would wait for its end.
+            request.add_finished_callback(partial(_record_use, secret_hash=secret_hash, time=time))
+        return account_identity(login.account_id, login)
 
     def challenge(self, request: Request) -> ApiError | Redirect:
         """The sign-in page for somebody who is not signed in; 404 for what is somebody else's (C-PAGE-4)."""
         if request.identify(CredentialKind.ACCOUNT) is not NOBODY:
             return not_found()
-        path = request.path_qs if request.is_safe else _form_page(request)
-        wanted = safe_next(quote(path, safe="/?&=%+:@!$'()*,;~._-"))
-        return Redirect(f"{LOGIN_PATH}?next={quote(wanted, safe='/')}" if wanted else LOGIN_PATH)
+        path = request.path_qs if request.is_safe else _previous_page(request)
+        next_path = safe_next(quote(path, safe="/?&=%+:@!$'()*,;~._-"))
+        return Redirect(f"{LOGIN_PATH}?next={quote(next_path, safe='/')}" if next_path else LOGIN_PATH)
 
 
-def _form_page(request: Request) -> str:
+def _previous_page(request: Request) -> str:
     """The page of ours that a form was on, as the browser says; else the form's own address, where there is a page."""
-    origin: str = request.registry.settings["modhub.base_url"]
-    said: str = request.environ.get("HTTP_REFERER", "")
-    if said.startswith(f"{origin}/"):
-        return said.removeprefix(origin)
+    base_url: str = request.registry.settings["modhub.base_url"]
+    referrer: str = request.environ.get("HTTP_REFERER", "")
+    if referrer.startswith(f"{base_url}/"):
+        return referrer.removeprefix(base_url)
     return str(request.path) if "GET" in allowed_methods(request) else ""
 
 
-def _note_use(request: Request, held: str, time: datetime) -> None:
+def _record_use(request: Request, secret_hash: str, time: datetime) -> None:
     """Note the use once the request's transaction has ended; where that would have to wait the next use will do.
 
     Nothing is raised: the answer stands, and what else is to be finished comes after this.
     """
     try:
         with auth_services(request).databases.best_effort_session.begin() as session:
-            touch_page_session(session, held, time)
-    except Exception as problem:
-        if not is_transient(problem):
-            log.error("the use of a page session cannot be noted", exc_info=problem)
+            touch_page_session(session, secret_hash, time)
+    except Exception as error:
+        if not is_transient(error):
+            log.error("the use of a page session cannot be recorded", exc_info=error)

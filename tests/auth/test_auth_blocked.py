@@ -46,7 +46,7 @@ def login(app: Any, person: Person, **more: str) -> Any:
 def add_factor(app: Any, account_id: int) -> tuple[str, list[str]]:
     secret, own = pyotp.random_base32(), app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
-        return secret, totp.add_authenticator(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
+        return secret, totp.add_authenticator(session, own.secret_box, account_id, secret, pyotp.TOTP(secret).now())
 
 
 def test_sign_in_is_refused_after_the_right_password_alone(app: Any, person: Person, ada: Any) -> None:

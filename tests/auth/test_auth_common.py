@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 
 from modhub.db import now
 from modhub_auth.models import Account, Login, PageSession
-from modhub_auth.signin.common_passwords import is_common, words_of
+from modhub_auth.signin.common_passwords import guessable_words, is_common
 from modhub_auth.signin.passwords import MIN_PASSWORD
 
 pytestmark = pytest.mark.one_database
@@ -23,7 +23,7 @@ WARNED = "one that attackers try first. Choose another one, or type it again to 
 REFUSED = "one that attackers try first. Choose another one."
 Person = dict[str, str]
 
-WORDS = words_of("https://mods.example.org:8443", "ada.lovelace@mail.example", "Countess Ada")
+WORDS = guessable_words("https://mods.example.org:8443", "ada.lovelace@mail.example", "Countess Ada")
 
 
 @pytest.mark.parametrize(

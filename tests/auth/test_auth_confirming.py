@@ -54,7 +54,7 @@ def furnish(app: Any, account_id: int = 1) -> list[str]:
         account = services.lock_account(session, account_id)
         assert account is not None
         logins.link_login(session, account, PlatformIdentity("steam", "7"))
-        return totp.add_authenticator(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
+        return totp.add_authenticator(session, own.secret_box, account_id, secret, pyotp.TOTP(secret).now())
 
 
 def is_verified(app: Any) -> bool:
@@ -182,7 +182,7 @@ def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(
     )
     # Also where the address is confirmed between the look and the lock.
     with own.databases.write_session() as session, pytest.raises(ApiError, match="This link has been used"):
-        recovery.reset_password(session, own.writer, secret, "another hash", messages, purpose=link_tokens.CONFIRM_LINK)
+        recovery.reset_password(session, own.outbox, secret, "another hash", messages, purpose=link_tokens.CONFIRM_LINK)
     app.post_json("/api/auth/login", person, status=200)
 
 
@@ -312,14 +312,16 @@ def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: P
 
         def reset(secret: str = secret) -> None:
             with own.databases.write_session.begin() as session:
-                recovery.reset_password(session, own.writer, secret, "another hash", messages)
+                recovery.reset_password(session, own.outbox, secret, "another hash", messages)
 
         def link(
             account_id: int = account_id, session_id: int = session_id, identity: PlatformIdentity = identity
         ) -> bool:
             try:
                 with own.databases.write_session.begin() as session:
-                    logins.link_login(session, page_sessions.hold_session(session, account_id, session_id), identity)
+                    logins.link_login(
+                        session, page_sessions.lock_session_account(session, account_id, session_id), identity
+                    )
             except ApiError:
                 return False
             return True
@@ -344,7 +346,7 @@ def test_a_platform_signs_nobody_in_by_a_login_that_a_reset_takes_away(app: Any,
 
         def reset(secret: str = secret) -> None:
             with own.databases.write_session.begin() as session:
-                recovery.reset_password(session, own.writer, secret, "another hash", messages)
+                recovery.reset_password(session, own.outbox, secret, "another hash", messages)
 
         def arrive(identity: PlatformIdentity = identity) -> None:
             try:
@@ -404,7 +406,7 @@ def test_a_confirmation_beside_a_reset_keeps_no_session(app: Any, race: Any) -> 
 
         def reset(secret: str = secrets[0]) -> None:
             with own.databases.write_session.begin() as session:
-                recovery.reset_password(session, own.writer, secret, "another hash", messages)
+                recovery.reset_password(session, own.outbox, secret, "another hash", messages)
 
         def confirm(secret: str = secrets[1], session_id: int = session_id) -> bool:
             try:

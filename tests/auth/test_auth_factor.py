@@ -29,7 +29,7 @@ class Protected:
         self.app = app
         self.person = person
         self.account_id: int = app.post_json("/api/auth/register", person).json["accountId"]
-        seal = app.find_service(AuthServices).seal
+        seal = app.find_service(AuthServices).secret_box
         with app.databases.write_session.begin() as session:
             self.secret = pyotp.random_base32()
             self.recovery = totp.add_authenticator(session, seal, self.account_id, self.secret, self.code(-1))
@@ -176,7 +176,7 @@ def test_one_statement_succeeds_once(ada: Protected) -> None:
 
     def use(code: str) -> bool:
         with own.databases.write_session.begin() as session:
-            return totp.use_code_of(session, own.seal, ada.account_id, code)
+            return totp.use_code(session, own.secret_box, ada.account_id, code)
 
     with ThreadPoolExecutor(8) as pool:
         for number in range(20):
@@ -187,7 +187,7 @@ def test_one_statement_succeeds_once(ada: Protected) -> None:
 
 def test_an_authenticator_added_while_somebody_signs_in_is_asked_for(app: Any, person: Person) -> None:
     account_id = app.post_json("/api/auth/register", person).json["accountId"]
-    passwords, seal = app.find_service(AuthServices).passwords, app.find_service(AuthServices).seal
+    passwords, seal = app.find_service(AuthServices).passwords, app.find_service(AuthServices).secret_box
     verify = passwords.verify
 
     def add(known: str | None, password: str) -> bool:
@@ -205,16 +205,16 @@ def test_adding_and_removing(ada: Protected) -> None:
     with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
         with pytest.raises(ApiError):
-            totp.add_authenticator(session, own.seal, ada.account_id, secret, code_of(secret))
+            totp.add_authenticator(session, own.secret_box, ada.account_id, secret, code_of(secret))
         assert totp.remove_authenticator(session, ada.account_id)
         assert not totp.remove_authenticator(session, ada.account_id)
         for code in ("000000", "", "x" * 6):
             with pytest.raises(ApiError):
-                totp.add_authenticator(session, own.seal, ada.account_id, secret, code)
+                totp.add_authenticator(session, own.secret_box, ada.account_id, secret, code)
         with pytest.raises(ApiError):
-            totp.add_authenticator(session, own.seal, ada.account_id, "", "000000")
-        assert not totp.use_code_of(session, own.seal, ada.account_id, code_of(secret))
-        assert "secret=" + secret in totp.address_for_qr(secret, "ada@example.org")
+            totp.add_authenticator(session, own.secret_box, ada.account_id, "", "000000")
+        assert not totp.use_code(session, own.secret_box, ada.account_id, code_of(secret))
+        assert "secret=" + secret in totp.provisioning_uri(secret, "ada@example.org")
     assert ada.login().status_int == 200
 
 

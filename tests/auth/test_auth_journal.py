@@ -27,7 +27,7 @@ def test_events_are_written_down_and_nothing_secret_is(
     own = app.find_service(AuthServices)
     secret = pyotp.random_base32()
     with own.databases.write_session.begin() as session:
-        codes = totp.add_authenticator(session, own.seal, made["accountId"], secret, pyotp.TOTP(secret).now())
+        codes = totp.add_authenticator(session, own.secret_box, made["accountId"], secret, pyotp.TOTP(secret).now())
     fresh = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}).json
     app.post_json("/api/auth/login", {**person, "code": codes[0]}, status=200)
     app.post_json("/api/auth/login", {**person, "code": "000000"}, status=401)

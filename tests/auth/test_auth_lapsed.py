@@ -47,7 +47,7 @@ def test_places_that_have_lapsed_are_forgotten(app: Any, person: Person) -> None
         sign_in(app, one)
     lapse(app, 1)
     lapse(app, 2, timedelta(minutes=1))
-    app.find_service(AuthServices).sender._round(2.0, tidy=True)
+    app.find_service(AuthServices).mail_worker._run_once(2.0, clean_up=True)
     assert count(app) == (2, 1)
     assert app.get(HOME).status_int == 200
 

@@ -17,7 +17,7 @@ from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens, worker
 from modhub_auth.mail.outbox import without_links
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
-from modhub_auth.mail.transports import Unreachable
+from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.models import Link, OutgoingEmail, ResetRequest
 from modhub_auth.services import lock_account
 
@@ -108,7 +108,7 @@ def test_every_text_can_be_written(app: Any) -> None:
     own = app.find_service(AuthServices)
     messages = app.find_service(Catalogs).known["en"]
     for kind in EMAIL_TEMPLATES:
-        written = own.writer.write(kind, messages, "SECRET")
+        written = own.outbox.render(kind, messages, "SECRET")
         assert "%(" not in written.text
         assert ("SECRET" in written.text) == ("SECRET" in written.html) == bool(EMAIL_TEMPLATES[kind].link)
 
@@ -118,8 +118,8 @@ def test_letters_arrive_by_smtp(auth: Any, person: Person, mail_server: Any) -> 
     app = smtp(auth, mail_server.port)
     for email in ("ada@example.org", "éa@bücher.example.org", "o'hara+x@example.org"):
         app.post_json("/api/auth/register", {**person, "email": email}, status=201)
-    assert app.find_service(AuthServices).sender.send_due() == 3
-    assert app.find_service(AuthServices).sender.send_due() == 0
+    assert app.find_service(AuthServices).mail_worker.send_due() == 3
+    assert app.find_service(AuthServices).mail_worker.send_due() == 0
     recipients = [recipient for recipient, _ in mail_server.taken]
     assert recipients[0] == "ada@example.org"
     assert recipients[2] == "o'hara+x@example.org"
@@ -132,7 +132,7 @@ def test_a_letter_of_more_than_ascii_says_so_before(auth: Any, person: Person, m
     german = {"Accept-Language": "de"}
     app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}, headers=german)
     app.post_json("/api/auth/register", {**person, "email": "\u00e4rger@example.org"}, headers=german)
-    assert app.find_service(AuthServices).sender.send_due() == 3
+    assert app.find_service(AuthServices).mail_worker.send_due() == 3
     said = [line.upper().count("BODY=8BITMIME") for line in mail_server.heard if line.startswith("mail")]
     assert said == [0, 1, 1]
     assert "Bestätige" in mail_server.taken[1][1]["Subject"]
@@ -148,11 +148,11 @@ def test_a_server_that_is_down_changes_no_answer_and_loses_nothing(
         app.post_json("/api/auth/register", {**person, "email": f"ada{number}@example.org"}, status=201)
     app.post_json("/api/auth/forgot", {"email": "ada0@example.org"}, status=204)
     for _ in range(3):
-        with pytest.raises(Unreachable):
-            app.find_service(AuthServices).sender.send_due()
+        with pytest.raises(DeliveryUnavailable):
+            app.find_service(AuthServices).mail_worker.send_due()
     server = new_mail_server(port)
     with ThreadPoolExecutor(4) as pool:
-        sent = sum(pool.map(lambda _: app.find_service(AuthServices).sender.send_due(), range(4)))
+        sent = sum(pool.map(lambda _: app.find_service(AuthServices).mail_worker.send_due(), range(4)))
     assert sent == 26
     expected = sorted([f"ada{number}@example.org" for number in range(25)] + ["ada0@example.org"])
     assert sorted(recipient for recipient, _ in server.taken) == expected
@@ -164,13 +164,13 @@ def test_a_letter_that_is_refused_for_now_is_tried_again_later(auth: Any, person
     mail_server.refuse["ada@example.org"] = "451 later"
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/register", {**person, "email": "eve@example.org"})
-    assert app.find_service(AuthServices).sender.send_due() == 1
+    assert app.find_service(AuthServices).mail_worker.send_due() == 1
     first = letters(app)[0]
     assert (first.finished_at, first.problem) == (None, "the recipient was refused (451)")
-    assert app.find_service(AuthServices).sender.send_due() == 0
+    assert app.find_service(AuthServices).mail_worker.send_due() == 0
     mail_server.refuse.clear()
     make_due(app)
-    assert app.find_service(AuthServices).sender.send_due() == 1
+    assert app.find_service(AuthServices).mail_worker.send_due() == 1
     assert [recipient for recipient, _ in mail_server.taken] == ["eve@example.org", "ada@example.org"]
 
 
@@ -178,7 +178,7 @@ def test_a_letter_that_is_refused_for_ever_is_dead(auth: Any, person: Person, ma
     app = smtp(auth, mail_server.port)
     mail_server.refuse["ada@example.org"] = "550 unknown"
     app.post_json("/api/auth/register", person)
-    app.find_service(AuthServices).sender.send_due()
+    app.find_service(AuthServices).mail_worker.send_due()
     [dead] = letters(app)
     assert dead.finished_at is not None
     assert (dead.problem, dead.sealed) == ("the recipient was refused (550)", None)
@@ -190,7 +190,7 @@ def test_a_letter_dies_after_three_days_of_trying(auth: Any, person: Person, mai
     app.post_json("/api/auth/register", person)
     with app.databases.write_session.begin() as session:
         session.execute(update(OutgoingEmail).values(created_at=now() - timedelta(days=4)))
-    app.find_service(AuthServices).sender.send_due()
+    app.find_service(AuthServices).mail_worker.send_due()
     assert letters(app)[0].finished_at is not None
 
 
@@ -204,10 +204,10 @@ def test_pauses_grow_to_a_limit() -> None:
 def test_a_letter_taken_by_a_process_that_died_is_sent_later(app: Any, person: Person, mail: Any) -> None:
     # T-F6
     app.post_json("/api/auth/register", person)
-    sender = app.find_service(AuthServices).sender
+    sender = app.find_service(AuthServices).mail_worker
     [letter] = letters(app)
-    assert sender._take(letter)
-    assert not sender._take(letter)
+    assert sender._lease(letter)
+    assert not sender._lease(letter)
     assert mail.read() == []
     make_due(app)
     assert len(mail.read()) == 1
@@ -222,7 +222,7 @@ def test_a_clock_that_was_set_back_holds_no_letter_up(app: Any, person: Person, 
         session.execute(update(OutgoingEmail).values(next_at=now() + ahead, created_at=now() + ahead))
     assert len(mail.read()) == 1
     app.post_json("/api/auth/forgot", {"email": person["email"]})
-    app.find_service(AuthServices).sender.write_waiting()
+    app.find_service(AuthServices).mail_worker.queue_resets()
     with app.databases.write_session.begin() as session:
         waits = update(OutgoingEmail).where(OutgoingEmail.finished_at.is_(None))
         session.execute(waits.values(next_at=now() + ahead, attempts=3))
@@ -236,8 +236,8 @@ def test_a_letter_that_met_no_way_is_due_by_any_clock(auth: Any, person: Person,
     app.post_json("/api/auth/register", person)
     with app.databases.write_session.begin() as session:
         session.execute(update(OutgoingEmail).values(next_at=now() + timedelta(minutes=30)))
-    with pytest.raises(Unreachable):
-        app.find_service(AuthServices).sender.send_due()
+    with pytest.raises(DeliveryUnavailable):
+        app.find_service(AuthServices).mail_worker.send_due()
     assert (letters(app)[0].attempts, letters(app)[0].next_at <= now()) == (1, True)
 
 
@@ -261,21 +261,21 @@ def test_a_letter_that_the_server_cannot_bear_holds_no_other_up(auth: Any, perso
     mail_server.hang_up_on = "poison@example.org"
     for name in ("poison", "eve", "ada"):
         app.post_json("/api/auth/register", {**person, "email": f"{name}@example.org"})
-    sender = app.find_service(AuthServices).sender
-    with pytest.raises(Unreachable):
+    sender = app.find_service(AuthServices).mail_worker
+    with pytest.raises(DeliveryUnavailable):
         sender.send_due()
     assert letters(app)[0].next_at > now()
     assert sender.send_due() == 2
     with app.databases.write_session.begin() as session:
         waits = update(OutgoingEmail).where(OutgoingEmail.finished_at.is_(None))
         session.execute(waits.values(next_at=now(), created_at=now() - worker.DEAD_AFTER - timedelta(hours=1)))
-    with pytest.raises(Unreachable):
+    with pytest.raises(DeliveryUnavailable):
         sender.send_due()
     poison = letters(app)[0]
     assert (poison.recipient, poison.sealed, poison.problem) == (
         "poison@example.org",
         None,
-        "the mail server has hung up",
+        "the mail server closed the connection",
     )
 
 
@@ -286,7 +286,7 @@ def test_a_letter_that_left_while_the_database_was_busy_does_not_leave_again(
     app = smtp(auth, mail_server.port)
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/register", {**person, "email": "eve@example.org"})
-    sender = app.find_service(AuthServices).sender
+    sender = app.find_service(AuthServices).mail_worker
     working, statements = sender._update, []
 
     def busy(statement: Any) -> bool:
@@ -321,7 +321,7 @@ def test_a_sender_that_is_no_address_stops_the_start(auth: Any, sender: str) -> 
 def test_a_sender_may_have_a_name(auth: Any, person: Person, mail_server: Any, sender: str) -> None:
     app = auth(mail__host="127.0.0.1", mail__port=str(mail_server.port), mail__default_sender=sender)
     app.post_json("/api/auth/register", person)
-    assert app.find_service(AuthServices).sender.send_due() == 1
+    assert app.find_service(AuthServices).mail_worker.send_due() == 1
     assert mail_server.taken[0][1]["From"] == sender
 
 
@@ -334,7 +334,7 @@ def test_without_a_way_letters_are_in_the_log(auth: Any, person: Person, caplog:
     # C-SET-6
     app = auth(modhub__mail_dir="")
     app.post_json("/api/auth/register", person)
-    assert app.find_service(AuthServices).sender.send_due() == 1
+    assert app.find_service(AuthServices).mail_worker.send_due() == 1
     assert "/Modhub/account/confirm?token=" in caplog.text
 
 
@@ -343,24 +343,24 @@ def test_a_folder_that_cannot_be_written_loses_nothing(auth: Any, person: Person
     blocked.write_text("a file where the folder should be")
     app = auth(modhub__mail_dir=str(blocked))
     app.post_json("/api/auth/register", person, status=201)
-    with pytest.raises(Unreachable):
-        app.find_service(AuthServices).sender.send_due()
+    with pytest.raises(DeliveryUnavailable):
+        app.find_service(AuthServices).mail_worker.send_due()
     blocked.unlink()
-    assert app.find_service(AuthServices).sender.send_due() == 1
+    assert app.find_service(AuthServices).mail_worker.send_due() == 1
 
 
 def test_the_thread_sends_by_itself(app: Any, person: Person, mail: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-MAIL-2
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.05)
-    sender = app.find_service(AuthServices).sender
+    sender = app.find_service(AuthServices).mail_worker
     sent = worker.threading.Event()
-    finish = sender._finish
+    finish = sender._record
 
     def finished(*given: Any, **values: Any) -> None:
         finish(*given, **values)
         sent.set()
 
-    sender._finish = finished
+    sender._record = finished
     sender.start()
     try:
         app.post_json("/api/auth/register", person)
@@ -371,12 +371,12 @@ def test_the_thread_sends_by_itself(app: Any, person: Person, mail: Any, monkeyp
 
 
 def test_the_thread_outlives_trouble(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    sender = app.find_service(AuthServices).sender
+    sender = app.find_service(AuthServices).mail_worker
     monkeypatch.setattr(sender, "send_due", lambda: 1 / 0)
-    assert sender._round(2.0, tidy=True) == 4.0
-    assert sender._round(1000.0, tidy=False) == worker.LONGEST_POLL_SECONDS
+    assert sender._run_once(2.0, clean_up=True) == 4.0
+    assert sender._run_once(1000.0, clean_up=False) == worker.LONGEST_POLL_SECONDS
     monkeypatch.setattr(sender, "send_due", lambda: 0)
-    assert sender._round(16.0, tidy=False) == worker.POLL_SECONDS
+    assert sender._run_once(16.0, clean_up=False) == worker.POLL_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -441,9 +441,9 @@ def test_forgot_does_the_same_work_for_strangers(
     """Its time must not tell who has an account: no statement and no letter depends on it before the answer."""
     app.post_json("/api/auth/register", person)
     mail.read()
-    writer, written = app.find_service(AuthServices).writer, []
-    write = writer.write
-    monkeypatch.setattr(writer, "write", lambda *given: written.append(given) or write(*given))
+    writer, written = app.find_service(AuthServices).outbox, []
+    render = writer.render
+    monkeypatch.setattr(writer, "render", lambda *given: written.append(given) or render(*given))
     seen = [forget(app, address, page=page) for address in (person["email"], "nobody@example.org")]
     assert seen[0] == seen[1]
     assert any("INTO auth_reset_request" in one for one in seen[0])
@@ -462,9 +462,9 @@ def test_forgot_does_the_same_work_for_strangers(
 def test_a_reset_is_written_once_by_many_processes(app: Any, person: Person) -> None:
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/forgot", {"email": person["email"]}, headers={"Accept-Language": "de"})
-    sender = app.find_service(AuthServices).sender
+    sender = app.find_service(AuthServices).mail_worker
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: sender.write_waiting(), range(4)))
+        list(pool.map(lambda _: sender.queue_resets(), range(4)))
     assert [letter.kind for letter in letters(app)] == ["confirm", "reset"]
 
 
@@ -490,9 +490,9 @@ def test_forgot_says_nothing_to_strangers(app: Any, person: Person, mail: Any) -
 
 def test_the_thread_looks_often_enough(app: Any, person: Person, mail: Any) -> None:
     # C-MAIL-2
-    sender = app.find_service(AuthServices).sender
+    sender = app.find_service(AuthServices).mail_worker
     for pause in (worker.POLL_SECONDS, worker.LONGEST_POLL_SECONDS):
-        assert sender._round(pause, tidy=False) < 5
+        assert sender._run_once(pause, clean_up=False) < 5
     app.post_json("/api/auth/register", person)
-    assert sender._round(worker.POLL_SECONDS, tidy=False) < 5
+    assert sender._run_once(worker.POLL_SECONDS, clean_up=False) < 5
     assert len(list(mail.folder.glob("*.eml"))) == 1

@@ -126,7 +126,7 @@ def test_places_that_are_not_settled_make_others_wait(app: Any, monkeypatch: pyt
     # C-LIM-5
     assert rate_limits.SLOT_WAIT_SECONDS == 5
     monkeypatch.setattr(rate_limits, "SLOT_WAIT_SECONDS", 0.2)
-    own, full = app.find_service(AuthServices).limits, [rate_counter("sign-in", "ada", 1)]
+    own, full = app.find_service(AuthServices).rate_limiter, [rate_counter("sign-in", "ada", 1)]
     with own.attempt(full), pytest.raises(ApiError) as caught, own.attempt(full):
         pass
     assert (caught.value.status, caught.value.code) == (503, "busy")
@@ -139,14 +139,14 @@ def test_places_that_are_not_settled_make_others_wait(app: Any, monkeypatch: pyt
 
 def test_a_place_is_given_back_when_the_check_breaks(app: Any) -> None:
     # C-LIM-4
-    own, full = app.find_service(AuthServices).limits, [rate_counter("sign-in", "ada", 1)]
+    own, full = app.find_service(AuthServices).rate_limiter, [rate_counter("sign-in", "ada", 1)]
     with pytest.raises(ValueError, match="broken"), own.attempt(full):
         raise ValueError("broken")
     assert attempts(app) == []
 
 
 def test_a_place_left_by_a_process_that_died_counts_as_a_failure(app: Any) -> None:
-    own, full = app.find_service(AuthServices).limits, [rate_counter("sign-in", "ada", 1)]
+    own, full = app.find_service(AuthServices).rate_limiter, [rate_counter("sign-in", "ada", 1)]
     held = own.attempt(full)
     held.__enter__()
     age(app, timedelta(seconds=61))
@@ -222,7 +222,7 @@ def test_old_attempts_are_forgotten(app: Any) -> None:
     login(app, WRONG)
     age(app, timedelta(seconds=901))
     with app.databases.write_session.begin() as session:
-        app.find_service(AuthServices).limits.purge(session)
+        app.find_service(AuthServices).rate_limiter.purge(session)
     assert attempts(app) == []
 
 
@@ -247,11 +247,11 @@ def test_a_clock_that_was_set_back_neither_forgives_nor_locks_out(auth: Any, per
 
 
 def test_a_place_from_the_future_is_abandoned_in_time(app: Any) -> None:
-    own, full = app.find_service(AuthServices).limits, [rate_counter("sign-in", "ada", 1)]
+    own, full = app.find_service(AuthServices).rate_limiter, [rate_counter("sign-in", "ada", 1)]
     held = own.attempt(full)
     held.__enter__()
     age(app, -timedelta(days=1))
-    assert not own._take(full, rate_limits.Slot())
+    assert not own._take_slot(full, rate_limits.Slot())
     assert all(one.at <= now() for one in attempts(app)), "else it would count as taken for a day"
     held.__exit__(None, None, None)
 

@@ -62,7 +62,7 @@ def do(app: Any, action: str, agent: str, **given: str) -> Any:
         own, secret = app.find_service(AuthServices), pyotp.random_base32()
         with own.databases.write_session.begin() as session:
             if not totp.has_authenticator(session, 1):
-                totp.add_authenticator(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
+                totp.add_authenticator(session, own.secret_box, 1, secret, pyotp.TOTP(secret).now())
     fields["csrf_token"] = str(app.get(f"{HOME}/logout").html.select_one("input[name=csrf_token]")["value"])
     return app.post(f"{HOME}/{name}", fields, headers={"User-Agent": agent}, expect_errors=True)
 

@@ -35,9 +35,9 @@ def provider() -> Iterator[Provider]:
 def judge(provider: Provider, steam: openid.Steam | None = None) -> str:
     """The code of the refusal; else the subject."""
     steam = steam or openid.Steam(provider.endpoint)
-    fields = provider.assertion(steam.leave(RETURN_TO, "http://127.0.0.1:6543"))
+    fields = provider.assertion(steam.sign_in_url(RETURN_TO, "http://127.0.0.1:6543"))
     try:
-        return steam.judge(urlencode(fields), RETURN_TO).subject
+        return steam.verify(urlencode(fields), RETURN_TO).subject
     except ApiError as refusal:
         return refusal.code
 
@@ -96,7 +96,7 @@ def test_of_those_beyond_two_one_waits_a_moment_and_the_next_is_told_at_once(
         answers: list[str] = []
         third = threading.Thread(target=lambda: answers.append(judge(provider, steam)))
         third.start()
-        while steam._gate._places._value:
+        while steam._gate._queue._value:
             time.sleep(0.01)
         assert judge(provider, steam) == "busy"
         assert answers == provider.confirmed == []

@@ -15,7 +15,7 @@ import pytest
 from modhub.settings import Setting
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import transports
-from modhub_auth.mail.transports import Unreachable
+from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.platform import openid
 from modhub_auth.settings import ACCOUNT_SETTINGS, MAIL_SETTINGS
 
@@ -80,8 +80,8 @@ def test_a_mail_server_that_never_ends_is_left(
     app = auth(mail__host="127.0.0.1", mail__port=str(listening(talk)))
     app.post_json("/api/auth/register", person)
     began = monotonic()
-    with pytest.raises(Unreachable, match="cannot be had"):
-        app.find_service(AuthServices).sender.send_due()
+    with pytest.raises(DeliveryUnavailable, match="cannot be reached"):
+        app.find_service(AuthServices).mail_worker.send_due()
     assert monotonic() - began < WAIT
 
 
@@ -99,8 +99,8 @@ def test_a_reply_in_the_middle_is_bounded_too(
 
     app = auth(mail__host="127.0.0.1", mail__port=str(listening(talk)))
     app.post_json("/api/auth/register", person)
-    with pytest.raises(Unreachable):
-        app.find_service(AuthServices).sender.send_due()
+    with pytest.raises(DeliveryUnavailable):
+        app.find_service(AuthServices).mail_worker.send_due()
 
 
 def test_many_short_replies_are_no_long_one(
@@ -110,7 +110,7 @@ def test_many_short_replies_are_no_long_one(
     app = auth(mail__host="127.0.0.1", mail__port=str(mail_server.port))
     for number in range(5):
         app.post_json("/api/auth/register", {**person, "email": f"ada{number}@example.org"})
-    assert app.find_service(AuthServices).sender.send_due() == 5
+    assert app.find_service(AuthServices).mail_worker.send_due() == 5
 
 
 def asked(auth: Any, port: int) -> Any:

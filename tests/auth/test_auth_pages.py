@@ -245,7 +245,7 @@ def test_a_second_factor_holds_on_pages(app: Any, person: Person) -> None:
     own = app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
-        [code, *_] = totp.add_authenticator(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
+        [code, *_] = totp.add_authenticator(session, own.secret_box, account_id, secret, pyotp.TOTP(secret).now())
     assert login(app, person).status_int == 401
     assert not signed_in(app)
     assert login(app, person, code=code).status_int == 303
@@ -280,7 +280,7 @@ def test_a_reset_does_not_skip_the_second_factor(app: Any, person: Person, mail:
     own = app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
-        totp.add_authenticator(session, own.seal, account_id, secret, pyotp.TOTP(secret).now())
+        totp.add_authenticator(session, own.secret_box, account_id, secret, pyotp.TOTP(secret).now())
     send(app.get(f"{HOME}/forgot"), 200, email=person["email"])
     send(app.get(mail.link()), 200, password="another password")
     answer = app.post_json("/api/auth/login", {**person, "password": "another password"}, status=401)
@@ -307,7 +307,7 @@ def test_whoever_registered_a_strangers_address_keeps_nothing(app: Any, person: 
     own = app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
-        totp.add_authenticator(session, own.seal, made["accountId"], secret, pyotp.TOTP(secret).now())
+        totp.add_authenticator(session, own.secret_box, made["accountId"], secret, pyotp.TOTP(secret).now())
         session.add(Login(account_id=made["accountId"], kind="Platform", subject="7", verified=True, created_at=now()))
     if proof == "reset":
         app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
@@ -329,7 +329,7 @@ def test_a_second_proof_takes_nothing_away(app: Any, person: Person, mail: Any) 
     own = app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
-        totp.add_authenticator(session, own.seal, made["accountId"], secret, pyotp.TOTP(secret).now())
+        totp.add_authenticator(session, own.secret_box, made["accountId"], secret, pyotp.TOTP(secret).now())
     app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
     send(app.get(mail.link()), 200, password=person["password"])
     app.post_json("/api/auth/login", person, status=401)

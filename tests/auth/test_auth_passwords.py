@@ -90,7 +90,7 @@ def test_nobody_is_verified_with_the_same_parameters() -> None:
 
 def test_however_many_ask_few_threads_hash() -> None:
     """Each thread that has hashed keeps the memory for it."""
-    passwords = QueuedHasher(HashingGate(places=64, seconds=10 * WAIT), memory_kib=8, time_cost=1)
+    passwords = QueuedHasher(HashingGate(queue_size=64, wait_seconds=10 * WAIT), memory_kib=8, time_cost=1)
     known, worked = passwords.hash("correct horse"), set()
     verify = passwords._hasher.verify
 
@@ -138,7 +138,7 @@ class Crowd:
 
 def test_few_are_inside_and_the_others_have_their_turn_later() -> None:
     # C-LIM-6
-    crowd = Crowd(HashingGate(at_once=2, places=5, seconds=10 * WAIT))
+    crowd = Crowd(HashingGate(at_once=2, queue_size=5, wait_seconds=10 * WAIT))
     crowd.send(7)
     assert crowd.inside.acquire(timeout=WAIT)
     assert crowd.inside.acquire(timeout=WAIT)
@@ -150,7 +150,7 @@ def test_few_are_inside_and_the_others_have_their_turn_later() -> None:
 
 def test_a_full_queue_is_busy_at_once() -> None:
     # C-LIM-6, T-D8
-    crowd = Crowd(HashingGate(at_once=1, places=1, seconds=10 * WAIT))
+    crowd = Crowd(HashingGate(at_once=1, queue_size=1, wait_seconds=10 * WAIT))
     crowd.send(1)
     assert crowd.inside.acquire(timeout=WAIT)
     crowd.send(5)
@@ -164,7 +164,7 @@ def test_a_full_queue_is_busy_at_once() -> None:
 
 def test_too_long_a_wait_is_busy_and_gives_the_place_back() -> None:
     # C-LIM-6, T-D8
-    gate = HashingGate(at_once=1, places=1, seconds=0.05)
+    gate = HashingGate(at_once=1, queue_size=1, wait_seconds=0.05)
 
     def try_it() -> None:
         with gate.turn():
@@ -179,4 +179,4 @@ def test_too_long_a_wait_is_busy_and_gives_the_place_back() -> None:
 def test_64_may_wait_for_15_seconds() -> None:
     # C-LIM-6
     given = inspect.signature(HashingGate).parameters
-    assert (given["places"].default, given["seconds"].default) == (64, 15)
+    assert (given["queue_size"].default, given["wait_seconds"].default) == (64, 15)

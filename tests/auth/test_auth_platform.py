@@ -292,7 +292,7 @@ def test_two_tabs_do_not_make_two_passwords(
     site.get(mail.link()).forms[0].submit(status=200)
     # The other tab's request had looked before the letter's link was followed.
     monkeypatch.setattr(password, "own_password", lambda _request: None)
-    monkeypatch.setattr(proof, "required_proof", lambda *_: proof.Proof.GIVEN)
+    monkeypatch.setattr(proof, "required_proof", lambda *_: proof.Proof.FRESH)
     told = "This account already has a password, so this one was not added."
     assert told in tabs[1].submit(status=409).text
     assert [letter["Subject"] for letter in mail.read()] == ["Confirm your address", "A password was added"]
@@ -329,7 +329,7 @@ def test_the_second_factor_holds(site: Any, provider: Provider) -> None:
     own = site.find_service(AuthServices)
     secret = pyotp.random_base32()
     with own.databases.write_session.begin() as session:
-        codes = totp.add_authenticator(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
+        codes = totp.add_authenticator(session, own.secret_box, 1, secret, pyotp.TOTP(secret).now())
     site.reset()
     page = sign_in(site, provider)
     assert page.status_int == 200
@@ -353,7 +353,7 @@ def test_what_is_sealed_may_name_any_number(site: Any, provider: Provider, held:
     form = site.get(f"{HOME}/login").forms[0]
     token = form["csrf_token"].value
     ids = logins(site)[0].id, to_micros(now())
-    sealed = site.find_service(AuthServices).pending.encrypt(held.format(*ids), token)
+    sealed = site.find_service(AuthServices).pending_box.encrypt(held.format(*ids), token)
     page = site.post(STEAM, {"pending": sealed, "code": "0", "csrf_token": token}, status="*")
     assert page.status_int == (401 if held == "{} {}" else 403)
 
@@ -365,7 +365,7 @@ def test_who_came_back_in_the_future_is_asked_again(site: Any, provider: Provide
     token = site.get(f"{HOME}/login").forms[0]["csrf_token"].value
     for minutes, status in ((1, 403), (0, 401), (-9, 401), (-11, 403)):
         at = to_micros(now() + timedelta(minutes=minutes))
-        sealed = site.find_service(AuthServices).pending.encrypt(f"{logins(site)[0].id} {at}", token)
+        sealed = site.find_service(AuthServices).pending_box.encrypt(f"{logins(site)[0].id} {at}", token)
         site.post(STEAM, {"pending": sealed, "code": "0", "csrf_token": token}, status=status)
 
 
@@ -449,7 +449,7 @@ def test_a_platform_does_not_prove_what_an_authenticator_guards(site: Any, provi
     sign_in(site, provider)
     own, secret = site.find_service(AuthServices), pyotp.random_base32()
     with own.databases.write_session.begin() as session:
-        totp.add_authenticator(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
+        totp.add_authenticator(session, own.secret_box, 1, secret, pyotp.TOTP(secret).now())
         session.execute(update(PageSession).values(proved_at=None))
     assert come_back(site, provider.assertion(leave(site, f"{STEAM}?prove=1"))).status_int == 403
     assert site.get(f"{HOME}/delete").forms[0].submit(status=401).html.select_one("#code-error") is not None
@@ -507,7 +507,7 @@ def test_a_blocked_account_is_not_entered_by_its_platform(site: Any, provider: P
     with own.databases.write_session.begin() as session:
         if coded:
             secret = pyotp.random_base32()
-            codes = totp.add_authenticator(session, own.seal, 1, secret, pyotp.TOTP(secret).now())
+            codes = totp.add_authenticator(session, own.secret_box, 1, secret, pyotp.TOTP(secret).now())
         account_blocking.block_account(session, lock_account(session, 1))
     site.get(HOME, status=303)
     page = sign_in(site, provider)

@@ -81,7 +81,7 @@ def owner(auth: Any, request: pytest.FixtureRequest) -> Owner:
             login.kind, login.platform, login.subject, login.password_hash = "Platform", "steam", "8", None
         if "authenticator" in kind:
             secret = pyotp.random_base32()
-            codes = totp.add_authenticator(session, own.seal, account.id, secret, pyotp.TOTP(secret).now())
+            codes = totp.add_authenticator(session, own.secret_box, account.id, secret, pyotp.TOTP(secret).now())
         cookie = page_sessions.begin_page_session(session, account, login, "")
         found = login.id, extra.id
     app.set_cookie("modhub", cookie)
@@ -174,18 +174,18 @@ def test_what_a_reset_overtakes_is_not_done(owner: Owner, action: str, monkeypat
     """The visitor has been recognised and has proved themselves; then the account is reset, and they are signed out."""
     if not applies(owner, action):
         return
-    given, judge, seen = right_proof(owner), fresh_proof._prove, []
+    given, judge, seen = right_proof(owner), fresh_proof._check_proof, []
     own, messages = owner.app.find_service(AuthServices), owner.app.find_service(Catalogs).known["en"]
 
     def reset_meanwhile(*asked: Any) -> Any:
         judged = judge(*asked)
         with own.databases.write_session.begin() as session:
             secret = link_tokens.create_link(session, link_tokens.RESET_LINK, 1, login_id=owner.login)
-            recovery.reset_password(session, own.writer, secret, "another hash", messages)
+            recovery.reset_password(session, own.outbox, secret, "another hash", messages)
         seen.append(owner.state())
         return judged
 
-    monkeypatch.setattr(fresh_proof, "_prove", reset_meanwhile)
+    monkeypatch.setattr(fresh_proof, "_check_proof", reset_meanwhile)
     assert owner.post(action, **given).status_int == 401
     assert [owner.state()] == seen
 

@@ -138,7 +138,7 @@ def test_after_a_reset_no_refresh_token_lives(app: Any, person: Person, mail: An
 
         def reset(secret: str = secret) -> None:
             with own.databases.write_session.begin() as session:
-                recovery.reset_password(session, own.writer, secret, password_hash, messages)
+                recovery.reset_password(session, own.outbox, secret, password_hash, messages)
 
         held = token
         _, *answers = at_once([reset, *[lambda held=held: post(app, "refresh", {"refreshToken": held})] * 3])
@@ -164,7 +164,7 @@ def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None
             try:
                 with own.databases.write_session.begin() as session:
                     if purpose == link_tokens.RESET_LINK:
-                        recovery.reset_password(session, own.writer, secret, "hash", messages)
+                        recovery.reset_password(session, own.outbox, secret, "hash", messages)
                     else:
                         recovery.confirm_address(session, secret, password_hash="hash")
             except ApiError:
@@ -185,7 +185,7 @@ def test_nobody_signs_in_with_the_old_password_after_a_reset(app: Any, person: P
         right = bool(verify(known, password))
         with own.databases.write_session.begin() as session:
             secret = link_tokens.create_link(session, link_tokens.RESET_LINK, login.account_id, login_id=login.id)
-            recovery.reset_password(session, own.writer, secret, other, messages)
+            recovery.reset_password(session, own.outbox, secret, other, messages)
         return right
 
     own.passwords.verify = reset_meanwhile
@@ -206,7 +206,7 @@ def test_who_comes_while_a_reset_is_being_written_waits_for_it(app: Any, person:
         with ThreadPoolExecutor(1) as pool, own.databases.write_session() as session:
             with session.begin():
                 secret = link_tokens.create_link(session, link_tokens.RESET_LINK, login.account_id, login_id=login.id)
-                recovery.reset_password(session, own.writer, secret, own.passwords.hash("another password"), messages)
+                recovery.reset_password(session, own.outbox, secret, own.passwords.hash("another password"), messages)
                 session.flush()
                 later = pool.submit(post, app, path, body)
                 # On SQLite it does not even begin before the reset has been committed.
@@ -227,14 +227,14 @@ def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(
     account_id = post(app, "register", person).json["accountId"]
     for _ in range(2):
         assert post(app, "forgot", {"email": person["email"]}).status_int == 204
-    own.sender.write_waiting()
+    own.mail_worker.queue_resets()
     assert post(app, "forgot", {"email": person["email"]}).status_int == 204
     at_the_door, lock = Event(), services.lock_account
     monkeypatch.setattr(recovery, "lock_account", lambda *given: at_the_door.set() or lock(*given))
     with ThreadPoolExecutor(1) as pool:
         with own.databases.write_session.begin() as session:
             lock(session, account_id)
-            later = pool.submit(own.sender.write_waiting)
+            later = pool.submit(own.mail_worker.queue_resets)
             # On SQLite it does not even begin before this transaction has ended.
             sqlite = app.databases.dialect == "sqlite"
             assert at_the_door.wait(0.2 if sqlite else WAIT) is not sqlite

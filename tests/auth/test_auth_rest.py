@@ -189,7 +189,7 @@ def test_me_needs_a_token(app: Any, person: Person) -> None:
     answer = app.get("/api/auth/me", status=401)
     assert answer.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
     foreign = AccessTokens(["the secret of another deployment, long enough"]).make(1, now())
-    unknown = app.find_service(AuthServices).tokens.make(2**63 - 1, now())
+    unknown = app.find_service(AuthServices).access_tokens.make(2**63 - 1, now())
     headers = [bearer(one) for one in (token.upper(), token + "0", foreign, unknown, "x" * 5_000, "é", f"{token}, x")]
     for header in headers:
         answer = app.get("/api/auth/me", headers=header, status=401)
@@ -221,7 +221,7 @@ def test_a_deleted_login_is_nobody(app: Any, person: Person) -> None:
 
 @pytest.mark.parametrize("login_id", [0, 2**31, 2**63 - 1, 2**63, 2**64 - 1])
 def test_a_signed_token_of_a_login_that_cannot_be_is_401(app: Any, login_id: int) -> None:
-    me(app, app.find_service(AuthServices).tokens.make(login_id, now()), 401)
+    me(app, app.find_service(AuthServices).access_tokens.make(login_id, now()), 401)
 
 
 def test_ids_of_deleted_accounts_do_not_return(app: Any, person: Person) -> None:

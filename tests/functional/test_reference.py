@@ -99,7 +99,7 @@ class World:
         secret = pyotp.random_base32()
         code = pyotp.TOTP(secret).generate_otp(int(totp.now().timestamp()) // 30)
         with self.site.databases.write_session.begin() as session:
-            totp.add_authenticator(session, self.site.find_service(AuthServices).seal, account_id, secret, code)
+            totp.add_authenticator(session, self.site.find_service(AuthServices).secret_box, account_id, secret, code)
 
     def secrets(self) -> dict[str, str]:
         """The variables of the lines."""

@@ -86,7 +86,9 @@ def rest(url: str) -> None:
     manager = transaction.TransactionManager(explicit=True)
     with manager:
         session = find_service(registry, Databases).joined_session(manager)
-        totp.add_authenticator(session, find_service(registry, AuthServices).seal, 2, TOTP, pyotp.TOTP(TOTP).now())
+        totp.add_authenticator(
+            session, find_service(registry, AuthServices).secret_box, 2, TOTP, pyotp.TOTP(TOTP).now()
+        )
         login = Login(account_id=1, kind="Platform", platform="steam", subject="76561198000000001", verified=True)
         login.created_at = db.now()
         session.add(login)
