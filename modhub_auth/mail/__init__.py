@@ -1,1 +1,1 @@
-"""Emails: the outbox, the transports, the worker that sends, and the links that emails carry."""
+"""Email: the outbox, the transports, the worker that sends, and the links in emails."""

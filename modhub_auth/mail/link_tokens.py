@@ -1,4 +1,4 @@
-"""Links in letters: a random secret, stored as a hash, bound to one purpose, working once (C-MAIL-4)."""
+"""Links in emails: a random secret, stored as a hash, bound to one purpose, valid once (C-MAIL-4)."""
 
 from datetime import timedelta
 from typing import Final
@@ -20,7 +20,7 @@ LINK_LIFETIMES: Final = {
     ADD_PASSWORD_LINK: timedelta(days=7),
 }
 LINK_CLOCK_SKEW: Final = timedelta(seconds=5)
-"""What is granted to machines whose clocks differ."""
+"""Tolerated difference between the clocks of two machines."""
 
 
 def create_link(
@@ -32,7 +32,7 @@ def create_link(
     address: str | None = None,
     password_hash: str | None = None,
 ) -> str:
-    """A new link; answers its secret, of which this is the one copy. An older one of the same purpose dies."""
+    """Create a link and return its secret, which is not stored. It replaces an older link of the same purpose."""
     session.execute(delete(Link).where(Link.account_id == account_id, Link.purpose == purpose))
     secret = new_refresh_token()
     session.add(
@@ -51,9 +51,9 @@ def create_link(
 
 
 def find_link(session: Session, secret: str, *purposes: str) -> Link | None:
-    """The living link of one of these purposes; None for every other secret.
+    """The valid link with this secret and one of these purposes, or None.
 
-    One from the future is dead: when the clock is set back, none lives longer for it (T-F7).
+    A link from the future is invalid, so setting the clock back extends no link's life (T-F7).
     """
     time = now()
     matches = (Link.secret_hash == token_digest(secret), Link.purpose.in_(purposes), Link.expires_at > time)
@@ -64,10 +64,10 @@ def find_link(session: Session, secret: str, *purposes: str) -> Link | None:
 
 
 def consume_link(session: Session, link: Link) -> bool:
-    """Use the link up: of many who try at once, one succeeds."""
+    """Use up the link. Of several concurrent calls, one returns True."""
     return bulk.execute_bulk(session, delete(Link).where(Link.id == link.id)) == 1
 
 
 def delete_expired_links(session: Session) -> None:
-    """Forget the links that have lapsed."""
+    """Delete expired links."""
     session.execute(delete(Link).where(Link.expires_at <= now()))

@@ -1,4 +1,4 @@
-"""The letters and their outbox: a letter is a row of the transaction that causes it (C-MAIL-1)."""
+"""Emails and their outbox: an email is a row written in the transaction that causes it (C-MAIL-1)."""
 
 import re
 import secrets
@@ -28,13 +28,13 @@ _MAX_NAME: Final = 40
 
 
 def without_links(name: str) -> str:
-    """A display name in which no mail program finds a link: letters, digits and what joins words."""
+    """The display name reduced to letters, digits and joining characters, so that no mail program sees a link."""
     characters = (char if unicodedata.category(char)[0] in "LMN" or char in "-_'’" else " " for char in name)
     return " ".join("".join(characters).split())[:_MAX_NAME].strip()
 
 
 class EmailText(msgspec.Struct):
-    """A letter in the language of its reader, as it is sealed."""
+    """An email in its reader's language, as it is encrypted."""
 
     subject: str
     text: str
@@ -42,7 +42,7 @@ class EmailText(msgspec.Struct):
 
 
 class Outbox:
-    """Writes letters. Links begin with ``modhub.base_url``, whatever host the request named (T-C7)."""
+    """Writes emails. Links start with ``modhub.base_url``, never with the request's host (T-C7)."""
 
     def __init__(self, base_url: str, sender: str, secret_box: SecretBox) -> None:
         self._base_url = base_url
@@ -57,14 +57,14 @@ class Outbox:
         )
 
     def render(self, kind: str, messages: Any, secret: str = "", **values: str) -> EmailText:
-        """The letter of ``kind`` in the language of ``messages``; ``secret`` goes into its link, if it has one.
+        """Render the email of ``kind`` in the language of ``messages``; ``secret`` goes into its link, if it has one.
 
-        ``values``: the display ``name`` of who asked, the ``client`` by which something was done.
+        ``values``: the display ``name`` of the account that asks, the ``client`` (browser or program) that acted.
         """
         return self.render_template(EMAIL_TEMPLATES[kind], messages, secret, **values)
 
     def render_template(self, template: EmailTemplate, messages: Any, secret: str = "", **values: str) -> EmailText:
-        """As :meth:`write`, for a text that is none of :data:`EMAIL_TEMPLATES`."""
+        """As :meth:`render`, for a template that is not in :data:`EMAIL_TEMPLATES`."""
         values_by_name = {
             # Without a scheme the site's name is not a link: the email's only link is the one it is about.
             "site": urlsplit(self._base_url).netloc,
@@ -84,12 +84,12 @@ class Outbox:
         return EmailText(str(context["subject"]), plain, html)
 
     def queue(self, session: Session, kind: str, recipient: str, email: EmailText) -> None:
-        """Put a letter into the outbox; it leaves when the transaction has been committed."""
+        """Put an email into the outbox; it is sent once the transaction has committed."""
         session.add(self.encrypted_row(kind, recipient, email))
         session.flush()
 
     def encrypted_row(self, kind: str, recipient: str, email: EmailText) -> OutgoingEmail:
-        """A letter as the outbox holds it: nobody reads a link there."""
+        """The outbox row for an email, encrypted so that the database holds no readable link."""
         time = now()
         host = urlsplit(self._base_url).hostname or "localhost"
         message_id = f"{secrets.token_hex(12)}@{host}"[:64]
@@ -99,7 +99,7 @@ class Outbox:
         )
 
     def build_message(self, sealed: str, recipient: str, message_id: str, created_at: datetime) -> EmailMessage | None:
-        """The letter as it is sent; None when it cannot be opened any more, because its secret has been taken away."""
+        """The message to send; None when it can no longer be decrypted because its secret was removed."""
         decrypted = self._secret_box.decrypt(sealed, message_id)
         if decrypted is None:
             return None
@@ -118,7 +118,7 @@ class Outbox:
 
 
 def _translated_lines(messages: Any, lines: Iterable[str], values: Mapping[str, str]) -> Iterator[str]:
-    """The lines in their language; one that has nothing to say is left out."""
+    """The translated lines, without those that have an empty value."""
     for line in lines:
         names = _PLACEHOLDER.findall(line)
         if all(values[name] for name in names):
@@ -126,7 +126,7 @@ def _translated_lines(messages: Any, lines: Iterable[str], values: Mapping[str, 
 
 
 def ascii_recipient(recipient: str) -> str:
-    """The address in ASCII where it can be: a host in another script has a form in ASCII (RFC 5891)."""
+    """The address in ASCII where possible: an internationalized host has an ASCII form (RFC 5891)."""
     try:
         return validate_email(recipient, check_deliverability=False).ascii_email or recipient
     except EmailNotValidError:

@@ -1,4 +1,4 @@
-"""What the emails of accounts say, before it is translated."""
+"""The untranslated texts of the emails about accounts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from modhub.text import N_
 
 @dataclass(frozen=True, slots=True)
 class EmailTemplate:
-    """One email. ``%(name)s`` in a line is filled in; a line whose value is empty is left out."""
+    """One email. ``%(name)s`` in a line is replaced; a line whose value is empty is left out."""
 
     subject: str
     before: Sequence[str]
@@ -67,7 +67,7 @@ _NOT_YOU: Final = N_("If this wasn't you, choose a new password right away: %(fo
 
 
 def security_email(subject: str, sentence: str, advice: str = _NOT_YOU) -> EmailTemplate:
-    """An email about something that has happened to an account: what, when, by what, and what to do about it."""
+    """A notice that an account has changed: what, when, by which client, and what to do about it."""
     return EmailTemplate(subject, [sentence], after=[_WHEN, _CLIENT, advice])
 
 

@@ -1,4 +1,4 @@
-"""How a letter leaves: by SMTP, else as a file in ``modhub.mail_dir``, else into the log (C-SET-2)."""
+"""How an email is delivered: by SMTP, else as a file in ``modhub.mail_dir``, else to the log (C-SET-2)."""
 
 import logging
 import smtplib
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 SMTP_TIMEOUT_SECONDS: Final = 15
 REPLY_SECONDS: Final = 60
 REPLY_BYTES: Final = 65536
-"""What a mail server may take for one reply; more of either, and it counts as gone."""
+"""The limits of one reply. A mail server that exceeds either counts as disconnected."""
 _PERMANENT_CODES: Final = range(500, 600)
 
 Transport = Callable[[EmailMessage], None]
@@ -25,15 +25,15 @@ MailTransport = Callable[[], AbstractContextManager[Transport]]
 
 
 class DeliveryUnavailable(Exception):
-    """Nothing can be sent just now, whatever it is."""
+    """No email can be delivered at the moment."""
 
 
 class ConnectionLost(DeliveryUnavailable):
-    """The mail server has gone in the middle of this letter, which may be why."""
+    """The mail server disconnected during this email, which may be the cause."""
 
 
 class DeliveryRefused(Exception):
-    """This letter was refused. ``for_ever``: another attempt would be refused as well."""
+    """This email was refused. ``permanent``: another attempt would be refused as well."""
 
     def __init__(self, message: str, *, permanent: bool) -> None:
         super().__init__(message)
@@ -41,14 +41,14 @@ class DeliveryRefused(Exception):
 
 
 class _ReplyLines:
-    """The lines of one reply; an OSError when they are too many."""
+    """Reads the lines of one reply; OSError when it is longer than `REPLY_BYTES`."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.left = REPLY_BYTES
 
     def readline(self, limit: int) -> bytes:
-        """As of the file."""
+        """One line of at most ``limit`` bytes, as a file returns it."""
         line = self._file.readline(limit)
         self.left -= len(line)
         if self.left < 0:
@@ -56,15 +56,15 @@ class _ReplyLines:
         return line
 
     def close(self) -> None:
-        """As of the file."""
+        """Close the file."""
         self._file.close()
 
 
 class _SmtpServer(smtplib.SMTP):
-    """A mail server whose replies are bounded: smtplib's timeout begins again with every byte that trickles in."""
+    """SMTP with bounded replies: smtplib's own timeout restarts with every byte received."""
 
     def getreply(self) -> tuple[int, bytes]:
-        """As of smtplib; SMTPServerDisconnected when the reply is too long or takes too long."""
+        """As in smtplib; SMTPServerDisconnected when the reply is too long or too slow."""
         connection = self.sock
         if connection is None:
             raise smtplib.SMTPServerDisconnected
@@ -81,11 +81,11 @@ class _SmtpServer(smtplib.SMTP):
 
 
 class _TlsSmtpServer(_SmtpServer, smtplib.SMTP_SSL):
-    """The same by TLS from the first byte on."""
+    """The same over TLS from the first byte."""
 
 
 def transport_from_settings(settings: Mapping[str, Any]) -> MailTransport:
-    """The way that the settings name. StartRefused: two that exclude each other."""
+    """The transport that the settings name. StartRefused when two settings exclude each other."""
     if settings["mail.ssl"] and settings["mail.tls"]:
         raise StartRefused("the settings mail.ssl and mail.tls exclude each other: TLS begins at once or by STARTTLS")
     if settings["mail.host"]:
@@ -113,7 +113,7 @@ def _connect(settings: Mapping[str, Any]) -> smtplib.SMTP:
 
 
 def _mail_options(server: smtplib.SMTP, message: EmailMessage) -> list[str]:
-    """Letters in other languages are 8-bit, which is said before (RFC 6152); with SMTPUTF8 smtplib says it itself."""
+    """Announce 8-bit bodies (RFC 6152), as of emails in other languages. With SMTPUTF8 smtplib announces them."""
     server.ehlo_or_helo_if_needed()
     unneeded = message.as_bytes().isascii() or not str(message["To"]).isascii()
     return [] if unneeded or not server.has_extn("8bitmime") else ["BODY=8BITMIME"]
@@ -121,7 +121,7 @@ def _mail_options(server: smtplib.SMTP, message: EmailMessage) -> list[str]:
 
 @contextmanager
 def smtp_transport(settings: Mapping[str, Any]) -> Iterator[Transport]:
-    """One connection for many letters (RFC 5321)."""
+    """One connection for many emails (RFC 5321)."""
     try:
         server = _connect(settings)
     except (OSError, smtplib.SMTPException) as error:
@@ -154,7 +154,7 @@ def smtp_transport(settings: Mapping[str, Any]) -> Iterator[Transport]:
 
 @contextmanager
 def folder_transport(folder: Path) -> Iterator[Transport]:
-    """One ``.eml`` file a letter, whole when it has its name."""
+    """Write each email to an ``.eml`` file, which gets its name only when it is complete."""
 
     def deliver(message: EmailMessage) -> None:
         name = str(message["Message-ID"]).strip("<>").partition("@")[0]
@@ -171,7 +171,7 @@ def folder_transport(folder: Path) -> Iterator[Transport]:
 
 @contextmanager
 def log_transport() -> Iterator[Transport]:
-    """For a service without a mail server and without a folder: the operator reads the letters in the log."""
+    """Write emails to the log, for a service without a mail server and without a folder."""
 
     def deliver(message: EmailMessage) -> None:
         body = message.get_body(("plain",))

@@ -1,4 +1,4 @@
-"""The sender: takes letters from the outbox, each for one process, and tries again with growing pauses."""
+"""The worker that sends emails from the outbox. A lease gives each to one process; failures retry with back-off."""
 
 import atexit
 import logging
@@ -18,7 +18,7 @@ from modhub_auth.models import OutgoingEmail
 
 log = logging.getLogger(__name__)
 LEASE_TIME: Final = timedelta(minutes=5)
-"""A letter that a process has taken is nobody else's for so long; after that the process counts as dead."""
+"""How long a leased email belongs to one process; after that the process counts as dead."""
 SHORTEST_PAUSE: Final = timedelta(seconds=10)
 LONGEST_PAUSE: Final = timedelta(hours=2)
 DEAD_AFTER: Final = timedelta(days=3)
@@ -30,13 +30,13 @@ SEND_BATCH: Final = 100
 
 
 def retry_pause(attempts: int) -> timedelta:
-    """How long a letter waits after so many attempts."""
+    """How long an email waits after this many attempts."""
     pause: timedelta = SHORTEST_PAUSE * (1 << min(attempts - 1, 20))
     return min(pause, LONGEST_PAUSE)
 
 
 class MailWorker:
-    """Sends what is due; in a thread of the server, or by ``modhub-admin letters send``."""
+    """Sends due emails, in a thread of the server or for ``modhub-admin letters send``."""
 
     def __init__(
         self,
@@ -46,19 +46,19 @@ class MailWorker:
         queue_resets: Callable[[], None],
         delete_expired: Callable[[Session], None],
     ) -> None:
-        """``write_waiting`` queues the letters that were left to be written here; ``tidy`` forgets what has ended."""
+        """``queue_resets`` queues the emails of requested resets; ``delete_expired`` runs with each cleanup."""
         self.databases = databases
         self.outbox = outbox
         self.transport = transport
         self.queue_resets = queue_resets
         self.delete_expired = delete_expired
         self._unrecorded: dict[int, dict[str, datetime | str | None]] = {}
-        """What became of letters that the database could not be told: it is told before any other leaves."""
+        """Results that could not be written to the database yet. They are written before another email is sent."""
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def send_due(self) -> int:
-        """Send what is due, each letter once; the number sent. :class:`Unreachable` when nothing can be sent."""
+        """Send each due email once and return the number sent. :class:`DeliveryUnavailable` when none can be."""
         self.queue_resets()
         self._write_results()
         emails = self._due_emails()
@@ -87,7 +87,7 @@ class MailWorker:
             )
 
     def _lease(self, email: OutgoingEmail) -> bool:
-        """Lease the letter; False when another process has been quicker."""
+        """Lease the email; False when another process was faster."""
         unchanged = (
             OutgoingEmail.id == email.id,
             OutgoingEmail.finished_at.is_(None),
@@ -137,20 +137,20 @@ class MailWorker:
         self._write_results()
 
     def _write_results(self) -> None:
-        """Write down what became of letters; while that cannot be, no other is sent, so that none goes twice."""
+        """Write the pending results. Nothing is sent until that succeeds, so that no email is sent twice."""
         for email_id, values in list(self._unrecorded.items()):
             self._update(update(OutgoingEmail).where(OutgoingEmail.id == email_id).values(values))
             self._unrecorded.pop(email_id, None)
 
     def start(self) -> None:
-        """Send in a thread of this process from now on."""
+        """Start sending in a thread of this process."""
         self._thread = threading.Thread(target=self._run, name="modhub mail", daemon=True)
         self._thread.start()
         # When the process exits, the current email is finished rather than cut off and sent again later.
         atexit.register(self.stop)
 
     def stop(self) -> None:
-        """End the thread, after the letter that it is at."""
+        """Stop the thread after its current email."""
         atexit.unregister(self.stop)
         self._stop.set()
         if self._thread is not None:
@@ -165,7 +165,7 @@ class MailWorker:
                 until_cleanup = CLEANUP_SECONDS
 
     def _run_once(self, wait: float, *, clean_up: bool) -> float:
-        """Send, and answer how long to wait before the next round: longer and longer while nothing can be sent."""
+        """Send, and return the seconds to wait before the next run, doubled while nothing can be sent."""
         try:
             if clean_up:
                 with self.databases.write_session.begin() as session:
