@@ -1,1 +1,1 @@
-"""Ways in: registration, authentication, second factor, recovery, sessions and tokens."""
+"""Signing in: registration, authentication, second factor, recovery, sessions and tokens."""

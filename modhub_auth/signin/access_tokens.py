@@ -1,7 +1,7 @@
 """Access tokens and refresh tokens (C-TOK-2; C-TOK-1).
 
-An access token is lower-case hex of packed fields and their HMAC-SHA256: no other spelling of it passes, as many
-spellings of a base64 token would. A refresh token is random; only its hash is stored.
+An access token is the lower-case hex of packed fields and their HMAC-SHA256. Exactly one spelling of it is valid; of a
+base64 token many would be. A refresh token is random; only its hash is stored.
 """
 
 import hashlib
@@ -25,16 +25,16 @@ _TOKEN_FORMAT: Final = re.compile(rf"\A[0-9a-f]{{{2 * (_FIELDS.size + _DIGEST)}}
 _LIFE_MICROS: Final = ACCESS_SECONDS * 1_000_000
 _SKEW_MICROS: Final = 5 * 1_000_000
 _MAX_ID: Final = 2**63 - 1
-"""The last number that the databases have: they refuse even to look for a later one."""
+"""The largest integer of the databases: they refuse even a query for a larger one."""
 
 
 def derive_key(secret: str, purpose: str) -> bytes:
-    """The 32-byte key of ``secret`` for one purpose, so that nothing made for one purpose passes for another."""
+    """Derive the 32-byte key of ``secret`` for one purpose, so that nothing signed for one is valid for another."""
     return hmac.digest(secret.encode(), f"modhub_auth {purpose}".encode(), "sha256")
 
 
 class AccessTokens:
-    """Makes and checks access tokens. The first secret makes them, all check them (C-TOK-4)."""
+    """Makes and checks access tokens. The first secret signs, all secrets verify (C-TOK-4)."""
 
     def __init__(self, configured_secrets: Sequence[str]) -> None:
         self._keys = [derive_key(secret, _PURPOSE) for secret in configured_secrets]
@@ -43,15 +43,15 @@ class AccessTokens:
         return "AccessTokens(...)"
 
     def make(self, login_id: int, time: datetime) -> str:
-        """A token that names the login and lapses 1800 seconds after ``time``."""
+        """A token that names the login and expires 1800 seconds after ``time``."""
         fields = _FIELDS.pack(_VERSION, login_id, to_micros(time) + _LIFE_MICROS)
         return (fields + hmac.digest(self._keys[0], fields, "sha256")).hex()
 
     def login_of(self, token: str, time: datetime) -> int | None:
-        """The login that a valid token names; None for every other text.
+        """The login id of a valid token; None for any other text.
 
-        A token from the future is refused too: when the clock is set back, none lives longer for it (T-F7).
-        Some seconds are granted to machines whose clocks differ.
+        A token from the future is invalid, so setting the clock back extends no token's life (T-F7).
+        Clocks of two machines may differ by a few seconds.
         """
         if not _TOKEN_FORMAT.match(token):
             return None
@@ -74,5 +74,5 @@ def new_refresh_token() -> str:
 
 
 def token_digest(token: str) -> str:
-    """What is stored of a random token: it is long enough that a plain hash cannot be searched."""
+    """The stored hash of a random token, which is too long for a brute-force search of a plain hash."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,6 +1,6 @@
-"""The checks before somebody is signed in: limits and password. No transaction is held meanwhile, none is left open.
+"""The checks before a sign-in: rate limits, password and code. No transaction is open during them.
 
-Programs and pages sign in by the same function, so that a rule holds for both.
+Programs and pages share this code, so that every rule holds for both.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from modhub_auth.signin.passwords import normalize_password
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Credentials:
-    """What somebody signs in with, as sent, and who calls."""
+    """The submitted credentials, and the caller's address."""
 
     email: str
     password: str
@@ -28,7 +28,7 @@ class Credentials:
 
 
 def use_up_code(auth: AuthServices, account_id: int, code: str) -> bool:
-    """Use up a code of the account's authenticator, in a transaction of its own."""
+    """Use up a code of the account's authenticator in its own transaction; False for a wrong code."""
     with auth.databases.write_session.begin() as session:
         return totp.use_code(session, auth.secret_box, account_id, code)
 
@@ -40,10 +40,10 @@ def _failure_counters(credentials: Credentials, address: str | None, limit: int)
 
 
 def authenticate(auth: AuthServices, settings: dict[str, Any], credentials: Credentials) -> CheckedLogin:
-    """Judge a sign-in (C-LIM-1, C-ACC-7, C-ACC-11). A code is used up by it.
+    """Check a sign-in and use up its code (C-LIM-1, C-ACC-7, C-ACC-11).
 
-    401 with one answer for a wrong address and a wrong password, 403 for a blocked account and for an address that must
-    be confirmed first, 429 after too many failures, 503 while too many are being checked.
+    401, the same for a wrong address and a wrong password; 403 for a blocked account and for an address that must be
+    confirmed first; 429 after too many failures; 503 while too many are being checked.
     """
     password = normalize_password(credentials.password)
     address = email_addresses.parse_address(credentials.email)
@@ -71,9 +71,9 @@ def authenticate(auth: AuthServices, settings: dict[str, Any], credentials: Cred
 def reauthenticate(
     auth: AuthServices, settings: Mapping[str, Any], account_id: int, password: str, caller: str
 ) -> CheckedLogin | None:
-    """Have somebody who is signed in prove that it is still them, by the password; it counts as a sign-in (C4).
+    """Check the password of a signed-in user again. A failure counts as a failed sign-in (T-C17).
 
-    403 when it is wrong; None for an account that has no password to prove anything by.
+    403 when it is wrong; None for an account without a password.
     """
     login = auth.account_reader.password_login(account_id)
     if login is None or login.password_hash is None:
@@ -89,5 +89,5 @@ def reauthenticate(
 
 
 def wrong_password() -> ApiError:
-    """403 for somebody who is signed in."""
+    """403 for a user who is signed in."""
     return ApiError(403, "wrong_password", "The currentPassword is not the one of your account.")

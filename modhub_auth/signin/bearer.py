@@ -1,4 +1,4 @@
-"""The bearer credential: an access token in ``Authorization``, and the login that it names looked up."""
+"""The bearer credential: reads the access token in ``Authorization`` and looks up its login."""
 
 from zope.interface import implementer
 
@@ -22,7 +22,7 @@ class BearerCredential:
     """A signed-in program. ``Identity.details`` is the `modhub_auth.read_service.LoginRecord` of its login."""
 
     def identify(self, request: Request) -> Identity | None:
-        """The account; None for a token that is missing, wrong or lapsed, or whose login has been deleted."""
+        """The account; None when the token is missing, invalid or expired, or its login was deleted."""
         token = presented_token(request)
         auth = auth_services(request)
         login_id = auth.access_tokens.login_of(token, now()) if token else None

@@ -1,6 +1,6 @@
-"""Passwords that attackers try first: common ones, patterns of the keyboard, and what anybody knows of the account.
+"""Passwords that attackers try first: common ones, keyboard patterns, and words that the account suggests.
 
-Shorter than ten characters none is accepted anyway: only longer ones need a list (``common_passwords.txt``).
+The list in ``common_passwords.txt`` holds no password of less than ten characters: the rules refuse those anyway.
 """
 
 import re
@@ -18,7 +18,7 @@ COMMON_PASSWORD_LINES: Final = (
     *("qwertzuiop", "yxcvbnm", "azertyuiop", "qsdfghjklm", "wxcvbn"),
     *("1qaz", "2wsx", "3edc", "4rfv", "5tgb", "6yhn", "7ujm"),
 )
-"""Rows and columns of keyboards, forwards and backwards; and the alphabet."""
+"""Rows and columns of keyboards, and the alphabet; each counts in both directions."""
 _KEYBOARD_STEPS: Final = frozenset(
     pair
     for line in (*COMMON_PASSWORD_LINES, *(line[::-1] for line in COMMON_PASSWORD_LINES))
@@ -33,29 +33,29 @@ COMMON_WORDS: Final = frozenset(
     montag dienstag tuesday mittwoch wednesday donnerstag thursday freitag samstag saturday sonntag sunday
     """.split()  # noqa: SIM905 - words are read more easily than a list of strings
 )
-"""Words of passwords, German ones above all, that the list of the commonest lacks."""
+"""Words common in passwords, mainly German ones, that the list lacks."""
 _LOOKALIKES: Final = str.maketrans("@4301!5$7", "aaeoiisst")
 _YEAR: Final = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
 MAX_STEPS: Final = 6
-"""So few steps around a known word add nothing: a row of the keyboard and a year are one each."""
+"""Up to this many steps around a known word add nothing. A row of keys and a year are one step each."""
 _MIN_WORD: Final = 4
-"""Shorter words are in too many others."""
+"""The length of a word that counts; shorter ones occur in too many others."""
 _WORD: Final = re.compile(r"[^\W_]+")
 
 
 def common_password_error() -> ApiError:
-    """400: the password is common, and the operator wants such ones refused."""
+    """400: the password is common, and the operator refuses common passwords."""
     message = "The field %(field)s holds a password that is tried first by attackers; choose another."
     return ApiError(400, "common_password", message, values={"field": "password"})
 
 
 def password_warning(hidden: dict[str, str]) -> ApiError:
-    """400 on pages: the password is common; with the ``hidden`` fields it is taken the next time."""
+    """400 on pages: the password is common. With the ``hidden`` fields it is accepted the next time."""
     return ApiError(400, "password_warning", "This password is a common one.", hidden=hidden)
 
 
 def guessable_words(base_url: str, *personal: str) -> set[str]:
-    """What an attacker would try of this service and of an account: names, and the local parts of addresses."""
+    """The words an attacker would try for this service and account: names, and the local parts of addresses."""
     texts = ["modhub", urlsplit(base_url).hostname or "", *(text.partition("@")[0] for text in personal)]
     words = {word for text in texts for word in _WORD.findall(text.casefold())}
     words |= {"".join(_WORD.findall(text.casefold())) for text in texts}
@@ -65,7 +65,7 @@ def guessable_words(base_url: str, *personal: str) -> set[str]:
 def is_common(password: str, words: Iterable[str] = ()) -> bool:
     """Whether an attacker tries ``password``, of at least ten characters, among the first few thousand.
 
-    ``words``: see :func:`words_of`.
+    ``words``: see :func:`guessable_words`.
     """
     folded = password.casefold()
     core = folded.strip("".join({character for character in folded if not character.isalpha()}))
@@ -78,26 +78,26 @@ def is_common(password: str, words: Iterable[str] = ()) -> bool:
 
 
 def _is_common_word(core: str) -> bool:
-    """Whether it is one word, or one row of keys; digits and signs in it may stand for letters."""
+    """Whether it is one word or one row of keys. Digits and signs in it may stand for letters."""
     plain = core.translate(_LOOKALIKES)
     is_listed = not _common_passwords().isdisjoint((core, plain))
     return is_listed or plain in COMMON_WORDS or (len(core) > 3 and not _count_leaps(core))
 
 
 def _is_pattern(folded: str) -> bool:
-    """Few different characters, a short text again and again, or mostly steps along the keyboard or the alphabet."""
+    """Whether it has few different characters, repeats a short text, or mostly follows the keyboard or alphabet."""
     period = (folded + folded).find(folded, 1)
     return len(set(folded)) <= 3 or period < min(10, len(folded)) or _count_leaps(folded) * 4 <= len(folded)
 
 
 def _guess_steps(padding: str) -> int:
-    """How much there is to guess of what stands around a word."""
+    """The number of steps to guess the characters around a word."""
     shortened = _YEAR.sub("0", padding)
     return _count_leaps(shortened) + bool(shortened)
 
 
 def _count_leaps(text: str) -> int:
-    """How often the next key is neither the same nor a neighbour."""
+    """How often the next character is neither the same key nor a neighbouring one."""
     return sum(first != second and (first, second) not in _KEYBOARD_STEPS for first, second in pairwise(text))
 
 

@@ -17,27 +17,27 @@ from modhub_auth.signin.access_tokens import new_refresh_token, token_digest
 SESSION_IDLE: Final = timedelta(hours=12)
 SESSION_LIFETIME: Final = timedelta(days=14)
 TOUCH_INTERVAL: Final = timedelta(minutes=10)
-"""A session's last use is written down this often at most."""
+"""A session's last use is recorded at most this often."""
 PROOF_LIFETIME: Final = timedelta(minutes=10)
-"""How long a sign-in at a platform proves that it is still the same person."""
+"""How long a sign-in at a platform counts as fresh proof."""
 PROOF_CLOCK_SKEW: Final = timedelta(seconds=5)
-"""What is granted to machines whose clocks differ."""
+"""Tolerated difference between the clocks of two machines."""
 
 
 def session_ended() -> ApiError:
-    """401 for somebody whose session ended while the request was on its way."""
+    """401 when the session ended during the request."""
     return ApiError(401, "signed_out", "You are no longer signed in. Sign in again.")
 
 
 def is_fresh(proved_at: datetime | None) -> bool:
-    """Whether a proof at this time still counts; one from the future is from before the clock was set back."""
+    """Whether a proof given at this time still counts. One from the future predates a clock change and does not."""
     return proved_at is not None and -PROOF_CLOCK_SKEW <= now() - proved_at < PROOF_LIFETIME
 
 
 def lock_session_account(session: Session, account_id: int, session_id: int) -> Account:
-    """The account of a page session, locked. 401 when the session or the account has ended meanwhile.
+    """Lock and return the account of a page session. 401 when the session or the account is gone by now.
 
-    A request recognises its visitor before it locks anything; a reset that comes between must win.
+    A request identifies its visitor before it locks anything; a reset in between must win.
     """
     account = lock_account(session, account_id)
     this_session = (PageSession.id == session_id, PageSession.account_id == account_id)
@@ -49,9 +49,9 @@ def lock_session_account(session: Session, account_id: int, session_id: int) -> 
 def begin_page_session(
     session: Session, account: Account, login: Login, user_agent: str, *, proved: bool = False
 ) -> str:
-    """A new session of an account whose row is locked; answers its secret, of which this is the one copy.
+    """Start a session of an account whose row is locked, and return its secret, which is not stored.
 
-    ``proved``: it begins with a sign-in at a platform. 403 for a blocked account.
+    ``proved``: it starts with a sign-in at a platform. 403 for a blocked account.
     """
     if account.blocked_at is not None:
         raise blocked_account_error(account.id)
@@ -76,7 +76,7 @@ def begin_page_session(
 
 
 def rotate_page_session(session: Session, session_id: int) -> str:
-    """Another secret for the same session: the old one is worth nothing any more."""
+    """Give the session a new secret; the old one is invalid from now on."""
     secret = new_refresh_token()
     values = {"secret_hash": token_digest(secret), "used_at": now()}
     session.execute(update(PageSession).where(PageSession.id == session_id).values(values))
@@ -84,21 +84,21 @@ def rotate_page_session(session: Session, session_id: int) -> str:
 
 
 def record_proof(session: Session, session_id: int) -> None:
-    """Note that a platform has just said again who is there."""
+    """Record that a platform has just confirmed the user again."""
     session.execute(update(PageSession).where(PageSession.id == session_id).values(proved_at=now()))
 
 
 def forget_proofs(session: Session, account_id: int) -> None:
-    """A platform's word from before an authenticator was added proves nothing: a code is wanted from now on."""
+    """Forget platform proofs of the account: after an authenticator is added, a code is required instead."""
     session.execute(update(PageSession).where(PageSession.account_id == account_id).values(proved_at=None))
 
 
 def touch_page_session(session: Session, secret_hash: str, time: datetime) -> None:
-    """Note that the session was used at ``time``; not where its secret, of the hash ``held``, is no longer its own."""
+    """Record that the session was used at ``time``, unless its secret has changed since."""
     this_session = (PageSession.secret_hash == secret_hash, PageSession.used_at < time)
     session.execute(update(PageSession).where(*this_session).values(used_at=time))
 
 
 def end_page_session(session: Session, account_id: int, session_id: int) -> None:
-    """End one session of the account."""
+    """End one page session of the account."""
     session.execute(delete(PageSession).where(PageSession.id == session_id, PageSession.account_id == account_id))

@@ -1,6 +1,6 @@
-"""Passwords: their rules, and argon2id behind a gate, so that a burst of sign-ins leaves browsing fast (C-ACC-5).
+"""Password rules, and argon2id behind a gate so that a burst of sign-ins does not slow down browsing (C-ACC-5).
 
-Everything here belongs to one application: it hangs on the registry, not on the module.
+Gates and hashers belong to one application; the module holds no state.
 """
 
 import threading
@@ -23,7 +23,7 @@ _MAX_NFC_JOIN: Final = 4  # NFC joins at most four code points into one: a longe
 MEMORY_KIB: Final = 19 * 1024
 TIME_COST: Final = 2
 PARALLELISM: Final = 1
-"""OWASP's least; 64 MiB on four threads made a list of mods take 1.1 s under sixteen sign-ins."""
+"""OWASP's minimum. With 64 MiB on four threads, sixteen sign-ins slowed a list of mods to 1.1 s."""
 
 Result = TypeVar("Result")
 
@@ -33,7 +33,7 @@ HASH_WAIT_SECONDS: Final = 15.0
 
 
 def normalize_password(value: str) -> str:
-    """The password in NFC, otherwise untouched; 400 for one that cannot be encoded (C-TXT-1)."""
+    """The password in NFC, otherwise unchanged; 400 when it cannot be encoded (C-TXT-1)."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -42,7 +42,7 @@ def normalize_password(value: str) -> str:
 
 
 def validate_password(value: str) -> str:
-    """A password for an account, as it is hashed: 10 to 1024 characters; 400 otherwise."""
+    """The normalized password to hash; 400 unless it has 10 to 1024 characters."""
     password = normalize_password(value)
     if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
         sentence = "The field %(field)s must have %(least)s to %(most)s characters."
@@ -51,7 +51,7 @@ def validate_password(value: str) -> str:
 
 
 class HashingGate:
-    """Lets few in at once and few wait; the others are told that the service is busy."""
+    """Limits how many callers run at once and how many wait; the others get 503 ``busy``."""
 
     def __init__(
         self, at_once: int = HASHES_AT_ONCE, queue_size: int = HASH_QUEUE_SIZE, wait_seconds: float = HASH_WAIT_SECONDS
@@ -62,7 +62,7 @@ class HashingGate:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for a turn, and have it for the length of the block; 503 when no place is free or the wait too long."""
+        """Wait for a turn and hold it during the block; 503 when the queue is full or the wait too long."""
         if not self._turns.acquire(blocking=False):
             self._wait()
         try:
@@ -81,10 +81,10 @@ class HashingGate:
 
 
 class QueuedHasher:
-    """Hashes and verifies. Never call it while a database transaction is held: it takes its time.
+    """Hashes and verifies passwords. It is slow: never call it during a database transaction.
 
-    It works in a few threads of its own. The C library keeps an arena for every thread that has hashed, with the memory
-    of a hash in it: in the threads of the server a burst of sign-ins left hundreds of MB behind.
+    It uses a few threads of its own. The C library keeps an arena with the memory of a hash for every thread that has
+    hashed: in the server's threads a burst of sign-ins left hundreds of MB behind.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class QueuedHasher:
         return self._run_queued(lambda: self._hasher.hash(password))
 
     def verify(self, stored_hash: str | None, password: str) -> bool:
-        """Whether ``password`` is that of ``known``; None, for nobody's, takes the same time (C-ACC-7)."""
+        """Whether ``password`` matches ``stored_hash``; None, for an unknown login, takes as long (C-ACC-7)."""
         may_match = stored_hash is not None and len(password) <= MAX_PASSWORD
         checked_hash = stored_hash if may_match and stored_hash else self._dummy
         try:

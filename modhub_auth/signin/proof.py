@@ -1,6 +1,6 @@
-"""Fresh proof that whoever is signed in is still the account's owner, before it is changed who may enter the account.
+"""Fresh proof that the signed-in user owns the account, required before sign-in data changes.
 
-What is asked for is what the account has: its password, else a code of its authenticator, else its platform's sign-in.
+The proof is what the account has: its password, else a code of its authenticator, else a sign-in at its platform.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from modhub_auth.signin.authentication import use_up_code
 
 
 class Proof(StrEnum):
-    """How an account is proved. ``GIVEN``: by a platform's sign-in in this session, a few minutes ago."""
+    """What is required as proof. ``FRESH``: nothing, after a platform sign-in in this session a few minutes ago."""
 
     PASSWORD = "password"  # noqa: S105 - a word, not a password
     CODE = "code"
@@ -27,7 +27,7 @@ class Proof(StrEnum):
 
 
 def required_proof(auth: AuthServices, login: LoginRecord) -> Proof:
-    """What proves that the visitor ``found`` is still the account's owner."""
+    """The proof that this visitor has to give."""
     password_login = auth.account_reader.password_login(login.account_id)
     if password_login is not None and password_login.password_hash is not None:
         return Proof.PASSWORD
@@ -37,18 +37,18 @@ def required_proof(auth: AuthServices, login: LoginRecord) -> Proof:
 
 
 def proof_required() -> ApiError:
-    """403: the account can be proved at its platform alone, and that was too long ago."""
+    """403: the account's only proof is a sign-in at its platform, and the last one is too long ago."""
     return ApiError(403, "proof_needed", "Sign in at your game platform again, then submit this form once more.")
 
 
 def code_counters(settings: Mapping[str, Any], account_id: int, caller: str) -> list[RateCounter]:
-    """The counters of codes that are given without a password: by account and by caller, wherever they are given."""
+    """The counters, by account and by caller, of all codes given without a password."""
     limit = settings["modhub_auth.failures"]
     return [rate_counter("sign-in code", str(account_id), limit), rate_counter("sign-in caller", caller, limit)]
 
 
 def prove_by_code(auth: AuthServices, settings: Mapping[str, Any], account_id: int, code: str, caller: str) -> None:
-    """Use a code up; 401 for a wrong one, which counts as a failed sign-in. No row may be locked yet."""
+    """Use up a code; 401 for a wrong one, which counts as a failed sign-in. Call it before any row is locked."""
     with auth.rate_limiter.attempt(code_counters(settings, account_id, caller)) as slot:
         if not use_up_code(auth, account_id, code):
             slot.failed = True

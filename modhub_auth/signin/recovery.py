@@ -1,4 +1,4 @@
-"""Reset and confirmation by letter (C-MAIL-1). What ends sessions locks the account's row first."""
+"""Password reset and address confirmation by email (C-MAIL-1). Ending sessions requires the account's row lock."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ from modhub_auth.services import lock_account
 from modhub_auth.signin import page_sessions, totp
 
 RESET_EMAILS_PER_WINDOW: Final = 3
-"""How many letters ``forgot`` sends to one address in the window."""
+"""How many emails ``forgot`` sends to one address in the window."""
 RESET_BATCH: Final = 100
-"""How many resets are looked into before emails leave again."""
+"""How many reset requests are handled before emails are sent again."""
 AUTHENTICATOR: Final = "authenticator"
-"""The key of the authenticator among what a reset may remove; that of a login is its id."""
+"""The `AccountAccess.key` of the authenticator; that of a login is its id."""
 
 
 class AccountAccess(NamedTuple):
-    """A way into an account besides its password. ``platform`` and ``subject`` are a login's."""
+    """A login or the authenticator of an account. ``platform`` and ``subject`` are set for a login."""
 
     key: str
     platform: str = ""
@@ -38,20 +38,20 @@ class AccountAccess(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ResetChoice:
-    """What the page of a reset has shown, and which of that is to stay, by their keys."""
+    """The keys that the reset page listed, and those of them to keep."""
 
     listed: frozenset[str]
     keep: frozenset[str]
 
 
 def dead_link() -> ApiError:
-    """410: the link has lapsed or has been used."""
+    """410: the link has expired or has been used."""
     message = N_("This link has already been used or has expired. Request a new one.")
     return ApiError(410, "dead_link", message, headers={"Referrer-Policy": "no-referrer"})
 
 
 def login_by_address(session: Session, address: str) -> Login | None:
-    """The login with this address."""
+    """The password login with this address."""
     statement = select(Login).where(
         Login.kind == LoginKind.PASSWORD.value, Login.platform == "", Login.subject == address
     )
@@ -59,7 +59,7 @@ def login_by_address(session: Session, address: str) -> Login | None:
 
 
 def queue_confirmation(session: Session, outbox: Outbox, login: Login, messages: Any) -> None:
-    """Queue the letter by which a new account confirms its address."""
+    """Queue the email that asks a new account to confirm its address."""
     secret = link_tokens.create_link(session, link_tokens.CONFIRM_LINK, login.account_id, login_id=login.id)
     account = session.get_one(Account, login.account_id)
     email = outbox.render("confirm", messages, secret, name=account.display_name)
@@ -67,9 +67,9 @@ def queue_confirmation(session: Session, outbox: Outbox, login: Login, messages:
 
 
 def request_reset(session: Session, rate_limiter: RateLimiter, address: str, language: str) -> None:
-    """Note that a reset of this address is wanted; at most three an address and window, the others are forgotten.
+    """Record a reset request for this address. At most three per address and window count, the others are dropped.
 
-    Whether there is such an account is not even looked up here: the time must not tell (T-C5).
+    The account is not looked up here, so that the time does not reveal whether it exists (T-C5).
     """
     if rate_limiter.allows(session, [rate_counter("letter", address, RESET_EMAILS_PER_WINDOW)]):
         session.add(ResetRequest(address=address, language=language, asked_at=now()))
@@ -77,9 +77,9 @@ def request_reset(session: Session, rate_limiter: RateLimiter, address: str, lan
 
 
 def queue_requested_resets(databases: Databases, outbox: Outbox, catalogs: Any) -> None:
-    """Queue the letters of the resets that were asked for, where there is an account; the others are forgotten.
+    """Queue the emails of the requested resets whose account exists, and delete the requests.
 
-    Each in a transaction of its own, so that of several processes one writes the letter.
+    Each request has its own transaction, so that only one of several processes writes the email.
     """
     with databases.readonly_session() as session:
         reset_requests = session.scalars(select(ResetRequest).order_by(ResetRequest.id).limit(RESET_BATCH)).all()
@@ -106,7 +106,7 @@ def queue_security_email(
     client: str = "",
     template: EmailTemplate | None = None,
 ) -> None:
-    """Queue a notice to every confirmed address of the account: that of ``kind``, or ``text``."""
+    """Queue a notice, that of ``kind`` or ``template``, to every confirmed address of the account."""
     confirmed = (Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value, Login.verified)
     for address in session.scalars(select(Login.subject).where(*confirmed)):
         email = outbox.render_template(template or EMAIL_TEMPLATES[kind], messages, client=client)
@@ -114,21 +114,21 @@ def queue_security_email(
 
 
 def end_sessions(session: Session, account_id: int, keep: int | None = None) -> None:
-    """Sign the account out everywhere, programs and pages; ``keep`` is the page session that stays."""
+    """Sign the account out of all programs and pages, except the page session ``keep``."""
     session.execute(delete(ClientSession).where(ClientSession.account_id == account_id))
     others = PageSession.id != keep if keep is not None else PageSession.id.is_not(None)
     session.execute(delete(PageSession).where(PageSession.account_id == account_id, others))
 
 
 def set_password(session: Session, login: Login, password_hash: str) -> None:
-    """Give the login another password; reset links die with the old one."""
+    """Change the password of a login and delete its reset links."""
     login.password_hash = password_hash
     session.execute(delete(Link).where(Link.account_id == login.account_id, Link.purpose == link_tokens.RESET_LINK))
     session.flush()
 
 
 def _consume_link(session: Session, link: Link) -> Login:
-    """The login that a link is for, its account locked and the link used up; 410 when somebody was quicker."""
+    """Lock the account of a link, use the link up and return its login; 410 when another request was faster."""
     account = lock_account(session, link.account_id)
     login = None if account is None else session.get(Login, link.login_id, populate_existing=True)
     if login is None or not link_tokens.consume_link(session, link):
@@ -137,7 +137,7 @@ def _consume_link(session: Session, link: Link) -> Login:
 
 
 def _claim_account(session: Session, login: Login) -> None:
-    """The first proof that the address is its owner's: whoever registered a stranger's address keeps nothing."""
+    """First proof of the address: remove everything else, in case a stranger registered it."""
     totp.remove_authenticator(session, login.account_id)
     session.execute(delete(Login).where(Login.account_id == login.account_id, Login.id != login.id))
     login.verified = True
@@ -147,8 +147,8 @@ def _claim_account(session: Session, login: Login) -> None:
 def confirm_address(
     session: Session, secret: str, *, session_id: int | None = None, password_hash: str | None = None
 ) -> None:
-    """Confirm an address by the link in its letter, for somebody who has the account as well: its page session, or the
-    password whose hash was found right a moment ago. Nothing else changes. 401 when neither holds any more.
+    """Confirm an address by the link in its email. The visitor must also have the account: by its page session, or by
+    the password that matched ``password_hash``. Nothing else changes. 401 when neither is valid any more.
     """
     link = link_tokens.find_link(session, secret, link_tokens.CONFIRM_LINK)
     if link is None:
@@ -164,14 +164,14 @@ def confirm_address(
 
 
 def other_access(session: Session, login: Login) -> list[AccountAccess]:
-    """What signs in to the account besides ``login``, or stands before it."""
+    """The account's other logins, and its authenticator."""
     others = select(Login).where(Login.account_id == login.account_id, Login.id != login.id).order_by(Login.id)
     access = [AccountAccess(str(other.id), other.platform, other.subject) for other in session.scalars(others)]
     return [*access, AccountAccess(AUTHENTICATOR)] if totp.has_authenticator(session, login.account_id) else access
 
 
 def _remove_access(session: Session, login: Login, choice: ResetChoice) -> Iterable[str]:
-    """Remove what was shown and is not to stay; the kinds of the notices about it. 409 when more is there by now."""
+    """Remove what was listed and not kept, and return the kinds of the notices. 409 when something was added since."""
     current = {access.key for access in other_access(session, login)}
     if current - choice.listed:
         message = N_("Something was added to the account while this page was open. Check the list again.")
@@ -197,10 +197,10 @@ def reset_password(
     choice: ResetChoice | None = None,
     client: str = "",
 ) -> int:
-    """Set a new password by the link in a letter; it proves the address too. Every session of the account ends.
+    """Set a new password by the link in an email, end every session of the account and return the account's id.
 
-    The first proof of an address takes away all that was there; later what ``choice`` leaves out. Nobody is signed in
-    by it. Until the address is confirmed, the link that confirms it (``purpose``) is as good. Answers the account.
+    The link also proves the address. The first proof removes all other access, a later one what ``choice`` leaves out.
+    Nobody is signed in. Until the address is confirmed, its confirmation link (``purpose``) works as well.
     """
     link = link_tokens.find_link(session, secret, purpose)
     if link is None:

@@ -1,4 +1,4 @@
-"""Registering, for programs and pages alike. The password is hashed before the transaction begins."""
+"""Registration, for programs and pages. The password is hashed before the transaction begins."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from modhub_auth.signin.passwords import validate_password
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ValidatedRegistration:
-    """A registration that may be written."""
+    """A registration that passed the checks."""
 
     address: str
     password_hash: str
 
 
 def check_open(auth: AuthServices, settings: Mapping[str, Any], caller: str) -> None:
-    """403 while registration is switched off, 429 for a caller who has registered too often (C-LIM-1, C-ACC-11)."""
+    """403 while registration is switched off, 429 when the caller has registered too often (C-LIM-1, C-ACC-11)."""
     if not settings["modhub_auth.registration"]:
         raise services.registration_closed()
     auth.rate_limiter.count([rate_counter("register", caller, settings["modhub_auth.register_limit"])])
@@ -34,7 +34,7 @@ def check_open(auth: AuthServices, settings: Mapping[str, Any], caller: str) -> 
 def validate_registration(
     auth: AuthServices, settings: Mapping[str, Any], email: str, password: str, name: str = ""
 ) -> ValidatedRegistration:
-    """Judge what somebody registers with: 400 by the rules, 409 for an address that has an account."""
+    """Check the input and hash the password; 400 for invalid input, 409 for an address that has an account."""
     address = email_addresses.require_address(email)
     normalized = validate_password(password)
     if settings["modhub_auth.refuse_common_passwords"] and is_common(
@@ -49,7 +49,7 @@ def validate_registration(
 def create_account(
     session: Session, outbox: Outbox, registration: ValidatedRegistration, display_name: str, messages: Any
 ) -> tuple[Account, Login]:
-    """The new account and its login, with the letter that confirms its address."""
+    """Create the account and its login, and queue the email that confirms its address."""
     account, login = services.register_account(session, registration.address, registration.password_hash, display_name)
     recovery.queue_confirmation(session, outbox, login, messages)
     return account, login

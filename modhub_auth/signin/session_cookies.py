@@ -1,4 +1,4 @@
-"""The cookie credential: somebody who is signed in on pages. Programs' addresses never look at it (C-HTTP-5)."""
+"""The cookie credential of users signed in on pages. The API never reads it (C-HTTP-5)."""
 
 import logging
 import re
@@ -26,33 +26,33 @@ LOGIN_PATH: Final = "/Modhub/account/login"
 NEXT_LENGTH: Final = 2000
 _SECRET: Final = re.compile(r"\A[0-9a-f]{64}\Z")
 _PATH: Final = re.compile(r"\A/(?![/\\])[!-\[\]-~]*\Z")
-"""A path of this site, in printable ASCII without a backslash; not ``//host``, which names another."""
+"""A path of this site: printable ASCII without a backslash, and not ``//host``, which names another site."""
 
 
 def cookie_name(request: Request) -> str:
-    """``__Host-`` binds the cookie to this very host; browsers take such a name over https only."""
+    """``__Host-`` binds the cookie to this host; browsers accept the prefix over https only."""
     return "__Host-modhub" if is_https(request) else "modhub"
 
 
 def is_https(request: Request) -> bool:
-    """Whether the service is reached by https, as its operator says."""
+    """Whether ``modhub.base_url`` is https."""
     return bool(request.registry.settings["modhub.base_url"].startswith("https:"))
 
 
 def safe_next(path: str | None) -> str | None:
-    """``path`` when it is one of this site's, else None (T-C14)."""
+    """``path`` if it is a path of this site, else None (T-C14)."""
     return path if path and len(path) <= NEXT_LENGTH and _PATH.match(path) else None
 
 
 def set_session_cookie(request: Request, response: Any, secret: str) -> Any:
-    """Give the browser the cookie of a session; the forms' token changes with it."""
+    """Set the session cookie and change the CSRF token with it."""
     response.set_cookie(cookie_name(request), secret, path="/", secure=is_https(request), httponly=True, samesite="Lax")
     new_csrf_token(request)
     return response
 
 
 def clear_session_cookie(request: Request, response: Any) -> Any:
-    """Take the cookie away, and all else that the browser keeps of this site."""
+    """Remove the session cookie and everything else that the browser stores for this site."""
     response.headers["Clear-Site-Data"] = '"cache", "cookies", "storage"'
     response.set_cookie(
         cookie_name(request), "", max_age=0, path="/", secure=is_https(request), httponly=True, samesite="Lax"
@@ -62,10 +62,10 @@ def clear_session_cookie(request: Request, response: Any) -> Any:
 
 @implementer(ICredential)
 class SessionCredential:
-    """A visitor of pages. ``Identity.details`` is the `modhub_auth.read_service.LoginRecord`, with the session's id."""
+    """A visitor of pages. ``Identity.details`` is a `modhub_auth.read_service.LoginRecord` with the session's id."""
 
     def identify(self, request: Request) -> Identity | None:
-        """The account; None without a living session, which a blocked account never has."""
+        """The account; None without a valid session or when the account is blocked."""
         secret = request.cookies.get(cookie_name(request), "")
         if not _SECRET.match(secret):
             return None
@@ -83,7 +83,7 @@ class SessionCredential:
         return account_identity(login.account_id, login)
 
     def challenge(self, request: Request) -> ApiError | Redirect:
-        """The sign-in page for somebody who is not signed in; 404 for what is somebody else's (C-PAGE-4)."""
+        """The sign-in page for a visitor who is not signed in; 404 for what belongs to another account (C-PAGE-4)."""
         if request.identify(CredentialKind.ACCOUNT) is not NOBODY:
             return not_found()
         path = request.path_qs if request.is_safe else _previous_page(request)
@@ -92,7 +92,7 @@ class SessionCredential:
 
 
 def _previous_page(request: Request) -> str:
-    """The page of ours that a form was on, as the browser says; else the form's own address, where there is a page."""
+    """The page of this site in ``Referer``, else the form's own path if it answers GET."""
     base_url: str = request.registry.settings["modhub.base_url"]
     referrer: str = request.environ.get("HTTP_REFERER", "")
     if referrer.startswith(f"{base_url}/"):
@@ -101,9 +101,9 @@ def _previous_page(request: Request) -> str:
 
 
 def _record_use(request: Request, secret_hash: str, time: datetime) -> None:
-    """Note the use once the request's transaction has ended; where that would have to wait the next use will do.
+    """Record the use after the request's transaction. If that would have to wait, the next use is recorded instead.
 
-    Nothing is raised: the answer stands, and what else is to be finished comes after this.
+    Nothing is raised: the response is complete, and other finished callbacks run after this one.
     """
     try:
         with auth_services(request).databases.best_effort_session.begin() as session:

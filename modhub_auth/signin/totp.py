@@ -1,6 +1,6 @@
-"""The second factor: time-based codes (RFC 6238) and recovery codes; a code works once (C-LIM-1; T-C3).
+"""The second factor: time-based codes (RFC 6238) and recovery codes. Each code works once (C-LIM-1; T-C3).
 
-Adding and removing want the account's row locked by the caller; using a code is one statement that succeeds once.
+To add or remove an authenticator the caller locks the account's row. Using a code is one statement that succeeds once.
 """
 
 import hmac
@@ -34,9 +34,9 @@ ISSUER: Final = "modhub"
 
 
 class AuthenticatorProposals:
-    """The secrets that pages propose: each comes from what a session alone holds, so that none needs a place.
+    """The secrets that pages propose, each derived from the session's own secret, so that none is stored.
 
-    A session has another one in each period. A form names its period, and is good for that one and the next.
+    The secret changes with each period. A form names its period and is valid in that one and the next.
     """
 
     def __init__(self, secret: str) -> None:
@@ -51,15 +51,15 @@ class AuthenticatorProposals:
         return b32encode(hmac.digest(self._key, source, "sha256")[:_SECRET_BYTES]).decode()
 
     def period(self, form_period: str = "") -> int:
-        """The period that a form has ``sent`` while it is good, else the current one."""
+        """The ``form_period`` of a submitted form while it is valid, else the current period."""
         current = int(now().timestamp()) // PROPOSAL_SECONDS
         return current - 1 if form_period == str(current - 1) else current
 
 
 def add_authenticator(session: Session, secret_box: SecretBox, account_id: int, secret: str, code: str) -> list[str]:
-    """Add the authenticator that has ``secret``, as its first code shows; answers the recovery codes, shown this once.
+    """Add an authenticator with ``secret``, proved by its first code, and return the recovery codes to show once.
 
-    409 when the account has one, 400 for a code that is not of now. The code is used up.
+    409 if the account has one, 400 for a code that is not current. The code is used up.
     """
     if has_authenticator(session, account_id):
         raise conflict("authenticator_present", "The account has an authenticator already.")
@@ -74,7 +74,7 @@ def add_authenticator(session: Session, secret_box: SecretBox, account_id: int, 
 
 
 def renew_recovery_codes(session: Session, account_id: int) -> list[str]:
-    """Ten new recovery codes instead of those that there were."""
+    """Replace the recovery codes by ten new ones and return these."""
     session.execute(delete(RecoveryCode).where(RecoveryCode.account_id == account_id))
     codes = [secrets.token_hex(_RECOVERY_BYTES) for _ in range(RECOVERY_CODES)]
     session.add_all(RecoveryCode(account_id=account_id, code_hash=token_digest(code)) for code in codes)
@@ -84,7 +84,7 @@ def renew_recovery_codes(session: Session, account_id: int) -> list[str]:
 
 
 def remove_authenticator(session: Session, account_id: int) -> bool:
-    """Take the authenticator and its recovery codes away; False when there was none."""
+    """Remove the authenticator and its recovery codes; False if there was none."""
     session.execute(delete(RecoveryCode).where(RecoveryCode.account_id == account_id))
     removed = bulk.execute_bulk(session, delete(Authenticator).where(Authenticator.account_id == account_id)) == 1
     if removed:
@@ -99,7 +99,7 @@ def has_authenticator(session: Session, account_id: int) -> bool:
 
 
 def matching_step(secret: str, code: str, after: int) -> int | None:
-    """The time step that ``code`` is of: the previous, the current or the next, and later than ``after``."""
+    """The time step of ``code``: the previous, current or next one, later than ``after``; None for a wrong code."""
     digits = code.replace(" ", "")
     if not _DIGITS.match(digits):
         return None
@@ -114,7 +114,7 @@ def matching_step(secret: str, code: str, after: int) -> int | None:
 
 
 def use_code(session: Session, secret_box: SecretBox, account_id: int, code: str) -> bool:
-    """Use up a code of the authenticator, or a recovery code: of many who try at once, one succeeds."""
+    """Use up a code of the authenticator, or a recovery code. Of several concurrent calls, one returns True."""
     authenticator = session.get(Authenticator, account_id)
     if authenticator is None:
         return False
@@ -129,6 +129,6 @@ def use_code(session: Session, secret_box: SecretBox, account_id: int, code: str
 
 
 def provisioning_uri(secret: str, subject: str) -> str:
-    """The ``otpauth://`` address that an authenticator reads from the QR code."""
+    """The ``otpauth://`` address in the QR code for an authenticator."""
     uri: str = pyotp.TOTP(secret).provisioning_uri(name=subject, issuer_name=ISSUER)
     return uri
