@@ -1,4 +1,4 @@
-"""Logins at game platforms: whom an assertion signs in, links or makes (C-ACC-19, C-PAGE-4)."""
+"""Logins at game platforms: sign in, register, link, unlink and prove by an assertion (C-ACC-19, C-PAGE-4)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,7 @@ from modhub_auth.signin.registration import ValidatedRegistration
 
 @dataclass(frozen=True, slots=True)
 class PlatformIdentity:
-    """Who somebody is at a platform."""
+    """A user's identity at a platform."""
 
     platform: str
     subject: str
@@ -33,7 +33,7 @@ class PlatformIdentity:
 
 @dataclass(frozen=True, slots=True)
 class SignInOutcome:
-    """Somebody who has come back from a platform; ``factor``: a code of the authenticator is wanted as well."""
+    """The account that an identity signs in to; ``needs_code``: a code of its authenticator is still required."""
 
     account: Account
     login: Login
@@ -41,7 +41,7 @@ class SignInOutcome:
 
 
 def use_nonce(session: Session, assertion: Assertion) -> None:
-    """An assertion counts once: of many who present it, one succeeds."""
+    """Use up the assertion's nonce. Of several requests with one assertion, one succeeds; the others get 403."""
     session.execute(delete(Nonce).where(Nonce.at <= now() - 2 * NONCE_LIFE))
     session.add(Nonce(hash=token_digest(assertion.nonce), at=now()))
     try:
@@ -51,7 +51,7 @@ def use_nonce(session: Session, assertion: Assertion) -> None:
 
 
 def login_of_identity(session: Session, identity: PlatformIdentity) -> Login | None:
-    """The login of this identity."""
+    """The login of this identity, or None."""
     matches = (Login.platform == identity.platform, Login.subject == identity.subject)
     return session.scalars(select(Login).where(*matches)).one_or_none()
 
@@ -74,12 +74,12 @@ def _add_login(session: Session, account: Account, identity: PlatformIdentity, t
 
 
 def login_taken() -> Exception:
-    """409: the identity signs in to another account."""
+    """409: the identity belongs to another account."""
     return conflict("login_taken", "This login already belongs to another account.")
 
 
 def sign_in_or_register(session: Session, identity: PlatformIdentity, *, registration: bool) -> SignInOutcome:
-    """Whom the identity signs in; a new account when there is none and registration is open."""
+    """The account and login of the identity; a new account if there is none and registration is open."""
     linked_login = login_of_identity(session, identity)
     if linked_login is not None:
         account = services.lock_account(session, linked_login.account_id)
@@ -101,7 +101,7 @@ def sign_in_or_register(session: Session, identity: PlatformIdentity, *, registr
 
 
 def link_login(session: Session, account: Account, identity: PlatformIdentity) -> bool:
-    """Link the identity to an account that is locked; False when it is linked already, 409 when it is another's."""
+    """Link the identity to a locked account; False if it is linked already, 409 if it belongs to another."""
     linked = login_of_identity(session, identity)
     if linked is not None and linked.account_id != account.id:
         raise login_taken()
@@ -112,9 +112,9 @@ def link_login(session: Session, account: Account, identity: PlatformIdentity) -
 
 
 def prove_by_platform(session: Session, account: Account, session_id: int, identity: PlatformIdentity) -> None:
-    """Take the platform's word that whoever is signed in to a locked account is still there.
+    """Accept the platform's sign-in as fresh proof for a session of a locked account.
 
-    403 for a login of somebody else, and where an authenticator is there: a platform's word does not replace its code.
+    403 for another account's login, and for an account with an authenticator: the platform does not replace its code.
     """
     login = login_of_identity(session, identity)
     if login is None or login.account_id != account.id or totp.has_authenticator(session, account.id):
@@ -123,9 +123,10 @@ def prove_by_platform(session: Session, account: Account, session_id: int, ident
 
 
 def unlink_login(session: Session, account_id: int, login_id: int | None) -> bool:
-    """Take a platform's login away from a locked account, with the sessions that it began; never the last login.
+    """Remove a platform login from a locked account, with the sessions that it started; 409 for the last login.
 
-    A login by password stays: what the account was made with is its ``subject`` (C-ACC-13). False for no login.
+    A password login stays, since an account shows the login it was made with as ``subject`` (C-ACC-13). False when
+    there is no such login.
     """
     of_account = Login.account_id == account_id
     if (session.scalar(select(func.count()).select_from(Login).where(of_account)) or 0) < 2:
@@ -138,7 +139,7 @@ def unlink_login(session: Session, account_id: int, login_id: int | None) -> boo
 
 
 def _require_no_password(session: Session, account_id: int) -> None:
-    """409 where the locked account has a login by password: there is one at most."""
+    """409 if the locked account has a password login: an account has at most one."""
     password_logins = (Login.account_id == account_id, Login.kind == LoginKind.PASSWORD.value)
     if session.scalar(select(func.count()).select_from(Login).where(*password_logins)):
         raise conflict("password_present", "This account already has a password, so this one was not added.")
@@ -147,8 +148,8 @@ def _require_no_password(session: Session, account_id: int) -> None:
 def request_password(
     session: Session, auth: AuthServices, account: Account, registration: ValidatedRegistration, messages: Any
 ) -> None:
-    """Queue the letter by which a locked account without a password gets one; who has the address already is told by
-    it. 409 where the account has got a password meanwhile.
+    """Queue the email that adds a password to a locked account. If the address is taken, the email says so instead.
+    409 if the account has a password by now.
     """
     _require_no_password(session, account.id)
     address = registration.address
@@ -164,10 +165,10 @@ def request_password(
 
 
 def add_password(session: Session, secret: str, account: Account) -> None:
-    """Add the password to the locked account that asked, by the link in its letter, which proves the address.
+    """Add the password to the locked account that asked for it. The link in the email proves the address.
 
-    410 for a dead link and for one of another account, 409 for an address that is taken and for a second password:
-    forms in two tabs must not make two.
+    410 for a dead link or one of another account; 409 for a taken address or a second password, as by forms in two
+    tabs.
     """
     link = link_tokens.find_link(session, secret, link_tokens.ADD_PASSWORD_LINK)
     is_own = link is not None and link.account_id == account.id

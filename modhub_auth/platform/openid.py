@@ -1,7 +1,6 @@
-"""A relying party of OpenID Authentication 2.0, without associations and without state of its own (C-ACC-19).
+"""A relying party of OpenID Authentication 2.0, without associations and without state (C-ACC-19).
 
-The provider is asked about every assertion (section 11.4.2), so that no signature is checked here; all else that an
-assertion must hold is.
+The provider verifies the signature of every assertion (section 11.4.2); all other fields are checked here.
 """
 
 import re
@@ -31,7 +30,7 @@ REQUIRED_SIGNED: Final = frozenset(
 NONCE_LIFE: Final = timedelta(minutes=10)
 PROVIDER_TIMEOUT_SECONDS: Final = 10
 PROVIDER_DEADLINE_SECONDS: Final = 2.0
-"""How long somebody waits for a turn to ask."""
+"""How long a request waits for its turn to ask the provider."""
 _RESPONSE_BYTES: Final = 65536
 _FORM_HEADERS: Final = {"Content-Type": "application/x-www-form-urlencoded", "Connection": "close"}
 _MAX_QUERY: Final = 10_000
@@ -42,29 +41,29 @@ STEAM_HOST: Final = "steamcommunity.com"
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """Whom the provider vouches for, and the nonce by which this is told from a replay."""
+    """The identity that the provider confirms, and the nonce that detects a replay."""
 
     subject: str
     nonce: str
 
 
 def platform_refused() -> ApiError:
-    """403: whatever was wrong with an assertion."""
+    """403 for any invalid assertion."""
     return ApiError(403, "platform_refused", "The platform did not confirm who you are. Try again.")
 
 
 def platform_unreachable() -> ApiError:
-    """503: the provider cannot be asked."""
+    """503: the provider cannot be reached."""
     message = N_("The platform cannot be reached right now. Try again in a moment.")
     return ApiError(503, "platform_unreachable", message, headers={"Retry-After": "10"})
 
 
 @contextmanager
 def _timed_connection(url: SplitResult) -> Iterator[HTTPConnection]:
-    """A connection to ``where``. It ends with the block, and `PROVIDER_TIMEOUT_SECONDS` after it began at the latest.
+    """A connection to ``url``, closed after the block and at the latest `PROVIDER_TIMEOUT_SECONDS` after its start.
 
-    Connecting and the handshake of TLS count. Looking the name up counts too, but nothing can interrupt it: where that
-    takes longer, it lasts until the system gives up, and then nothing is asked.
+    The time includes connecting and the TLS handshake. It includes the DNS lookup too, but nothing can interrupt that:
+    if it takes longer, it lasts until the system gives up, and then TimeoutError is raised.
     """
     deadline = monotonic() + PROVIDER_TIMEOUT_SECONDS
     kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
@@ -87,7 +86,7 @@ def _timed_connection(url: SplitResult) -> Iterator[HTTPConnection]:
 
 
 def _seconds_left(deadline: float) -> float:
-    """The seconds until then; TimeoutError when there are none."""
+    """The seconds until ``deadline``; TimeoutError when it has passed."""
     seconds = deadline - monotonic()
     if seconds <= 0:
         raise TimeoutError
@@ -95,9 +94,9 @@ def _seconds_left(deadline: float) -> float:
 
 
 def _connect(host: str, port: int, deadline: float) -> socket.socket:
-    """A socket that is connected to one of the addresses of ``host``; OSError when none answers in time.
+    """A socket connected to one of the addresses of ``host``; OSError when none answers in time.
 
-    Each has its share of the time, so that one which swallows everything leaves some to the next.
+    Each address gets an equal share of the time left, so that one without an answer leaves some for the next.
     """
     addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     for index, (*_, address) in enumerate(addresses):
@@ -110,14 +109,14 @@ def _connect(host: str, port: int, deadline: float) -> socket.socket:
 
 
 def hang_up(connection: socket.socket) -> None:
-    """End a connection that another thread may be reading from."""
+    """Shut down a connection that another thread may be reading from."""
     with suppress(OSError):
         # The plain socket's method: that of TLS drops its state while the other thread reads.
         socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 class Steam:
-    """Steam, which speaks OpenID 2.0; another platform has a class of the same shape."""
+    """Steam, which speaks OpenID 2.0. Another platform needs a class with the same methods."""
 
     name: Final = "steam"
     title: Final = "Steam"
@@ -129,7 +128,7 @@ class Steam:
         self._gate = HashingGate(at_once=2, queue_size=1, wait_seconds=PROVIDER_DEADLINE_SECONDS)
 
     def sign_in_url(self, return_to: str, realm: str) -> str:
-        """Where the visitor is sent (section 9)."""
+        """The address of the provider's sign-in page (section 9)."""
         parameters = {
             "openid.ns": NAMESPACE,
             "openid.mode": "checkid_setup",
@@ -141,7 +140,7 @@ class Steam:
         return self._provider + ("&" if "?" in self._provider else "?") + urlencode(parameters)
 
     def verify(self, query: str, return_to: str) -> Assertion:
-        """Judge what the visitor came back with (section 11); 403, or 503 when the provider cannot be asked."""
+        """Verify the query of the visitor's return (section 11); 403, or 503 when the provider cannot be reached."""
         fields = _openid_fields(query)
         nonce = _NONCE.match(fields.get("response_nonce", ""))
         claimed_id = _CLAIMED_ID.match(fields.get("claimed_id", ""))
@@ -160,7 +159,7 @@ class Steam:
         return Assertion(claimed_id[2], nonce[0])
 
     def _is_confirmed(self, fields: Mapping[str, str]) -> bool:
-        """Ask the provider itself (section 11.4.2)."""
+        """Ask the provider whether it made this assertion (section 11.4.2)."""
         parameters = {f"openid.{name}": value for name, value in fields.items()}
         parameters["openid.mode"] = "check_authentication"
         url = urlsplit(self._provider)
@@ -179,7 +178,7 @@ class Steam:
 
 
 def _openid_fields(query: str) -> dict[str, str]:
-    """The ``openid.`` fields; a doubled one is two answers, of which neither counts."""
+    """The ``openid.`` fields; 403 when one occurs twice."""
     if len(query) > _MAX_QUERY:
         raise platform_refused()
     try:
