@@ -1,4 +1,4 @@
-"""The pages of accounts, below ``/Modhub/account`` (C-PAGE-4). They work without JavaScript."""
+"""Account pages, below ``/Modhub/account`` (C-PAGE-4). They work without JavaScript."""
 
 from pyramid.config import Configurator
 
@@ -18,18 +18,18 @@ HASHING = (
     *("register", "login", "reset", "confirm", "password", "authenticator", "recovery-codes", "unlink", "delete"),
     *("platform/{provider}", "platform/{provider}/link"),
 )
-"""Forms whose answer may wait its turn to hash."""
+"""Forms whose response may wait in the hashing queue."""
 
 
 def account_navigation(_context: object, request: Request) -> object:
-    """The entry of the site's navigation."""
+    """The entry in the site's navigation."""
     if request.identify(CredentialKind.ACCOUNT) is NOBODY:
         return nav_link(request, LOGIN_PATH, N_("Sign in"))
     return nav_link(request, "/Modhub/account", N_("Account"))
 
 
 def includeme(config: Configurator) -> None:
-    """The place of the pages, how their visitors are recognised, their entry in the navigation."""
+    """Register the pages, the cookie credential, the panels and the body limits."""
     config.add_child(ISite, "account", AccountPages)
     config.add_child(IAccount, "platform", Platforms)
     config.add_credential(CredentialKind.ACCOUNT, ISite, SessionCredential())

@@ -1,4 +1,4 @@
-"""The account's own page: its name, its logins, where it is signed in (C-PAGE-4)."""
+"""The account's page: its name, its logins and its sessions (C-PAGE-4)."""
 
 from typing import Any, Final
 
@@ -36,7 +36,7 @@ DONE_MESSAGES: Final = {
     "ended": N_("Session signed out."),
     "letter": N_("If you have not requested too many emails, another one is on its way."),
 }
-"""What the page says that has just been done, by the query's ``done``."""
+"""The page's message about the last action, by the query's ``done``."""
 
 
 @page(context=IAccount, request_method="GET", permission=AccountPermission.READ, renderer=OVERVIEW)
@@ -58,7 +58,7 @@ def account_page(_context: Any, request: Request) -> dict[str, Any]:
 
 
 def account_done(action: str) -> Any:
-    """To the account's page, which says what has been done."""
+    """Redirect to the account's page, which says what has been done."""
     return never_stored(Redirect(f"{HOME}?done={action}"))
 
 
@@ -76,7 +76,7 @@ def rename_page(_context: Any, request: Request) -> Any:
 
 @page(context=IAccount, name="letter", request_method="POST", permission=AccountPermission.CHANGE)
 def resend_confirmation_page(_context: Any, request: Request) -> Any:
-    """``POST /Modhub/account/letter``: the letter that confirms the address, once more; the link before it dies."""
+    """``POST /Modhub/account/letter``: send the confirmation email again. Its link replaces the earlier one."""
     auth, session = auth_services(request), request.dbsession
     account = locked_account(request)
     unconfirmed = select(Login).where(Login.account_id == account.id, Login.verified.is_(False))
@@ -107,7 +107,7 @@ def sign_out_page(_context: Any, request: Request) -> Any:
 
 
 def unlink_form(_context: Any, request: Request) -> FormPage:
-    """The login that goes, ``loginId``; 404 for one that is none of the visitor's at a platform."""
+    """The form to unlink ``loginId``; 404 unless it is a platform login of the visitor."""
     login_id, auth = parse_id(form_value(request, "loginId") or query(request, "loginId") or ""), auth_services(request)
     logins = auth.account_reader.overview(current_login(request).account_id).logins
     login = next((method for method in logins if method.id == login_id and method.kind == LoginKind.PLATFORM), None)
@@ -136,7 +136,7 @@ def unlink_form(_context: Any, request: Request) -> FormPage:
     fresh_proof=unlink_form,
 )
 def unlink_page(_context: Any, request: Request) -> Any:
-    """``POST /Modhub/account/unlink``: ``loginId`` is a platform's login, never the last one."""
+    """``POST /Modhub/account/unlink``: ``loginId`` is a platform login, never the last login."""
     account, _ = proven_account(request)
     if logins.unlink_login(request.dbsession, account.id, parse_id(form_value(request, "loginId"))):
         send_security_email(request, "login unlinked")

@@ -1,7 +1,7 @@
 """Adding and removing an authenticator, and its recovery codes (C-PAGE-4; RFC 6238).
 
-The secret that a page proposes comes from the visitor's session and the time, and is stored nowhere before its first
-code has come.
+The proposed secret is derived from the visitor's session and the time, and stored only after its first
+code was accepted.
 """
 
 from typing import Any, Final
@@ -37,7 +37,7 @@ QR_SCALE: Final = 4
 
 
 def add_authenticator_form(request: Request) -> FormPage:
-    """The first code of the authenticator that gets the secret shown here."""
+    """The form that shows the proposed secret and asks for its first code."""
     hint, period = N_("The six digits that the app shows now."), proposal_period(request)
     secret = proposed_secret(request, period)
     address = totp.provisioning_uri(secret, current_login(request).subject)
@@ -60,7 +60,7 @@ def add_authenticator_form(request: Request) -> FormPage:
 
 
 def remove_authenticator_form() -> FormPage:
-    """What goes."""
+    """The form to remove the authenticator."""
     return FormPage(
         "Remove authenticator",
         N_("Remove"),
@@ -73,7 +73,7 @@ def remove_authenticator_form() -> FormPage:
 
 
 def proposal_period(request: Request) -> int:
-    """The period of the secret that the form shows; that of the form which was sent, while it is good."""
+    """The period of the submitted form's secret while that is valid, else the current period."""
     return auth_services(request).proposals.period(form_value(request, PERIOD))
 
 
@@ -83,7 +83,7 @@ def proposed_secret(request: Request, period: int) -> str:
 
 
 def authenticator_form(_context: Any, request: Request) -> FormPage:
-    """To remove the authenticator, where there is one, else to add it."""
+    """The form to remove the authenticator if there is one, else to add it."""
     active = auth_services(request).account_reader.has_authenticator(current_login(request).account_id)
     return remove_authenticator_form() if active else add_authenticator_form(request)
 
@@ -99,7 +99,7 @@ def authenticator_form(_context: Any, request: Request) -> FormPage:
 def authenticator_page(_context: Any, request: Request) -> Any:
     """``POST /Modhub/account/authenticator``: add it by its first code, or remove it.
 
-    A form to add it that arrives twice does not remove it: it has both a password and a code, or its code is used up.
+    An add form sent twice does not remove it: the form has both a password and a code, or its code is used up.
     """
     if not auth_services(request).account_reader.has_authenticator(current_login(request).account_id):
         return _add_authenticator(request)
@@ -135,7 +135,7 @@ def _show_codes(request: Request, codes: list[str], sentence: str) -> dict[str, 
 
 
 def recovery_codes_form(_context: Any, _request: Request) -> FormPage:
-    """Consent to lose the old ones."""
+    """The form to replace the recovery codes."""
     return FormPage(
         "Create new recovery codes",
         N_("Create codes"),
@@ -154,7 +154,7 @@ def recovery_codes_form(_context: Any, _request: Request) -> FormPage:
     fresh_proof=recovery_codes_form,
 )
 def recovery_codes_page(_context: Any, request: Request) -> Any:
-    """``POST /Modhub/account/recovery-codes``: ten new ones, where there is an authenticator."""
+    """``POST /Modhub/account/recovery-codes``: ten new codes, if there is an authenticator."""
     account, _ = proven_account(request)
     if not totp.has_authenticator(request.dbsession, account.id):
         return Redirect(f"{HOME}/authenticator")

@@ -1,8 +1,8 @@
-"""The page to which a letter leads that confirms an address (C-MAIL-4). Opening it changes nothing.
+"""The page that confirms an address, opened by the link in an email (C-MAIL-4). Opening it changes nothing.
 
-Whoever has the letter alone may be a stranger to the account: the address was typed by somebody else then. So the page
-wants the account as well, by a session of it in this browser or by its password; else it offers a new password, which
-takes away all that was there before.
+A stranger may have registered the reader's address. So the link alone is not enough: the visitor must also be signed in
+to the account in this browser or give its password. Otherwise the page offers to set a new password, which removes all
+earlier access to the account.
 """
 
 from typing import Any, Final
@@ -44,7 +44,7 @@ CONFIRMED: Final = N_("Your address has been confirmed")
 
 
 def _is_signed_in(request: Request, link: Link) -> bool:
-    """Whether this browser is signed in to the account of the link."""
+    """Whether this browser is signed in to the link's account."""
     return (
         request.identify(CredentialKind.ACCOUNT) is not NOBODY and current_login(request).account_id == link.account_id
     )
@@ -57,12 +57,12 @@ def _account_line(request: Request, link: Link) -> str:
 
 
 def confirm_own_form(lead: str = N_("Confirm that this address is yours.")) -> FormPage:
-    """A button, for somebody who is signed in to the account."""
+    """The form for a visitor who is signed in to the account: only a button."""
     return FormPage(N_("Confirm your address"), N_("Confirm"), [], lead=[lead])
 
 
 def confirm_password_form(request: Request, link: Link) -> FormPage:
-    """The password of the account; and the way on for whoever does not know it."""
+    """The form that asks for the account's password, with a link to reset an unknown one."""
     reset_url = f"{CONFIRM_PATH}?token={quote(link_secret(request))}&new=1"
     return FormPage(
         N_("Confirm your address"),
@@ -77,7 +77,7 @@ def confirm_password_form(request: Request, link: Link) -> FormPage:
 
 
 def first_reset_form(request: Request, link: Link) -> FormPage:
-    """A new password instead of one that somebody else has chosen. 410 once the address is confirmed."""
+    """The form to replace a password that a stranger may have chosen. 410 once the address is confirmed."""
     with request.databases.readonly_session() as session:
         login = session.get(Login, link.login_id)
         if login is None or login.verified:
@@ -90,7 +90,7 @@ def first_reset_form(request: Request, link: Link) -> FormPage:
 
 @page(context=IAccount, name="confirm", request_method=("GET", "POST"), permission=OPEN, renderer=FORM_TEMPLATE)
 def confirm_page(_context: Any, request: Request) -> Any:
-    """``/Modhub/account/confirm``; with ``new`` in the query: by a new password."""
+    """``/Modhub/account/confirm``; with ``new`` in the query, by setting a new password."""
     try:
         link = valid_link(request, link_tokens.CONFIRM_LINK, link_tokens.ADD_PASSWORD_LINK)
         if link.purpose == link_tokens.ADD_PASSWORD_LINK:
@@ -129,7 +129,7 @@ def _confirm_by_password(request: Request, link: Link, form: FormPage) -> dict[s
 
 
 def _add_password(request: Request, link: Link) -> dict[str, Any]:
-    """The password that an account without one has asked for: in a session of that account alone."""
+    """Add the password that an account without one has asked for. Only a session of that account may."""
     if not _is_signed_in(request, link):
         request.override_renderer = MESSAGE_TEMPLATE
         next_path = quote(f"{CONFIRM_PATH}?token={link_secret(request)}", safe="/")

@@ -1,4 +1,4 @@
-"""The end of an account, at its owner's wish (C-ACC-18)."""
+"""The page to delete one's account (C-ACC-18)."""
 
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ DELETE: Final = "modhub_auth:templates/account/delete.jinja2"
 
 
 def delete_account_form(_context: Any, request: Request) -> FormPage:
-    """What goes with the account, and consent."""
+    """The form to confirm the deletion, with the mods that are deleted too."""
     with request.databases.readonly_session() as session:
         mods = request.find_service(IMods).get_mods_of_account(session, current_login(request).account_id)
     return FormPage(

@@ -1,4 +1,4 @@
-"""A forgotten password, and the page to which its letter leads (C-MAIL-1). Nobody is signed in by a link."""
+"""The pages to ask for a password reset and to complete it by the emailed link (C-MAIL-1). No link signs anybody in."""
 
 from typing import Any, Final
 
@@ -44,12 +44,12 @@ DEAD_LINK_STATUS: Final = 410
 
 
 def _forbid_referrer(request: Request) -> None:
-    """The address holds a secret: it is told to nobody (T-C8)."""
+    """The page's address holds a secret, so it is never sent as ``Referer`` (T-C8)."""
     request.response.headers["Referrer-Policy"] = "no-referrer"
 
 
 def forgot_form() -> FormPage:
-    """The address."""
+    """The form that asks for the email address."""
     return FormPage(
         N_("Forgot your password?"),
         N_("Send reset link"),
@@ -67,7 +67,7 @@ def forgot_page(_context: Any, request: Request) -> dict[str, Any]:
 
 @page(context=IAccount, name="forgot", request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
 def forgot_submit(_context: Any, request: Request) -> Any:
-    """``POST /Modhub/account/forgot``: the same page whoever has an account."""
+    """``POST /Modhub/account/forgot``: the same page whether or not the account exists."""
     auth, limit = auth_services(request), request.registry.settings["modhub_auth.forgot_limit"]
     email = form_value(request, "email")
     errors = collect_errors((email_addresses.require_address, email))
@@ -89,7 +89,7 @@ def forgot_submit(_context: Any, request: Request) -> Any:
 
 
 def valid_link(request: Request, *purposes: str) -> Link:
-    """The living link that the address names; 410 for a dead one. Its row is read, not held."""
+    """The valid link in the page's address; 410 for an invalid one. Its row is not locked."""
     _forbid_referrer(request)
     with request.databases.readonly_session() as session:
         link = link_tokens.find_link(session, link_secret(request), *purposes)
@@ -99,24 +99,24 @@ def valid_link(request: Request, *purposes: str) -> Link:
 
 
 def link_secret(request: Request) -> str:
-    """The secret in the address of the page."""
+    """The secret in the page's address."""
     return query(request, "token") or ""
 
 
 def dead_link_page(request: Request, error: ApiError) -> dict[str, Any]:
-    """The 410 page of a link that works no longer: where to get another one."""
+    """The 410 page of an invalid link, with links to ask for another one."""
     request.override_renderer = MESSAGE_TEMPLATE
     title = "This link has expired" if error.status == DEAD_LINK_STATUS else "Something is wrong with this request"
     return error_page(request, title, error, [FORGOT, SIGN_IN])
 
 
 def account_names(session: Session, login: Login) -> tuple[str, str]:
-    """The name and the address of the account, which make poor passwords."""
+    """The name and address of the account, which make weak passwords."""
     return session.get_one(Account, login.account_id).display_name, login.subject
 
 
 def reset_form(request: Request, link: Link) -> FormPage:
-    """The new password; and what has been added to the account, to be looked over."""
+    """The form for the new password, with the account's other access to review."""
     with request.databases.readonly_session() as session:
         login = session.get(Login, link.login_id)
         if login is None:
@@ -148,7 +148,7 @@ def _access_label(request: Request, access: AccountAccess) -> str:
 
 
 def _reset_choice(request: Request) -> ResetChoice | None:
-    """What was unticked; None for a form that has shown nothing, so that everything stays."""
+    """The boxes listed and ticked; None for a form without that list, so that everything stays."""
     if "shown" not in request.POST:
         return None
     return ResetChoice(
@@ -167,7 +167,7 @@ def reset_page(_context: Any, request: Request) -> Any:
 
 
 def complete_reset(request: Request, form: FormPage, purpose: str) -> dict[str, Any]:
-    """The end of a reset, by either link."""
+    """Set the new password, by a link of either ``purpose``."""
     errors = form.input_errors(request)
     if errors:
         return form.show_errors(request, *errors)

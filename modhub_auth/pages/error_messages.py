@@ -1,6 +1,6 @@
-"""What a page says about a refusal: in words for people, and beside the field that it is about.
+"""Maps API errors to form fields and user-facing messages.
 
-The sentences of refusals are written for programs and name JSON fields; a form has labels.
+Messages of API errors are written for programs and name JSON fields; a form has labels.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ INPUT_SENTENCES: Final = {
     "password": N_("The password must have 10 to 1024 characters."),
     "code": N_("This code is wrong. Try the next one your authenticator shows."),
 }
-"""What is wrong with a field whose input breaks a rule (``invalid_input``), by its name."""
+"""The message for invalid input (``invalid_input``) by field name."""
 
 SENTENCES: Final = {
     "address_taken": ("email", "There is already an account with this address."),
@@ -40,11 +40,11 @@ SENTENCES: Final = {
         ),
     ),
 }
-"""Field and sentence by the code of the refusal; what is not here is told in the refusal's own words."""
+"""Field and message by error code. Other errors are shown with their own message."""
 
 
 def field_error(request: Request, error: ApiError, fields: Sequence[str]) -> tuple[str, str]:
-    """The field that ``refusal`` is about, empty when it is about none of ``fields``, and a translated sentence."""
+    """The field that ``error`` is about, empty if it is not one of ``fields``, and a translated message."""
     messages = translations_for(request)
     if "retryAfterSeconds" in error.extra:
         minutes = -(-int(error.extra["retryAfterSeconds"]) // 60)
@@ -75,13 +75,13 @@ def _message_key(request: Request, error: ApiError) -> str:
 
 
 def platform_title(request: Request, platform: str) -> str:
-    """What a platform is called; its name where it is switched off by now."""
+    """The platform's title; its name if the platform is switched off."""
     configured = auth_services(request).platforms.get(platform)
     return platform if configured is None else configured.title
 
 
 def collect_errors(*checks: tuple[Callable[[str], Any], str]) -> list[ApiError]:
-    """What each check, with the text that it is to judge, refuses: all at once, not one after the other."""
+    """Run each check on its value and return all errors, not only the first."""
     errors = []
     for check, value in checks:
         try:

@@ -1,4 +1,4 @@
-"""A sheet: one form with its words, as the template ``sheet.jinja2`` shows it."""
+"""Pages with one form, rendered by ``sheet.jinja2``, and pages with a message alone."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,16 +13,16 @@ from modhub_auth.pages.error_messages import collect_errors, field_error
 FORM_TEMPLATE: Final = "modhub_auth:templates/account/sheet.jinja2"
 MESSAGE_TEMPLATE: Final = "modhub_auth:templates/account/said.jinja2"
 MARK_FIELD: Final = "commonPassword"
-"""The hidden field by which a common password is kept (:mod:`modhub_auth.pages.password_field`)."""
+"""The hidden field that confirms a common password (:mod:`modhub_auth.pages.password_field`)."""
 Links = list[tuple[str, str]]
-"""Addresses and their texts."""
+"""Pairs of address and text."""
 
 
 @dataclass(slots=True)
 class FormField:
-    """One field. ``name`` is that of the JSON field (C-PAGE-6); ``complete`` helps password managers.
+    """One field. ``name`` equals that of the JSON field (C-PAGE-6); ``error`` is translated.
 
-    ``keys`` is the keyboard that a telephone shows (HTML, ``inputmode``); ``error`` is translated.
+    ``autocomplete`` and ``inputmode`` are the HTML attributes, for password managers and telephone keyboards.
     """
 
     name: str
@@ -35,36 +35,36 @@ class FormField:
     inputmode: str = ""
     error: str = ""
     check: Callable[[str], object] | None = None
-    """Refuses what is no such thing."""
+    """Raises an ApiError for an invalid value."""
 
     @property
     def is_secret(self) -> bool:
-        """Whether it is shown empty again after a refusal."""
+        """Whether it is shown empty again after an error."""
         return self.type == "password" or self.name == "code"
 
     @property
     def described_by(self) -> str:
-        """The ids of what stands below the field."""
+        """The ids of the texts below the field."""
         return " ".join(f"{self.name}-{suffix}" for suffix in ("error", "hint") if getattr(self, suffix))
 
 
 @dataclass(frozen=True, slots=True)
 class Checkbox:
-    """A box that is ticked to begin with; the form's field ``shown`` says which boxes it had."""
+    """A box that is ticked at first. The form's field ``shown`` lists the boxes that it had."""
 
     name: str
     value: str
     label: str
 
     def was_unticked(self, request: Request) -> bool:
-        """Whether the form that was sent had this box, and it was empty."""
+        """Whether the submitted form had this box, and it was empty."""
         return self.value in form_value(request, "shown").split() and self.value not in request.POST.getall(self.name)
 
 
 @dataclass(slots=True)
 class FormPage:
-    """One page with one form. ``doors`` are other ways to the same end; ``username`` tells password managers whose
-    password is changed; ``ticks`` stand under ``legend``; ``more`` is for the page's own template.
+    """One page with one form. ``alternatives`` link to other ways to do the same; ``username`` tells password managers
+    whose password is changed; ``legend`` heads the ``checkboxes``; ``template_values`` are for the page's own template.
     """
 
     title: str
@@ -81,7 +81,7 @@ class FormPage:
     template_values: dict[str, Any] = field(default_factory=dict)
 
     def input_errors(self, request: Request) -> list[ApiError]:
-        """What is wrong with what was typed, of all fields at once."""
+        """The errors of all fields in the submitted form."""
         checks = [
             (form_field.check, form_value(request, form_field.name))
             for form_field in self.fields
@@ -90,7 +90,7 @@ class FormPage:
         return collect_errors(*checks)
 
     def show(self, request: Request, *api_errors: ApiError) -> dict[str, Any]:
-        """What the template gets. Signed in or not, such a page is nobody else's: it is never stored."""
+        """The template's values. The page is for this visitor only, signed in or not: it is never stored."""
         never_store(request)
         fields_by_name = {form_field.name: form_field for form_field in self.fields}
         for form_field in self.fields:
@@ -108,40 +108,40 @@ class FormPage:
         return {"sheet": self, "errors": messages, "unticked": unticked, **self.template_values}
 
     def show_errors(self, request: Request, error: ApiError, *others: ApiError) -> dict[str, Any]:
-        """The sheet again, with what is wrong; what was typed stays, except secrets.
+        """The form again with these errors. It keeps the submitted values, except secrets.
 
-        A refusal may bring ``hidden`` fields for the next try.
+        An error may add ``hidden`` fields for the next try.
         """
         forms.set_error_status(request, error)
         return self.show(request, error, *others)
 
 
 def form_value(request: Request, name: str) -> str:
-    """A field of the form that was sent, else empty."""
+    """The value of a submitted field; empty without one."""
     value = request.POST.get(name, "") if not request.is_safe else ""
     return value if isinstance(value, str) else ""
 
 
 def never_store(request: Request) -> None:
-    """This answer is for one visitor."""
+    """Forbid caches to store the response: it is for one visitor."""
     request.response.headers["Cache-Control"] = "no-store"
 
 
 def never_stored(response: Any) -> Any:
-    """An answer that is no page, such as a redirect which brings a cookie: nobody keeps it."""
+    """The response with ``no-store``, for a redirect that sets a cookie and the like."""
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
 def message_page(request: Request, title: str, *lines: str, links: Links, status: int = 200) -> dict[str, Any]:
-    """A page that only says something, for the renderer :data:`MESSAGE_TEMPLATE`."""
+    """A page with a message alone, for the renderer :data:`MESSAGE_TEMPLATE`."""
     never_store(request)
     request.response.status_int = status
     return {"title": title, "lines": lines, "links": links}
 
 
 def error_page(request: Request, title: str, error: ApiError, links: Links) -> dict[str, Any]:
-    """A refusal that leaves no form to show again: what it says, and where to go from here."""
+    """An error page without a form: the message, and links to go on."""
     if not request.is_safe:
         forms.set_error_status(request, error)
     request.response.headers.update(error.headers)

@@ -1,8 +1,8 @@
-"""What pages of a signed-in account share: who it is, its row locked, and fresh proof that its owner is still there.
+"""What the pages of a signed-in account share: the current login, the locked account, and fresh proof of its owner.
 
-A view that changes who may enter an account declares ``fresh_proof=sheet``. Its GET shows that sheet with the field for
-the proof. Its POST is the view, which runs once the fields are right and the proof was given; what it refuses shows the
-sheet again.
+A view that changes how an account signs in declares ``fresh_proof=make_form``. Its GET shows that form with a field for
+the proof. Its POST calls the view once the fields are valid and the proof is given; an ApiError of the view shows the
+form again.
 """
 
 from collections.abc import Callable
@@ -37,27 +37,27 @@ _CHECKED_LOGIN: Final = "modhub_auth.proved"
 
 
 def current_login(request: Request) -> LoginRecord:
-    """Who is signed in; only behind a permission that asks for an account."""
+    """The visitor's login. Only for views whose permission asks for an account."""
     login: LoginRecord = request.identify(CredentialKind.ACCOUNT).details
     return login
 
 
 def locked_account(request: Request) -> Account:
-    """The visitor's account, its row locked until the end of the request. 401 when the session has ended meanwhile."""
+    """The visitor's account, locked until the end of the request. 401 if the session has ended by now."""
     login = current_login(request)
     assert login.session_id is not None
     return page_sessions.lock_session_account(request.dbsession, login.account_id, login.session_id)
 
 
 def proven_account(request: Request) -> tuple[Account, Login | None]:
-    """The account, locked, and its login by password, where that was the proof; for a view with ``fresh_proof``."""
+    """The locked account, and its password login if the password was the proof; for a view with ``fresh_proof``."""
     checked_login = request.environ[_CHECKED_LOGIN]
     account = locked_account(request)
     return (account, None) if checked_login is None else services.lock_checked_login(request.dbsession, checked_login)
 
 
 def rotate_session(request: Request, response: Any) -> Any:
-    """What has changed who may do what gives the session another secret (T-C12)."""
+    """Give the session a new secret, after a change of proof or access (T-C12)."""
     session_id = current_login(request).session_id
     assert session_id is not None
     return never_stored(
@@ -66,14 +66,14 @@ def rotate_session(request: Request, response: Any) -> Any:
 
 
 def send_security_email(request: Request, kind: str) -> None:
-    """Tell the owner of the visitor's account by email what has been done to it."""
+    """Queue the notice of ``kind`` to the owner of the visitor's account."""
     outbox, account_id = auth_services(request).outbox, current_login(request).account_id
     messages, client = translations_for(request), browser_name(request)
     recovery.queue_security_email(request.dbsession, outbox, account_id, kind, messages, client=client)
 
 
 def _add_proof_field(request: Request, form: FormPage, required: Proof) -> None:
-    """Put what is wanted into the sheet; where only a platform can prove it, GET shows the way there alone."""
+    """Add the field for the proof. If only a platform can prove it, GET shows the links there and no fields."""
     if required is Proof.PASSWORD:
         form.fields.insert(0, FormField("currentPassword", N_("Current password"), "password", "current-password"))
     elif required is Proof.CODE:
@@ -90,7 +90,7 @@ def _add_proof_field(request: Request, form: FormPage, required: Proof) -> None:
 
 
 def _check_proof(request: Request, required: Proof) -> Any:
-    """Judge the proof; what a password was checked against is looked at again once the account is locked."""
+    """Check the proof; the login of a correct password, which is checked again once the account is locked."""
     auth, settings, account_id = auth_services(request), request.registry.settings, current_login(request).account_id
     if required is Proof.PLATFORM:
         raise proof.proof_required()
@@ -102,7 +102,7 @@ def _check_proof(request: Request, required: Proof) -> Any:
 
 
 def fresh_proof_deriver(view: ProvenView, info: Any) -> ProvenView:
-    """The view deriver of the option ``fresh_proof``: a function of context and request that makes the sheet."""
+    """The view deriver for ``fresh_proof``, a function of context and request that makes the form."""
     make_form: Callable[[Any, Request], FormPage] | None = info.options.get("fresh_proof")
     if make_form is None:
         return view
@@ -129,5 +129,5 @@ fresh_proof_deriver.options = ("fresh_proof",)  # type: ignore[attr-defined]
 
 
 def includeme(config: Any) -> None:
-    """The option, inside the renderer: what it shows is a sheet."""
+    """Add the view option. It works inside the renderer, which renders its form."""
     config.add_view_deriver(fresh_proof_deriver, "fresh_proof", under="rendered_view", over=VIEW)

@@ -1,4 +1,4 @@
-"""What people are told: by email of what other features change, above their pages of an address to be confirmed."""
+"""Notices: the email about a change by another feature, and the reminder on pages to confirm an address."""
 
 from datetime import timedelta
 from typing import Any, Final
@@ -19,19 +19,19 @@ from modhub_auth.read_service import LoginRecord
 from modhub_auth.signin import recovery
 
 REMINDER_TIME: Final = timedelta(hours=1)
-"""So long after signing in; the account's own page says it for as long as it is so."""
+"""How long after signing in pages show the reminder; the account's page shows it until the address is confirmed."""
 EMAIL_SENT: Final = "We have sent an email to %(address)s: follow the link in it to confirm that the address is yours."
 
 SCRIPT: Final = N_("Sign in with POST /api/auth/login and put the accessToken into TOKEN; it is valid for 30 minutes.")
 
 
 def script_token(_context: Any, request: Request) -> Markup:
-    """How a script that does an owner's work comes by its access token."""
+    """How an owner's script gets an access token."""
     return Markup("<p>") + escape(translations_for(request).gettext(SCRIPT)) + Markup("</p>")
 
 
 def unconfirmed_notice(_context: Any, request: Request) -> Markup | None:
-    """Where to look for the email that registering sends, wherever somebody goes from there."""
+    """The reminder to follow the link in the confirmation email, or None."""
     login: LoginRecord | None = request.identify(CredentialKind.ACCOUNT).details
     if login is None or login.verified or login.signed_in_at is None or request.path.startswith(HOME):
         return None
@@ -42,7 +42,7 @@ def unconfirmed_notice(_context: Any, request: Request) -> Markup | None:
 
 
 def queue_change_email(event: AccountChanged) -> None:
-    """Queue the email in the transaction of the change, for every confirmed address of the account."""
+    """Queue the notice to every confirmed address of the account, in the transaction of the change."""
     request = event.request
     recovery.queue_security_email(
         request.dbsession,

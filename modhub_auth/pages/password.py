@@ -1,4 +1,4 @@
-"""Changing the password, and adding one to an account that has none (C-PAGE-4)."""
+"""Changing the password, and adding one to an account without a password (C-PAGE-4)."""
 
 from typing import Any
 
@@ -24,12 +24,12 @@ from modhub_auth.signin.registration import ValidatedRegistration
 
 
 def own_password(request: Request) -> PasswordLogin | None:
-    """The visitor's login by password; None where the account has none."""
+    """The visitor's password login, or None."""
     return auth_services(request).account_reader.password_login(current_login(request).account_id)
 
 
 def password_form(_context: Any, request: Request) -> FormPage:
-    """The new password; with its address, where the account has neither yet."""
+    """The form for the new password, and for the address if the account has no password login yet."""
     password_login = own_password(request)
     if password_login is None:
         return FormPage(
@@ -61,7 +61,7 @@ def password_form(_context: Any, request: Request) -> FormPage:
     fresh_proof=password_form,
 )
 def password_page(_context: Any, request: Request) -> Any:
-    """``POST /Modhub/account/password``: the session gets another secret; who is signed in elsewhere stays."""
+    """``POST /Modhub/account/password``: this session gets a new secret; other sessions stay signed in."""
     if own_password(request) is None:
         return _ask_password(request)
     auth, login_record = auth_services(request), current_login(request)
@@ -75,7 +75,7 @@ def password_page(_context: Any, request: Request) -> Any:
 
 
 def _ask_password(request: Request) -> dict[str, Any]:
-    """The same page whether the address is taken or not: that is told by letter (C-PAGE-4)."""
+    """The same page whether or not the address is taken: the email says that (C-PAGE-4)."""
     auth, address = auth_services(request), email_addresses.require_address(form_value(request, "email"))
     auth.rate_limiter.count(
         [rate_counter("forgot", caller_of(request), request.registry.settings["modhub_auth.forgot_limit"])]

@@ -1,7 +1,7 @@
-"""The password that a form sets: judged by the rules, and the visitor warned of a common one.
+"""The check of a new password in a form: it applies the rules and warns of a common password.
 
-The warning leaves the choice to the visitor. The form that warns holds a mark of the password; typed again, the same
-one is taken. The mark tells nothing of the password, and is worth nothing on any other visitor's form.
+The warning leaves the choice to the visitor. The form then holds a mark of the password, and the same password is
+accepted when typed again. The mark reveals nothing about the password and is invalid in another visitor's form.
 """
 
 import hmac
@@ -17,9 +17,9 @@ from modhub_auth.signin.passwords import validate_password
 
 
 def password_check(request: Request, *personal: str) -> Callable[[str], None]:
-    """The check of a form's field: 400 for what breaks a rule, and for a common password the first time.
+    """The check of a password field: 400 for an invalid password, and the first time for a common one.
 
-    ``told``, and what the form says of address and name, make poor passwords.
+    ``personal`` texts, and the address and name in the form, make weak passwords.
     """
     settings = request.registry.settings
     words = guessable_words(

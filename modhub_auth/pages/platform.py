@@ -1,7 +1,7 @@
-"""``/Modhub/account/platform/{provider}``: leave for a game platform, and come back from it (C-ACC-19).
+"""``/Modhub/account/platform/{provider}``: redirect to a game platform and handle the return from it (C-ACC-19).
 
-The return is a GET that another site brings about, so it may only do what a state says that this browser began; it
-writes in a transaction of its own.
+The return is a GET caused by another site. It may only do what its state proves that this browser began, and it writes
+in its own transaction.
 """
 
 import hmac
@@ -51,7 +51,7 @@ from modhub_auth.signin.proof import prove_by_code
 from modhub_auth.signin.session_cookies import safe_next, set_session_cookie
 
 PENDING_MICROS: Final = 10 * 60 * 1_000_000
-"""How long somebody has to give the code after coming back, in microseconds."""
+"""How long the visitor has to give the code after the return, in microseconds."""
 _SKEW_MICROS: Final = 5 * 1_000_000
 PROVE: Final = "prove"
 LINK: Final = "link"
@@ -70,19 +70,19 @@ def _platform(context: PlatformPage, request: Request) -> Steam:
 
 
 class PlatformVisit(NamedTuple):
-    """Why somebody leaves for a platform, and since when they may: to sign in, to prove themselves, to link a login."""
+    """Why a visitor was sent to a platform (`PROVE`, `LINK`, or empty to sign in) and when, in microseconds."""
 
     purpose: str = ""
     begun_at: int = 0
 
     @classmethod
     def begin(cls, purpose: str) -> Self:
-        """One that begins now."""
+        """A visit that begins now."""
         return cls(purpose, to_micros(now()))
 
     @classmethod
     def read(cls, request: Request) -> Self:
-        """The one that somebody comes back from, as the return address says; the state vouches for it."""
+        """The visit named in the return address; the state proves it."""
         purpose = query(request, "for") or ""
         begun_at = parse_id(query(request, "at") or "") if purpose in (PROVE, LINK) else None
         # Not every number is a date.
@@ -96,13 +96,13 @@ class PlatformVisit(NamedTuple):
         return bool(self.purpose) and not page_sessions.is_fresh(from_micros(self.begun_at))
 
     def fields(self) -> dict[str, str]:
-        """Its part of the return address."""
+        """Its query parameters in the return address."""
         return {"for": self.purpose, "at": str(self.begun_at)} if self.purpose else {}
 
 
 def _state(request: Request, visit: PlatformVisit) -> str:
-    """What only the browser that began can bring back: it hangs on the token of its forms, on who is signed in, and on
-    what they wanted, so that whoever wanted to link a login does not come back to a new account.
+    """The proof that this browser began the visit. It depends on the browser's CSRF token, the signed-in account and
+    the visit, so that a visitor who wanted to link a login does not return to a new account.
     """
     secret: str = request.registry.settings["modhub.secret"][0]
     account_id = request.identify(CredentialKind.ACCOUNT).account_id
@@ -122,7 +122,7 @@ def _platform_url(request: Request, platform: Steam, return_to: str) -> str:
 
 @page(context=ILoginPlatform, request_method="GET", permission=OPEN, renderer=MESSAGE_TEMPLATE)
 def platform_page(context: PlatformPage, request: Request) -> Any:
-    """Leave for the platform, or come back from it."""
+    """Redirect to the platform, or handle the return from it."""
     never_store(request)
     platform = _platform(context, request)
     try:
@@ -135,10 +135,10 @@ def platform_page(context: PlatformPage, request: Request) -> Any:
 
 
 def _depart(request: Request, platform: Steam) -> Any:
-    """To the platform, to sign in or to prove oneself; who is signed in and says nothing more wants to link a login.
+    """Redirect to the platform to sign in or to prove; a signed-in visitor without ``prove`` gets the link form.
 
-    A link is followed, not a form sent: the policy of our pages lets no form lead elsewhere. So another site could send
-    somebody who is signed in here to prove themselves, if they were not asked first.
+    This is a GET, since the CSP lets no form lead to another site. Another site could therefore send a signed-in
+    visitor here to prove, so that visitor is asked first.
     """
     next_path = safe_next(query(request, "next"))
     if request.identify(CredentialKind.ACCOUNT) is NOBODY:
@@ -182,7 +182,7 @@ def _handle_return(request: Request, platform: Steam) -> Any:
 
 
 def _rotate_and_redirect(request: Request, session: Session, login: LoginRecord, path: str) -> Any:
-    """What has proved or changed who may do what gives the session another secret (T-C12)."""
+    """Give the session a new secret, after a change of proof or access (T-C12), and redirect."""
     assert login.session_id is not None
     return never_stored(
         set_session_cookie(request, Redirect(path), page_sessions.rotate_page_session(session, login.session_id))
@@ -190,7 +190,7 @@ def _rotate_and_redirect(request: Request, session: Session, login: LoginRecord,
 
 
 def link_form(context: PlatformPage, request: Request) -> FormPage:
-    """Consent to leave for the platform, and to come back with a login."""
+    """The form to confirm that a platform login is to be linked."""
     title = _platform(context, request).title
     messages = translations_for(request)
     return FormPage(
@@ -211,7 +211,7 @@ def link_form(context: PlatformPage, request: Request) -> FormPage:
     fresh_proof=link_form,
 )
 def link_page(context: PlatformPage, request: Request) -> Any:
-    """``POST /Modhub/account/platform/{provider}/link``: the way to the platform, open for some minutes."""
+    """``POST /Modhub/account/platform/{provider}/link``: a link to the platform, valid for some minutes."""
     platform = _platform(context, request)
     proven_account(request)
     return_to = _return_address(request, platform, None, PlatformVisit.begin(LINK))
@@ -250,7 +250,7 @@ def _encrypt_pending(auth: AuthServices, request: Request, outcome: SignInOutcom
 
 
 def _pending_login_id(auth: AuthServices, request: Request) -> int:
-    """The login of somebody who came back a moment ago, in this browser."""
+    """The login that returned from the platform in this browser a moment ago; 403 without one."""
     try:
         pending = auth.pending_box.decrypt(form_value(request, "pending"), get_csrf_token(request))
     except ValueError:
@@ -265,7 +265,7 @@ def _pending_login_id(auth: AuthServices, request: Request) -> int:
 
 @page(context=ILoginPlatform, request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
 def platform_code_submit(context: PlatformPage, request: Request) -> Any:
-    """The code of the authenticator, which a platform's word does not replace."""
+    """``POST``: check the code of the authenticator, which a platform sign-in does not replace."""
     _platform(context, request)
     auth = auth_services(request)
     login_id = _pending_login_id(auth, request)

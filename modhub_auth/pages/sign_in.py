@@ -1,4 +1,4 @@
-"""Pages for those who are not signed in yet: register, sign in; and the way out."""
+"""The pages to register, sign in and sign out."""
 
 from typing import Any, Final
 from urllib.parse import quote
@@ -29,7 +29,7 @@ HOME: Final = "/Modhub/account"
 
 
 def new_password_field(request: Request, label: str, *personal: str) -> FormField:
-    """The field for a password that is chosen; ``told``: the account's name and address, which make poor ones."""
+    """The field for a new password; ``personal``: the account's name and address, which make weak passwords."""
     hint = N_("At least 10 characters; longer is better.")
     return FormField("password", label, "password", "new-password", hint=hint, check=password_check(request, *personal))
 
@@ -37,7 +37,7 @@ def new_password_field(request: Request, label: str, *personal: str) -> FormFiel
 def start_session(
     request: Request, account: Account, login: Login, next_path: str | None = None, *, by_platform: bool = False
 ) -> Any:
-    """Sign the visitor in with a session of its own, and go where they wanted to."""
+    """Sign the visitor in with a new session, and redirect to the page that they wanted."""
     _end_current(request)
     secret = page_sessions.begin_page_session(
         request.dbsession, account, login, user_agent_label(request), proved=by_platform
@@ -47,14 +47,14 @@ def start_session(
 
 
 def _end_current(request: Request) -> None:
-    """A session that the browser still had is not taken over, but ended (session fixation)."""
+    """End the browser's earlier session instead of taking it over (session fixation)."""
     login: LoginRecord | None = request.identify(CredentialKind.ACCOUNT).details
     if login is not None and login.session_id is not None:
         page_sessions.end_page_session(request.dbsession, login.account_id, login.session_id)
 
 
 def _next_path(request: Request) -> str | None:
-    """Where the visitor wants to go afterwards: the form says so, else its address."""
+    """The page to show afterwards, from the form or the query."""
     return safe_next(form_value(request, "next") or query(request, "next"))
 
 
@@ -69,7 +69,7 @@ def _next_query(request: Request) -> str:
 
 
 def login_form(request: Request, *, code: bool = False) -> FormPage:
-    """Address, password, code; ``code``: this account asks for one."""
+    """The sign-in form; ``code``: whether this account requires one."""
     next_query = _next_query(request)
     links = [(f"{HOME}/forgot", N_("Forgot your password?"))]
     if request.registry.settings["modhub_auth.registration"]:
@@ -124,7 +124,7 @@ def login_submit(_context: Any, request: Request) -> Any:
 
 
 def register_form(request: Request) -> FormPage:
-    """Address, password, name."""
+    """The registration form."""
     return FormPage(
         N_("Create an account"),
         N_("Create account"),
