@@ -16,12 +16,12 @@ from modhub_auth.signin.bearer import BearerCredential
 
 
 def start_mail_worker(event: ApplicationStarted) -> None:
-    """Letters leave beside the requests of a service; commands and tests send them by themselves."""
+    """A running service sends email from a worker thread; commands and tests call `send_due` themselves."""
     find_service(event.registry, AuthServices).mail_worker.start()
 
 
 def includeme(config: Configurator) -> None:
-    """Where accounts are in the tree, how their callers are recognised, what they keep."""
+    """Register the resources, credentials, services, settings and migrations of accounts."""
     config.include("modhub")
     config.add_feature("modhub_auth", "Accounts")
     config.declare_settings("modhub_auth.", ACCOUNT_SETTINGS)

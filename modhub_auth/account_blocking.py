@@ -1,4 +1,4 @@
-"""Blocking an account: the operator's way to keep somebody out (``modhub-admin account block``)."""
+"""Blocking and unblocking accounts (``modhub-admin account block``)."""
 
 from sqlalchemy.orm import Session
 
@@ -10,10 +10,10 @@ from modhub_auth.signin.recovery import end_sessions
 
 
 def block_account(session: Session, account: Account, reason: str = "") -> bool:
-    """Block an account whose row is locked, and end its sessions; False when it was blocked before.
+    """Block an account whose row is locked, and end its sessions; False if it was blocked before.
 
-    Nobody signs in to it from now on, whatever the way. Its access tokens live until they expire, but open nothing that
-    belongs to an account. ``reason`` replaces an earlier one.
+    No login signs in to it any more. Its access tokens stay valid until they expire, but give no access to anything
+    that requires an account. ``reason`` replaces an earlier one.
     """
     newly_blocked = account.blocked_at is None
     if newly_blocked:
@@ -28,7 +28,7 @@ def block_account(session: Session, account: Account, reason: str = "") -> bool:
 
 
 def unblock_account(session: Session, account: Account) -> bool:
-    """Let a blocked account, whose row is locked, sign in again; False when it was not blocked. No session returns."""
+    """Unblock an account whose row is locked; False if it was not blocked. Ended sessions stay ended."""
     if account.blocked_at is None:
         return False
     account.blocked_at, account.block_reason = None, None

@@ -1,4 +1,4 @@
-"""The end of an account, in one transaction with everything that it owned (C-ACC-18)."""
+"""Deleting an account with everything that it owns, in one transaction (C-ACC-18)."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from modhub_auth.signin.totp import remove_authenticator as remove_factor
 
 
 def delete_account(session: Session, registry: Any, account: Account) -> None:
-    """Delete an account whose row is locked. Features that hold something of it hear the event and delete that too."""
+    """Delete an account whose row is locked. Other features subscribe to the event and delete their data."""
     account_id = account.id
     registry.notify(AccountDeleted(account_id, session, registry))
     remove_factor(session, account_id)

@@ -1,4 +1,4 @@
-"""``modhub-admin letters`` and ``modhub-admin account``: what the operator does about letters and accounts."""
+"""``modhub-admin letters`` and ``modhub-admin account``: the operator's commands for emails and accounts."""
 
 import argparse
 from collections.abc import Callable
@@ -24,14 +24,14 @@ from modhub_auth.signin import recovery, totp
 
 
 def email_state(email: OutgoingEmail) -> str:
-    """``sent``, ``dead``, or when it is tried next."""
+    """``sent``, ``dead``, or the time of the next attempt."""
     if email.finished_at is not None:
         return "dead" if email.problem else "sent"
     return f"waits until {iso(email.next_at)}" if email.attempts else "waits"
 
 
 def send_due_emails(admin: Any) -> int:
-    """Send all that is due."""
+    """Send all due emails."""
     sent_count = 0
     try:
         while batch_count := admin.find_service(AuthServices).mail_worker.send_due():
@@ -55,7 +55,7 @@ def run_emails(admin: Any, arguments: argparse.Namespace) -> int:
 
 
 def find_account(session: Session, name: str) -> Account:
-    """The account that a number or an address names."""
+    """The account with this id or address, locked."""
     if name.isascii() and name.isdigit():
         account_id = parse_id(name)
         account = None if account_id is None else lock_account(session, account_id)
@@ -75,7 +75,7 @@ def describe_login(login: Login | LoginMethod | None) -> str:
 
 
 def list_accounts(admin: Any) -> None:
-    """One line for each login, and for each account without any."""
+    """Print one line per login, and per account without any."""
     with admin.reading() as session:
         joined = select(Account, Login).outerjoin(Login, Login.account_id == Account.id).order_by(Account.id, Login.id)
         for account, login in session.execute(joined):
@@ -84,7 +84,7 @@ def list_accounts(admin: Any) -> None:
 
 
 def show_account(admin: Any, _session: Session, account: Account) -> None:
-    """All there is to know, and no secret."""
+    """Print all data of the account except secrets."""
     admin.say(f"{account.id} {account.display_name}, {account.kind}, since {iso(account.created_at)}")
     if account.blocked_at is not None:
         reason = f": {account.block_reason}" if account.block_reason else ""
@@ -99,13 +99,13 @@ def show_account(admin: Any, _session: Session, account: Account) -> None:
 
 
 def sign_out_account(admin: Any, session: Session, account: Account) -> None:
-    """End every session; access tokens lapse within half an hour."""
+    """End every session; access tokens expire within half an hour."""
     recovery.end_sessions(session, account.id)
     admin.say(f"Account {account.id} is signed out everywhere; access tokens expire within 30 minutes.")
 
 
 def block_account_command(admin: Any, session: Session, account: Account, reason: str = "") -> None:
-    """Keep its owner out until it is unblocked; a reason replaces the one before."""
+    """Block the account; a reason replaces the earlier one."""
     if account_blocking.block_account(session, account, reason):
         admin.say(f"Account {account.id} is blocked and signed out everywhere; its access tokens change nothing now.")
     else:
@@ -121,7 +121,7 @@ def unblock_account_command(admin: Any, session: Session, account: Account) -> N
 
 
 def remove_factor(admin: Any, session: Session, account: Account) -> None:
-    """For somebody who has lost the authenticator and the recovery codes; they are told by email."""
+    """Remove the authenticator and recovery codes of a user who has lost both, and notify them by email."""
     if not totp.remove_authenticator(session, account.id):
         admin.say(f"Account {account.id} has no authenticator.")
         return
@@ -132,7 +132,7 @@ def remove_factor(admin: Any, session: Session, account: Account) -> None:
 
 
 def confirm_account(admin: Any, session: Session, account: Account) -> None:
-    """Take the account's addresses for confirmed."""
+    """Mark the account's addresses as confirmed."""
     for login in session.scalars(
         select(Login).where(Login.account_id == account.id, Login.kind == LoginKind.PASSWORD.value)
     ):
@@ -142,7 +142,7 @@ def confirm_account(admin: Any, session: Session, account: Account) -> None:
 
 
 def delete_account_command(admin: Any, session: Session, account: Account) -> None:
-    """Delete the account with all that it owns."""
+    """Delete the account with everything that it owns."""
     account_id = account.id
     delete_account(session, admin.registry, account)
     admin.say(f"Account {account_id} is deleted, with everything that it owned.")

@@ -1,4 +1,4 @@
-"""What accounts keep for the length of an application; one service of the application."""
+"""The services of accounts, one container for each application."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -28,7 +28,7 @@ from modhub_auth.signin.totp import AuthenticatorProposals
 
 @dataclass(slots=True)
 class AuthServices:
-    """The services of this feature, found by this class; a test may put cheaper ``passwords`` in."""
+    """The services of this feature, registered by this class. Tests may replace ``passwords`` by cheaper ones."""
 
     databases: Databases
     account_reader: AccountReader
@@ -39,22 +39,22 @@ class AuthServices:
     """Encrypts the secrets of authenticators."""
     proposals: AuthenticatorProposals
     platforms: dict[str, Steam]
-    """The platforms that are switched on, by name."""
+    """The enabled platforms by name."""
     pending_box: SecretBox
-    """Seals who has come from a platform while a code is asked for."""
+    """Encrypts the login that returned from a platform while its code is asked for."""
     outbox: Outbox
     mail_worker: MailWorker
 
 
 def delete_expired(rate_limiter: RateLimiter, session: Session) -> None:
-    """Forget what time has ended."""
+    """Delete expired attempts, links and sessions."""
     rate_limiter.purge(session)
     link_tokens.delete_expired_links(session)
     expiry.delete_expired_sessions(session)
 
 
 def create_auth_services(registry: Any) -> AuthServices:
-    """The parts of this application; its settings are declared by now."""
+    """Create the services of an application whose settings are declared."""
     settings, databases = registry.settings, find_service(registry, Databases)
     secret = settings["modhub.secret"]
     rate_limiter = RateLimiter(databases, timedelta(seconds=settings["modhub_auth.window_seconds"]))
@@ -81,5 +81,5 @@ def create_auth_services(registry: Any) -> AuthServices:
 
 
 def auth_services(request: Request) -> AuthServices:
-    """The parts of the application that serves ``request``."""
+    """The services of the request's application."""
     return request.find_service(AuthServices)

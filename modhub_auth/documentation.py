@@ -1,4 +1,4 @@
-"""What the reference of the API says of accounts (``/Modhub/doc``): a template, with the limits from where they are."""
+"""The section on accounts in the API reference (``/Modhub/doc``): a template, filled with the limits in the code."""
 
 from datetime import timedelta
 
@@ -14,7 +14,7 @@ from modhub_auth.signin.recovery import RESET_EMAILS_PER_WINDOW
 
 
 def includeme(config: Configurator) -> None:
-    """The section."""
+    """Add the section."""
     section = documentation_section(
         "modhub_auth:templates/documentation.jinja2",
         access_seconds=ACCESS_SECONDS,

@@ -1,4 +1,4 @@
-"""E-mail addresses: which are valid, and how two spellings of one are compared (C-ACC-4)."""
+"""Email addresses: validation, and the form in which they are compared (C-ACC-4)."""
 
 import unicodedata
 from typing import Final
@@ -8,13 +8,13 @@ from email_validator import EmailNotValidError, validate_email
 from modhub.errors import invalid
 
 MAX_ADDRESS: Final = 320
-"""Code points that the column for an address has; RFC 5321 allows fewer."""
+"""Code points in the column of an address; RFC 5321 allows fewer."""
 
 
 def parse_address(value: str) -> str | None:
-    """The address as it is compared and stored: validated, without outer spaces and capitals; None when it is none.
+    """The address as it is compared and stored: trimmed, validated and in lower case; None if it is invalid.
 
-    Capitals alone are folded: full case folding would make one address of ``straße@`` and ``strasse@``.
+    It is not case-folded: folding would merge ``straße@`` and ``strasse@`` into one address.
     """
     address = value.strip()
     if len(address) > MAX_ADDRESS:
@@ -29,7 +29,7 @@ def parse_address(value: str) -> str | None:
 
 
 def require_address(value: str) -> str:
-    """As :func:`parse_address`; 400 for what is no address."""
+    """As :func:`parse_address`; 400 for an invalid address."""
     address = parse_address(value)
     if address is None:
         raise invalid("The field %(field)s must be an e-mail address.", field="email")

@@ -1,4 +1,4 @@
-"""Secrets at rest: sealed with a key that comes from ``modhub.secret``, so that the database alone tells none."""
+"""Secrets at rest: encrypted with a key derived from ``modhub.secret``, so that the database alone reveals none."""
 
 import secrets
 from collections.abc import Sequence
@@ -13,18 +13,18 @@ _NONCE: Final = 12
 
 
 class SecretBox:
-    """Seals short texts. The first secret seals, all open (C-TOK-4)."""
+    """Encrypts short texts. The first secret encrypts, all secrets decrypt (C-TOK-4)."""
 
     def __init__(self, configured_secrets: Sequence[str], purpose: str) -> None:
         self._keys = [AESGCM(derive_key(secret, purpose)) for secret in configured_secrets]
 
     def encrypt(self, text: str, owner: str) -> str:
-        """``text`` sealed for ``owner``: for anybody else it does not open."""
+        """Encrypt ``text`` for ``owner``; it decrypts for no other owner."""
         nonce = secrets.token_bytes(_NONCE)
         return (nonce + self._keys[0].encrypt(nonce, text.encode(), owner.encode())).hex()
 
     def decrypt(self, sealed: str, owner: str) -> str | None:
-        """The text; None when no known secret has sealed it for ``owner``."""
+        """The text; None when no configured secret has encrypted it for ``owner``."""
         raw = bytes.fromhex(sealed)
         for key in self._keys:
             try:

@@ -1,4 +1,4 @@
-"""Where somebody was signed in until time ended it: forgotten, because whoever never comes back tidies nothing up."""
+"""Delete expired refresh tokens and page sessions in batches."""
 
 from typing import Final
 
@@ -11,14 +11,14 @@ from modhub_auth.models import ClientSession, PageSession
 from modhub_auth.signin.page_sessions import SESSION_IDLE
 
 EXPIRY_BATCH: Final = 2000
-"""Rows of a kind that go in one transaction; no other writer waits for long. The sender tidies every ten minutes."""
+"""Rows per table and transaction, so that no other writer waits long. The mail worker deletes every ten minutes."""
 
 
 def delete_expired_sessions(session: Session) -> None:
-    """Forget programs whose refresh token has lapsed, and page sessions that have ended.
+    """Delete programs with an expired refresh token, and page sessions that have ended.
 
-    One that has ended by its age is not used any more, so that its last use ends it too, half a day later. A row that
-    somebody holds is passed over: waiting for it could be a deadlock with whoever ends all sessions of its account.
+    A page session that ended by its age is no longer used, so it is deleted as idle half a day later. Locked rows are
+    skipped: waiting for one could deadlock with a transaction that ends all sessions of its account.
     """
     time = now()
     for model, is_expired in (

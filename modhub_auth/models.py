@@ -1,4 +1,4 @@
-"""The rows of accounts. No password, token or code is kept in clear."""
+"""The tables of accounts. No password, token or code is stored in clear."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -15,18 +15,18 @@ MAX_DISPLAY_NAME: Final = 80
 MAX_CLIENT_LABEL: Final = 80
 """Code points of a client's label."""
 BLOCK_REASON: Final = 200
-"""Code points of the reason for a block."""
+"""Code points of a block's reason."""
 
 
 class LoginKind(StrEnum):
-    """How an account was made, and what a login is."""
+    """The kind of a login, and of the login that an account was created with."""
 
     PASSWORD = "Password"  # noqa: S105 - a word of the contract
     PLATFORM = "Platform"
 
 
 class Account(Base):
-    """An account: the identity. Its row is locked by whatever signs in, refreshes, resets or deletes."""
+    """An account. Sign-in, refresh, reset and deletion lock its row."""
 
     __tablename__ = "auth_account"
     __table_args__ = {"sqlite_autoincrement": True}
@@ -36,13 +36,13 @@ class Account(Base):
     display_name: Mapped[str] = mapped_column(String(MAX_DISPLAY_NAME))
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     blocked_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    """When the operator blocked it; None for one that may sign in."""
+    """When the operator blocked it; None if it may sign in."""
     block_reason: Mapped[str | None] = mapped_column(String(BLOCK_REASON))
-    """The operator's own note; it is shown to nobody else."""
+    """A note for operators, shown to nobody else."""
 
 
 class Login(Base):
-    """A way to sign in to an account: an address with a password, or an identity at a game platform."""
+    """A way to sign in to an account: an email address with a password, or an identity at a game platform."""
 
     __tablename__ = "auth_login"
     __table_args__ = (UniqueConstraint("platform", "subject"), {"sqlite_autoincrement": True})
@@ -51,7 +51,7 @@ class Login(Base):
     account_id: Mapped[int] = mapped_column(ForeignKey("auth_account.id", ondelete="CASCADE"), index=True)
     kind: Mapped[str] = mapped_column(String(8))
     platform: Mapped[str] = mapped_column(String(20), default="")
-    """The platform's name, empty for a login by password: a subject is one of its kind alone."""
+    """The platform's name, empty for a password login. A subject is unique per platform."""
     subject: Mapped[str] = mapped_column(String(MAX_ADDRESS))
     verified: Mapped[bool] = mapped_column(default=False)
     password_hash: Mapped[str | None] = mapped_column(String(255))
@@ -59,7 +59,7 @@ class Login(Base):
 
 
 class ClientSession(Base):
-    """A program that is signed in. It holds the hash of its one living refresh token; using that puts the next here."""
+    """A signed-in program, with the hash of its one valid refresh token. Each refresh replaces the token."""
 
     __tablename__ = "auth_client"
     __table_args__ = {"sqlite_autoincrement": True}
@@ -75,7 +75,7 @@ class ClientSession(Base):
 
 
 class Attempt(Base):
-    """One try in one counter of :mod:`modhub_auth.rate_limits`; those of one try bear the same ``place``."""
+    """An attempt in one counter of :mod:`modhub_auth.rate_limits`. ``place`` names the `Slot` of the attempt."""
 
     __tablename__ = "auth_attempt"
     __table_args__ = (Index("ix_auth_attempt_counter_at", "counter", "at"),)
@@ -88,7 +88,7 @@ class Attempt(Base):
 
 
 class Authenticator(Base):
-    """The second factor of an account. Its secret is sealed; a code works once, because its time step is kept here."""
+    """The second factor of an account, its secret encrypted. The last used time step makes each code valid once."""
 
     __tablename__ = "auth_authenticator"
 
@@ -101,7 +101,7 @@ class Authenticator(Base):
 
 
 class RecoveryCode(Base):
-    """A code that stands in for the authenticator once; using it deletes it."""
+    """A code that replaces one of the authenticator once; using it deletes it."""
 
     __tablename__ = "auth_recovery_code"
 
@@ -111,7 +111,7 @@ class RecoveryCode(Base):
 
 
 class OutgoingEmail(Base):
-    """A letter on its way. What it says is sealed, because links are secrets, and forgotten once it has been sent."""
+    """An email in the outbox. Its content is encrypted, because links are secrets, and deleted once it is sent."""
 
     __tablename__ = "auth_letter"
     __table_args__ = (Index("ix_auth_letter_due", "finished_at", "next_at"), {"sqlite_autoincrement": True})
@@ -126,11 +126,11 @@ class OutgoingEmail(Base):
     attempts: Mapped[int] = mapped_column(default=0)
     finished_at: Mapped[datetime | None] = mapped_column(Timestamp)
     problem: Mapped[str | None] = mapped_column(String(200))
-    """Why the last attempt failed; a finished letter with a problem is dead."""
+    """Why the last attempt failed. A finished email with a problem is dead."""
 
 
 class Link(Base):
-    """A link that a letter carries. It holds the hash of its secret, and works once."""
+    """A link in an email, with the hash of its secret. It works once."""
 
     __tablename__ = "auth_link"
 
@@ -145,7 +145,7 @@ class Link(Base):
 
 
 class ResetRequest(Base):
-    """Somebody has forgotten the password of an address, whether it has an account or not; the sender finds out."""
+    """A request to reset the password of an address, which may have no account. The mail worker looks it up."""
 
     __tablename__ = "auth_reset_request"
 
@@ -156,7 +156,7 @@ class ResetRequest(Base):
 
 
 class PageSession(Base):
-    """Somebody who is signed in on pages: the cookie holds a secret, this row its hash (C-PAGE-7)."""
+    """A session on pages: the cookie holds a secret, this row its hash (C-PAGE-7)."""
 
     __tablename__ = "auth_page_session"
     __table_args__ = {"sqlite_autoincrement": True}
@@ -169,11 +169,11 @@ class PageSession(Base):
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     used_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     proved_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    """The last sign-in at a platform in this session, with the code where the account asks for one."""
+    """The last sign-in at a platform in this session, with the code if the account requires one."""
 
 
 class Nonce(Base):
-    """The nonce of a platform's assertion that has been used."""
+    """The used nonce of a platform's assertion."""
 
     __tablename__ = "auth_nonce"
 

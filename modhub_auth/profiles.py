@@ -1,4 +1,4 @@
-"""The people behind account numbers, for the pages of others and for the samples of a new installation."""
+"""The account services that the core uses: public profiles, locks, and owners of the demo data."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class AccountProfiles:
         )
 
     def get_profiles(self, account_ids: set[int]) -> dict[int, Profile]:
-        """Each account that is there."""
+        """The profiles of the accounts that exist."""
         parameters = {f"id{index}": account_id for index, account_id in enumerate(account_ids)}
         rows = self._reader.rows(self._profiles, **parameters)
         return {row[0]: Profile(row[1], from_micros(row[2])) for row in rows}
@@ -34,16 +34,16 @@ class AccountLocks:
     """See :class:`modhub.interfaces.IAccounts`."""
 
     def lock(self, session: Session, account_id: int) -> bool:
-        """A shared lock: a deletion waits for it, other holders do not."""
+        """Take a shared lock: a deletion waits for it, other shared locks do not."""
         locked_row = select(Account.id).where(Account.id == account_id).with_for_update(read=True)
         return session.scalar(locked_row) is not None
 
 
 class DemoAccounts:
-    """See :class:`modhub.interfaces.IDemoAccounts`. A sample account has no login."""
+    """See :class:`modhub.interfaces.IDemoAccounts`. A demo account has no login."""
 
     def account_for(self, session: Any, name: str) -> int:
-        """The account without a login that bears this name, made when it is not there."""
+        """The id of the account with this name and without a login, created if there is none."""
         has_login = exists().where(Login.account_id == Account.id)
         account = session.scalars(select(Account).where(Account.display_name == name, ~has_login)).first()
         if account is None:

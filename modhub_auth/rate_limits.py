@@ -1,8 +1,8 @@
-"""How often something may be tried (C-LIM-1, C-LIM-7; T-C6): counters in the database, shared by all processes.
+"""Rate limits (C-LIM-1, C-LIM-7; T-C6): counters in the database, shared by all processes.
 
-A try takes its place in every one of its counters at once, before anything is checked, in a transaction of its own: a
-burst over several processes never gets more tries than the counters have. A place that is taken is *settled* once the
-try has failed; a try that succeeds gives it back.
+An attempt takes a slot in all of its counters at once, before anything is checked, in its own transaction. So a burst
+over several processes gets no more attempts than the limit. A slot is *settled* once the attempt has failed; an
+attempt that succeeds releases it.
 """
 
 import hashlib
@@ -28,14 +28,14 @@ from modhub_auth.models import Attempt
 SLOT_WAIT_SECONDS: Final = 5.0
 SLOT_POLL_SECONDS: Final = 0.05
 SLOT_ABANDONED: Final = timedelta(seconds=60)
-"""A place that is still not settled then belonged to a process that died: it counts as a failure."""
+"""After this time an unsettled slot belongs to a dead process and counts as a failure."""
 RATE_CLOCK_SKEW: Final = timedelta(seconds=5)
-"""The clocks of two machines may differ by this; a try from later than that is from before the clock was set back."""
+"""Tolerated difference between two machines' clocks. An attempt further in the future predates a clock change."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateCounter:
-    """One counter: its name tells nothing of the address or the caller that it is for."""
+    """One counter. Its name is a hash that does not reveal the address or caller."""
 
     purpose: str
     name: str
@@ -43,13 +43,13 @@ class RateCounter:
 
 
 def rate_counter(purpose: str, key: str, limit: int) -> RateCounter:
-    """The counter of ``purpose`` for ``key``, which takes ``most`` tries in the window."""
+    """The counter of ``purpose`` for ``key``, with at most ``limit`` attempts in the window."""
     counter_key = f"{purpose}\0{key}".encode("utf-8", "surrogatepass")
     return RateCounter(purpose, hashlib.sha256(counter_key).hexdigest(), limit)
 
 
 def caller_of(request: Any) -> str:
-    """Who calls: the peer address that the server vouches for, of IPv6 the /64 (C-LIM-1, C-LIM-7)."""
+    """The caller's address as the server determined it; for IPv6 the /64 network (C-LIM-1, C-LIM-7)."""
     peer: str = request.environ.get("REMOTE_ADDR") or ""
     try:
         address = ip_address(peer)
@@ -62,14 +62,14 @@ def caller_of(request: Any) -> str:
 
 
 def rate_limit_error(seconds: float) -> ApiError:
-    """429; ``seconds`` until the next try has a chance."""
+    """429; ``seconds`` until the next attempt can succeed."""
     wait = max(1, math.ceil(seconds))
     message = f"Too many attempts; try again in {wait} seconds."
     return ApiError(429, "too_many_attempts", message, headers={"Retry-After": str(wait)}, retryAfterSeconds=wait)
 
 
 class Slot:
-    """The place of one try; whoever holds it says when the try has failed."""
+    """The slot of one attempt. The caller sets ``failed`` when the attempt fails."""
 
     def __init__(self) -> None:
         self.name = secrets.token_hex(16)
@@ -77,14 +77,14 @@ class Slot:
 
 
 class RateLimiter:
-    """The counters of one application."""
+    """Counts the attempts of one application."""
 
     def __init__(self, databases: Databases, window: timedelta) -> None:
         self._databases = databases
         self._window = window
 
     def count(self, counters: Sequence[RateCounter]) -> None:
-        """Count a call, whatever comes of it. 429 when one of the counters is full; then none of them rises."""
+        """Count a call regardless of its outcome. 429 if a counter is full; then none of them is increased."""
         with self._databases.write_session.begin() as session:
             wait = self._seconds_to_wait(session, counters, now())
             if wait is None:
@@ -93,7 +93,7 @@ class RateLimiter:
             raise _rate_limited(counters, wait)
 
     def allows(self, session: Session, counters: Sequence[RateCounter]) -> bool:
-        """As :meth:`count` within the caller's transaction; False instead of a refusal."""
+        """As :meth:`count`, in the caller's transaction and returning False instead of 429."""
         wait = self._seconds_to_wait(session, counters, now())
         if wait is None:
             _insert(session, counters, Slot(), settled=True)
@@ -101,9 +101,9 @@ class RateLimiter:
 
     @contextmanager
     def attempt(self, counters: Sequence[RateCounter]) -> Iterator[Slot]:
-        """A try: it has its place for the length of the block, and leaves it taken when it says that it failed.
+        """Hold a slot during the block. It stays taken if the attempt failed.
 
-        429 when a counter is full of failures; 503 when it is full of tries whose end is not known in five seconds.
+        429 if a counter is full of failures; 503 if it is full of unfinished attempts for five seconds.
         """
         slot = Slot()
         deadline = time.monotonic() + SLOT_WAIT_SECONDS
@@ -117,7 +117,7 @@ class RateLimiter:
             self._settle(slot)
 
     def purge(self, session: Session) -> None:
-        """Forget what lies before the window."""
+        """Delete attempts that are older than the window."""
         session.execute(delete(Attempt).where(Attempt.at <= now() - self._window))
 
     def _take_slot(self, counters: Sequence[RateCounter], slot: Slot) -> bool:
@@ -146,7 +146,7 @@ class RateLimiter:
         return (session.scalar(in_window) or 0) < counter.limit
 
     def _seconds_to_wait(self, session: Session, counters: Sequence[RateCounter], moment: datetime) -> float | None:
-        """The seconds until there is room in every counter; None when there is. The counters are locked by it."""
+        """Lock the counters and return the seconds until all of them have room; None if they have."""
         _lock(session, counters)
         _move_future_attempts(session, counters, moment)
         waits = []
@@ -166,14 +166,14 @@ def _rate_limited(counters: Sequence[RateCounter], wait: float) -> ApiError:
 
 
 def _move_future_attempts(session: Session, counters: Iterable[RateCounter], moment: datetime) -> None:
-    """Tries from the future are of now: a clock that was set back neither forgives nor locks out (T-F7)."""
+    """Move attempts from the future to now, so that setting the clock back neither forgives nor locks out (T-F7)."""
     names = [counter.name for counter in counters]
     in_future = (Attempt.counter.in_(names), Attempt.at > moment + RATE_CLOCK_SKEW)
     bulk.execute_bulk(session, update(Attempt).where(*in_future).values(at=moment))
 
 
 def _lock(session: Session, counters: Iterable[RateCounter]) -> None:
-    """Nobody else looks at these counters until the transaction ends. SQLite has one writer anyway."""
+    """Lock the counters until the transaction ends. SQLite has only one writer anyway."""
     if session.get_bind().dialect.name != "postgresql":
         return
     for key in sorted(int.from_bytes(bytes.fromhex(counter.name[:16]), signed=True) for counter in counters):

@@ -1,4 +1,4 @@
-"""What is read of accounts before any transaction: one driver statement for each question."""
+"""Reads of accounts outside any transaction, one driver statement each."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,16 +25,16 @@ class LoginRecord:
     verified: bool
     blocked: bool
     session_id: int | None = None
-    """The page session, where it is one; a program has none."""
+    """The id of the page session; None for a program."""
     proved_at: datetime | None = None
-    """When a platform last said in this page session who is there."""
+    """The last sign-in at a platform in this page session."""
     signed_in_at: datetime | None = None
     """When the page session began."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PasswordLogin:
-    """A login by password: what a sign-in is judged by."""
+    """A password login, with what a sign-in checks."""
 
     login_id: int
     account_id: int
@@ -46,7 +46,7 @@ class PasswordLogin:
 
 
 class LoginMethod(NamedTuple):
-    """A login as its account's page shows it."""
+    """A login as the account's page shows it."""
 
     id: int
     kind: str
@@ -56,7 +56,7 @@ class LoginMethod(NamedTuple):
 
 
 class SessionInfo(NamedTuple):
-    """Somewhere that an account is signed in: a browser or a program."""
+    """A session of an account: a browser or a program."""
 
     id: int
     label: str
@@ -65,7 +65,7 @@ class SessionInfo(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AccountOverview:
-    """What an account's own page shows; places by their last use, the latest first."""
+    """What the account's page shows; sessions by last use, latest first."""
 
     logins: list[LoginMethod]
     clients: list[SessionInfo]
@@ -81,7 +81,7 @@ _LOGIN_COLUMNS = (
 
 
 class AccountReader:
-    """The reading side of accounts; one for an application."""
+    """Reads accounts; one instance for each application."""
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self.reader = reader
@@ -125,7 +125,7 @@ class AccountReader:
         self._authenticator = reader.prepare(authenticator)
 
     def overview(self, account_id: int) -> AccountOverview:
-        """The account's logins and everywhere that it is signed in; what has ended is left out."""
+        """The account's logins and its sessions that have not ended."""
         read_rows, time = self.reader.rows, now()
         limits = {"oldest": to_micros(time - SESSION_LIFETIME), "idle": to_micros(time - SESSION_IDLE)}
         return AccountOverview(
@@ -140,20 +140,20 @@ class AccountReader:
         return bool(self.reader.rows(self._authenticator, account=account_id))
 
     def login(self, login_id: int) -> LoginRecord | None:
-        """The login with this id; None when it has been deleted."""
+        """The login with this id; None if it was deleted."""
         rows = self.reader.rows(self._login_by_id, id=login_id)
         return _login_record(rows[0]) if rows else None
 
     def original_login(self, login: LoginRecord) -> tuple[str, bool]:
-        """(subject, whether it is confirmed) of the login that the account was made with (C-ACC-13).
+        """(subject, whether it is confirmed) of the login that the account was created with (C-ACC-13).
 
-        Of the oldest of its kind; of ``found`` itself where none of that kind is left.
+        That is the oldest login of the account's kind, or ``login`` itself if none of that kind is left.
         """
         rows = self.reader.rows(self._original_login, account=login.account_id)
         return (rows[0][0], bool(rows[0][1])) if rows else (login.subject, login.verified)
 
     def page_session(self, secret_hash: str, oldest: datetime, idle: datetime) -> tuple[LoginRecord, datetime] | None:
-        """Who holds the page session of this hash, and when it was last used; None when it has ended."""
+        """The login of the page session with this hash, and its last use; None if it has ended."""
         limits = {"oldest": to_micros(oldest), "idle": to_micros(idle)}
         rows = self.reader.rows(self._page_session, secret_hash=secret_hash, **limits)
         if not rows:
@@ -168,12 +168,12 @@ class AccountReader:
         return login, from_micros(used_at)
 
     def password_login_by_address(self, address: str | None) -> PasswordLogin | None:
-        """The login by password with this address; None asks all the same, so that nothing takes another time."""
+        """The password login with this address. None is looked up too, so that it takes as long."""
         rows = self.reader.rows(self._password_by_address, subject=address or "")
         return _password_login(rows[0]) if rows else None
 
     def password_login(self, account_id: int) -> PasswordLogin | None:
-        """The account's login by password; None when it has none."""
+        """The account's password login, or None."""
         rows = self.reader.rows(self._password_by_account, account=account_id)
         return _password_login(rows[0]) if rows else None
 

@@ -1,4 +1,4 @@
-"""The request bodies of accounts, and how their fields are cleaned (C-ACC-1; C-ERR-1, C-ACC-1)."""
+"""The request bodies of accounts and the cleaning of their fields (C-ACC-1; C-ERR-1)."""
 
 from typing import Final, TypeVar
 
@@ -11,7 +11,7 @@ from modhub.request import Request
 from modhub_auth.models import MAX_CLIENT_LABEL, MAX_DISPLAY_NAME
 
 MAX_ACCOUNT_BODY: Final = 64 * KB
-"""Bytes of a body, of a form as well: nothing in it is long, and anybody may send one."""
+"""Bytes of a JSON body or a form. No field is long, and anybody may send one."""
 OptionalString = str | None | UnsetType
 _Model = TypeVar("_Model", bound=Struct)
 
@@ -26,12 +26,12 @@ def _line(value: OptionalString, limit: int) -> str:
 
 
 class Labelled(Struct, rename="camel", kw_only=True):
-    """A body that may name the client which the refresh token goes to."""
+    """A body that may name the client that gets the refresh token."""
 
     client: OptionalString = UNSET
 
     def clean_client(self) -> str:
-        """The label; empty when none was sent."""
+        """The client's label, or empty."""
         return _line(self.client, MAX_CLIENT_LABEL)
 
 
@@ -43,7 +43,7 @@ class Registration(Labelled, rename="camel", kw_only=True):
     display_name: OptionalString = UNSET
 
     def clean_display_name(self) -> str:
-        """The name to show; empty when none was sent."""
+        """The display name, or empty."""
         return _line(self.display_name, MAX_DISPLAY_NAME)
 
 
@@ -55,7 +55,7 @@ class SignIn(Labelled, rename="camel", kw_only=True):
     code: OptionalString = UNSET
 
     def clean_code(self) -> str:
-        """The code as sent; empty when none was."""
+        """The code without outer spaces, or empty."""
         return self.code.strip() if isinstance(self.code, str) else ""
 
 

@@ -1,4 +1,4 @@
-"""The resources of accounts, their ACLs beside them."""
+"""The resources of accounts, with their ACLs."""
 
 from pyramid.authorization import Allow, Authenticated
 from zope.interface import implementer
@@ -26,7 +26,7 @@ class Platforms(Resource):
     """``/Modhub/account/platform``"""
 
     def get_member(self, name: str) -> "PlatformPage":
-        """The platform of this name, whether it is switched on or not."""
+        """The platform of this name, whether or not it is enabled."""
         return PlatformPage(self, name)
 
 

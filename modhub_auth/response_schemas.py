@@ -1,4 +1,4 @@
-"""The shapes that accounts answer with (C-ACC-1)."""
+"""The response bodies of accounts (C-ACC-1)."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from modhub_auth.signin.access_tokens import ACCESS_SECONDS, AccessTokens
 
 
 class SessionDocument(Struct, rename="camel"):
-    """The answer to register, login and refresh."""
+    """The response to register, login and refresh."""
 
     access_token: str
     expires_in_seconds: int
@@ -30,7 +30,7 @@ class AccountDocument(Struct, rename="camel"):
 
 
 def session_document(signed_in: SignedIn, access_tokens: AccessTokens, time: datetime) -> SessionDocument:
-    """The session of somebody who has just signed in; its access token is made here."""
+    """The response to a new sign-in, with a new access token."""
     return SessionDocument(
         access_token=access_tokens.make(signed_in.login_id, time),
         expires_in_seconds=ACCESS_SECONDS,
@@ -41,6 +41,6 @@ def session_document(signed_in: SignedIn, access_tokens: AccessTokens, time: dat
 
 
 def account_document(login: LoginRecord, account_reader: AccountReader) -> AccountDocument:
-    """The account; how it was made, whichever of its logins the token names (C-ACC-13)."""
+    """The account with the login that it was created with, whichever login the token names (C-ACC-13)."""
     subject, verified = account_reader.original_login(login)
     return AccountDocument(login.account_id, login.kind, subject, login.display_name, verified)

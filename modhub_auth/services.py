@@ -1,5 +1,5 @@
-"""Signing in and out. Every function here works in the caller's transaction and locks the account's row first, so that
-nothing outlives a reset or a deletion which happens at the same moment. No password is hashed here.
+"""Signing in and out. Every function works in the caller's transaction and locks the account's row first, so that no
+session survives a concurrent reset or deletion. No password is hashed here.
 """
 
 from dataclasses import dataclass
@@ -23,18 +23,18 @@ CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="modhub"'}
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CheckedLogin:
-    """A login whose password was right a moment ago."""
+    """A login whose password was correct a moment ago."""
 
     login_id: int
     account_id: int
     password_hash: str
     code_used: bool
-    """Whether a code of the authenticator was used up for it."""
+    """Whether a code of its authenticator was used up."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SignedIn:
-    """Somebody who has just signed in, with the one copy of the refresh token."""
+    """A new sign-in, with its refresh token, which is not stored."""
 
     login_id: int
     account_id: int
@@ -43,7 +43,7 @@ class SignedIn:
 
 
 def invalid_credentials() -> ApiError:
-    """401, one and the same for an unknown address and a wrong password."""
+    """401, the same for an unknown address and a wrong password."""
     return ApiError(401, "invalid_credentials", "The address or the password is wrong.", headers=CHALLENGE)
 
 
@@ -54,39 +54,39 @@ def second_factor_required() -> ApiError:
 
 
 def invalid_refresh_token() -> ApiError:
-    """401 for a refresh token that is unknown, lapsed, used or signed out."""
+    """401 for a refresh token that is unknown, expired, used or signed out."""
     return ApiError(401, "invalid_refresh_token", "Sign in again: this refresh token has ended.", headers=CHALLENGE)
 
 
 def registration_closed() -> ApiError:
-    """403 while the operator has registration switched off."""
+    """403 while the operator has switched off registration."""
     return ApiError(403, "registration_closed", "This service does not accept new accounts at the moment.")
 
 
 def email_not_confirmed() -> ApiError:
-    """403 after the right password, where sign-in needs a confirmed address."""
+    """403 after the right password, if sign-in requires a confirmed address."""
     return ApiError(403, "email_not_confirmed", "Confirm your address first: follow the link in the letter.")
 
 
 def blocked_account_error(account_id: int) -> ApiError:
-    """403 for a blocked account that would have been signed in."""
+    """403 for a blocked account with correct credentials."""
     log_event("sign-in refused: blocked", account=account_id)
     return account_blocked()
 
 
 def address_taken() -> ApiError:
-    """409: the address has an account."""
+    """409: the address already has an account."""
     return conflict("address_taken", "There is already an account with this address.")
 
 
 def lock_account(session: Session, account_id: int) -> Account | None:
-    """The account, its row locked until the end of the transaction; None when it has been deleted."""
+    """The account, its row locked until the transaction ends; None if it was deleted."""
     statement = select(Account).where(Account.id == account_id).with_for_update()
     return session.scalars(statement.execution_options(populate_existing=True)).one_or_none()
 
 
 def register_account(session: Session, address: str, password_hash: str, display_name: str) -> tuple[Account, Login]:
-    """A new account and its login. 409 when the address has one, also when two come at the same moment."""
+    """Create an account and its login. 409 if the address has one, even when two requests come at once."""
     time = now()
     account = Account(kind=LoginKind.PASSWORD.value, display_name=display_name, created_at=time)
     session.add(account)
@@ -110,13 +110,13 @@ def register_account(session: Session, address: str, password_hash: str, display
 
 
 def sign_in(session: Session, checked_login: CheckedLogin, client: str) -> SignedIn:
-    """Sign a program in, by a login that has just been checked outside the transaction."""
+    """Sign a program in by a login that was just checked outside the transaction."""
     account, login = lock_checked_login(session, checked_login)
     return issue_tokens(session, account, login, client)
 
 
 def lock_checked_login(session: Session, checked_login: CheckedLogin) -> tuple[Account, Login]:
-    """The account, locked, and the login of a check that still holds; 401 when something changed meanwhile."""
+    """Lock the account and return it with its login; 401 if something has changed since the check."""
     account = lock_account(session, checked_login.account_id)
     login = session.get(Login, checked_login.login_id, populate_existing=True)
     if account is None or login is None or login.password_hash != checked_login.password_hash:
@@ -127,7 +127,7 @@ def lock_checked_login(session: Session, checked_login: CheckedLogin) -> tuple[A
 
 
 def issue_tokens(session: Session, account: Account, login: Login, label: str) -> SignedIn:
-    """A client of the account, with its first refresh token; the account's row is new or locked. 403 when blocked."""
+    """Add a client with its first refresh token to an account that is new or locked. 403 if it is blocked."""
     if account.blocked_at is not None:
         raise blocked_account_error(account.id)
     time = now()
@@ -152,7 +152,7 @@ def issue_tokens(session: Session, account: Account, login: Login, label: str) -
 
 
 def refresh_session(session: Session, token: str, label: str) -> SignedIn:
-    """Exchange a refresh token for the next one: of many that present it at once, one succeeds (C-ACC-14)."""
+    """Exchange a refresh token for the next. Of several concurrent requests, one succeeds (C-ACC-14)."""
     token_hash = token_digest(token)
     client = session.execute(
         select(ClientSession.account_id, ClientSession.login_id).where(ClientSession.refresh_hash == token_hash)
@@ -176,5 +176,5 @@ def refresh_session(session: Session, token: str, label: str) -> SignedIn:
 
 
 def revoke_session(session: Session, token: str) -> None:
-    """End the client that holds this refresh token; an unknown one changes nothing."""
+    """Delete the client with this refresh token; an unknown token changes nothing."""
     session.execute(delete(ClientSession).where(ClientSession.refresh_hash == token_digest(token)))

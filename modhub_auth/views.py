@@ -1,4 +1,4 @@
-"""Accounts for programs (C-ACC-1). Passwords are hashed before the transaction has begun."""
+"""The account API (C-ACC-1). Passwords are hashed before the transaction begins."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ def refresh_view(_context: Any, request: Request) -> SessionDocument:
 
 @api(context=IAuth, name="logout", request_method="POST", permission=OPEN)
 def logout_view(_context: Any, request: Request) -> Response:
-    """``POST /api/auth/logout``: 204 always, also without a usable body (C-MAIL-4)."""
+    """``POST /api/auth/logout``: always 204, even without a valid body (C-MAIL-4)."""
     try:
         token = read_account_body(request, SignOut).refresh_token
     except ApiError:
@@ -80,7 +80,7 @@ def logout_view(_context: Any, request: Request) -> Response:
 
 @api(context=IAuth, name="forgot", request_method="POST", permission=OPEN)
 def forgot_view(_context: Any, request: Request) -> Response:
-    """``POST /api/auth/forgot``: 204 always, whoever has an account and whatever was sent (C-MAIL-4)."""
+    """``POST /api/auth/forgot``: always 204, whatever the body and whether or not the account exists (C-MAIL-4)."""
     auth, limit = auth_services(request), request.registry.settings["modhub_auth.forgot_limit"]
     auth.rate_limiter.count([rate_counter("forgot", caller_of(request), limit)])
     try:
