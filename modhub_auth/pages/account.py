@@ -47,8 +47,8 @@ def account_page(_context: Any, request: Request) -> dict[str, Any]:
     messages = translations_for(request)
     overview = auth_services(request).account_reader.overview(current.account_id)
     return {
-        "found": current,
-        "own": overview,
+        "current": current,
+        "overview": overview,
         "pages": [(session, describe_client(session.label, messages)) for session in overview.pages],
         "done": DONE_MESSAGES.get(query(request, "done") or ""),
         "unconfirmed": [login.subject for login in overview.logins if not login.verified],

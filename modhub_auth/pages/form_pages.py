@@ -1,4 +1,4 @@
-"""Pages with one form, rendered by ``sheet.jinja2``, and pages with a message alone."""
+"""Pages with one form, rendered by ``form.jinja2``, and pages with a message alone."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ from modhub.ui import forms
 from modhub.ui.template_helpers import translations_for
 from modhub_auth.pages.error_messages import collect_errors, field_error
 
-FORM_TEMPLATE: Final = "modhub_auth:templates/account/sheet.jinja2"
-MESSAGE_TEMPLATE: Final = "modhub_auth:templates/account/said.jinja2"
+FORM_TEMPLATE: Final = "modhub_auth:templates/account/form.jinja2"
+MESSAGE_TEMPLATE: Final = "modhub_auth:templates/account/message.jinja2"
 MARK_FIELD: Final = "commonPassword"
 """The hidden field that confirms a common password (:mod:`modhub_auth.pages.password_field`)."""
 Links = list[tuple[str, str]]
@@ -105,7 +105,7 @@ class FormPage:
         for api_error in api_errors:
             self.hidden |= api_error.extra.get("hidden", {})
         unticked = {box for box in self.checkboxes if api_errors and box.was_unticked(request)}
-        return {"sheet": self, "errors": messages, "unticked": unticked, **self.template_values}
+        return {"form": self, "errors": messages, "unticked": unticked, **self.template_values}
 
     def show_errors(self, request: Request, error: ApiError, *others: ApiError) -> dict[str, Any]:
         """The form again with these errors. It keeps the submitted values, except secrets.
