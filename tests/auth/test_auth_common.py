@@ -19,8 +19,8 @@ HOME = "/Modhub/account"
 COMMON = "qwertyuiop"
 OTHER = "1q2w3e4r5t"
 GOOD = "correct horse battery"
-WARNED = "one that attackers try first. Choose another one, or type it again to keep it."
-REFUSED = "one that attackers try first. Choose another one."
+WARNED = "of the first passwords that attackers try. Choose another one, or enter it again to keep it."
+REFUSED = "of the first passwords that attackers try. Choose another one."
 Person = dict[str, str]
 
 WORDS = guessable_words("https://mods.example.org:8443", "ada.lovelace@mail.example", "Countess Ada")

@@ -76,7 +76,7 @@ def test_whoever_registers_a_strangers_address_is_locked_out_and_not_its_owner(
     assert not is_verified(app)
     codes = furnish(app)
     page = page.click("I did not create this account")
-    assert "Whatever was added to its account before goes now" in page.text
+    assert "Everything added to its account so far is now removed" in page.text
     assert send(page, 400, password="short").html.select_one("#password-error") is not None
     assert "password has been set" in send(page, 200, password=THEIRS).text
     assert is_verified(app)
@@ -99,7 +99,7 @@ def test_a_first_reset_by_forgot_takes_everything_away_too(app: Any, person: Per
     furnish(app)
     app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
     page = app.get(mail.link())
-    assert "Whatever was added to its account before goes now" in page.text
+    assert "Everything added to its account so far is now removed" in page.text
     assert page.html.select_one("input[type=checkbox]") is None
     send(page, 200, password=THEIRS)
     attacker.get(HOME, status=303)
@@ -181,7 +181,7 @@ def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(
         app.find_service(Catalogs).known["en"],
     )
     # Also where the address is confirmed between the look and the lock.
-    with own.databases.write_session() as session, pytest.raises(ApiError, match="This link has been used"):
+    with own.databases.write_session() as session, pytest.raises(ApiError, match="This link has already been used"):
         recovery.reset_password(session, own.outbox, secret, "another hash", messages, purpose=link_tokens.CONFIRM_LINK)
     app.post_json("/api/auth/login", person, status=200)
 
@@ -284,7 +284,7 @@ def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app: Any, reset_
         assert account is not None
         logins.link_login(session, account, PlatformIdentity("steam", "666"))
     page = send(reset_page, 409, password=THEIRS)
-    assert "Look at the list once more" in page.html.select_one("#errors").text
+    assert "Check the list again" in page.html.select_one("#errors").text
     assert "666 (steam)" in page.html.select_one("fieldset").text
     app.post_json("/api/auth/login", {**person, "password": THEIRS}, status=401)
     form = page.forms[0]

@@ -50,7 +50,7 @@ def test_registering_sends_a_letter_to_confirm(app: Any, person: Person, mail: A
     html = letter.get_body(("html",)).get_content()
     assert f'<a href="http://127.0.0.1:6543{mail.link()}">' in html
     # The display name says who asked, as words: no mail program finds a link in it.
-    assert "\nThe name of the account that asks is: Visit http evil example org\n" in text_of(letter)
+    assert "\nThe account's name is: Visit http evil example org\n" in text_of(letter)
     assert "evil." not in letter.as_string()
 
 

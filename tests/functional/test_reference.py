@@ -43,6 +43,7 @@ PAGES_ONLY = {
     "last_login",
     "login_not_yours",
     "login_taken",
+    "proposal_expired",
     "password_present",
     "password_warning",
     "platform_refused",
