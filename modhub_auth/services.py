@@ -65,7 +65,7 @@ def registration_closed() -> ApiError:
 
 def email_not_confirmed() -> ApiError:
     """403 after the right password, if sign-in requires a confirmed address."""
-    return ApiError(403, "email_not_confirmed", "Confirm your address first: follow the link in the letter.")
+    return ApiError(403, "email_not_confirmed", "Confirm your address first: follow the link in the email.")
 
 
 def blocked_account_error(account_id: int) -> ApiError:
