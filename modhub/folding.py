@@ -33,7 +33,7 @@ def fold_game(value: str) -> str:
 
 
 def search_words(query: str) -> list[str]:
-    """The folded words of a search query, each once, in order (C-LIST-5).
+    """The folded words of a search query, without duplicates, in order (C-LIST-5).
 
     All of them must occur in the folded title or a folded game name; an empty list restricts nothing. ``%`` and ``_``
     are ordinary characters: see :func:`like_pattern`.

@@ -59,11 +59,11 @@ def parse_origin(value: str) -> str:
     port = int(match[2] or 443)
     if port > 65535:
         raise ValueError("not a port")
-    host = _literal(match[1]) if match[1].startswith("[") else _name(match[1])
+    host = _normalize_ipv6_literal(match[1]) if match[1].startswith("[") else _normalize_hostname(match[1])
     return f"https://{host}" + ("" if port == 443 else f":{port}")
 
 
-def _literal(bracketed: str) -> str:
+def _normalize_ipv6_literal(bracketed: str) -> str:
     address = IPv6Address(bracketed[1:-1])
     _refuse_special(address)
     for inner in _embedded(address):
@@ -78,15 +78,15 @@ def _embedded(address: IPv6Address) -> list[IPv4Address]:
     return [*addresses, address.sixtofour] if address.sixtofour else addresses
 
 
-def _name(host: str) -> str:
-    plain = host.removesuffix(".")
-    labels = plain.split(".")
+def _normalize_hostname(host: str) -> str:
+    hostname = host.removesuffix(".")
+    labels = hostname.split(".")
     if _NUMERIC.fullmatch(labels[-1]):
         # A browser reads 127.1 or 0x7f000001 as an address (WHATWG URL, "ends in a number"): allow plain ones only.
         address = IPv4Address(host)
         _refuse_special(address)
         return str(address)
-    if len(host) > 253 or labels[-1] == "localhost" or plain in _METADATA_NAMES or not all(map(_is_label, labels)):
+    if len(host) > 253 or labels[-1] == "localhost" or hostname in _METADATA_NAMES or not all(map(_is_label, labels)):
         raise ValueError("not a host")
     return host
 

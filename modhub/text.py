@@ -128,8 +128,8 @@ def normal(form: NormalForm, value: str) -> str:
     if len(value) > _SHORT_TEXT:
         decomposed_form: NormalForm = "NFKD" if "K" in form else "NFD"
         value = "".join(
-            _ordered(decomposed_form, is_marks, list(run))
-            for is_marks, run in groupby(value, _mark_test(decomposed_form))
+            _in_canonical_order(decomposed_form, is_marks, list(run))
+            for is_marks, run in groupby(value, _mark_predicate(decomposed_form))
         )
     return unicodedata.normalize(form, value)
 
@@ -159,12 +159,12 @@ def _is_visible(char: str) -> bool:
     return unicodedata.category(char) not in {"Cf", "Zs", "Zl", "Zp"} and not _BLANK.match(char)
 
 
-def _mark_test(decomposed_form: NormalForm) -> Callable[[str], bool]:
+def _mark_predicate(decomposed_form: NormalForm) -> Callable[[str], bool]:
     # A few starters decompose to marks: U+0F73, and with compatibility U+FF9E.
     return lambda char: char > "\u02ff" and unicodedata.combining(unicodedata.normalize(decomposed_form, char)[0]) != 0
 
 
-def _ordered(decomposed_form: NormalForm, is_marks: bool, run: list[str]) -> str:
+def _in_canonical_order(decomposed_form: NormalForm, is_marks: bool, run: list[str]) -> str:
     if not is_marks or len(run) <= _SHORT_RUN:
         return "".join(run)
     decomposed = "".join(unicodedata.normalize(decomposed_form, char) for char in run)

@@ -54,11 +54,11 @@ def evaluate(method: str, headers: Mapping[str, str], validators: Validators, si
         return Outcome(HTTPStatus.PRECONDITION_FAILED)
     if _is_not_modified(headers, validators):
         return Outcome(HTTPStatus.NOT_MODIFIED)
-    whole = Outcome(HTTPStatus.OK, 0, size)
+    full = Outcome(HTTPStatus.OK, 0, size)
     # HEAD has no ranges (14.2), and gets the headers of the whole.
     if method != "GET" or "Range" not in headers or not _if_range_matches(headers, validators.etag):
-        return whole
-    return _range(headers["Range"], size) or whole
+        return full
+    return _range(headers["Range"], size) or full
 
 
 def _preconditions_hold(headers: Mapping[str, str], validators: Validators) -> bool:

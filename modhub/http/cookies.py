@@ -1,4 +1,4 @@
-"""The ``Cookie`` header (RFC 6265, 4.2). Not by WebOb, whose pattern takes minutes over a long run without ``=``."""
+"""The ``Cookie`` header (RFC 6265, 4.2). WebOb's parser is not used: it takes minutes over a long run without ``=``."""
 
 import re
 from typing import Final

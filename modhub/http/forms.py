@@ -85,7 +85,7 @@ class MultipartReader:
         self._events = _parse(stream, boundary)
         self._data = memoryview(b"")
         self._in_part = False
-        self._left = MAX_FORM_FIELDS
+        self._parts_left = MAX_FORM_FIELDS
         self.name = ""
         self.file_name: str | None = None
         self.content_type: str | None = None
@@ -108,8 +108,8 @@ class MultipartReader:
         segment = next(self._events, None)
         if not isinstance(segment, MultipartSegment):
             return False
-        self._left -= 1
-        if self._left < 0:
+        self._parts_left -= 1
+        if self._parts_left < 0:
             raise invalid("The form has too many fields.")
         self._in_part = True
         self.name, self.file_name = segment.name or "", segment.filename

@@ -44,7 +44,7 @@ class HeaderRules:
             ("Referrer-Policy", "strict-origin-when-cross-origin"),
         )
         self.transport: Pairs = (("Strict-Transport-Security", "max-age=31536000; includeSubDomains"),) * https
-        """What the server's own answers carry too, which it gives before it has a request to show us."""
+        """Also sent with the server's own responses, which the application never sees."""
         common += self.transport
         self.api: Pairs = (
             *common,

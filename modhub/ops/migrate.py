@@ -27,7 +27,7 @@ UNMAPPED = "fts_"
 """Prefix of tables and indexes that exist on one kind of database only; no model describes them."""
 
 
-def _script(package: Migrations) -> Config:
+def _script_config(package: Migrations) -> Config:
     config = Config()
     # Alembic's config format interpolates %.
     config.set_main_option("script_location", str(ENV_FOLDER).replace("%", "%%"))
@@ -38,14 +38,14 @@ def _script(package: Migrations) -> Config:
 
 def revision_scripts(package: Migrations) -> ScriptDirectory:
     """The revision files of ``package``."""
-    scripts = ScriptDirectory.from_config(_script(package))
+    scripts = ScriptDirectory.from_config(_script_config(package))
     # Only `modhub-admin` prints messages for the operator.
     scripts.messaging_opts = {"quiet": True}
     return scripts
 
 
 def _config(package: Migrations, connection: Connection) -> Config:
-    config = _script(package)
+    config = _script_config(package)
     config.attributes.update({"connection": connection, "package": package})
     return config
 

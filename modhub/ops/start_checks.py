@@ -36,8 +36,8 @@ _PYRAMID_KEYS: Final = (
 def start_warnings(registry: Any, ini_keys: Iterable[str]) -> Iterator[str]:
     """Sentences without their full stop; ``ini_keys`` are the keys of the ini. No key and no secret is shown."""
     settings = registry.settings
-    yield from _base_url(settings)
-    yield from _keys(settings["ApiPrivateKeys"], find_service(registry, Declarations))
+    yield from _base_url_warnings(settings)
+    yield from _machine_key_warnings(settings["ApiPrivateKeys"], find_service(registry, Declarations))
     if 0 < len(settings["modhub.storage_address_key"]) < SECRET_LENGTH:
         yield f"modhub.storage_address_key has fewer than {SECRET_LENGTH} characters and may be guessed"
     declared_names = {setting.name for setting in find_service(registry, Declarations).settings}
@@ -54,7 +54,7 @@ def is_public(url: str) -> bool:
         return "." in host and not host.endswith(_PRIVATE_HOSTS)
 
 
-def _base_url(settings: Mapping[str, Any]) -> Iterator[str]:
+def _base_url_warnings(settings: Mapping[str, Any]) -> Iterator[str]:
     url = settings["modhub.base_url"]
     if url.startswith("http:") and is_public(url):
         yield (
@@ -63,7 +63,7 @@ def _base_url(settings: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _keys(keys: Iterable[MachineKey], declared: Declarations) -> Iterator[str]:
+def _machine_key_warnings(keys: Iterable[MachineKey], declared: Declarations) -> Iterator[str]:
     for number, machine_key in enumerate(keys, 1):
         if len(machine_key.key) < SECRET_LENGTH:
             yield (

@@ -44,7 +44,7 @@ class ApiKey:
         if not key:
             return None
         digest = key_digest(key)
-        granted = [principals for known, principals in self._digests if hmac.compare_digest(known, digest)]
+        granted = [principals for configured, principals in self._digests if hmac.compare_digest(configured, digest)]
         return Identity(frozenset().union(*granted)) if granted else None
 
     def challenge(self, request: Request) -> ApiError:

@@ -80,8 +80,8 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
 
     def recv(self, buffer_size: int) -> bytes:
         """Read what belongs to the current request, and little more."""
-        left = self.request.body_left if self.request is not None else 0
-        data: bytes = super().recv(min(buffer_size, left + READ_AHEAD))
+        body_left = self.request.body_left if self.request is not None else 0
+        data: bytes = super().recv(min(buffer_size, body_left + READ_AHEAD))
         return data
 
     def received(self, data: bytes) -> bool:

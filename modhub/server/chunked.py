@@ -29,28 +29,28 @@ class ChunkedBody:
         self.completed = False
         self._buffer = buffer
         self._line = b""
-        self._left = 0
+        self._chunk_left = 0
         self._after_data = False
         self._in_trailers = False
-        self._trailers = 0
-        self._content = 0
-        self._overhead = 0
+        self._trailer_bytes = 0
+        self._content_bytes = 0
+        self._framing_bytes = 0
 
     def __len__(self) -> int:
-        return self._content
+        return self._content_bytes
 
     def received(self, data: bytes) -> int:
         """Decode ``data``; returns how many of its bytes belong to this body. `ProtocolError` if malformed."""
         chunks: list[bytes] = []
         position = 0
         while position < len(data) and not self.completed:
-            if self._left:
-                chunk = data[position : position + self._left]
+            if self._chunk_left:
+                chunk = data[position : position + self._chunk_left]
                 chunks.append(chunk)
                 position += len(chunk)
-                self._left -= len(chunk)
-                self._content += len(chunk)
-                self._after_data = not self._left
+                self._chunk_left -= len(chunk)
+                self._content_bytes += len(chunk)
+                self._after_data = not self._chunk_left
             else:
                 position = self._take_line(data, position)
         if chunks:
@@ -68,8 +68,8 @@ class ChunkedBody:
     def _take_line(self, data: bytes, position: int) -> int:
         end = data.find(b"\n", position) + 1 or len(data)
         line = self._line + data[position:end]
-        self._overhead += end - position
-        if len(line) > _MAX_LINE or self._overhead > _FREE_OVERHEAD + self._content // 4:
+        self._framing_bytes += end - position
+        if len(line) > _MAX_LINE or self._framing_bytes > _FREE_OVERHEAD + self._content_bytes // 4:
             raise malformed_request("The chunked body has more framing than content.")
         if not line.endswith(b"\n"):
             self._line = line
@@ -86,13 +86,13 @@ class ChunkedBody:
                 raise malformed_request("A chunk is longer than its size says.")
             self._after_data = False
         elif self._in_trailers:
-            self._trailers += len(line)
+            self._trailer_bytes += len(line)
             self.completed = not line
-            if line and not (_TRAILER_LINE.fullmatch(line) and self._trailers <= _MAX_TRAILERS):
+            if line and not (_TRAILER_LINE.fullmatch(line) and self._trailer_bytes <= _MAX_TRAILERS):
                 raise malformed_request("A trailer of the chunked body is malformed or too long.")
         else:
             match = _SIZE_LINE.fullmatch(line)
             if match is None:
                 raise malformed_request("A chunk size or a chunk extension is malformed.")
-            self._left = int(match[1], 16)
-            self._in_trailers = not self._left
+            self._chunk_left = int(match[1], 16)
+            self._in_trailers = not self._chunk_left

@@ -70,7 +70,7 @@ def forwarded_headers(app: Any, adj: Any) -> Any:
     def translate(environ: dict[str, Any], start_response: Any) -> Any:
         untrusted = PROXY_HEADERS
         normalize_forwarded_headers(environ, adj)
-        if _trusts(adj, environ["REMOTE_ADDR"]):
+        if _is_trusted(adj, environ["REMOTE_ADDR"]):
             try:
                 untrusted = parse_proxy_headers(
                     environ, adj.trusted_proxy_count, adj.trusted_proxy_headers, logger=logger
@@ -78,7 +78,7 @@ def forwarded_headers(app: Any, adj: Any) -> Any:
             except MalformedProxyHeader as error:
                 name = error.header.split()[0]  # "Forwarded Proto=" is one of waitress's
                 logger.warning("a trusted proxy sent a malformed %s header", name)
-                return _refuse(f"The {name} header is malformed.", adj, start_response)
+                return _error_response(f"The {name} header is malformed.", adj, start_response)
         if adj.clear_untrusted_proxy_headers:
             clear_untrusted_headers(environ, untrusted, adj.log_untrusted_proxy_headers, logger)
         return app(environ, start_response)
@@ -86,13 +86,13 @@ def forwarded_headers(app: Any, adj: Any) -> Any:
     return translate
 
 
-def _refuse(message: str, adj: Any, start_response: Any) -> list[bytes]:
+def _error_response(message: str, adj: Any, start_response: Any) -> list[bytes]:
     status, headers, body = malformed_request(message).to_response()
     start_response(status, [*headers, *adj.error_headers, ("Content-Length", str(len(body)))])
     return [body]
 
 
-def _trusts(adj: Adjustments, peer: str) -> bool:
+def _is_trusted(adj: Adjustments, peer: str) -> bool:
     return adj.trusted_proxy in {"*", peer}
 
 
@@ -113,7 +113,7 @@ def normalize_forwarded_headers(environ: dict[str, Any], adj: Any) -> None:
     Nothing else is parsed: neither headers of untrusted peers nor what a client sent to the proxy, which may be long.
     """
     forwarded_for, forwarded = environ.get("HTTP_X_FORWARDED_FOR"), environ.get("HTTP_FORWARDED")
-    if not _trusts(adj, environ["REMOTE_ADDR"]):
+    if not _is_trusted(adj, environ["REMOTE_ADDR"]):
         if forwarded_for is not None or forwarded is not None or "HTTP_X_FORWARDED_PROTO" in environ:
             adj.proxy_warning.warn(environ["REMOTE_ADDR"], "trusted_proxy", environ["REMOTE_ADDR"])
         return

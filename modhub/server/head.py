@@ -86,11 +86,11 @@ def _fields(lines: list[bytes]) -> dict[str, str]:
             continue
         name = raw.decode().upper().replace("-", "_")
         text = value.strip(b" \t").decode("latin-1")
-        fields[name] = _combined(name, fields[name], text) if name in fields else text
+        fields[name] = _combine_duplicates(name, fields[name], text) if name in fields else text
     return fields
 
 
-def _combined(name: str, first: str, second: str) -> str:
+def _combine_duplicates(name: str, first: str, second: str) -> str:
     if name in _SINGLE:
         raise malformed_request(f"The header {name.replace('_', '-').title()} came twice.")
     if name in _DOUBLED_CREDENTIAL:

@@ -25,8 +25,8 @@ class TransferProgress:
     def rate(self, now: float, count: int, seconds: float) -> float:
         """Bytes a second over the last ``seconds``, or since the beginning if that is more recent."""
         earlier = (mark for mark in reversed(self._marks) if mark[0] <= now - seconds)
-        at, before = next(earlier, self._marks[0])
-        return (count - before) / max(now - at, 1.0)
+        marked_at, marked_count = next(earlier, self._marks[0])
+        return (count - marked_count) / max(now - marked_at, 1.0)
 
     def behind_since(self, now: float, count: int, min_rate: float) -> float:
         """When the rate fell below ``min_rate`` bytes a second; infinite while it is kept."""

@@ -82,13 +82,13 @@ class BodyRules:
         traversal finds them), then the longer, then the closed one, then the first added. Raises ValueError for an
         invalid pattern or limit.
         """
-        parts = _segments(pattern)
-        open_end = bool(parts) and _is_variable(parts[-1]) and parts[-1].endswith("...}")
+        names = _segments(pattern)
+        open_end = bool(names) and _is_variable(names[-1]) and names[-1].endswith("...}")
         if open_end:
-            parts.pop()
-        if limit < 0 or not pattern.startswith("/") or any(part.endswith("...}") for part in parts):
+            names.pop()
+        if limit < 0 or not pattern.startswith("/") or any(name.endswith("...}") for name in names):
             raise ValueError(f"body rule {pattern!r}: the limit, the leading slash or the position of '...' is wrong")
-        segments = tuple(None if _is_variable(part) else part for part in parts)
+        segments = tuple(None if _is_variable(name) else name for name in names)
         if isinstance(methods, str):
             methods = [methods]
         self._entries.append(_Entry(frozenset(methods), segments, open_end, BodyRule(limit, credential, waits)))
@@ -100,9 +100,9 @@ class BodyRules:
         return next((entry.rule for entry in self._entries if entry.matches(method, segments)), None)
 
 
-def _is_variable(part: str) -> bool:
-    return part.startswith("{") and part.endswith("}")
+def _is_variable(segment: str) -> bool:
+    return segment.startswith("{") and segment.endswith("}")
 
 
 def _segments(path: str) -> list[str]:
-    return [part for part in path.split("/") if part]
+    return [segment for segment in path.split("/") if segment]

@@ -122,6 +122,6 @@ class RawClient:
         return self.stream.read(1) == b""
 
     def ask(self, data: bytes, method: str = "GET") -> RawResponse:
-        """Send, then read one answer."""
+        """Send, then read one response."""
         self.send(data)
         return self.answer(method)

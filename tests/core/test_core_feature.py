@@ -254,7 +254,7 @@ def test_a_feature_says_which_module_it_misses(tmp_path: Path, monkeypatch: pyte
 
 def test_what_is_no_feature_is_a_sentence(tmp_path: Path) -> None:
     said = refused(tmp_path, "json.decoder")
-    assert said.startswith("pyramid.includes names json.decoder, which is no feature: ")
+    assert said.startswith("pyramid.includes names json.decoder, which is not a feature: ")
     assert "\n" not in said
 
 
