@@ -1,7 +1,7 @@
-"""What every page has in common: layout and its tools, static files, languages, forms, and the addresses at the root.
+"""What all pages share: layout, template helpers, static files, languages, forms, and the views at the root.
 
-A feature's page extends ``modhub:templates/layout.jinja2`` and fills the blocks ``title`` and ``content``. Every
-template has ``ui`` (:class:`modhub.ui.template_helpers.PageHelpers`), ``_`` and ``ngettext``.
+A feature's page extends ``modhub:templates/layout.jinja2`` and fills the blocks ``title`` and ``content``. Templates
+have ``ui`` (:class:`modhub.ui.template_helpers.PageHelpers`), ``_`` and ``ngettext``.
 """
 
 from pyramid.config import Configurator
@@ -14,7 +14,7 @@ __all__ = ["includeme"]
 
 
 def includeme(config: Configurator) -> None:
-    """Templates are strict: a name that is not there is an error, not a hole in the page."""
+    """Set up the pages. Templates are strict: an undefined name is an error."""
     settings = config.registry.settings
     settings.setdefault("jinja2.undefined", "strict")
     settings.setdefault("jinja2.trim_blocks", "true")

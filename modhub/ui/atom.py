@@ -1,4 +1,4 @@
-"""Atom feeds (RFC 4287) whose entries are plain text. Those of mods have HTML and are templates of the catalogue."""
+"""Atom feeds (RFC 4287) with plain-text entries. The feeds of mods have HTML and are templates of the catalogue."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -14,14 +14,14 @@ from modhub.request import Request
 from modhub.ui.xml_responses import xml_response
 
 _ATOM: Final = "http://www.w3.org/2005/Atom"
-_NEVER: Final = "1970-01-01T00:00:00Z"
-# What XML 1.0 cannot hold, though text can.
-_NO_XML: Final = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_EPOCH: Final = "1970-01-01T00:00:00Z"
+# Characters that XML 1.0 does not allow.
+_NOT_XML: Final = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
 class AtomFile:
-    """A file that an entry is about: its media type and its bytes."""
+    """The file of an entry: its media type and its size in bytes."""
 
     content_type: str
     size: int
@@ -29,9 +29,9 @@ class AtomFile:
 
 @dataclass(frozen=True, slots=True)
 class AtomEntry:
-    """An entry: ``path`` is its identity and where it is found, ``page`` the page that tells more.
+    """An entry. ``path`` is its id and address, ``page`` the page about it.
 
-    ``file``: what stands at ``path`` is a file.
+    ``file`` is set if there is a file at ``path``.
     """
 
     path: str
@@ -44,34 +44,34 @@ class AtomEntry:
 
 
 def atom_feed(request: Request, path: str, page: str, title: str, entries: Iterable[AtomEntry]) -> Response:
-    """The feed at ``path`` with these entries, newest first; ``page`` says the same to people."""
+    """Return the feed at ``path``. ``entries`` are newest first; ``page`` is the HTML page with the same content."""
     base_url = str(request.registry.settings["modhub.base_url"])
-    found = list(entries)
+    listed = list(entries)
     root = ET.Element("feed", {"xmlns": _ATOM})
-    _texts(root, id=base_url + path, title=title, updated=iso(found[0].updated) if found else _NEVER)
-    _texts(ET.SubElement(root, "author"), name="modhub")
-    _link(root, base_url + path, rel="self", type="application/atom+xml")
-    _link(root, base_url + page, rel="alternate", type="text/html")
-    for entry in found:
-        _entry(ET.SubElement(root, "entry"), base_url, entry)
+    _add_texts(root, id=base_url + path, title=title, updated=iso(listed[0].updated) if listed else _EPOCH)
+    _add_texts(ET.SubElement(root, "author"), name="modhub")
+    _add_link(root, base_url + path, rel="self", type="application/atom+xml")
+    _add_link(root, base_url + page, rel="alternate", type="text/html")
+    for entry in listed:
+        _fill_entry(ET.SubElement(root, "entry"), base_url, entry)
     return xml_response(request, ET.tostring(root, encoding="utf-8", xml_declaration=True), "application/atom+xml")
 
 
-def _entry(element: ET.Element, base_url: str, entry: AtomEntry) -> None:
-    address = base_url + entry.path
-    _texts(element, id=address, title=entry.title, updated=iso(entry.updated), summary=entry.text)
+def _fill_entry(element: ET.Element, base_url: str, entry: AtomEntry) -> None:
+    url = base_url + entry.path
+    _add_texts(element, id=url, title=entry.title, updated=iso(entry.updated), summary=entry.text)
     if entry.author:
-        _texts(ET.SubElement(element, "author"), name=entry.author)
-    _link(element, base_url + entry.page, rel="alternate", type="text/html")
+        _add_texts(ET.SubElement(element, "author"), name=entry.author)
+    _add_link(element, base_url + entry.page, rel="alternate", type="text/html")
     if entry.file is not None:
-        _link(element, address, rel="enclosure", type=entry.file.content_type, length=str(entry.file.size))
+        _add_link(element, url, rel="enclosure", type=entry.file.content_type, length=str(entry.file.size))
 
 
-def _texts(parent: ET.Element, **texts: str) -> None:
+def _add_texts(parent: ET.Element, **texts: str) -> None:
     for name, text in texts.items():
-        ET.SubElement(parent, name).text = _NO_XML.sub("", text)
+        ET.SubElement(parent, name).text = _NOT_XML.sub("", text)
 
 
-def _link(parent: ET.Element, href: str, **attributes: str) -> None:
-    clean = {name: _NO_XML.sub("", value) for name, value in attributes.items()}
-    ET.SubElement(parent, "link", {"href": href, **clean})
+def _add_link(parent: ET.Element, href: str, **attributes: str) -> None:
+    cleaned = {name: _NOT_XML.sub("", value) for name, value in attributes.items()}
+    ET.SubElement(parent, "link", {"href": href, **cleaned})

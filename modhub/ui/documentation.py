@@ -1,9 +1,8 @@
-"""``/Modhub/doc``: the reference of the API, in which every feature describes its own calls.
+"""``/Modhub/doc``: the API reference, in which each feature describes its own calls.
 
-A section is a template that a feature shows at the place ``documentation``; it is marked up with the pieces of
-``modhub:templates/documentation/parts.jinja2``. What it says depends on constants and settings alone, so that sections
-are rendered once for each language. The table of contents and the list of calls are read off their headings: nothing is
-said twice.
+A section is a template that a feature adds as a panel at the place ``documentation``. It uses the macros of
+``modhub:templates/documentation/parts.jinja2``. It depends only on constants and settings, so sections are rendered
+once per language. The table of contents and the list of calls are derived from the headings.
 """
 
 import re
@@ -29,14 +28,14 @@ from modhub.ui.template_helpers import PageHelpers
 from modhub.views import OPEN, page
 
 PLACE: Final = "documentation"
-DOCUMENTATION_TEMPLATE: Final = "/Modhub/doc"
+DOCUMENTATION_PATH: Final = "/Modhub/doc"
 _HEADING: Final = re.compile(r'<h(?P<level>[234]) id="(?P<id>[^"]+)"[^>]*>(?P<text>.*?)</h(?P=level)>', re.DOTALL)
 _SECTION, _PART, _CALL = 2, 3, 4
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentationHeading:
-    """A heading of the reference: of a section (2), of a part (3), of a call (4)."""
+    """A heading of the reference, of level 2 (section), 3 (part) or 4 (call)."""
 
     level: int
     id: str
@@ -45,62 +44,67 @@ class DocumentationHeading:
 
 @dataclass(frozen=True, slots=True)
 class DocumentationSection:
-    """What one feature says: its markup, and the headings in it."""
+    """The section of one feature: its markup and the headings in it."""
 
     markup: Markup
     headings: list[DocumentationHeading]
 
     @property
     def title(self) -> DocumentationHeading:
-        """The heading of the section itself."""
+        """The heading of the section."""
         return self.headings[0]
 
     @property
     def parts(self) -> list[DocumentationHeading]:
         """The headings of its parts."""
-        return [one for one in self.headings if one.level == _PART]
+        return [heading for heading in self.headings if heading.level == _PART]
 
     @property
     def calls(self) -> list[DocumentationHeading]:
-        """The headings of its calls: method and address."""
-        return [one for one in self.headings if one.level == _CALL]
+        """The headings of its calls: method and path."""
+        return [heading for heading in self.headings if heading.level == _CALL]
 
 
 def documentation_section(template: str, **values: Any) -> Callable[[Any, Request], Markup]:
-    """For ``add_panel("documentation", ...)``: a section written as a template, with ``values`` besides ``ui``.
+    """Return the function for ``add_panel("documentation", ...)`` that renders ``template`` with ``values``.
 
-    Its first heading is an ``h2`` and the only one; levels do not skip. Nothing in it may depend on the request.
+    Its first heading is its only ``h2``, and heading levels do not skip. It must not depend on the request.
     """
 
-    def show(_context: Any, request: Request) -> Markup:
-        return Markup(render(template, values, request=request))  # noqa: S704 - a template escapes what it is given
+    def render_section(_context: Any, request: Request) -> Markup:
+        return Markup(render(template, values, request=request))  # noqa: S704 - the template escapes values
 
-    return show
+    return render_section
 
 
 def read_sections(markup: Markup) -> DocumentationSection:
-    """The section with the headings that its markup has; ``ValueError`` where they are not in order."""
-    found = _HEADING.finditer(markup)
-    headings = [DocumentationHeading(int(one["level"]), one["id"], Markup(one["text"]).striptags()) for one in found]  # noqa: S704
-    levels = [one.level for one in headings]
+    """Parse the headings of a section; ``ValueError`` if their levels are not in order."""
+    matches = _HEADING.finditer(markup)
+    headings = [
+        DocumentationHeading(int(match["level"]), match["id"], Markup(match["text"]).striptags())  # noqa: S704
+        for match in matches
+    ]
+    levels = [heading.level for heading in headings]
     skipped = any(after - before > 1 for before, after in pairwise(levels))
     if levels[:1] != [_SECTION] or levels.count(_SECTION) > 1 or skipped:
-        raise ValueError(f"a section of the reference begins with its h2, and skips no level: {headings}")
+        raise ValueError(
+            f"a section of the reference must begin with its only h2 and must not skip a level: {headings}"
+        )
     return DocumentationSection(markup, headings)
 
 
 class DocumentationCache(dict[str, list[DocumentationSection]]):
-    """The sections of all features by language; they depend on nothing else."""
+    """The sections of all features by language tag."""
 
 
 def documentation_sections(request: Request) -> list[DocumentationSection]:
-    """The sections of all features in the reader's language, rendered when they are first asked for."""
-    known: dict[str, list[DocumentationSection]] = request.find_service(DocumentationCache)
+    """Return the sections of all features in the language of the request; rendered once per language."""
+    cache: dict[str, list[DocumentationSection]] = request.find_service(DocumentationCache)
     tools = PageHelpers(request)
-    found = known.get(tools.lang)
-    if found is None:
-        found = known[tools.lang] = [read_sections(markup) for markup in tools.panels(PLACE)]
-    return found
+    sections = cache.get(tools.lang)
+    if sections is None:
+        sections = cache[tools.lang] = [read_sections(markup) for markup in tools.panels(PLACE)]
+    return sections
 
 
 @page(
@@ -112,15 +116,15 @@ def documentation_sections(request: Request) -> list[DocumentationSection]:
 )
 def show_documentation(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/doc``"""
-    return {"sections": documentation_sections(request), "page": DOCUMENTATION_TEMPLATE}
+    return {"sections": documentation_sections(request), "page": DOCUMENTATION_PATH}
 
 
 def includeme(config: Configurator) -> None:
-    """The page, and what the core says on it of itself."""
+    """The page, and the sections of the core."""
     config.add_service(DocumentationCache, DocumentationCache())
     for name, order in (("general", 10), ("operation", 900)):
         template = f"modhub:templates/documentation/{name}.jinja2"
-        described = documentation_section(
+        render_section = documentation_section(
             template,
             limits=limits,
             server=Settings,
@@ -129,5 +133,5 @@ def includeme(config: Configurator) -> None:
             cors={"sent": ALLOWED_HEADERS, "exposed": EXPOSED},
             scopes=find_service(config.registry, Declarations).scopes,
         )
-        config.add_panel(PLACE, name, described, order=order)
+        config.add_panel(PLACE, name, render_section, order=order)
     config.scan(__name__)

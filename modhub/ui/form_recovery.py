@@ -1,8 +1,8 @@
-"""What was typed outlives a session that ended and a form that lapsed meanwhile.
+"""Preserve submitted form fields when the session or CSRF token has expired.
 
-A view that declares ``keeps`` (its fields and their labels) shows them again in a form with a new token: beside the
-way to sign in, or for whoever has signed in again in another tab. Nobody types anything twice, and sending it again
-works. Fields that are not declared, such as passwords, are never shown.
+A view that declares ``preserve_fields`` (field names and labels) shows them again in a form with a new token: beside a
+sign-in link, or directly if the user has signed in again in another tab. Submitting that form works. Other fields, such
+as passwords, are never shown.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from modhub.errors import ApiError
 from modhub.payload import LIMIT_EXCEEDED, STATE, encode
 from modhub.request import Request
 from modhub.security.identity import CredentialKind, CredentialPolicy
-from modhub.ui.forms import expired_form, is_plain, is_vouched, set_error_status
+from modhub.ui.forms import expired_form, is_same_origin, is_urlencoded, set_error_status
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
 
@@ -28,74 +28,74 @@ RecoverableView = Callable[[Any, Request], Any]
 
 
 def signed_out() -> ApiError:
-    """403: the session ended while the form was being filled in. Not 401, which would name a scheme of HTTP's own."""
+    """403: the session ended before the form was submitted. Not 401, which would require ``WWW-Authenticate``."""
     return ApiError(403, "signed_out", "You were signed out in the meantime, so nothing was saved.")
 
 
 def wants_json(request: Request) -> bool:
-    """Whether the pages' own script asks, which stays on its page."""
+    """Whether the request is from the pages' own script, which does not navigate."""
     return "application/json" in request.environ.get("HTTP_ACCEPT", "")
 
 
-def json_for_script(request: Request, refusal: ApiError, **more: object) -> Response:
-    """A refusal for the pages' own script: the body as programs get it, its sentence in the reader's language."""
-    message = refusal.localized(translations_for(request).gettext)
-    body = encode({**refusal.body(), "message": message, **more})
-    return Response(body, refusal.status, content_type="application/json", charset=None, cache_control="no-store")
+def json_for_script(request: Request, error: ApiError, **more: object) -> Response:
+    """Return an error for the pages' own script: the body of the API, with the message translated."""
+    message = error.localized(translations_for(request).gettext)
+    body = encode({**error.body(), "message": message, **more})
+    return Response(body, error.status, content_type="application/json", charset=None, cache_control="no-store")
 
 
 def preserve_form_deriver(view: RecoverableView, info: Any) -> RecoverableView:
-    """The view deriver for ``preserve_fields={"title": "Title"}``; one with an empty label is sent again and not shown.
+    """View deriver for ``preserve_fields={"title": "Title"}``; a field with an empty label is resubmitted but hidden.
 
-    Only what the browser vouches for: a form on somebody else's page gets no token together with its fields.
+    Only for same-origin submissions: a form on another site must not get its fields back with a valid token.
     """
     fields = info.options.get("preserve_fields")
     if fields is None:
         return view
 
-    def kept_view(context: Any, request: Request) -> Any:
+    def preserving_view(context: Any, request: Request) -> Any:
         try:
             return view(context, request)
         except HTTPForbidden:
-            answer = request.find_service(CredentialPolicy).challenge(request, CredentialKind.ACCOUNT)
-            # With nothing to keep the visitor is led to the sign-in page as from any page (C-PAGE-8). What nobody
-            # can type is no reason to take a large body from somebody unknown.
-            keeps = (fields and STATE not in request.environ) or wants_json(request)
-            if not keeps or not isinstance(answer, Redirect) or not _may_keep(request):
+            challenge = request.find_service(CredentialPolicy).challenge(request, CredentialKind.ACCOUNT)
+            # With nothing to preserve, redirect to the sign-in page as usual (C-PAGE-8). A large body is not read from
+            # an anonymous visitor just for this.
+            preserves = (fields and STATE not in request.environ) or wants_json(request)
+            if not preserves or not isinstance(challenge, Redirect) or not _may_preserve(request):
                 raise
-            return resubmit_view(request, signed_out(), fields, answer.headers["Location"])
+            return resubmit_view(request, signed_out(), fields, challenge.headers["Location"])
         except BadCSRFToken:
-            if not _may_keep(request):
+            if not _may_preserve(request):
                 raise
             return resubmit_view(request, expired_form(), fields)
 
-    return kept_view
+    return preserving_view
 
 
 preserve_form_deriver.options = ("preserve_fields",)  # type: ignore[attr-defined]
 
 
-def _may_keep(request: Request) -> bool:
-    return is_vouched(request) and request.environ.get(LIMIT_EXCEEDED) is None
+def _may_preserve(request: Request) -> bool:
+    return is_same_origin(request) and request.environ.get(LIMIT_EXCEEDED) is None
 
 
-def resubmit_view(request: Request, refusal: ApiError, labels: Mapping[str, str], sign_in: str = "") -> Response:
-    """The page with what was typed. ``sign_in``: where the reader signs in first."""
-    set_error_status(request, refusal)
+def resubmit_view(request: Request, error: ApiError, labels: Mapping[str, str], sign_in: str = "") -> Response:
+    """Show the submitted fields again. ``sign_in``: the address of the sign-in page, if signing in comes first."""
+    set_error_status(request, error)
     if wants_json(request):
-        return json_for_script(request, refusal, signIn=sign_in)
-    plain = is_plain(request)
-    fields = _typed(request, labels) if plain else []
-    values = {"refusal": refusal, "sign_in": sign_in, "action": request.path, "fields": fields, "has_file": not plain}
-    return Response(render(RESUBMIT_TEMPLATE, values, request=request), refusal.status, cache_control="no-store")
+        return json_for_script(request, error, signIn=sign_in)
+    has_file = not is_urlencoded(request)
+    fields = [] if has_file else _submitted_fields(request, labels)
+    values = {"refusal": error, "sign_in": sign_in, "action": request.path, "fields": fields, "has_file": has_file}
+    return Response(render(RESUBMIT_TEMPLATE, values, request=request), error.status, cache_control="no-store")
 
 
-def _typed(request: Request, labels: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """(name, label, text) of the fields that were sent."""
-    sent = {name: "\n".join(request.POST.getall(name)) for name in labels if name in request.POST}
-    return [(name, labels[name], text.replace("\r\n", "\n")) for name, text in sent.items()]
+def _submitted_fields(request: Request, labels: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """(name, label, text) of the submitted fields."""
+    texts = {name: "\n".join(request.POST.getall(name)) for name in labels if name in request.POST}
+    return [(name, labels[name], text.replace("\r\n", "\n")) for name, text in texts.items()]
 
 
 def includeme(config: Configurator) -> None:
-    """Outside the permission and the token, whose refusals it answers."""
-    config.add_view_deriver(preserve_form_deriver, "kept", under=INGRESS, over="secured_view")
+    """Add the deriver outside the permission and token checks, whose exceptions it handles."""
+    config.add_view_deriver(preserve_form_deriver, "preserve_form", under=INGRESS, over="secured_view")

@@ -1,4 +1,4 @@
-"""How values are shown: sizes, times, and the tile that stands where a mod has no picture."""
+"""Format sizes and times, and draw the placeholder for mods without an image."""
 
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -10,7 +10,7 @@ from modhub.ui.i18n import UNITS, Translations
 
 
 def format_size(count: int, messages: Translations) -> str:
-    """Bytes for people; 1 KB is 1024 bytes, as everywhere here (C-TXT-7)."""
+    """Format a number of bytes; 1 KB is 1024 bytes (C-TXT-7)."""
     if count < KB:
         return messages.ngettext("%(num)s byte", "%(num)s bytes", count)
     number, unit = (count / MB, "MB") if count >= MB else (count / KB, "KB")
@@ -19,12 +19,12 @@ def format_size(count: int, messages: Translations) -> str:
 
 
 def parse_timestamp(stamp: str) -> datetime:
-    """The time that an answer's timestamp spells."""
+    """Parse a timestamp of the API."""
     return datetime.fromisoformat(stamp)
 
 
 def format_age(moment: datetime, now: datetime, messages: Translations) -> str:
-    """How long ago, in the largest unit; a time to come (clocks differ) is "just now"."""
+    """How long ago, in the largest unit; "just now" for a time in the future (clocks differ)."""
     seconds = int((now - moment).total_seconds())
     for unit, length in UNITS.items():
         if seconds >= length:
@@ -32,46 +32,46 @@ def format_age(moment: datetime, now: datetime, messages: Translations) -> str:
     return messages.gettext("just now")
 
 
-def time_element(stamp: str | datetime, said: str, messages: Translations) -> Markup:
-    """``<time>`` with what is ``said`` of it; the exact time is its title and its machine-readable value."""
+def time_element(stamp: str | datetime, text: str, messages: Translations) -> Markup:
+    """``<time>`` that shows ``text``; the exact time is in ``title`` and ``datetime``."""
     exact = (parse_timestamp(stamp) if isinstance(stamp, str) else stamp).astimezone(UTC)
     title = f"{messages.date(exact.date())}, {exact.hour:02}:{exact.minute:02} UTC"
-    return _time_tag(exact, f' title="{escape(title)}"', said)
+    return _time_tag(exact, f' title="{escape(title)}"', text)
 
 
 def day_element(stamp: str | datetime, messages: Translations) -> Markup:
-    """``<time>`` with the day in words."""
+    """``<time>`` that shows the day."""
     exact = (parse_timestamp(stamp) if isinstance(stamp, str) else stamp).astimezone(UTC)
     return _time_tag(exact, "", messages.date(exact.date()))
 
 
-def _time_tag(exact: datetime, attributes: str, shown: str) -> Markup:
-    # Not by Markup.format and strftime, which cost as much as a statement of the database.
+def _time_tag(exact: datetime, attributes: str, text: str) -> Markup:
+    # Markup.format and strftime take as long as a database statement.
     stamp = exact.replace(tzinfo=None).isoformat(timespec="seconds")
-    return Markup(f'<time datetime="{stamp}Z"{attributes}>{escape(shown)}</time>')  # noqa: S704 - escaped
+    return Markup(f'<time datetime="{stamp}Z"{attributes}>{escape(text)}</time>')  # noqa: S704 - escaped
 
 
 def placeholder_svg(seed: str) -> Markup:
-    """A picture made from ``seed``: blocks on a cartridge label, mirrored, in one of the site's own hues.
+    """Draw an SVG derived from ``seed``: mirrored blocks on a cartridge label, in one of the site's hues.
 
-    Colours come from the style sheet by class, so that the tile is right in light and dark.
+    Colours come from the style sheet by class, so that it fits light and dark mode.
     """
     digest = blake2b(seed.encode(), digest_size=8).digest()
     bits = int.from_bytes(digest[:4])
     blocks = []
-    for at in range(20):
-        if bits >> at & 1:
-            column, row = at % 4, at // 4
+    for cell in range(20):
+        if bits >> cell & 1:
+            column, row = cell % 4, cell // 4
             blocks += [f"M{8 + 2 * x} {4 + 2 * row}h2v2h-2z" for x in (column, 7 - column)]
     dot = f'<circle cx="{9 + digest[4] % 14}" cy="{5 + digest[5] % 8}" r="{1 + digest[6] % 3 * 0.5:g}"/>'
-    return Markup(  # noqa: S704 - numbers alone
+    return Markup(  # noqa: S704 - only numbers
         f'<svg class="tile hue-{digest[7] % 6}" viewBox="0 0 32 18" preserveAspectRatio="xMidYMid slice" '
         f'aria-hidden="true" focusable="false"><path shape-rendering="crispEdges" d="{"".join(blocks)}"/>{dot}</svg>'
     )
 
 
 class Formatter:
-    """How values are shown to readers of one language; what depends on the time of reading is not here."""
+    """Formats values in one language. Nothing here depends on the current time."""
 
     def __init__(self, messages: Translations) -> None:
         self.messages = messages
@@ -80,9 +80,9 @@ class Formatter:
         """See :func:`format_size`."""
         return format_size(count, self.messages)
 
-    def moment(self, stamp: str | datetime, said: str) -> Markup:
+    def moment(self, stamp: str | datetime, text: str) -> Markup:
         """See :func:`time_element`."""
-        return time_element(stamp, said, self.messages)
+        return time_element(stamp, text, self.messages)
 
     def day(self, stamp: str | datetime) -> Markup:
         """See :func:`day_element`."""
@@ -93,9 +93,9 @@ class Formatter:
         return self.messages.number(number)
 
     def sentence(self, text: str, **values: str) -> Markup:
-        """A translated sentence with what people wrote in it, each piece in its own direction."""
-        shown = {name: f'<span dir="auto">{escape(value)}</span>' for name, value in values.items()}
-        return Markup(str(escape(text)) % shown)  # noqa: S704 - escaped
+        """Fill user-written values into a translated sentence, each isolated by ``dir="auto"``."""
+        isolated = {name: f'<span dir="auto">{escape(value)}</span>' for name, value in values.items()}
+        return Markup(str(escape(text)) % isolated)  # noqa: S704 - escaped
 
     def placeholder_svg(self, seed: str) -> Markup:
         """See :func:`placeholder_svg`."""

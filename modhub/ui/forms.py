@@ -1,9 +1,8 @@
-"""What stands around every form: the hidden ``csrf_token``, the ``Origin`` check, how a refused form is shown again.
+"""What all forms share: the hidden ``csrf_token``, the ``Origin`` check, and the status of a form shown again.
 
-The token is checked by Pyramid's own machinery for every view of a page with an unsafe method, unless the view says
-``require_csrf=False`` and reads a streamed body (:mod:`modhub.ui.multipart`), which checks it itself. Where tokens
-are kept is a policy: the core's is a cookie of its own; a feature with sessions sets another with
-``config.set_csrf_storage_policy``.
+Pyramid checks the token for every page view with an unsafe method. A view with ``require_csrf=False`` reads a streamed
+body (:mod:`modhub.ui.multipart`), which checks the token itself. Tokens are stored in a cookie by default; a feature
+with sessions sets another policy with ``config.set_csrf_storage_policy``.
 """
 
 import logging
@@ -26,45 +25,46 @@ from modhub.text import N_
 log = logging.getLogger(__name__)
 CSRF_FIELD: Final = "csrf_token"
 MAX_FORM_BYTES: Final = 256 * 1024
-"""Bytes that a form without files may have."""
+"""Maximum bytes of a form without files."""
 LONG_FIELDS: Final = JSON_BODY
-"""Bytes of a form with text that is trimmed however long it is, as much as the same text may have as JSON."""
+"""Maximum bytes of a form with long text, which is trimmed rather than rejected; the same limit as for JSON."""
 FormView = Callable[[Any, Request], Any]
 
 
 def expired_form() -> ApiError:
-    """400: the form's token is not ours, or no longer: whoever signs in or out in another tab gets a new one."""
+    """400: the form's token is invalid or has expired; signing in or out in another tab replaces it."""
     message = N_("This form has expired and nothing was saved. Go back, reload the page and submit it again.")
     return ApiError(400, "form_lapsed", message)
 
 
 def foreign_form() -> ApiError:
-    """403: the form was on somebody else's page."""
+    """403: the form was submitted from another site."""
     return ApiError(403, "foreign_form", "This form was submitted from another site, so nothing was saved.")
 
 
 def check_origin(request: Request) -> None:
-    """Refuse a form whose ``Origin`` is not ours; without one the token decides (C-PAGE-8).
+    """Reject a form with a foreign ``Origin``; without that header the token decides (C-PAGE-8).
 
-    ``null`` is what a browser sends from a page with ``Referrer-Policy: no-referrer``; that is ours only where the
-    browser vouches for it.
+    Browsers send ``null`` from a page with ``Referrer-Policy: no-referrer``. It is accepted only with
+    ``Sec-Fetch-Site: same-origin``.
     """
-    if "HTTP_ORIGIN" in request.environ and not is_vouched(request):
+    if "HTTP_ORIGIN" in request.environ and not is_same_origin(request):
         _log_origins(request)
         raise foreign_form()
 
 
 def _log_origins(request: Request) -> None:
-    """Both origins: where modhub.base_url is not what browsers see, no form works, and only the log can tell why."""
-    sent, ours = request.environ["HTTP_ORIGIN"], request.registry.settings["modhub.base_url"]
-    seen = f"{request.environ['wsgi.url_scheme']}://"
-    slip = urlsplit(ours).netloc == sent.partition("://")[2] or not ours.startswith(seen)
-    level = logging.WARNING if slip else logging.INFO
-    log.log(level, "a form was refused: it comes from %.200r, modhub.base_url is %s, asked by %s", sent, ours, seen)
+    """Log both origins: if modhub.base_url is not the address that browsers use, no form works."""
+    origin, base_url = request.environ["HTTP_ORIGIN"], request.registry.settings["modhub.base_url"]
+    scheme = f"{request.environ['wsgi.url_scheme']}://"
+    is_misconfigured = urlsplit(base_url).netloc == origin.partition("://")[2] or not base_url.startswith(scheme)
+    level = logging.WARNING if is_misconfigured else logging.INFO
+    message = "form rejected: its origin is %.200r, modhub.base_url is %s, the request came by %s"
+    log.log(level, message, origin, base_url, scheme)
 
 
-def is_vouched(request: Request) -> bool:
-    """Whether the browser says that the form was on one of our pages."""
+def is_same_origin(request: Request) -> bool:
+    """Whether the browser says that the form was on one of our pages (``Origin``, ``Sec-Fetch-Site``)."""
     origin = request.environ.get("HTTP_ORIGIN")
     if origin == "null":
         return bool(request.environ.get("HTTP_SEC_FETCH_SITE") == "same-origin")
@@ -72,44 +72,44 @@ def is_vouched(request: Request) -> bool:
 
 
 def check_token(request: Request, token: str) -> None:
-    """For a view that reads its fields by itself."""
+    """Check the token of a form whose view reads the fields itself; 400 if invalid."""
     policy = request.registry.getUtility(ICSRFStoragePolicy)
     if not policy.check_csrf_token(request, token):
         raise expired_form()
 
 
-def is_plain(request: Request) -> bool:
-    """Whether the body is a form without files."""
+def is_urlencoded(request: Request) -> bool:
+    """Whether the body is a form without files (``application/x-www-form-urlencoded``)."""
     return media_type_of(request.environ.get("CONTENT_TYPE", "")) == URLENCODED
 
 
-def own_form(view: FormView, info: Any) -> FormView:
-    """The view deriver that checks the origin of every form of every page, streamed ones too."""
+def check_origin_deriver(view: FormView, info: Any) -> FormView:
+    """View deriver that checks the origin of all forms, including streamed ones."""
     methods = info.options.get("request_method") or ()
     methods = {methods} if isinstance(methods, str) else set(methods)
     if info.options.get("is_api") is not False or not methods - SAFE_METHODS:
         return view
 
-    def own_form_view(context: Any, request: Request) -> Any:
+    def origin_checked_view(context: Any, request: Request) -> Any:
         if not request.is_safe:
             check_origin(request)
         return view(context, request)
 
-    return own_form_view
+    return origin_checked_view
 
 
-own_form.options = ("is_api", "request_method")  # type: ignore[attr-defined]
+check_origin_deriver.options = ("is_api", "request_method")  # type: ignore[attr-defined]
 
 
-def set_error_status(request: Request, refusal: ApiError) -> None:
-    """Show the form again with this refusal's status; nothing that the transaction holds is kept."""
+def set_error_status(request: Request, error: ApiError) -> None:
+    """Set the status of a form shown again with an error, and roll back the transaction."""
     request.tm.doom()
-    request.response.status_int = refusal.status
-    request.response.headers.update({"Cache-Control": "no-store", **refusal.headers})
+    request.response.status_int = error.status
+    request.response.headers.update({"Cache-Control": "no-store", **error.headers})
 
 
 def bad_token_view(_error: BadCSRFToken, request: Request) -> Any:
-    """The page for a lapsed form."""
+    """Show the error page for an expired form."""
     return render_error(expired_form(), request)
 
 
@@ -118,7 +118,7 @@ def _wants_token(request: Request) -> bool:
 
 
 def _set_default_policy(config: Configurator) -> None:
-    """The core's own policy, where no feature has set one (Pyramid's is the session's, and the core has none)."""
+    """Set the cookie policy unless a feature has set another. Pyramid's default needs a session."""
     registry = config.registry
     if not isinstance(registry.queryUtility(ICSRFStoragePolicy), LegacySessionCSRFStoragePolicy):
         return
@@ -129,7 +129,7 @@ def _set_default_policy(config: Configurator) -> None:
 
 
 def includeme(config: Configurator) -> None:
-    """The token for all pages, the origin for all forms."""
+    """Check the token on all pages and the origin of all forms."""
     config.set_default_csrf_options(
         require_csrf=True,
         token=CSRF_FIELD,
@@ -139,7 +139,7 @@ def includeme(config: Configurator) -> None:
         callback=_wants_token,
     )
     config.add_body_limit("POST", "/Modhub/{rest...}", MAX_FORM_BYTES)
-    config.add_view_deriver(own_form, "own_form", under="secured_view", over="csrf_view")
+    config.add_view_deriver(check_origin_deriver, "check_origin", under="secured_view", over="csrf_view")
     config.add_exception_view(bad_token_view, context=BadCSRFToken)
-    # Behind the features, which may set a policy of their own.
+    # After the features, which may set their own policy.
     config.action("modhub default csrf policy", lambda: _set_default_policy(config), order=1_000)

@@ -1,7 +1,7 @@
-"""Forms with a file (RFC 7578), read as a stream: neither in memory nor copied to disk on the way to the file store.
+"""Forms with files (RFC 7578), streamed to the file store without a copy in memory or on disk.
 
-The small fields stand before the file in our forms. :class:`UploadForm` reads them, checks the token, and hands out the
-file as a stream for :func:`modhub.blobs.stage`.
+In our forms the small fields come before the file. :class:`UploadForm` reads them, checks the token, and is itself the
+stream of the file for :func:`modhub.blobs.stage`.
 """
 
 import codecs
@@ -13,28 +13,28 @@ from modhub.payload import LIMIT_EXCEEDED, body_stream
 from modhub.request import Request
 from modhub.ui.forms import CSRF_FIELD, check_token
 
-HEAD_OF_FILE: Final = 1024
+HEAD_BYTES: Final = 1024
 FIELD: Final = 8 * 1024
-"""Bytes that are kept of one field before the file: over-long text is trimmed, not refused (C-UP-11)."""
+"""Bytes read of each field before the file; longer text is truncated, not rejected (C-UP-11)."""
 MAX_FIELDS: Final = 8 * FIELD
-"""Bytes that are kept of all of them together."""
+"""Bytes read of all these fields together."""
 OVERHEAD: Final = 2 * MAX_FIELDS
-"""What a body may have beyond its file."""
+"""Bytes that a body may have besides its files."""
 
 
-def _text(value: bytes, *, whole: bool) -> str:
-    """The text of a field; one that was cut may end within a character."""
+def _decode(value: bytes, *, is_complete: bool) -> str:
+    """Decode a field; a truncated one may end within a character. 400 if not UTF-8."""
     try:
-        return codecs.getincrementaldecoder("utf-8")().decode(value, final=whole)
+        return codecs.getincrementaldecoder("utf-8")().decode(value, final=is_complete)
     except UnicodeDecodeError:
         raise invalid("The form is not valid UTF-8.") from None
 
 
 class UploadForm:
-    """A streamed form whose files may have ``limit`` bytes in all. The token is checked before a file is looked at.
+    """A streamed form whose files have at most ``limit`` bytes in total. The token is checked before any file.
 
-    ``fields`` is filled as the fields are read, so that they are known also where the form is refused. The form reads
-    as its first file; :meth:`next_file` goes on.
+    ``fields`` is filled while reading, so that the caller has them even if the form is rejected. :meth:`read` reads the
+    first file; :meth:`next_file` moves on.
     """
 
     def __init__(self, request: Request, limit: int, fields: dict[str, str] | None = None) -> None:
@@ -50,18 +50,18 @@ class UploadForm:
         self._read_fields()
         check_token(request, self.fields.get(CSRF_FIELD, ""))
         self.head = b""
-        """The first bytes of the file, which show what it is; empty where no file came, or an empty one."""
+        """The first bytes of the file, for detecting its type; empty if there is no file or it is empty."""
         self._unread = b""
-        self._begin()
+        self._start_file()
 
-    def _begin(self) -> None:
-        self.head = self._unread = self._parts.read(HEAD_OF_FILE) if self.file_name is not None else b""
+    def _start_file(self) -> None:
+        self.head = self._unread = self._parts.read(HEAD_BYTES) if self.file_name is not None else b""
 
     def next_file(self) -> bool:
-        """Go to the next file; False behind the last one. Fields behind a file are passed over."""
+        """Move to the next file; False after the last one. Fields after a file are skipped."""
         while self._parts.next():
             if self._parts.file_name:
-                self._begin()
+                self._start_file()
                 return True
         return False
 
@@ -70,25 +70,25 @@ class UploadForm:
         while self._parts.next():
             if self._parts.file_name is not None:
                 return
-            value, room = bytearray(), min(left, FIELD)
-            while more := self._parts.read(READ_BYTES):
-                value += more[: room + 1 - len(value)]
-            kept = bytes(value[:room])
-            left -= len(kept)
-            self.fields[self._parts.name] = _text(kept, whole=len(value) <= room)
+            value, limit = bytearray(), min(left, FIELD)
+            while chunk := self._parts.read(READ_BYTES):
+                value += chunk[: limit + 1 - len(value)]
+            truncated = bytes(value[:limit])
+            left -= len(truncated)
+            self.fields[self._parts.name] = _decode(truncated, is_complete=len(value) <= limit)
         self._parts.file_name = None
 
     @property
     def file_name(self) -> str | None:
-        """The file's name as sent; None where no file came."""
+        """The file name as sent; None if there is no file."""
         return self._parts.file_name or None
 
     @property
     def content_type(self) -> str | None:
-        """The file's type as sent."""
+        """The content type of the file as sent."""
         return self._parts.content_type
 
     def read(self, size: int, /) -> bytes:
-        """The bytes of the file, from its beginning."""
-        taken, self._unread = self._unread[:size], self._unread[size:]
-        return taken or self._parts.read(size)
+        """Read the current file from its beginning."""
+        chunk, self._unread = self._unread[:size], self._unread[size:]
+        return chunk or self._parts.read(size)

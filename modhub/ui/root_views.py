@@ -1,4 +1,4 @@
-"""The addresses at the root that browsers and robots ask for."""
+"""Views at the root for browsers and robots."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ from modhub.views import OPEN, page
 
 @page(context=IRoot, request_method="GET", permission=OPEN)
 def home_view(_context: Any, _request: Request) -> Response:
-    """``/`` goes to ``/Modhub`` (C-PAGE-1)."""
+    """Redirect ``/`` to ``/Modhub`` (C-PAGE-1)."""
     return Redirect("/Modhub", 302)
 
 
 @page(context=IRoot, name="robots.txt", request_method="GET", permission=OPEN)
 def robots_view(_context: Any, request: Request) -> Response:
-    """What robots leave alone (RFC 9309): what was declared with ``config.add_robots_rule``."""
+    """``robots.txt`` (RFC 9309) with the rules of ``config.add_robots_rule``."""
     rules = "".join(f"Disallow: {path}\n" for path in request.find_service(Declarations).robots)
     sitemap = request.registry.settings["modhub.base_url"] + "/sitemap.xml"
     response = Response(f"User-agent: *\n{rules}\nSitemap: {sitemap}\n", content_type="text/plain", charset="utf-8")
@@ -31,5 +31,5 @@ def robots_view(_context: Any, request: Request) -> Response:
 
 @page(context=IRoot, name="favicon.ico", request_method="GET", permission=OPEN)
 def favicon_view(_context: Any, request: Request) -> Response:
-    """The icon, for who asks without having read a page."""
+    """The icon at its default path, for clients that do not read ``<link rel="icon">``."""
     return static_response(request.find_service(StaticFiles).by_asset["modhub:favicon.ico"], A_DAY)

@@ -1,8 +1,7 @@
-"""Static files: read once at the start, given out under a name that holds a hash of the content, and kept for ever.
+"""Static files: read once at startup, served under a name with a hash of the content, and cached without expiry.
 
-``config.add_static("modhub_reports:static")`` adds a package's folder; ``ui.static("modhub_reports:list.js")`` is the
-address.
-Only what a package ships is here: nothing that an owner uploads can ever get below ``/static``.
+``config.add_static("modhub_reports:static")`` adds a package's folder. ``ui.static("modhub_reports:list.js")`` returns
+the path of a file. Uploaded files are never served below ``/static``.
 """
 
 import hashlib
@@ -38,7 +37,7 @@ class IStaticFile(IResource):
 
 @dataclass(frozen=True, slots=True)
 class StaticFile:
-    """One file: its hashed name, its media type and its bytes."""
+    """A file: its hashed name, media type and content."""
 
     name: str
     content_type: str
@@ -53,12 +52,12 @@ class StaticFiles:
         self.by_name: dict[str, StaticFile] = {}
 
     def add(self, package: str, folder: Path) -> None:
-        """Read every file directly in ``folder``."""
+        """Read the files directly in ``folder``."""
         for asset, file in _read(package, folder):
             self.by_asset[asset] = self.by_name[file.name] = file
 
     def address(self, asset: str) -> str:
-        """The address of ``package:file``; KeyError for one that is not shipped."""
+        """Return the path of ``package:file``; KeyError if there is no such file."""
         return f"/static/{self.by_asset[asset].name}"
 
 
@@ -68,9 +67,12 @@ def _read(package: str, folder: Path) -> Iterator[tuple[str, StaticFile]]:
             continue
         body = path.read_bytes()
         digest = hashlib.sha256(body).hexdigest()[:16]
-        kind = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        charset = "; charset=utf-8" if kind.startswith("text/") else ""
-        yield f"{package}:{path.name}", StaticFile(f"{package}-{path.stem}-{digest}{path.suffix}", kind + charset, body)
+        media_type = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        charset = "; charset=utf-8" if media_type.startswith("text/") else ""
+        yield (
+            f"{package}:{path.name}",
+            StaticFile(f"{package}-{path.stem}-{digest}{path.suffix}", media_type + charset, body),
+        )
 
 
 @implementer(IStatics)
@@ -78,7 +80,7 @@ class StaticFolder(Resource):
     """``/static``"""
 
     def get_member(self, name: str) -> "StaticFileResource":
-        """The file of this name, whether it is there or not."""
+        """Return the resource of this name, whether or not the file exists."""
         return StaticFileResource(self, name)
 
 
@@ -89,7 +91,7 @@ class StaticFileResource(Resource):
 
 @page(context=IStaticFile, request_method="GET", permission=OPEN)
 def read_static(context: StaticFileResource, request: Request) -> Response:
-    """``GET /static/{name}``: no cookie is looked at and none is set."""
+    """``GET /static/{name}``: reads and sets no cookie."""
     file = request.find_service(StaticFiles).by_name.get(context.__name__)
     if file is None:
         raise not_found()
@@ -97,7 +99,7 @@ def read_static(context: StaticFileResource, request: Request) -> Response:
 
 
 def static_response(file: StaticFile, cache_control: str) -> Response:
-    """The answer with a shipped file."""
+    """Return the response for a static file."""
     headers = [
         ("Content-Type", file.content_type),
         ("Content-Length", str(len(file.body))),
@@ -109,7 +111,7 @@ def static_response(file: StaticFile, cache_control: str) -> Response:
 
 
 def add_static(config: Configurator, folder: str) -> None:
-    """Give out the files of ``folder`` (an asset such as ``modhub_reports:static``; subfolders are left alone)."""
+    """Directive: serve the files of ``folder`` (an asset such as ``modhub_reports:static``), without subfolders."""
     package = folder.partition(":")[0]
     path = Path(AssetResolver().resolve(folder).abspath())
 
@@ -120,7 +122,7 @@ def add_static(config: Configurator, folder: str) -> None:
 
 
 def includeme(config: Configurator) -> None:
-    """The directive and the address."""
+    """The directive and the views."""
     config.add_service(StaticFiles, StaticFiles())
     config.add_directive("add_static", add_static)
     config.add_child(IRoot, "static", StaticFolder)

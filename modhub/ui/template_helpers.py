@@ -1,4 +1,4 @@
-"""``ui``: what a template needs besides its own values."""
+"""``ui``: helpers for templates."""
 
 import secrets
 from datetime import UTC, datetime
@@ -21,28 +21,28 @@ from modhub.ui.static_files import StaticFiles
 
 
 class PageHelpers(Formatter):
-    """The tools of one page. ``broken``: the service is in trouble, so that nothing may ask the database."""
+    """The helpers of one page. ``without_database``: an error page that must not use the database."""
 
-    def __init__(self, request: Request, *, broken: bool = False) -> None:
+    def __init__(self, request: Request, *, without_database: bool = False) -> None:
         super().__init__(translations_for(request))
         self.request = request
         self.registry = request.registry
-        self.broken = broken
+        self.without_database = without_database
 
     @property
     def lang(self) -> str:
-        """The page's language."""
+        """The language tag of the page."""
         return self.messages.language
 
     @cached_property
     def nonce(self) -> str:
-        """The page's own nonce; whatever script has it may run."""
+        """The CSP nonce of the page; scripts with it may run."""
         value: str = self.request.environ.setdefault(NONCE, secrets.token_urlsafe(16))
         return value
 
     @cached_property
     def now(self) -> datetime:
-        """The time at which the page is read."""
+        """The time of the request."""
         return datetime.now(UTC)
 
     def ago(self, moment: datetime) -> str:
@@ -50,91 +50,91 @@ class PageHelpers(Formatter):
         return format_age(moment, self.now, self.messages)
 
     def time(self, stamp: str | datetime) -> Markup:
-        """``<time>`` with how long ago it was."""
+        """``<time>`` that shows how long ago it was."""
         moment = parse_timestamp(stamp) if isinstance(stamp, str) else stamp
         return self.moment(moment, self.ago(moment))
 
     def static(self, asset: str) -> str:
-        """The hashed address of a shipped file, ``package:file``."""
+        """Return the hashed path of a static file, ``package:file``."""
         return find_service(self.registry, StaticFiles).address(asset)
 
     def cached_fragment(self, template: str, **values: Any) -> Markup:
-        """A piece of the page in its language, drawn once and kept; see :mod:`modhub.ui.fragment_cache`."""
+        """Return a fragment from the cache, see :mod:`modhub.ui.fragment_cache`."""
         return find_service(self.registry, FragmentCache)(template, self.messages, **values)
 
     def render_fragment(self, template: str, **values: Any) -> Markup:
-        """A piece of the page that is drawn for this once: hardly anybody else sees it with these values."""
+        """Render a fragment without the cache, for values that hardly ever repeat."""
         return find_service(self.registry, FragmentCache).render(template, self.messages, **values)
 
     def absolute(self, path: str) -> str:
-        """The address of ``path`` for readers elsewhere: from the setting, never from the request's host."""
+        """Return the absolute URL of ``path``, from the setting and never from the request's host."""
         return str(self.registry.settings["modhub.base_url"]) + path
 
     @cached_property
     def path(self) -> str:
-        """The path of the page, for marking the current entry of the navigation."""
+        """The decoded path of the page, for marking the current entry of the navigation."""
         raw: str = self.request.environ.get("PATH_INFO", "")
         return raw.encode("latin-1", "replace").decode("utf-8", "replace")
 
     def aria_current(self, path: str) -> Markup:
-        """``aria-current`` when ``path`` is this page."""
+        """``aria-current`` if ``path`` is this page."""
         return Markup(' aria-current="page"') if self.path.rstrip("/") == path else Markup("")
 
     def aria_current_section(self, path: str) -> Markup:
-        """``aria-current`` when ``path`` is this page, or one that this page lies below."""
+        """``aria-current`` if ``path`` is this page or an ancestor of it."""
         return Markup(' aria-current="true"') if self.path.startswith(f"{path}/") else self.aria_current(path)
 
     @property
     def has_accounts(self) -> bool:
-        """Whether a feature gives accounts to the pages."""
+        """Whether a feature provides accounts for pages."""
         return (CredentialKind.ACCOUNT, ISite) in find_service(self.registry, Declarations).credentials
 
     @cached_property
     def account(self) -> int | None:
-        """The signed-in account."""
-        if self.broken or not self.has_accounts:
+        """The id of the signed-in account, or None."""
+        if self.without_database or not self.has_accounts:
             return None
         return self.request.identify(CredentialKind.ACCOUNT).account_id
 
     @cached_property
     def csrf_token(self) -> str:
-        """What a form's hidden field ``csrf_token`` holds; asking for it may set a cookie."""
+        """The value of the hidden field ``csrf_token``; reading it may set a cookie."""
         return str(get_csrf_token(self.request))
 
     def panels(self, place: str) -> list[Markup]:
-        """What the features show at ``place``. Text is escaped; markup is what a panel gives as ``Markup``."""
-        if self.broken:
+        """Render the panels of the features at ``place``. Plain strings are escaped, ``Markup`` is not."""
+        if self.without_database:
             return []
         declared = find_service(self.registry, Declarations).panels
-        here = sorted((panel for panel in declared if panel.place == place), key=lambda panel: panel.order)
+        panels = sorted((panel for panel in declared if panel.place == place), key=lambda panel: panel.order)
         context = getattr(self.request, "context", None)
-        shown = (panel.render(context, self.request) for panel in here)
-        return [escape(text) for text in shown if text is not None]
+        rendered = (panel.render(context, self.request) for panel in panels)
+        return [escape(text) for text in rendered if text is not None]
 
 
 def translations_for(request: Request) -> Translations:
-    """The language of the reader."""
+    """Return the translations for the request's language."""
     translations: Translations = request.localizer
     return translations
 
 
 def nav_link(request: Request, path: str, text: str) -> Markup:
-    """An entry for the place ``navigation``, marked when it is the page that is open; ``text`` is translated."""
+    """Return an entry for the place ``navigation``, marked if it is the current page; ``text`` is a msgid."""
     tools = PageHelpers(request)
-    shown = escape(tools.messages.gettext(text))
-    # Not by Markup.format, which costs as much as a statement of the database.
-    return Markup(f'<a href="{escape(path)}"{tools.aria_current_section(path)}>{shown}</a>')  # noqa: S704 - escaped
+    label = escape(tools.messages.gettext(text))
+    # Markup.format takes as long as a database statement.
+    return Markup(f'<a href="{escape(path)}"{tools.aria_current_section(path)}>{label}</a>')  # noqa: S704 - escaped
 
 
 def add_renderer_globals(event: Any) -> None:
-    """Give every template its tools. A page for somebody signed in is nobody else's: it is never stored."""
+    """Add ``ui``, ``_`` and ``ngettext`` to templates. Pages of signed-in users are not cached (``no-store``)."""
     if not str(event.get("renderer_name") or "").endswith(".jinja2"):
         return
     request = event["request"]
-    refusal = event.rendering_val.get("refusal") if isinstance(event.rendering_val, dict) else None
-    # Before traversal (a refusal at the door) and in trouble nothing may depend on the tree or the database.
-    broken = not hasattr(request, "context") or (refusal is not None and refusal.status >= 500)
-    tools = PageHelpers(request, broken=broken)
+    error = event.rendering_val.get("refusal") if isinstance(event.rendering_val, dict) else None
+    # Errors before traversal (in the tweens) and server errors must not depend on the tree or the database.
+    without_database = not hasattr(request, "context") or (error is not None and error.status >= 500)
+    tools = PageHelpers(request, without_database=without_database)
     event["ui"] = tools
     event["_"] = tools.messages.gettext
     event["ngettext"] = tools.messages.ngettext

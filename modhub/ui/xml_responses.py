@@ -1,4 +1,4 @@
-"""Answers of pages that are not pages."""
+"""Responses of page views that are not HTML: redirects and XML documents."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from modhub.responses import revalidated
 
 
 class Redirect(Response):
-    """A redirect whose ``Location`` stays relative: the request's ``Host`` decides nothing (C-HTTP-6)."""
+    """A redirect with a relative ``Location``, independent of the request's ``Host`` (C-HTTP-6)."""
 
     def __init__(self, location: str, status: int = 303) -> None:
         super().__init__(status=status, headerlist=[("Location", location), ("Content-Length", "0")])
@@ -19,9 +19,9 @@ class Redirect(Response):
 
 
 def xml_response(request: Request, document: str | bytes, content_type: str) -> Response:
-    """A public XML document that is sent again only when it has changed.
+    """Return a public XML document with an ``ETag``; 304 if it has not changed.
 
-    Not by WebOb's ``conditional_response``: it reads dates and ranges behind all tweens, where the unreadable ones
+    WebOb's ``conditional_response`` is not used: it parses dates and ranges outside the tweens, where invalid ones
     raise.
     """
     body = document.encode() if isinstance(document, str) else document

@@ -178,7 +178,7 @@ def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(
     own, secret, messages = (
         app.find_service(AuthServices),
         link.partition("token=")[2],
-        app.find_service(Catalogs).known["en"],
+        app.find_service(Catalogs).translations["en"],
     )
     # Also where the address is confirmed between the look and the lock.
     with own.databases.write_session() as session, pytest.raises(ApiError, match="This link has already been used"):
@@ -300,7 +300,7 @@ def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app: Any, reset_
 
 def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: Person, race: Any) -> None:
     """Whichever comes first: the account's row is locked, and the session is looked for behind the lock."""
-    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).known["en"]
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     done = {True: 0, False: 0}
     for number in range(12):
         with own.databases.write_session.begin() as session:
@@ -335,7 +335,7 @@ def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: P
 
 
 def test_a_platform_signs_nobody_in_by_a_login_that_a_reset_takes_away(app: Any, race: Any) -> None:
-    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).known["en"]
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     for number in range(8):
         identity = PlatformIdentity("steam", str(number))
         with own.databases.write_session.begin() as session:
@@ -392,7 +392,7 @@ def test_an_account_that_is_gone_is_no_ones(app: Any, person: Person, mail: Any)
 
 
 def test_a_confirmation_beside_a_reset_keeps_no_session(app: Any, race: Any) -> None:
-    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).known["en"]
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     for number in range(8):
         with own.databases.write_session.begin() as session:
             account, login = services.register_account(session, f"ada{number}@example.org", "hash", "")

@@ -106,7 +106,7 @@ def test_what_waits_is_sealed_and_what_was_sent_is_forgotten(app: Any, person: P
 
 def test_every_text_can_be_written(app: Any) -> None:
     own = app.find_service(AuthServices)
-    messages = app.find_service(Catalogs).known["en"]
+    messages = app.find_service(Catalogs).translations["en"]
     for kind in EMAIL_TEMPLATES:
         written = own.outbox.render(kind, messages, "SECRET")
         assert "%(" not in written.text

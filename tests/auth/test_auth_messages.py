@@ -87,7 +87,7 @@ def test_letters_are_german(kind: str) -> None:
     languages = Catalogs()
     languages.load([str(HERE / "locale")])
     writer = Outbox("https://mods.example.org:8443", "modhub@example.org", SecretBox(["x" * 32], "letter"))
-    english, written = (writer.render(kind, languages.known[name], "SECRET") for name in ("en", "de"))
+    english, written = (writer.render(kind, languages.translations[name], "SECRET") for name in ("en", "de"))
     assert written.subject != english.subject
     assert '<html lang="de">' in written.html
     assert not set(written.text.splitlines()) & {line for line in english.text.splitlines() if " " in line}

@@ -175,7 +175,7 @@ def test_what_a_reset_overtakes_is_not_done(owner: Owner, action: str, monkeypat
     if not applies(owner, action):
         return
     given, judge, seen = right_proof(owner), fresh_proof._check_proof, []
-    own, messages = owner.app.find_service(AuthServices), owner.app.find_service(Catalogs).known["en"]
+    own, messages = owner.app.find_service(AuthServices), owner.app.find_service(Catalogs).translations["en"]
 
     def reset_meanwhile(*asked: Any) -> Any:
         judged = judge(*asked)

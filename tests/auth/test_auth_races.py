@@ -124,7 +124,7 @@ def test_over_two_processes_one_refresh_succeeds(app: Any, person: Person, conte
 
 def test_after_a_reset_no_refresh_token_lives(app: Any, person: Person, mail: Any) -> None:
     # C-ACC-17, T-C2
-    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).known["en"]
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     password_hash = own.passwords.hash(person["password"])
     token = post(app, "register", person).json["refreshToken"]
     with own.databases.readonly_session() as session:
@@ -152,7 +152,7 @@ def test_after_a_reset_no_refresh_token_lives(app: Any, person: Person, mail: An
 
 
 def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None:
-    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).known["en"]
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     post(app, "register", person)
     with own.databases.readonly_session() as session:
         login = session.scalars(select(Login)).one()
@@ -175,7 +175,7 @@ def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None
 
 
 def test_nobody_signs_in_with_the_old_password_after_a_reset(app: Any, person: Person) -> None:
-    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).known["en"]
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     post(app, "register", person)
     with own.databases.readonly_session() as session:
         login = session.scalars(select(Login)).one()
@@ -194,7 +194,7 @@ def test_nobody_signs_in_with_the_old_password_after_a_reset(app: Any, person: P
 
 @pytest.mark.parametrize("path", ["login", "refresh"])
 def test_who_comes_while_a_reset_is_being_written_waits_for_it(app: Any, person: Person, path: str) -> None:
-    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).known["en"]
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     token = post(app, "register", person).json["refreshToken"]
     body = person if path == "login" else {"refreshToken": token}
     with own.databases.readonly_session() as session:

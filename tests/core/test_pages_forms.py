@@ -177,6 +177,6 @@ def test_both_origins_of_a_refused_form_are_logged(
     said = record.getMessage()
     assert "modhub.base_url is http://mods.example.org" in said
     assert origin[:20] in said
-    assert f"asked by {scheme}://" in said
+    assert f"came by {scheme}://" in said
     assert len(said) < 400
     assert "\x1b" not in said

@@ -222,5 +222,5 @@ def test_an_age_is_told_in_its_largest_unit(seconds: int, english: str, german: 
     now = datetime(2026, 11, 21, tzinfo=UTC)
     languages = Catalogs()
     languages.load([str(HERE / "locale")])
-    told = [format_age(now - timedelta(seconds=seconds), now, languages.known[name]) for name in ("en", "de")]
+    told = [format_age(now - timedelta(seconds=seconds), now, languages.translations[name]) for name in ("en", "de")]
     assert told == [english, german]
