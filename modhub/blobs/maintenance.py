@@ -66,8 +66,8 @@ def _sweep_orphans(databases: Databases, store: BlobStore, older_than: int) -> i
         suspects = [key for batch in bulk.batches(old_keys) for key in _without_row(session, batch)]
     removed = 0
     delete_under_lock = older_than < GRACE_SECONDS
-    for at, batch in enumerate(bulk.batches(suspects, LOCKED_BATCH if delete_under_lock else bulk.BATCH)):
-        if at:
+    for index, batch in enumerate(bulk.batches(suspects, LOCKED_BATCH if delete_under_lock else bulk.BATCH)):
+        if index:
             time.sleep(bulk.BATCH_PAUSE_SECONDS)
         with _block_row_writers(databases) as session:
             orphans = _without_row(session, batch)

@@ -1,4 +1,4 @@
-"""The catalogue of mods: lists, mods and their files for readers, everything else for their owners."""
+"""The catalogue of mods: public reading for everybody, editing for owners."""
 
 from pyramid.config import Configurator
 
@@ -25,7 +25,7 @@ from modhub.traversal import ANY
 
 
 def includeme(config: Configurator) -> None:
-    """Where the catalogue's things are in the tree, how large its uploads may be, and what keeps its copies true."""
+    """Register services, resources, body limits, subscribers and views."""
     databases = find_service(config.registry, Databases)
     config.add_service(CatalogueReader, CatalogueReader(databases.raw_queries))
     config.add_service(OwnerReader, OwnerReader(databases.raw_queries))
@@ -51,7 +51,7 @@ def includeme(config: Configurator) -> None:
     config.add_body_limit(("POST", "PUT", "DELETE"), "/api/modhub/{rest...}", limits.JSON_BODY, credential=account)
     config.add_maintenance("catalogue", public_copies.public_copy_damage)
     config.add_subscriber(subscribers.delete_mods_of_account, AccountDeleted)
-    # The reads first: of several views of one thing, those declared first are tried first.
+    # Public views first: among several views of one resource, the first registered is tried first.
     config.scan("modhub.catalogue.public_views")
     config.scan("modhub.catalogue.owner_views")
     config.include("modhub.catalogue.pages")

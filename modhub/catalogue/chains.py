@@ -1,4 +1,4 @@
-"""What a mod needs, in the order of installing."""
+"""The installation order of a mod and all that it requires."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from modhub.catalogue.references import fold_guid
 
 @dataclass(frozen=True, slots=True)
 class InstallChain:
-    """The documents of a mod's chain in the order of installing, its own the last; and the GUIDs that are missing.
+    """The documents of a mod and all that it requires, in installation order, and the GUIDs that are missing.
 
-    ``links`` is what the ``Link`` header says of the mod's own files, read at the same moment as its document.
+    The mod itself is last. ``links`` is its ``Link`` header, read in the same statement as its document.
     """
 
     install: list[bytes]
@@ -19,27 +19,27 @@ class InstallChain:
 
 
 def install_order(root: str, requires: Mapping[str, list[str]]) -> tuple[list[str], list[str]]:
-    """(order, missing) of the chain below ``root`` (C-READ-5).
+    """Return (order, missing) for ``root`` and all that it requires (C-READ-5).
 
-    Depth first over the lists in their order, post-order, each once; iterative, since chains have no greatest depth.
-    ``requires`` has folded GUIDs as its keys, and lists as they were written. What it does not know is missing, and
-    named as it is first met.
+    A depth-first post-order traversal that visits each mod once; iterative, since the depth is not limited.
+    ``requires`` maps folded GUIDs to lists of GUIDs as written. A GUID without an entry is missing, and is returned in
+    the spelling in which it first occurs.
     """
     order: list[str] = []
     missing: list[str] = []
     seen = {root}
     stack: list[tuple[str, Iterable[str]]] = [(root, iter(requires[root]))]
     while stack:
-        guid, rest = stack[-1]
-        for written in rest:
-            needed = fold_guid(written)
-            if needed in seen:
+        guid, guids = stack[-1]
+        for spelling in guids:
+            folded = fold_guid(spelling)
+            if folded in seen:
                 continue
-            seen.add(needed)
-            if needed in requires:
-                stack.append((needed, iter(requires[needed])))
+            seen.add(folded)
+            if folded in requires:
+                stack.append((folded, iter(requires[folded])))
                 break
-            missing.append(written)
+            missing.append(spelling)
         else:
             order.append(guid)
             stack.pop()

@@ -1,4 +1,4 @@
-"""``modhub-admin game ...``, the curated games list, and ``modhub-admin rebuild``, the public copies."""
+"""``modhub-admin game ...`` (the curated games) and ``modhub-admin rebuild`` (the public copies)."""
 
 import argparse
 import mimetypes
@@ -27,25 +27,25 @@ examples:
   modhub-admin -c my.ini game add "half-life" --display-name "Half-Life (1998)"
   modhub-admin -c my.ini game remove "Portal 2"
 
-The list gives games an icon and a name to show. A mod may name any game, on the list or not.
+The list gives games an icon and a display name. A mod may name any game, on the list or not.
 """
 
 
 def find_game(session: Session, name: str) -> Game | None:
-    """The curated game with this identity."""
+    """Return the curated game with this name, ignoring case."""
     statement = select(Game).where(Game.folded == fold_game(name)).options(joinedload(Game.icon))
     return session.scalars(statement).one_or_none()
 
 
 def add_game(admin: Any, name: str, display_name: str | None, icon: Path | None) -> None:
-    """Add a curated game, or change what is named of one that is there."""
-    clean = text.line(name, limits.GAME)
-    if not clean:
+    """Add a curated game, or change the given fields of an existing one."""
+    cleaned_name = text.line(name, limits.GAME)
+    if not cleaned_name:
         raise StartRefused("the name of a game must not be empty")
     with admin.writing() as (session, manager):
-        game = find_game(session, clean)
+        game = find_game(session, cleaned_name)
         if game is None:
-            game = Game(name=clean, folded=fold_game(clean), icon=None)
+            game = Game(name=cleaned_name, folded=fold_game(cleaned_name), icon=None)
             session.add(game)
         if display_name is not None:
             game.display_name = text.line(display_name, limits.GAME)
@@ -56,24 +56,24 @@ def add_game(admin: Any, name: str, display_name: str | None, icon: Path | None)
 def _set_icon(admin: Any, session: Session, manager: Any, game: Game, icon: Path) -> None:
     try:
         with icon.open("rb") as file:
-            shown = text.sniff_image(file.read(1024)) or mimetypes.guess_type(icon.name)[0] or ""
-            if not shown.startswith("image/"):
+            content_type = text.sniff_image(file.read(1024)) or mimetypes.guess_type(icon.name)[0] or ""
+            if not content_type.startswith("image/"):
                 raise StartRefused("the icon is not an image")
             file.seek(0)
             blob = stage(manager, admin.store, file, limits.IMAGE)
     except OSError:
         raise StartRefused("the icon cannot be read") from None
     if game.icon is not None:
-        # A new icon gets a new address: the old one may be kept for ever by whoever has it.
+        # A new icon gets a new address: the old one may be cached without expiry.
         trash_blob(session, [game.icon.blob_id])
         game.icon = None
         session.flush()
     row = create_blob_row(session, blob)
-    game.icon = GameIcon(name=text.file_name(icon.name, "icon"), content_type=shown, blob=row, stored_at=now())
+    game.icon = GameIcon(name=text.file_name(icon.name, "icon"), content_type=content_type, blob=row, stored_at=now())
 
 
 def remove_game(admin: Any, name: str) -> bool:
-    """Remove a curated game with its icon; False when there is none of that name."""
+    """Remove a curated game and its icon; False if there is no such game."""
     with admin.writing() as (session, _):
         game = find_game(session, name)
         if game is None:
@@ -97,7 +97,7 @@ def run_game(admin: Any, arguments: argparse.Namespace) -> int:
         return 0
     if remove_game(admin, arguments.name):
         return 0
-    admin.say("There is no curated game of that name.")
+    admin.say("There is no curated game with that name.")
     return 1
 
 
@@ -107,28 +107,28 @@ def game_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     add = actions.add_parser("add", help="add a game, or change one", description="Add a game, or change one.")
-    add.add_argument("name", metavar="NAME", help="as mods name it; capitals and outer spaces do not matter")
-    add.add_argument("--display-name", metavar="TEXT", help="what readers see instead; empty takes it away")
-    add.add_argument("--icon", type=Path, metavar="FILE", help="a picture of at most 2 MB; it replaces the one before")
-    gone = "Remove a game from the list, with its icon. Mods keep its name."
-    remove = actions.add_parser("remove", help="remove a game", description=gone)
-    remove.add_argument("name", metavar="NAME", help="its name; capitals and outer spaces do not matter")
-    told = "List the games: the name, what readers see, and whether an icon is missing."
-    actions.add_parser("list", help="list the games", description=told)
+    add.add_argument("name", metavar="NAME", help="as mods name it; case and outer spaces do not matter")
+    add.add_argument("--display-name", metavar="TEXT", help="the name that visitors see instead; empty removes it")
+    add.add_argument("--icon", type=Path, metavar="FILE", help="an image of at most 2 MB; replaces the current one")
+    about_remove = "Remove a game and its icon from the list. Mods keep the name."
+    remove = actions.add_parser("remove", help="remove a game", description=about_remove)
+    remove.add_argument("name", metavar="NAME", help="its name; case and outer spaces do not matter")
+    about_list = "List the games: name, display name, and whether the icon is missing."
+    actions.add_parser("list", help="list the games", description=about_list)
 
 
 def run_rebuild(admin: Any, _arguments: argparse.Namespace) -> int:
-    """Make the public copies of all mods anew."""
+    """Rebuild the public copies of all mods."""
     count = public_copies.rebuild_copies(admin.databases.write_session.begin)
-    admin.say(f"Public copies made anew: {count}.")
+    admin.say(f"Public copies rebuilt: {count}.")
     return 0
 
 
 def rebuild_arguments(_parser: argparse.ArgumentParser) -> None:
-    """None: it is all of them."""
+    """No arguments."""
 
 
 def includeme(config: Configurator) -> None:
     """The commands ``game`` and ``rebuild``."""
     config.add_command(AdminCommand("game", "the curated games", game_arguments, run_game))
-    config.add_command(AdminCommand("rebuild", "make every public copy anew", rebuild_arguments, run_rebuild))
+    config.add_command(AdminCommand("rebuild", "rebuild every public copy", rebuild_arguments, run_rebuild))

@@ -1,4 +1,4 @@
-"""``modhub-admin demo``: sample games and mods, made through the same functions as anybody's; again adds none."""
+"""``modhub-admin demo``: sample games and mods, created by the regular service functions. Safe to run again."""
 
 import io
 import random
@@ -22,11 +22,11 @@ from modhub.interfaces import IDemoAccounts
 from modhub.service_registry import find_optional_service
 
 FIRST_ACCOUNT = 900_000_001
-"""The first of the numbers that stand for the authors where no feature gives accounts."""
+"""The first account number of the sample authors if no feature provides accounts."""
 
 
 def fill_demo(admin: Any) -> None:
-    """Fill the catalogue; what is there already stays as it is."""
+    """Add the samples; existing ones are left unchanged."""
     _fill_games(admin)
     with admin.writing() as (session, _):
         owners = _owners(admin, session)
@@ -40,92 +40,91 @@ def fill_demo(admin: Any) -> None:
 def _owners(admin: Any, session: Session) -> dict[str, int]:
     accounts = find_optional_service(admin.registry, IDemoAccounts)
     if accounts is None:
-        return {name: FIRST_ACCOUNT + at for at, name in enumerate(SAMPLE_AUTHORS)}
+        return {name: FIRST_ACCOUNT + index for index, name in enumerate(SAMPLE_AUTHORS)}
     return {name: accounts.account_for(session, name) for name in SAMPLE_AUTHORS}
 
 
 def _fill_games(admin: Any) -> None:
     for game in SAMPLE_GAMES:
         with admin.reading() as session:
-            known = find_game(session, game.name) is not None
-        if known:
+            exists = find_game(session, game.name) is not None
+        if exists:
             continue
-        add_game(admin, game.name, game.shown, SAMPLE_FILES / game.icon if game.icon else None)
+        add_game(admin, game.name, game.display_name, SAMPLE_FILES / game.icon if game.icon else None)
 
 
 def _fill_mod(admin: Any, sample: Sample, owners: dict[str, int], guids: dict[str, str]) -> str:
-    """The GUID of the sample, made unless its author has a mod of that title."""
+    """Create the sample unless its author has a mod with that title; return its GUID."""
     owner = owners[sample.author]
     with admin.writing() as (session, manager):
-        known = session.scalar(select(Mod.guid).where(Mod.owner == owner, Mod.title == sample.title))
-        if known is not None:
-            return str(known)
-        needed = [guids[title] for title in sample.requires if title in guids]
+        guid = session.scalar(select(Mod.guid).where(Mod.owner == owner, Mod.title == sample.title))
+        if guid is not None:
+            return str(guid)
+        requires = [guids[title] for title in sample.requires if title in guids]
         mod = services.create_mod(
-            session, owner, NewMod(sample.title, sample.description, list(sample.games), needed).words()
+            session, owner, NewMod(sample.title, sample.description, list(sample.games), requires).cleaned()
         )
-        shelf = Shelf(admin, session, manager, mod)
+        uploader = SampleUploader(admin, session, manager, mod)
         for version, note in sample.releases:
-            shelf.release(sample, version, note)
-        for at, image in enumerate(sample.images, 1):
-            shelf.put((SAMPLE_FILES / image).read_bytes(), AssetKind.IMAGE, f"picture-{at}.png", "image/png")
+            uploader.release(sample, version, note)
+        for number, image in enumerate(sample.images, 1):
+            uploader.upload((SAMPLE_FILES / image).read_bytes(), AssetKind.IMAGE, f"picture-{number}.png", "image/png")
         if sample.css:
-            shelf.put(sample.css.encode(), AssetKind.CSS, "panel.css", "text/css")
+            uploader.upload(sample.css.encode(), AssetKind.CSS, "panel.css", "text/css")
         if sample.published:
             services.publish_mod(session, mod.id, owner)
         return mod.guid
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
-    """A mod whose files are being put in place, in one transaction."""
+class SampleUploader:
+    """Uploads the files of one sample mod in the current transaction."""
 
     admin: Any
     session: Session
     manager: Any
     mod: Mod
 
-    def put(self, content: bytes, kind: AssetKind, name: str, content_type: str, *, version: str = "") -> None:
-        """One upload."""
+    def upload(self, content: bytes, kind: AssetKind, name: str, content_type: str, *, version: str = "") -> None:
+        """Upload one file."""
         blob = stage(self.manager, self.admin.store, io.BytesIO(content), uploads.LIMITS[kind])
-        given = AssetUpload(kind, name, content_type, blob, version)
-        uploads.store_upload(self.session, self.mod.id, self.mod.owner, given)
+        asset = AssetUpload(kind, name, content_type, blob, version)
+        uploads.store_upload(self.session, self.mod.id, self.mod.owner, asset)
 
     def release(self, sample: Sample, version: str, note: str) -> None:
-        """One upload of code, and what its author wrote about it."""
+        """Upload one version of the code and write its changelog entry."""
         name = f"{sample.title.split()[0].lower()}-{version}.zip"
-        self.put(_archive(sample, version), AssetKind.CODE, name, "application/zip", version=version)
+        self.upload(_archive(sample, version), AssetKind.CODE, name, "application/zip", version=version)
         if note:
             mod = self.mod
-            entry = self.session.scalar(select(Note.id).where(Note.mod_id == mod.id, Note.version == version))
-            services.edit_note(self.session, mod.id, entry, mod.owner, NoteChange(text=note).words())
+            note_id = self.session.scalar(select(Note.id).where(Note.mod_id == mod.id, Note.version == version))
+            services.edit_note(self.session, mod.id, note_id, mod.owner, NoteChange(text=note).cleaned())
 
 
 def _archive(sample: Sample, version: str) -> bytes:
-    """A zip file of the sample's size, the same bytes every time."""
+    """Return a zip file of the sample's size; always the same bytes."""
     archive = io.BytesIO()
-    filler = random.Random(sample.title + version)  # noqa: S311 - filler, no secret
+    filler = random.Random(sample.title + version)  # noqa: S311 - filler, not a secret
     with zipfile.ZipFile(archive, "w") as files:
-        about = f"{sample.title} {version}\nA sample of modhub-admin demo.\n"
-        files.writestr(zipfile.ZipInfo("README.txt"), about)
+        readme = f"{sample.title} {version}\nA sample of modhub-admin demo.\n"
+        files.writestr(zipfile.ZipInfo("README.txt"), readme)
         files.writestr(zipfile.ZipInfo("data.bin"), filler.randbytes(sample.kilobytes * limits.KB))
     return archive.getvalue()
 
 
 def _fill_relations(admin: Any, sample: Sample, owners: dict[str, int], guids: dict[str, str]) -> None:
-    """What names mods that were made later, and the votes; both come to the same when they are set again."""
+    """Set what refers to mods created later, and the votes; setting them again changes nothing."""
     owner = owners[sample.author]
     with admin.writing() as (session, _):
-        found = select(Mod).where(Mod.guid == guids[sample.title])
-        mod = session.scalars(found).one()
+        mod = session.scalars(select(Mod).where(Mod.guid == guids[sample.title])).one()
         conflicts = [guids[title] for title in sample.conflicts]
-        needed = [guids[title] for title in sample.requires]
-        change = ModChange(requires=needed, conflicts_with=conflicts).words()
+        requires = [guids[title] for title in sample.requires]
+        change = ModChange(requires=requires, conflicts_with=conflicts).cleaned()
         services.edit_mod(session, mod.id, owner, change)
         for name in (*sample.fans, *sample.critics) if mod.published else ():
             voting.cast_vote(session, mod.id, owners[name], -1 if name in sample.critics else 1)
 
 
 def includeme(config: Configurator) -> None:
-    """The samples of the catalogue."""
+    """Register the samples of the catalogue."""
     config.add_demo("mods and games", fill_demo, order=50)

@@ -1,4 +1,4 @@
-"""What features ask about mods: the service :class:`modhub.interfaces.IMods`."""
+"""Lookup of mods for features: the service :class:`modhub.interfaces.IMods`."""
 
 from collections.abc import Collection
 
@@ -15,23 +15,23 @@ class ModLookup:
     """See :class:`modhub.interfaces.IMods`."""
 
     def get_mods(self, session: Session, mod_ids: Collection[int]) -> dict[int, ModSummary]:
-        """Each mod that is there, in one statement."""
+        """Return the mods that exist, in one statement."""
         if len(mod_ids) > PAGE_SIZE_MOST:
-            raise ValueError(f"at most {PAGE_SIZE_MOST} mods can be asked for at once")
+            raise ValueError(f"at most {PAGE_SIZE_MOST} mods can be looked up at once")
         statement = select(Mod.id, Mod.guid, Mod.title, Mod.owner, IS_PUBLIC).where(Mod.id.in_(mod_ids))
         return {row[0]: ModSummary(*row) for row in session.execute(statement)}
 
     def lock(self, session: Session, mod_id: int) -> bool:
-        """A shared lock: a deletion waits for it, other holders do not."""
-        held = select(Mod.id).where(Mod.id == mod_id).with_for_update(read=True)
-        return session.scalar(held) is not None
+        """Take a shared lock: it blocks deletion but not other shared locks."""
+        statement = select(Mod.id).where(Mod.id == mod_id).with_for_update(read=True)
+        return session.scalar(statement) is not None
 
     def get_mods_of_account(self, session: Session, account_id: int) -> list[AccountMod]:
-        """All of them, most recently changed first; nothing else of them is read."""
-        needs = select(func.count()).select_from(PublicRequirement)
-        needs = needs.join(PublicMod, PublicMod.id == PublicRequirement.mod_id)
+        """Return the mods of an account, most recently changed first."""
+        count = select(func.count()).select_from(PublicRequirement)
+        count = count.join(PublicMod, PublicMod.id == PublicRequirement.mod_id)
         of_others = PublicMod.owner != account_id
-        dependents = needs.where(PublicRequirement.guid == Mod.guid, of_others).correlate(Mod).scalar_subquery()
+        dependents = count.where(PublicRequirement.guid == Mod.guid, of_others).correlate(Mod).scalar_subquery()
         columns = select(Mod.title, Mod.published, Mod.hidden_at.is_not(None), dependents)
         statement = columns.where(Mod.owner == account_id).order_by(Mod.updated_at.desc(), Mod.id.desc())
         return [AccountMod(*row) for row in session.execute(statement)]

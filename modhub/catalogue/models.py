@@ -1,4 +1,4 @@
-"""The rows of the catalogue as owners write them. What anonymous callers read are copies: see :mod:`.public`."""
+"""The tables of the catalogue. Anonymous reads use public copies, see :mod:`.public_copies`."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -12,7 +12,7 @@ from modhub.limits import CONTENT_TYPE, FILE_NAME, GAME, TITLE, VERSION
 
 
 class AssetKind(StrEnum):
-    """The kinds of asset, in the order in which they are shown."""
+    """The kinds of asset, in display order."""
 
     CODE = "code"
     CSS = "css"
@@ -20,9 +20,9 @@ class AssetKind(StrEnum):
 
 
 class Mod(Base):
-    """A mod. ``owner`` is an account's plain number: accounts belong to another package (C-ACC-18).
+    """A mod. ``owner`` is an account id without a foreign key: accounts belong to another package (C-ACC-18).
 
-    ``hidden_at``: an operator has hidden it from everybody but its owner. ``published`` stays what its owner made it.
+    ``hidden_at``: when an operator hid it from everybody but its owner. Hiding does not change ``published``.
     """
 
     __tablename__ = "core_mod"
@@ -52,7 +52,7 @@ class Mod(Base):
 
 
 class Asset(Base):
-    """A file of a mod. A second code or css upload keeps the row and changes the blob (C-FILE-1)."""
+    """A file of a mod. A new code or css upload keeps the row and replaces the blob (C-FILE-1)."""
 
     __tablename__ = "core_asset"
     __table_args__ = {"sqlite_autoincrement": True}
@@ -69,12 +69,12 @@ class Asset(Base):
 
     @property
     def size(self) -> int:
-        """Bytes; its blob must be loaded."""
+        """Size in bytes; the blob must be loaded."""
         return self.blob.size
 
 
 class Note(Base):
-    """A changelog entry. It holds its upload's version, so that this is free again when the entry is deleted."""
+    """A changelog entry. It reserves the version of its upload; deleting the entry frees that version."""
 
     __tablename__ = "core_note"
     __table_args__ = (UniqueConstraint("mod_id", "version"), {"sqlite_autoincrement": True})
@@ -102,7 +102,7 @@ class Vote(Base):
 
 
 class Game(Base):
-    """A curated game; ``folded`` is its identity (C-MOD-6)."""
+    """A curated game, identified by ``folded`` (C-MOD-6)."""
 
     __tablename__ = "core_game"
     __table_args__ = {"sqlite_autoincrement": True}
@@ -132,10 +132,10 @@ class GameIcon(Base):
 
 
 class PublicMod(Base):
-    """The public copy of a mod that is published and not hidden: its answer kept ready as ``document`` (JSON bytes).
+    """The public copy of a published mod that is not hidden; ``document`` is its prepared JSON.
 
-    No foreign key: deleting a mod deletes the copy at the end of the same transaction. ``requires`` holds the GUIDs as
-    the owner wrote them, in their order, parted by spaces. ``links`` is the ``Link`` header of the single mod.
+    No foreign key: the copy of a deleted mod is deleted at the end of the same transaction. ``requires`` holds the
+    GUIDs as written by the owner, in order, separated by spaces. ``links`` is the ``Link`` header of the mod.
     """
 
     __tablename__ = "core_public_mod"
@@ -155,9 +155,9 @@ class PublicMod(Base):
 
 
 class PublicText(Base):
-    """What search looks through: the folded title and game names of a published mod, a line each.
+    """The search text of a published mod: its folded title and game names, one per line.
 
-    ``updated_at`` is the row's number in SQLite's full-text index, so that the newest hits are read straight from it.
+    ``updated_at`` is the rowid in SQLite's full-text index, so that the newest hits come straight from the index.
     """
 
     __tablename__ = "core_public_text"
@@ -168,7 +168,7 @@ class PublicText(Base):
 
 
 class PublicGame(Base):
-    """The games of published mods by identity, in the order of change."""
+    """The folded games of published mods, indexed by time of change."""
 
     __tablename__ = "core_public_game"
     __table_args__ = (Index("ix_core_public_game_new", "folded", "updated_at", "mod_id"),)
@@ -179,7 +179,7 @@ class PublicGame(Base):
 
 
 class PublicRequirement(Base):
-    """The requirements of published mods, for the walk along the chain and for "used by"; ``guid`` is in lower case."""
+    """The requirements of published mods, for install chains and "used by"; ``guid`` is in lower case."""
 
     __tablename__ = "core_public_requirement"
 
@@ -189,7 +189,7 @@ class PublicRequirement(Base):
 
 
 class PublicCounter(Base):
-    """Counts that are kept, not counted: an exact COUNT over all mods costs milliseconds."""
+    """Maintained counts: an exact COUNT over all mods takes milliseconds."""
 
     __tablename__ = "core_counter"
 

@@ -1,7 +1,7 @@
-"""What the operator does with anybody's mod. Functions over a session; nothing here knows a request or a command.
+"""Moderation: the operator hides, restores and deletes mods. Functions over a session, without request or command.
 
-A hidden mod has no public copies, so to everybody it is a mod that never was. Its owner goes on working on it, and
-nothing that the owner does shows it again.
+A hidden mod has no public copies, so it is 404 for everybody but its owner. The owner can still edit it, but cannot
+make it visible again.
 """
 
 import re
@@ -20,8 +20,8 @@ from modhub.traversal import parse_id
 _GUID: Final = re.compile(r"\A[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\Z")
 
 
-def is_named(name: str) -> ColumnElement[bool] | None:
-    """The condition for the mod that a number or a GUID in any case names; None for what is neither."""
+def matches_name(name: str) -> ColumnElement[bool] | None:
+    """Return the condition for a mod by its id or GUID, in any case; None if ``name`` is neither."""
     folded = name.lower()
     if _GUID.match(folded):
         return Mod.guid == folded
@@ -30,17 +30,17 @@ def is_named(name: str) -> ColumnElement[bool] | None:
 
 
 def find_mod(session: Session, name: str) -> Mod | None:
-    """The mod that a number or a GUID names, its row locked until the end of the transaction."""
-    wanted = is_named(name)
-    if wanted is None:
+    """Return the mod with this id or GUID and lock its row until the end of the transaction."""
+    condition = matches_name(name)
+    if condition is None:
         return None
-    return session.scalars(select(Mod).where(wanted).with_for_update()).one_or_none()
+    return session.scalars(select(Mod).where(condition).with_for_update()).one_or_none()
 
 
 def hide_mod(session: Session, mod: Mod, reason: str | None = None) -> bool:
-    """Hide a mod whose row is locked; False when it was hidden already. A ``reason`` replaces the one before.
+    """Hide a mod whose row is locked; False if it was already hidden. ``reason`` replaces the previous one.
 
-    A draft can be hidden too: publishing it shows nothing then. No time of change moves.
+    A draft can be hidden too, and stays invisible when published. ``updated_at`` does not change.
     """
     if reason is not None:
         mod.hidden_reason = reason or None
@@ -55,7 +55,7 @@ def hide_mod(session: Session, mod: Mod, reason: str | None = None) -> bool:
 
 
 def restore_mod(session: Session, mod: Mod) -> bool:
-    """Undo :func:`hide_mod` and nothing else; False when the mod was not hidden. A draft stays a draft."""
+    """Undo :func:`hide_mod`; False if the mod was not hidden. A draft stays a draft."""
     if mod.hidden_at is None:
         return False
     mod.hidden_at = mod.hidden_reason = None
@@ -66,6 +66,6 @@ def restore_mod(session: Session, mod: Mod) -> bool:
 
 
 def remove_mod(session: Session, mod: Mod) -> None:
-    """Delete a mod whose row is locked with its changelog, votes and files, for good."""
+    """Permanently delete a mod whose row is locked, with its changelog, votes and files."""
     log_event("mod deleted by the operator", mod=mod.id, guid=mod.guid, owner=mod.owner)
     erase_mods(session, [mod.id])

@@ -1,4 +1,4 @@
-"""``modhub-admin mod ...``: what the operator does the day something bad is uploaded."""
+"""``modhub-admin mod ...``: find, show, hide, restore and delete mods."""
 
 import argparse
 import re
@@ -22,26 +22,26 @@ from modhub.catalogue.moderation_queries import (
 from modhub.db import iso
 from modhub.declarations import AdminCommand
 
-ON_A_PAGE: Final = 50
-"""Mods that ``mod list`` shows at once."""
+MODS_PER_PAGE: Final = 50
+"""Default page size of ``mod list``."""
 _EXAMPLES: Final = """\
 examples (after modhub-admin -c my.ini):
   mod list --owner 7                    all mods of account 7
-  mod list --state hidden               what is hidden now
+  mod list --state hidden               all hidden mods
   mod list free coins                   both words in the title or in a game's name
-  mod list --sha256 HEX                 who has uploaded this very file
-  mod show 12                           all about one mod
-  mod hide 12 13 --reason "Malware"     nobody but its owner sees it any more
-  mod restore 12                        everybody sees it again
-  mod delete 13                         says what would go, deletes nothing
-  mod delete 13 --yes                   deletes it for good
+  mod list --sha256 HEX                 mods with exactly this file
+  mod show 12                           everything about mod 12
+  mod hide 12 13 --reason "Malware"     hides them from everybody but their owners
+  mod restore 12                        makes it visible again
+  mod delete 13                         says what would be deleted
+  mod delete 13 --yes                   deletes it permanently
 
-A mod is named by its number or its GUID.
+MOD is the number or the GUID of a mod.
 """
 
 
 CommandResult = tuple[int, list[str]]
-"""The exit code, and what is said once the transaction is over."""
+"""The exit code, and the lines to print after the transaction."""
 
 
 def _title(mod: Mod) -> str:
@@ -49,14 +49,14 @@ def _title(mod: Mod) -> str:
 
 
 def run_hide(session: Session, mod: Mod, arguments: argparse.Namespace) -> CommandResult:
-    """Hide one mod, or give another reason for what is hidden already."""
+    """Hide a mod, or change the reason of a hidden one."""
     is_new = moderation.hide_mod(session, mod, arguments.reason)
-    why = f" Reason: {mod.hidden_reason}" if mod.hidden_reason else ""
-    return 0, [f"{_title(mod)} is {'hidden now' if is_new else 'hidden already'}.{why}"]
+    reason = f" Reason: {mod.hidden_reason}" if mod.hidden_reason else ""
+    return 0, [f"{_title(mod)} is {'now' if is_new else 'already'} hidden.{reason}"]
 
 
 def run_restore(session: Session, mod: Mod, _arguments: argparse.Namespace) -> CommandResult:
-    """Undo hiding."""
+    """Restore a hidden mod."""
     if not moderation.restore_mod(session, mod):
         return 0, [f"{_title(mod)} is not hidden."]
     if mod.published:
@@ -65,13 +65,14 @@ def run_restore(session: Session, mod: Mod, _arguments: argparse.Namespace) -> C
 
 
 def run_delete(session: Session, mod: Mod, arguments: argparse.Namespace) -> CommandResult:
-    """Delete for good with ``--yes``; without it, say what would go."""
-    name, goes = _title(mod), deletion_summary(session, mod)
+    """Permanently delete a mod with ``--yes``; without it, say what would be deleted."""
+    title, summary = _title(mod), deletion_summary(session, mod)
     if not arguments.yes:
-        told = [f"{name} of account {mod.owner} would be deleted for good, with {goes}.", users_of(session, mod)]
-        return 1, [*filter(None, told), "Nothing was deleted. Add --yes to delete it."]
+        warning = f"{title} of account {mod.owner} would be permanently deleted, with {summary}."
+        lines = [warning, users_of(session, mod), "Nothing was deleted. Add --yes to delete it."]
+        return 1, [line for line in lines if line]
     moderation.remove_mod(session, mod)
-    return 0, [f"{name} is deleted, with {goes}. The files go with a sweep in an hour or later."]
+    return 0, [f"{title} was deleted, with {summary}. A sweep removes the files after an hour."]
 
 
 MOD_ACTIONS: Final[dict[str, Callable[[Session, Mod, argparse.Namespace], CommandResult]]] = {
@@ -82,23 +83,24 @@ MOD_ACTIONS: Final[dict[str, Callable[[Session, Mod, argparse.Namespace], Comman
 HELP: Final = {
     "show": (
         "show everything about mods",
-        "Show everything about mods: state, owner, files, what they require and what requires them.",
+        "Show everything about mods: state, owner, files, requirements and dependent mods.",
     ),
     "hide": (
         "hide mods from everybody but their owners",
-        "Hide mods: from now on everybody but the owner gets 404, as for a mod that does not exist. "
-        "The owner can go on editing; that does not show a mod again. Hiding one that is hidden can change the reason.",
+        "Hide mods: everybody but the owner gets 404, as for a mod that does not exist. The owner can still edit the "
+        "mod, but cannot make it visible again. Hiding a hidden mod can change the reason.",
     ),
     "restore": ("undo hiding", "Undo hiding. A mod that was never published is a draft again."),
     "delete": (
-        "delete mods for good",
-        "Delete mods for good, with their files, changelogs and votes. Without --yes: say what would go, and exit 1.",
+        "permanently delete mods",
+        "Permanently delete mods, with their files, changelogs and votes. "
+        "Without --yes: say what would be deleted, and exit 1.",
     ),
 }
 
 
-def act(admin: Any, name: str, arguments: argparse.Namespace) -> int:
-    """Act on one mod, in a transaction of its own."""
+def act_on_mod(admin: Any, name: str, arguments: argparse.Namespace) -> int:
+    """Run an action on one mod in its own transaction; the exit code."""
     code, lines = 1, [f"There is no mod {name}."]
     with admin.writing() as (session, _):
         mod = moderation.find_mod(session, name)
@@ -110,7 +112,7 @@ def act(admin: Any, name: str, arguments: argparse.Namespace) -> int:
 
 
 def run_show(admin: Any, names: list[str]) -> int:
-    """All that there is to know about each mod."""
+    """Print everything about each mod; the exit code."""
     code = 0
     for name in names:
         with admin.reading() as session:
@@ -122,26 +124,26 @@ def run_show(admin: Any, names: list[str]) -> int:
 
 
 def run_list(admin: Any, arguments: argparse.Namespace) -> int:
-    """One line a mod, last changed first."""
-    sought = ModFilter(arguments.owner, arguments.state, tuple(arguments.word), arguments.sha256)
+    """Print one line per mod, last changed first."""
+    mod_filter = ModFilter(arguments.owner, arguments.state, tuple(arguments.word), arguments.sha256)
     with admin.reading() as session:
-        found = filtered_mods(session, sought, (arguments.page - 1) * arguments.limit, arguments.limit + 1)
-    for one in found[: arguments.limit]:
-        admin.say(f"{one.id} {one.state}, account {one.owner}, changed {iso(one.updated_at)}: {one.title}")
-    if len(found) > arguments.limit:
+        mods = filtered_mods(session, mod_filter, (arguments.page - 1) * arguments.limit, arguments.limit + 1)
+    for mod in mods[: arguments.limit]:
+        admin.say(f"{mod.id} {mod.state}, account {mod.owner}, changed {iso(mod.updated_at)}: {mod.title}")
+    if len(mods) > arguments.limit:
         admin.say(f"There are more: --page {arguments.page + 1}")
-    elif not found:
-        admin.say("No mod is like that." if arguments.page == 1 else "There are no more.")
+    elif not mods:
+        admin.say("No matching mods." if arguments.page == 1 else "There are no more.")
     return 0
 
 
 def run_mod(admin: Any, arguments: argparse.Namespace) -> int:
-    """``mod list|show``, or an action on each mod that is named; 1 when one of them is not there."""
+    """``mod list|show``, or an action on each named mod; exit code 1 if one does not exist."""
     if arguments.action == "list":
         return run_list(admin, arguments)
     if arguments.action == "show":
         return run_show(admin, arguments.mod)
-    return max([act(admin, name, arguments) for name in dict.fromkeys(arguments.mod)])
+    return max([act_on_mod(admin, name, arguments) for name in dict.fromkeys(arguments.mod)])
 
 
 def _number(value: str) -> int:
@@ -164,27 +166,29 @@ def _reason(value: str) -> str:
 
 
 def mod_arguments(parser: argparse.ArgumentParser) -> None:
-    """``list``, ``show``, and each action with the mods that it is for"""
+    """``list``, ``show MOD...`` and the actions on mods"""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EXAMPLES
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    every = "list mods, drafts and hidden ones too, last changed first"
-    seek = actions.add_parser("list", help=every, description=f"{every[0].upper()}{every[1:]}.")
-    seek.add_argument("word", nargs="*", metavar="WORD", help="must stand in the title or in a game's name")
-    seek.add_argument("--owner", type=_number, metavar="ACCOUNT", help="mods of this account alone")
-    seek.add_argument("--state", choices=STATES, help="mods in this state alone")
-    seek.add_argument("--sha256", type=_digest, metavar="HEX", help="mods with a file that has this SHA-256")
-    seek.add_argument("--limit", type=_number, default=ON_A_PAGE, metavar="N", help="at most so many (%(default)s)")
-    seek.add_argument("--page", type=_number, default=1, metavar="N", help="the first page is 1")
-    added = {}
-    for name, (meaning, told) in HELP.items():
-        added[name] = actions.add_parser(name, help=meaning, description=told)
-    for one in added.values():
-        one.add_argument("mod", nargs="+", metavar="MOD", help="its number or GUID")
-    added["hide"].add_argument("--reason", type=_reason, help="why; the owner reads it on the mod's workshop page")
-    added["delete"].add_argument("--yes", action="store_true", help="really delete; without it nothing is deleted")
+    list_help = "list mods, including drafts and hidden ones, last changed first"
+    lister = actions.add_parser("list", help=list_help, description=f"{list_help[0].upper()}{list_help[1:]}.")
+    lister.add_argument("word", nargs="*", metavar="WORD", help="must be in the title or a game's name")
+    lister.add_argument("--owner", type=_number, metavar="ACCOUNT", help="only mods of this account")
+    lister.add_argument("--state", choices=STATES, help="only mods in this state")
+    lister.add_argument("--sha256", type=_digest, metavar="HEX", help="only mods with a file that has this SHA-256")
+    lister.add_argument(
+        "--limit", type=_number, default=MODS_PER_PAGE, metavar="N", help="at most so many (default: %(default)s)"
+    )
+    lister.add_argument("--page", type=_number, default=1, metavar="N", help="the first page is 1")
+    parsers = {}
+    for name, (summary, description) in HELP.items():
+        parsers[name] = actions.add_parser(name, help=summary, description=description)
+    for action in parsers.values():
+        action.add_argument("mod", nargs="+", metavar="MOD", help="its number or GUID")
+    parsers["hide"].add_argument("--reason", type=_reason, help="why; shown to the owner on the mod's workshop page")
+    parsers["delete"].add_argument("--yes", action="store_true", help="delete; without it nothing is deleted")
 
 
 def includeme(config: Configurator) -> None:
-    """The command."""
+    """Register the command."""
     config.add_command(AdminCommand("mod", "the mods: find, show, hide, restore, delete", mod_arguments, run_mod))

@@ -1,4 +1,4 @@
-"""What the operator reads about mods: all of them, whatever their state, and everything about one."""
+"""Queries for the operator: lists of all mods in any state, and everything about one mod."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, selectinload
 from modhub.blobs.models import StoredBlob
 from modhub.bulk import BATCH
 from modhub.catalogue.models import Asset, Mod, Note, PublicMod, PublicRequirement, Vote
-from modhub.catalogue.moderation import is_named
+from modhub.catalogue.moderation import matches_name
 from modhub.catalogue.public_copies import IS_PUBLIC
 from modhub.catalogue.response_schemas import in_order
 from modhub.db import iso
@@ -26,15 +26,15 @@ STATES: Final = {
     "published": IS_PUBLIC,
     "hidden": Mod.hidden_at.is_not(None),
 }
-"""The states of a mod, each with its condition. What is ``published`` here, everybody sees."""
-DESCRIBED: Final = 500
+"""The states of a mod with their conditions; ``published`` means visible to everybody."""
+DESCRIPTION_LENGTH: Final = 500
 """Characters of a description that are shown."""
-MAX_NAMED: Final = 20
-"""How many of the mods that require a mod are named."""
+MAX_USERS_LISTED: Final = 20
+"""Dependent mods that are listed for a mod."""
 
 
-class Line(NamedTuple):
-    """What a list says of a mod."""
+class ModLine(NamedTuple):
+    """A mod in a list."""
 
     id: int
     guid: str
@@ -54,10 +54,10 @@ class Line(NamedTuple):
         return f"{self.id} {self.title}, {self.state}"
 
 
-_LINE: Final = (Mod.id, Mod.guid, Mod.owner, Mod.title, Mod.games, Mod.published, Mod.hidden_at, Mod.updated_at)
+_LINE_COLUMNS: Final = (Mod.id, Mod.guid, Mod.owner, Mod.title, Mod.games, Mod.published, Mod.hidden_at, Mod.updated_at)
 
 
-def state_of(mod: Line | Mod) -> str:
+def state_of(mod: ModLine | Mod) -> str:
     """One of :data:`STATES`."""
     if mod.hidden_at is not None:
         return "hidden"
@@ -66,7 +66,7 @@ def state_of(mod: Line | Mod) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModFilter:
-    """What a list of mods is narrowed to."""
+    """The filters of a list of mods."""
 
     owner: int | None = None
     state: str | None = None
@@ -74,43 +74,43 @@ class ModFilter:
     sha256: str | None = None
 
 
-def filtered_mods(session: Session, sought: ModFilter, offset: int, most: int) -> list[Line]:
-    """At most ``most`` mods behind ``offset``, last changed first."""
-    return list(islice(_matching(session, sought), offset, offset + most))
+def filtered_mods(session: Session, mod_filter: ModFilter, offset: int, limit: int) -> list[ModLine]:
+    """Return at most ``limit`` mods from ``offset`` on, last changed first."""
+    return list(islice(_matching(session, mod_filter), offset, offset + limit))
 
 
-def _matching(session: Session, sought: ModFilter) -> Iterator[Line]:
-    """Words are looked for here, not by the database: only what readers see has its folded text there."""
-    statement = select(*_LINE).order_by(Mod.updated_at.desc(), Mod.id.desc()).limit(BATCH)
-    if sought.owner is not None:
-        statement = statement.where(Mod.owner == sought.owner)
-    if sought.state is not None:
-        statement = statement.where(STATES[sought.state])
-    if sought.sha256 is not None:
+def _matching(session: Session, mod_filter: ModFilter) -> Iterator[ModLine]:
+    """Words are matched in Python: only public mods have folded text in the database."""
+    statement = select(*_LINE_COLUMNS).order_by(Mod.updated_at.desc(), Mod.id.desc()).limit(BATCH)
+    if mod_filter.owner is not None:
+        statement = statement.where(Mod.owner == mod_filter.owner)
+    if mod_filter.state is not None:
+        statement = statement.where(STATES[mod_filter.state])
+    if mod_filter.sha256 is not None:
         files = select(Asset.mod_id).join(StoredBlob, StoredBlob.id == Asset.blob_id)
-        statement = statement.where(Mod.id.in_(files.where(StoredBlob.sha256 == sought.sha256)))
-    words = [word for typed in sought.words for word in search_words(typed)]
+        statement = statement.where(Mod.id.in_(files.where(StoredBlob.sha256 == mod_filter.sha256)))
+    words = [word for query in mod_filter.words for word in search_words(query)]
     batch = session.execute(statement).all()
     while batch:
         for row in batch:
-            one = Line(*row)
-            if all(word in _folded(one) for word in words):
-                yield one
-        last = Line(*batch[-1])
-        # The first condition finds the place in the index; the second alone would read all that lies before it.
+            line = ModLine(*row)
+            if all(word in _search_text(line) for word in words):
+                yield line
+        last = ModLine(*batch[-1])
+        # The first condition lets the index seek; with the second alone, all earlier rows would be read.
         older = or_(Mod.updated_at < last.updated_at, Mod.id < last.id)
         batch = session.execute(statement.where(Mod.updated_at <= last.updated_at, older)).all()
 
 
-def _folded(one: Line) -> str:
-    return fold_search("\n".join((one.title, *one.games)))
+def _search_text(line: ModLine) -> str:
+    return fold_search("\n".join((line.title, *line.games)))
 
 
 def describe_mod(session: Session, registry: Any, name: str) -> Iterator[str]:
-    """Lines about the mod that a number or a GUID names; none where there is no such mod."""
-    wanted = is_named(name)
+    """Yield lines about the mod with this id or GUID; nothing if there is no such mod."""
+    condition = matches_name(name)
     load = selectinload(Mod.assets).joinedload(Asset.blob)
-    mod = None if wanted is None else session.scalars(select(Mod).where(wanted).options(load)).one_or_none()
+    mod = None if condition is None else session.scalars(select(Mod).where(condition).options(load)).one_or_none()
     if mod is None:
         return
     yield f"{mod.id} {mod.title}"
@@ -119,9 +119,9 @@ def describe_mod(session: Session, registry: Any, name: str) -> Iterator[str]:
             yield f"  {label}: {value}"
     yield from _files(mod)
     for label, guids in (("requires", mod.requires), ("conflicts with", mod.conflicts)):
-        known = _known(session, guids)
+        mods = _mods_by_guid(session, guids)
         for guid in guids:
-            yield f"  {label}: {guid} ({known.get(guid.lower(), 'not on this site')})"
+            yield f"  {label}: {guid} ({mods.get(guid.lower(), 'not on this site')})"
     total, users = _users(session, mod.guid)
     for user in users:
         yield f"  required by: {user}"
@@ -133,9 +133,9 @@ def describe_mod(session: Session, registry: Any, name: str) -> Iterator[str]:
 
 def _facts(registry: Any, mod: Mod) -> Iterator[tuple[str, str | None]]:
     profiles = find_optional_service(registry, IProfiles)
-    person = profiles.get_profiles({mod.owner}).get(mod.owner) if profiles is not None else None
+    profile = profiles.get_profiles({mod.owner}).get(mod.owner) if profiles is not None else None
     yield "GUID", mod.guid
-    yield "owner", f"account {mod.owner}" + (f" ({person.name})" if person is not None else "")
+    yield "owner", f"account {mod.owner}" + (f" ({profile.name})" if profile is not None else "")
     published = "published by its owner" if mod.published else "a draft"
     yield "state", state_of(mod) + (f", {published}" if mod.hidden_at is not None else "")
     if mod.hidden_at is not None:
@@ -146,7 +146,7 @@ def _facts(registry: Any, mod: Mod) -> Iterator[tuple[str, str | None]]:
     yield "version", mod.version
     yield "games", ", ".join(mod.games)
     yield "votes", f"{mod.ups} for, {mod.downs} against"
-    yield "description", to_text(mod.description, DESCRIBED)
+    yield "description", to_text(mod.description, DESCRIPTION_LENGTH)
 
 
 def _files(mod: Mod) -> Iterator[str]:
@@ -157,44 +157,44 @@ def _files(mod: Mod) -> Iterator[str]:
         yield f"    in the store {asset.blob.key}, address /Modhub/file/{asset.id}"
 
 
-def _known(session: Session, guids: Iterable[str]) -> dict[str, Line]:
-    """Which of these mods are here, whatever their state."""
-    rows = session.execute(select(*_LINE).where(Mod.guid.in_([guid.lower() for guid in guids])))
-    return {line.guid: line for line in (Line(*row) for row in rows)}
+def _mods_by_guid(session: Session, guids: Iterable[str]) -> dict[str, ModLine]:
+    """Return the existing mods, in any state, by folded GUID."""
+    rows = session.execute(select(*_LINE_COLUMNS).where(Mod.guid.in_([guid.lower() for guid in guids])))
+    return {line.guid: line for line in (ModLine(*row) for row in rows)}
 
 
-def _users(session: Session, guid: str) -> tuple[int, list[Line]]:
-    """(how many mods that everybody sees require it, some of them)"""
+def _users(session: Session, guid: str) -> tuple[int, list[ModLine]]:
+    """(number of public mods that require it, the first of them)"""
     users = select(PublicRequirement.mod_id).where(func.lower(PublicRequirement.guid) == guid)
     total = session.scalar(select(func.count()).select_from(PublicMod).where(PublicMod.id.in_(users))) or 0
-    some = session.execute(select(*_LINE).where(Mod.id.in_(users)).order_by(Mod.id).limit(MAX_NAMED))
-    return total, [Line(*row) for row in some]
+    rows = session.execute(select(*_LINE_COLUMNS).where(Mod.id.in_(users)).order_by(Mod.id).limit(MAX_USERS_LISTED))
+    return total, [ModLine(*row) for row in rows]
 
 
 def deletion_summary(session: Session, mod: Mod) -> str:
-    """What goes with the mod when it is deleted, as a part of a sentence."""
-    stored = select(func.count(), func.coalesce(func.sum(StoredBlob.size), 0)).select_from(Asset)
-    stored = stored.join(StoredBlob, StoredBlob.id == Asset.blob_id).where(Asset.mod_id == mod.id)
-    files, size = session.execute(stored).one()
+    """What is deleted with the mod, as a part of a sentence."""
+    totals = select(func.count(), func.coalesce(func.sum(StoredBlob.size), 0)).select_from(Asset)
+    totals = totals.join(StoredBlob, StoredBlob.id == Asset.blob_id).where(Asset.mod_id == mod.id)
+    files, size = session.execute(totals).one()
     notes, votes = (
         session.scalar(select(func.count()).select_from(model).where(model.mod_id == mod.id)) or 0
         for model in (Note, Vote)
     )
     return (
-        f"{_many(files, 'file')} of {size} bytes in all, {_many(notes, 'changelog entry', 'changelog entries')} "
-        f"and {_many(votes, 'vote')}"
+        f"{_plural(files, 'file')} ({size} bytes in total), {_plural(notes, 'changelog entry', 'changelog entries')} "
+        f"and {_plural(votes, 'vote')}"
     )
 
 
 def users_of(session: Session, mod: Mod) -> str:
-    """Who requires the mod, as a sentence; empty when nobody does."""
+    """The public mods that require this one, as a sentence; empty if there are none."""
     total, users = _users(session, mod.guid)
     if not users:
         return ""
-    more = f" and {total - len(users)} more" if total > len(users) else ""
+    others = f" and {total - len(users)} more" if total > len(users) else ""
     verb = "requires" if total == 1 else "require"
-    return f"{_many(total, 'published mod')} {verb} it: {'; '.join(map(str, users))}{more}."
+    return f"{_plural(total, 'published mod')} {verb} it: {'; '.join(map(str, users))}{others}."
 
 
-def _many(count: int, one: str, several: str = "") -> str:
-    return f"{count} {one if count == 1 else several or one + 's'}"
+def _plural(count: int, singular: str, plural: str = "") -> str:
+    return f"{count} {singular if count == 1 else plural or singular + 's'}"

@@ -1,4 +1,4 @@
-"""The catalogue for owners: a view reads, calls one service function, answers. The caller is known."""
+"""API views for owners: parse the request, call one service function, return its document."""
 
 from typing import Any
 
@@ -30,19 +30,19 @@ from modhub.views import api
 
 
 def account_id_of(request: Request) -> int:
-    """The signed-in account; only behind a permission that asks for one."""
+    """Return the signed-in account; only for views whose permission requires one."""
     account_id = request.identify(CredentialKind.ACCOUNT).account_id
     assert account_id is not None
     return account_id
 
 
 def owner_reader(request: Request) -> OwnerReader:
-    """What owners read of their own mods."""
+    """Return the reader for owners."""
     return request.find_service(OwnerReader)
 
 
 def locked_account_id(request: Request) -> int:
-    """The signed-in account, which cannot be deleted before this transaction ends: what it makes has an owner."""
+    """Return the signed-in account and lock it against deletion until the end of the transaction."""
     account_id = account_id_of(request)
     accounts = find_optional_service(request.registry, IAccounts)
     if accounts is not None and not accounts.lock(request.dbsession, account_id):
@@ -53,16 +53,16 @@ def locked_account_id(request: Request) -> int:
 @api(context=IVotes, request_method="PUT", permission=ModPermission.VOTE)
 def vote_view(context: VotesResource, request: Request) -> VotesDocument:
     """``PUT /api/modhub/{id}/vote``"""
-    voting.refuse_own_vote(context.mod.owner, account_id_of(request))
-    given = read_json(request, VoteChange).vote()
-    return voting.cast_vote(request.dbsession, context.mod.id, locked_account_id(request), given)
+    voting.check_not_owner(context.mod.owner, account_id_of(request))
+    vote = read_json(request, VoteChange).vote()
+    return voting.cast_vote(request.dbsession, context.mod.id, locked_account_id(request), vote)
 
 
 @api(context=ICatalogue, request_method="POST", permission=ModPermission.CREATE)
 def create_view(_context: Any, request: Request) -> ModDocument:
     """``POST /api/modhub``"""
-    given = read_json(request, NewMod).words()
-    mod = services.create_mod(request.dbsession, locked_account_id(request), given)
+    cleaned = read_json(request, NewMod).cleaned()
+    mod = services.create_mod(request.dbsession, locked_account_id(request), cleaned)
     request.response.status_int = 201
     return mod_document(mod)
 
@@ -70,15 +70,15 @@ def create_view(_context: Any, request: Request) -> ModDocument:
 @api(context=ICatalogue, name="mine", request_method="GET", permission=ModPermission.LIST_MINE)
 def mine_view(_context: Any, request: Request) -> MineDocument:
     """``GET /api/modhub/mine``"""
-    mods = [mod_document(mod) for mod in owner_reader(request).all(account_id_of(request))]
+    mods = [mod_document(mod) for mod in owner_reader(request).mods(account_id_of(request))]
     return MineDocument(len(mods), mods)
 
 
 @api(context=IMod, request_method="PUT", permission=ModPermission.EDIT)
 def edit_view(context: ModResource, request: Request) -> ModDocument:
     """``PUT /api/modhub/{id}``"""
-    given = read_json(request, ModChange).words()
-    return mod_document(services.edit_mod(request.dbsession, context.id, account_id_of(request), given))
+    cleaned = read_json(request, ModChange).cleaned()
+    return mod_document(services.edit_mod(request.dbsession, context.id, account_id_of(request), cleaned))
 
 
 @api(context=IMod, name="publish", request_method="POST", permission=ModPermission.EDIT)
@@ -116,14 +116,14 @@ def upload_image_view(context: ModChild, request: Request) -> ModDocument:
 
 
 def _upload(context: ModResource, request: Request, kind: AssetKind, version: str = "") -> ModDocument:
-    """Stage the body, then hand it to the service; nothing is kept when either refuses."""
+    """Stage the body and pass it to the service; if either fails, nothing is stored."""
     received = receive_upload(request, LIMITS[kind])
-    sent = request.environ.get("CONTENT_TYPE")
-    if kind is AssetKind.IMAGE and not sent:
-        sent = text.sniff_image(received.head)
+    content_type = request.environ.get("CONTENT_TYPE")
+    if kind is AssetKind.IMAGE and not content_type:
+        content_type = text.sniff_image(received.head)
     name = text.file_name(query(request, "name"), FALLBACKS[kind])
-    given = AssetUpload(kind, name, text.content_type(sent), received.blob, version)
-    mod = uploads.store_upload(request.dbsession, context.id, account_id_of(request), given)
+    upload = AssetUpload(kind, name, text.content_type(content_type), received.blob, version)
+    mod = uploads.store_upload(request.dbsession, context.id, account_id_of(request), upload)
     request.response.status_int = 201
     return mod_document(mod)
 
@@ -138,9 +138,9 @@ def delete_image_view(context: ImageResource, request: Request) -> Response:
 @api(context=INote, request_method="PUT", permission=ModPermission.EDIT)
 def edit_note_view(context: NoteResource, request: Request) -> NoteDocument:
     """``PUT /api/modhub/{id}/changelog/{noteId}``"""
-    given = read_json(request, NoteChange).words()
+    cleaned = read_json(request, NoteChange).cleaned()
     return note_document(
-        services.edit_note(request.dbsession, context.mod.id, context.id, account_id_of(request), given)
+        services.edit_note(request.dbsession, context.mod.id, context.id, account_id_of(request), cleaned)
     )
 
 
@@ -153,5 +153,5 @@ def delete_note_view(context: NoteResource, request: Request) -> Response:
 
 @api(context=ICatalogue, name="key", request_method="GET", permission=CorePermission.KEY_TEST)
 def test_key_view(_context: Any, _request: Request) -> dict[str, bool]:
-    """``GET /api/modhub/key``: any valid machine key; changes nothing."""
+    """``GET /api/modhub/key``: succeeds with any valid machine key."""
     return {"ok": True}

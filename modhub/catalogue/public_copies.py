@@ -1,9 +1,9 @@
-"""The public copies of published mods, kept true in one place.
+"""The public copies of published mods, and how they are kept up to date.
 
-Anonymous readers see these tables and nothing else: what is not published, or is hidden by an operator, has no row
-here. A listener on every session notes which mods a flush touches, and rewrites their copies before the commit; nobody
-has to remember to. Whoever writes round the session's objects says so: :func:`mark_stale`, :func:`mark_score_stale`.
-``verify`` compares the copies with what they are made from, ``rebuild`` makes them all anew.
+Anonymous reads use only these tables: unpublished and hidden mods have no rows here. A listener on every session
+records which mods a flush touches, and rewrites their copies before the commit. Code that writes without ORM objects
+calls :func:`mark_stale` or :func:`mark_score_stale`. ``verify`` compares the copies with the mods, ``rebuild`` rewrites
+them all.
 """
 
 from collections import defaultdict
@@ -32,29 +32,29 @@ from modhub.payload import encode
 
 PUBLISHED: Final = "published mods"
 IS_PUBLIC: Final = and_(Mod.published, Mod.hidden_at.is_(None))
-"""Whether a mod has public copies; the one place that says so."""
-READINGS: Final = 10
-"""How often a mod that seems damaged is read again while it is being changed just then."""
+"""The condition under which a mod has public copies."""
+MAX_READS: Final = 10
+"""How often a mod that seems damaged is read again because it is being changed."""
 
 REBUILD_BATCH: Final = 100
-"""Mods that ``rebuild`` writes in one transaction: a tenth of a second in which, on SQLite, nobody else writes."""
+"""Mods per transaction of ``rebuild``: about 0.1 s, during which SQLite blocks other writers."""
 
 _STALE: Final = "modhub stale mods"
 _SCORED: Final = "modhub stale scores"
 _VOTES: Final = {"ups", "downs"}
-"""What a vote changes of a mod; of the copies, the score alone is made from these."""
+"""Columns that a vote changes; in the copies only the score depends on them."""
 _COPIES: Final = (PublicText, PublicGame, PublicRequirement, PublicMod)
 _STRAY: Final = select(PublicMod.id).where(~exists().where(Mod.id == PublicMod.id, IS_PUBLIC)).order_by(PublicMod.id)
 _COUNT: Final = select(func.count()).select_from(Mod).where(IS_PUBLIC).scalar_subquery()
 
 
 def _score(mod: Any) -> Any:
-    """The score of a mod; of the class, the expression for it."""
+    """Return the score of a mod, or the SQL expression if called with the class."""
     return mod.ups - mod.downs
 
 
 def copies_of(mod: Mod) -> list[Any]:
-    """The rows that a mod has in the public tables, its own row first."""
+    """Build the rows of a mod in the public tables, its ``PublicMod`` first."""
     folded = dict.fromkeys(fold_game(game) for game in mod.games)
     lines = [fold_search(line) for line in (mod.title, *mod.games)]
     return [
@@ -70,11 +70,14 @@ def copies_of(mod: Mod) -> list[Any]:
         ),
         PublicText(mod_id=mod.id, updated_at=mod.updated_at, text="\n".join(lines)),
         *(PublicGame(mod_id=mod.id, folded=game, updated_at=mod.updated_at) for game in folded),
-        *(PublicRequirement(mod_id=mod.id, position=at, guid=fold_guid(guid)) for at, guid in enumerate(mod.requires)),
+        *(
+            PublicRequirement(mod_id=mod.id, position=position, guid=fold_guid(guid))
+            for position, guid in enumerate(mod.requires)
+        ),
     ]
 
 
-def _load(session: Session, mod_ids: Sequence[int]) -> Iterator[Mod]:
+def _load_public(session: Session, mod_ids: Sequence[int]) -> Iterator[Mod]:
     statement = (
         select(Mod)
         .where(Mod.id.in_(mod_ids), IS_PUBLIC)
@@ -84,71 +87,69 @@ def _load(session: Session, mod_ids: Sequence[int]) -> Iterator[Mod]:
     yield from session.scalars(statement)
 
 
-def _named(copy: Any, mod_ids: Sequence[int]) -> Any:
+def _has_mod_id(copy: Any, mod_ids: Sequence[int]) -> Any:
     key = copy.id if copy is PublicMod else copy.mod_id
     return key.in_(mod_ids)
 
 
 def rewrite_copies(session: Session, mod_ids: Iterable[int]) -> None:
-    """Make the public copies of these mods anew; a mod that is gone, not published or hidden has none."""
+    """Rewrite the public copies of these mods; deleted, unpublished and hidden mods have none."""
     for batch in bulk.batches(sorted(mod_ids)):
         before = session.scalar(select(func.count()).select_from(PublicMod).where(PublicMod.id.in_(batch))) or 0
         for copy in _COPIES:
-            bulk.execute_bulk(session, delete(copy).where(_named(copy, batch)))
-        made = [copies_of(mod) for mod in _load(session, batch)]
-        # The others refer to the own rows.
-        _insert(session, [own for own, *_ in made])
-        _insert(session, [other for _, *others in made for other in others])
-        if len(made) != before:
-            changed = PublicCounter.value + (len(made) - before)
-            bulk.execute_bulk(
-                session, update(PublicCounter).where(PublicCounter.name == PUBLISHED).values(value=changed)
-            )
+            bulk.execute_bulk(session, delete(copy).where(_has_mod_id(copy, batch)))
+        copies = [copies_of(mod) for mod in _load_public(session, batch)]
+        # The other rows have foreign keys to PublicMod.
+        _insert(session, [public_mod for public_mod, *_ in copies])
+        _insert(session, [row for _, *rows in copies for row in rows])
+        if len(copies) != before:
+            count = PublicCounter.value + (len(copies) - before)
+            bulk.execute_bulk(session, update(PublicCounter).where(PublicCounter.name == PUBLISHED).values(value=count))
 
 
 def _insert(session: Session, rows: list[Any]) -> None:
     session.add_all(rows)
     session.flush()
     for row in rows:
-        # They are written past the session's objects the next time.
+        # The next rewrite deletes them without ORM objects.
         session.expunge(row)
 
 
 def update_scores(session: Session, mod_ids: Iterable[int]) -> None:
-    """Make the score alone anew: that is all that a vote changes of the copies."""
-    truth = select(_score(Mod)).where(Mod.id == PublicMod.id).scalar_subquery()
+    """Update only the score, the only part of the copies that a vote changes."""
+    score = select(_score(Mod)).where(Mod.id == PublicMod.id).scalar_subquery()
     for batch in bulk.batches(sorted(mod_ids)):
-        bulk.execute_bulk(session, update(PublicMod).where(PublicMod.id.in_(batch)).values(score=truth))
+        bulk.execute_bulk(session, update(PublicMod).where(PublicMod.id.in_(batch)).values(score=score))
 
 
 def mark_stale(session: Session, mod_ids: Iterable[int]) -> None:
-    """These mods were changed or deleted; their copies are made anew before the commit."""
+    """Mark changed or deleted mods, so that their copies are rewritten before the commit."""
     session.info.setdefault(_STALE, set()).update(mod_ids)
 
 
 def mark_score_stale(session: Session, mod_ids: Iterable[int]) -> None:
-    """The votes on these mods were counted anew; their scores are made anew before the commit."""
+    """Mark mods whose vote counts changed, so that their scores are updated before the commit."""
     session.info.setdefault(_SCORED, set()).update(mod_ids)
 
 
-def _note_touched(session: Session, _context: Any) -> None:
+def _mark_touched(session: Session, _context: Any) -> None:
     dirty = session.dirty
     for row in (*session.new, *dirty, *session.deleted):
         if isinstance(row, Asset):
             mark_stale(session, [row.mod_id])
         elif isinstance(row, Mod):
-            note = mark_score_stale if row in dirty and _changed(row) <= _VOTES else mark_stale
-            note(session, [row.id])
+            mark = mark_score_stale if row in dirty and _changed_attributes(row) <= _VOTES else mark_stale
+            mark(session, [row.id])
 
 
-def _changed(mod: Mod) -> set[str]:
+def _changed_attributes(mod: Mod) -> set[str]:
     return {attribute.key for attribute in inspect(mod).attrs if attribute.history.has_changes()}
 
 
 def _rewrite_touched(session: Session) -> None:
     session.flush()
     if session.in_nested_transaction():
-        # The end of a savepoint. What was noted stays noted until the commit.
+        # The end of a savepoint: keep the marks until the commit.
         return
     stale = session.info.pop(_STALE, set())
     rewrite_copies(session, stale)
@@ -156,60 +157,60 @@ def _rewrite_touched(session: Session) -> None:
 
 
 def register_listeners(factory: Any) -> None:
-    """Listen on a session factory; called once where the application's sessions are made."""
-    event.listen(factory, "after_flush", _note_touched)
+    """Listen on a session factory; called once per factory."""
+    event.listen(factory, "after_flush", _mark_touched)
     event.listen(factory, "before_commit", _rewrite_touched)
 
 
 def public_copy_damage(session: Session) -> Iterator[str]:
-    """Sentences about copies that are not what they should be; none is well. For ``modhub-admin verify``.
+    """Yield a sentence for each wrong copy; nothing if all is well. For ``modhub-admin verify``.
 
-    The service may run meanwhile. What one statement says is of one moment; what several say is looked at again.
+    Safe while the service runs: what depends on several statements is read again before it is reported.
     """
     for mod_id in session.scalars(_STRAY).all():
-        yield f"Mod {mod_id} has a public copy and is not published, or it is hidden."
-    number = select(PublicCounter.value).where(PublicCounter.name == PUBLISHED).scalar_subquery()
-    value, count = session.execute(select(number, _COUNT)).one()
-    if value != count:
-        yield f"The kept number of published mods is {value}; there are {count}."
+        yield f"Mod {mod_id} has a public copy, but it is not published or it is hidden."
+    stored_count = select(PublicCounter.value).where(PublicCounter.name == PUBLISHED).scalar_subquery()
+    stored, actual = session.execute(select(stored_count, _COUNT)).one()
+    if stored != actual:
+        yield f"The stored count of published mods is {stored}; there are {actual}."
     last = 0
     while batch := session.scalars(_public_after(last, bulk.BATCH)).all():
-        due, kept = _expected(session, batch), _actual(session, batch)
+        expected, copies = _expected(session, batch), _actual(session, batch)
         for mod_id in batch:
-            if due.get(mod_id) != kept.get(mod_id) and _differs(session, mod_id):
+            if expected.get(mod_id) != copies.get(mod_id) and _differs(session, mod_id):
                 yield f"The public copy of mod {mod_id} differs from the mod."
         last = batch[-1]
 
 
-def _public_after(after: int, most: int) -> Select[int]:
-    return select(Mod.id).where(IS_PUBLIC, Mod.id > after).order_by(Mod.id).limit(most)
+def _public_after(after: int, limit: int) -> Select[int]:
+    return select(Mod.id).where(IS_PUBLIC, Mod.id > after).order_by(Mod.id).limit(limit)
 
 
 def _differs(session: Session, mod_id: int) -> bool:
-    """Whether the copies are wrong while the mod stays as it is. Whoever changes it makes its copies right."""
-    for _ in range(READINGS):
-        before, kept, after = _expected(session, [mod_id]), _actual(session, [mod_id]), _expected(session, [mod_id])
+    """Whether the copies are wrong while the mod is unchanged. A change of the mod rewrites its copies."""
+    for _ in range(MAX_READS):
+        before, copies, after = _expected(session, [mod_id]), _actual(session, [mod_id]), _expected(session, [mod_id])
         if before == after:
-            return before != kept
+            return before != copies
     return False
 
 
 def _expected(session: Session, mod_ids: Sequence[int]) -> dict[int, set[Any]]:
-    due = {mod.id: _rows(copies_of(mod)) for mod in _load(session, mod_ids)}
+    expected = {mod.id: _row_values(copies_of(mod)) for mod in _load_public(session, mod_ids)}
     session.expunge_all()
-    return due
+    return expected
 
 
 def _actual(session: Session, mod_ids: Sequence[int]) -> dict[int, set[Any]]:
-    kept: dict[int, set[Any]] = defaultdict(set)
+    actual: dict[int, set[Any]] = defaultdict(set)
     for copy in _COPIES:
-        for row in session.execute(select(*copy.__table__.columns).where(_named(copy, mod_ids))):
-            # Each table begins with the number of the mod.
-            kept[row[0]].add((copy.__name__, *row))
-    return kept
+        for row in session.execute(select(*copy.__table__.columns).where(_has_mod_id(copy, mod_ids))):
+            # The first column of each table is the mod's id.
+            actual[row[0]].add((copy.__name__, *row))
+    return actual
 
 
-def _rows(copies: Iterable[Any]) -> set[Any]:
+def _row_values(copies: Iterable[Any]) -> set[Any]:
     return {
         (type(copy).__name__, *(getattr(copy, column.key) for column in type(copy).__table__.columns))
         for copy in copies
@@ -217,9 +218,9 @@ def _rows(copies: Iterable[Any]) -> set[Any]:
 
 
 def rebuild_copies(begin: Callable[[], AbstractContextManager[Session]]) -> int:
-    """Make all public copies anew, a batch in each transaction that ``begin`` gives; answers how many mods have them.
+    """Rewrite all public copies and return the number of mods; ``begin`` opens the transaction of each batch.
 
-    The service may run meanwhile: a mod is locked while its copies are written, and others have their turn in between.
+    Safe while the service runs: mods are locked while their copies are written, with a pause between batches.
     """
     with begin() as session:
         rewrite_copies(session, session.scalars(_STRAY).all())
@@ -228,7 +229,7 @@ def rebuild_copies(begin: Callable[[], AbstractContextManager[Session]]) -> int:
         done, last = done + len(batch), batch[-1]
         sleep(bulk.BATCH_PAUSE_SECONDS)
     with begin() as session:
-        # Its row first: whoever has published a mod by then is counted, whoever comes later adds to it.
+        # Lock the row first: a mod published before is counted, one published later increments the count.
         session.execute(select(PublicCounter).where(PublicCounter.name == PUBLISHED).with_for_update())
         bulk.execute_bulk(session, update(PublicCounter).where(PublicCounter.name == PUBLISHED).values(value=_COUNT))
     return done

@@ -1,4 +1,4 @@
-"""The catalogue for readers: no credential is looked at, only the public copies are read."""
+"""Public API views: they use no credentials and read only the public copies."""
 
 from typing import Any
 
@@ -7,7 +7,6 @@ from pyramid.response import Response
 from modhub import limits, text
 from modhub.catalogue import voting
 from modhub.catalogue.read_service import CatalogueReader, ListParams
-from modhub.catalogue.read_service import CatalogueReader as Finder
 from modhub.catalogue.resources import FileResource, GameIconResource, ModChild, ModResource, VotesResource
 from modhub.catalogue.response_schemas import VotesDocument
 from modhub.downloads import file_response
@@ -23,13 +22,13 @@ _SORTS = frozenset({"new", "top"})
 _DIGITS = 9
 
 
-def catalogue_reader(request: Request) -> Finder:
-    """The reading side of the catalogue."""
+def catalogue_reader(request: Request) -> CatalogueReader:
+    """Return the reader of public mods."""
     return request.find_service(CatalogueReader)
 
 
 def list_params(request: Request) -> ListParams:
-    """The list parameters; whatever is sent, none is refused (C-LIST-2)."""
+    """Parse the list parameters; invalid values become defaults, never an error (C-LIST-2)."""
     sort = query(request, "sort") or "new"
     return ListParams(
         q=_line(query(request, "q"), limits.QUERY),
@@ -44,8 +43,8 @@ def _line(value: str | None, limit: int) -> str:
     return text.line(value, limit) if value else ""
 
 
-def _number(value: str | None, default: int, most: int) -> int:
-    """A whole number between 1 and ``most``; what is none is the default."""
+def _number(value: str | None, default: int, maximum: int) -> int:
+    """Parse a whole number and clamp it to 1..``maximum``; the default if it is not a number."""
     digits = (value or "").removeprefix("-")
     negative = digits != (value or "")
     if not (digits.isascii() and digits.isdigit()):
@@ -53,7 +52,7 @@ def _number(value: str | None, default: int, most: int) -> int:
     if negative:
         return 1
     digits = digits.lstrip("0")
-    return most if len(digits) > _DIGITS else min(max(int(digits or "0"), 1), most)
+    return maximum if len(digits) > _DIGITS else min(max(int(digits or "0"), 1), maximum)
 
 
 @api(context=ICatalogue, request_method="GET", permission=OPEN)
@@ -65,10 +64,10 @@ def list_mods_view(_context: Any, request: Request) -> Response:
 @api(context=IMod, request_method="GET", permission=OPEN)
 def read_mod_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}``"""
-    found = catalogue_reader(request).mod(context.id)
-    if found is None:
+    prepared = catalogue_reader(request).mod(context.id)
+    if prepared is None:
         raise not_found()
-    body, links = found
+    body, links = prepared
     response = cached_json_response(request, body)
     if links and response.status_int == 200:
         response.headerlist.append(("Link", links))
@@ -117,7 +116,7 @@ def _file(request: Request, file: Any) -> Response:
 
 @api(context=IVotes, request_method="GET", permission=OPEN)
 def read_votes_view(context: VotesResource, request: Request) -> VotesDocument:
-    """``GET /api/modhub/{id}/vote``: the one public read that looks at a bearer (C-OWN-12)."""
+    """``GET /api/modhub/{id}/vote``: the only public read that uses a bearer token (C-OWN-12)."""
     votes = catalogue_reader(request).votes(context.mod.id)
     if votes is None:
         raise not_found()

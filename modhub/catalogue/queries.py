@@ -1,4 +1,4 @@
-"""The statements of anonymous reads. Each begins at a public table, so that nothing unpublished can be found by it."""
+"""Statements of anonymous reads. Each starts from a public table, so that unpublished mods cannot be found."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,7 +24,7 @@ from modhub.catalogue.public_copies import PUBLISHED
 
 AnySelect = Select[*tuple[Any, ...]]
 TRIGRAM: Final = 3
-"""A full-text index of trigrams answers words of at least this many characters."""
+"""The minimum length of words that a trigram index can find."""
 
 _FTS = table("fts_core_text", column("rowid"))
 _MATCHES: ColumnElement[bool] = literal_column("fts_core_text").op("MATCH")(bindparam("match"))
@@ -32,35 +32,35 @@ _MATCHES: ColumnElement[bool] = literal_column("fts_core_text").op("MATCH")(bind
 
 @dataclass(frozen=True, slots=True)
 class ListVariant:
-    """What a list statement looks like: values vary, the shape is compiled once."""
+    """A variant of the list statement; each is compiled once and executed with different values."""
 
     top: bool
     game: bool
     words: int
-    """How many words are looked for by scanning the folded text."""
+    """Number of words searched with LIKE in the folded text."""
     match: bool
-    """Whether SQLite's full-text index is asked."""
+    """Whether SQLite's full-text index is used."""
 
 
-def _hits(shape: ListVariant) -> AnySelect:
-    """(id, updated_at, score) of every hit, in no order; the score only where it is needed."""
-    if shape.match or shape.words:
+def _hits(variant: ListVariant) -> AnySelect:
+    """(id, updated_at, score) of all hits, unordered; the score only if the order needs it."""
+    if variant.match or variant.words:
         source: Any = PublicText
         mod_id, moment = PublicText.mod_id, PublicText.updated_at
         joined = select(mod_id.label("id"), moment.label("moment"))
-        if shape.game:
+        if variant.game:
             joined = joined.join(PublicGame, PublicGame.mod_id == mod_id).where(PublicGame.folded == bindparam("game"))
-        if shape.match:
+        if variant.match:
             joined = joined.where(moment.in_(select(_FTS.c.rowid).where(_MATCHES)))
-        for number in range(shape.words):
+        for number in range(variant.words):
             joined = joined.where(PublicText.text.like(bindparam(f"word{number}"), escape="\\"))
-    elif shape.game:
+    elif variant.game:
         source = PublicGame
         mod_id, moment = PublicGame.mod_id, PublicGame.updated_at
         joined = select(mod_id.label("id"), moment.label("moment")).where(PublicGame.folded == bindparam("game"))
     else:
         return select(PublicMod.id.label("id"), PublicMod.updated_at.label("moment"), PublicMod.score.label("score"))
-    if shape.top:
+    if variant.top:
         joined = joined.add_columns(PublicMod.score.label("score")).join(PublicMod, PublicMod.id == source.mod_id)
     return joined
 
@@ -68,72 +68,71 @@ def _hits(shape: ListVariant) -> AnySelect:
 _DOCUMENT: Final = (PublicMod.document,)
 
 
-def page_statement(shape: ListVariant, columns: tuple[Any, ...] = _DOCUMENT) -> AnySelect:
-    """The documents of one page: ``size`` of them behind ``offset``; documents are touched only for the page itself."""
-    if shape.match and not (shape.words or shape.game or shape.top):
-        # The index's row number is the time of change: the newest hits are read straight from it.
+def page_statement(variant: ListVariant, columns: tuple[Any, ...] = _DOCUMENT) -> AnySelect:
+    """One page of documents: ``size`` from ``offset`` on. Documents are read only for this page."""
+    if variant.match and not (variant.words or variant.game or variant.top):
+        # The rowid of the index is the time of change: the newest hits come straight from it.
         newest = select(_FTS.c.rowid.label("moment")).where(_MATCHES).order_by(_FTS.c.rowid.desc())
-        hits = newest.limit(bindparam("size")).offset(bindparam("offset")).subquery()
-        joined = select(*columns).join(hits, PublicMod.updated_at == hits.c.moment)
+        page = newest.limit(bindparam("size")).offset(bindparam("offset")).subquery()
+        joined = select(*columns).join(page, PublicMod.updated_at == page.c.moment)
         return joined.order_by(PublicMod.updated_at.desc(), PublicMod.id.desc())
-    found = _hits(shape).subquery()
-    order: list[Any] = [found.c.moment.desc(), found.c.id.desc()]
-    if shape.top:
-        order.insert(0, found.c.score.desc())
-    page = select(found.c.id).order_by(*order).limit(bindparam("size")).offset(bindparam("offset")).subquery()
-    again: list[Any] = [PublicMod.updated_at.desc(), PublicMod.id.desc()]
-    if shape.top:
-        again.insert(0, PublicMod.score.desc())
-    return select(*columns).join(page, page.c.id == PublicMod.id).order_by(*again)
+    hits = _hits(variant).subquery()
+    order: list[Any] = [hits.c.moment.desc(), hits.c.id.desc()]
+    if variant.top:
+        order.insert(0, hits.c.score.desc())
+    page = select(hits.c.id).order_by(*order).limit(bindparam("size")).offset(bindparam("offset")).subquery()
+    page_order: list[Any] = [PublicMod.updated_at.desc(), PublicMod.id.desc()]
+    if variant.top:
+        page_order.insert(0, PublicMod.score.desc())
+    return select(*columns).join(page, page.c.id == PublicMod.id).order_by(*page_order)
 
 
-def total_statement(shape: ListVariant) -> AnySelect:
-    """How many hits there are in all."""
-    if shape.match and not (shape.words or shape.game):
+def total_statement(variant: ListVariant) -> AnySelect:
+    """The total number of hits."""
+    if variant.match and not (variant.words or variant.game):
         return select(func.count()).select_from(_FTS).where(_MATCHES)
-    if not (shape.match or shape.words or shape.game):
+    if not (variant.match or variant.words or variant.game):
         return select(PublicCounter.value).where(PublicCounter.name == PUBLISHED)
-    hits = _hits(ListVariant(top=False, game=shape.game, words=shape.words, match=shape.match)).subquery()
+    hits = _hits(ListVariant(top=False, game=variant.game, words=variant.words, match=variant.match)).subquery()
     return select(func.count()).select_from(hits)
 
 
 def chain_statement(start: ColumnElement[bool] | None = None) -> AnySelect:
-    """(guid, id, document, requires, links) of the mod ``id`` and all that it requires, as deep as it goes.
+    """(guid, id, document, requires, links) of the mod ``id`` and, recursively, of all that it requires.
 
-    NULL: missing. ``start`` chooses other mods to begin with.
+    All columns but ``guid`` are NULL for missing mods. ``start`` selects other mods to start from.
 
-    One statement whatever the chain. Scalar subqueries instead of joins: SQLite's planner answers a join here with a
-    filter over the whole table.
+    Scalar subqueries instead of joins: for a join here SQLite would scan the whole table.
     """
     start = PublicMod.id == bindparam("id") if start is None else start
     reach = select(PublicMod.guid.label("guid")).where(start).cte("reach", recursive=True)
     deeper = select(PublicRequirement.guid).select_from(reach, PublicRequirement)
     reach = reach.union(deeper.where(PublicRequirement.mod_id == _of(reach, PublicMod.id)))
     columns = (PublicMod.id, PublicMod.document, PublicMod.requires, PublicMod.links)
-    return select(reach.c.guid, *(_of(reach, wanted) for wanted in columns))
+    return select(reach.c.guid, *(_of(reach, column) for column in columns))
 
 
-def _of(reach: Any, wanted: Any) -> Any:
-    return select(wanted).where(PublicMod.guid == reach.c.guid).correlate(reach).scalar_subquery()
+def _of(reach: Any, column: Any) -> Any:
+    return select(column).where(PublicMod.guid == reach.c.guid).correlate(reach).scalar_subquery()
 
 
 NOTE_COLUMNS: Final = (Note.id, Note.title, Note.text, Note.created_at, Note.edited_at, Note.automatic)
-"""What :func:`modhub.catalogue.read_service.note_of` reads."""
+"""The columns for :func:`modhub.catalogue.read_service.note_of`."""
 
 
 def notes_statement() -> AnySelect:
-    """The changelog of a published mod, newest first; one row of NULLs when it has no entry."""
+    """The changelog of a published mod, newest first; one row of NULLs if it is empty."""
     joined = select(*NOTE_COLUMNS).select_from(PublicMod).outerjoin(Note, Note.mod_id == PublicMod.id)
     return joined.where(PublicMod.id == bindparam("id")).order_by(Note.id.desc())
 
 
 _STORED = (StoredBlob.key, StoredBlob.size, StoredBlob.sha256)
 FILE_COLUMNS: Final = (*_STORED, Asset.name, Asset.content_type, Asset.stored_at, Asset.kind)
-"""What :func:`modhub.catalogue.read_service.file_of` reads, and the kind."""
+"""The columns for :func:`modhub.catalogue.read_service.file_of`, and the kind."""
 
 
 def asset_statement() -> AnySelect:
-    """The file with the asset id ``id``, of a published mod."""
+    """The file with the asset id ``id``, if its mod is published."""
     joined = select(*FILE_COLUMNS).select_from(Asset).join(StoredBlob, StoredBlob.id == Asset.blob_id)
     return joined.join(PublicMod, PublicMod.id == Asset.mod_id).where(Asset.id == bindparam("id"))
 
@@ -153,9 +152,9 @@ def icon_statement() -> AnySelect:
 
 
 def games_statement() -> AnySelect:
-    """(name, display name, icon id or NULL) of the curated games, by what is shown."""
-    shown = func.coalesce(func.nullif(Game.display_name, ""), Game.name)
-    joined = select(Game.name, shown, GameIcon.id).outerjoin(GameIcon, GameIcon.game_id == Game.id)
+    """(name, display name, icon id or NULL) of the curated games, by folded name."""
+    display_name = func.coalesce(func.nullif(Game.display_name, ""), Game.name)
+    joined = select(Game.name, display_name, GameIcon.id).outerjoin(GameIcon, GameIcon.game_id == Game.id)
     return joined.order_by(Game.folded)
 
 
@@ -165,17 +164,17 @@ def votes_statement() -> AnySelect:
 
 
 def owner_statement() -> AnySelect:
-    """The account that owns the mod ``id``, published or not: what its ACL needs, and nothing else."""
+    """The owner of the mod ``id``, published or not; for its ACL."""
     return select(Mod.owner).where(Mod.id == bindparam("id"))
 
 
 def note_owner_statement() -> AnySelect:
-    """The account that owns the mod ``id``, if the changelog entry ``member`` is in it."""
+    """The owner of the mod ``id``, if ``member`` is one of its changelog entries."""
     joined = select(Mod.owner).join(Note, Note.mod_id == Mod.id)
     return joined.where(Mod.id == bindparam("id"), Note.id == bindparam("member"))
 
 
 def image_owner_statement() -> AnySelect:
-    """The account that owns the mod ``id``, if the asset ``member`` is an image in it."""
+    """The owner of the mod ``id``, if the asset ``member`` is one of its images."""
     joined = select(Mod.owner).join(Asset, Asset.mod_id == Mod.id)
     return joined.where(Mod.id == bindparam("id"), Asset.id == bindparam("member"), Asset.kind == AssetKind.IMAGE.value)

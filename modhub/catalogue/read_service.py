@@ -1,4 +1,4 @@
-"""What anonymous readers ask: lists, one mod with its chain, changelogs, games, files. From the public tables alone."""
+"""Anonymous reads: lists, mods with their install chains, changelogs, games, files. Uses only the public tables."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from modhub import limits
 from modhub.catalogue import queries
 from modhub.catalogue.chains import InstallChain, install_order
 from modhub.catalogue.queries import TRIGRAM, AnySelect, ListVariant
-from modhub.catalogue.response_schemas import NoteDocument, is_picture
+from modhub.catalogue.response_schemas import NoteDocument, is_image_type
 from modhub.db import from_micros, iso
 from modhub.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
 from modhub.folding import fold_game, fold_search, like_pattern, search_words
@@ -22,7 +22,7 @@ _NO_ID = -1
 
 @dataclass(frozen=True, slots=True)
 class ListParams:
-    """What a list is asked for, with the values that are used (C-LIST-2)."""
+    """The effective parameters of a list (C-LIST-2)."""
 
     q: str = ""
     game: str = ""
@@ -33,32 +33,32 @@ class ListParams:
 
 @dataclass(frozen=True, slots=True)
 class ResultPage:
-    """A page of a list: the documents, and how many hits there are in all."""
+    """A page of a list: its documents and the total number of hits."""
 
     documents: list[bytes]
     total: int
-    wish: ListParams
+    params: ListParams
 
     @property
     def more(self) -> bool:
-        """Whether a next page has something."""
-        return self.wish.page * self.wish.size < self.total
+        """Whether there is a next page."""
+        return self.params.page * self.params.size < self.total
 
     def body(self) -> bytes:
-        """The answer of ``GET /api/modhub``."""
-        wish = self.wish
+        """The response body of ``GET /api/modhub``."""
+        params = self.params
         head = b'{"count":%d,"total":%d,"page":%d,"size":%d,"more":%s,"mods":[' % (
             len(self.documents),
             self.total,
-            wish.page,
-            wish.size,
+            params.page,
+            params.size,
             b"true" if self.more else b"false",
         )
         return head + b",".join(self.documents) + b"]}"
 
 
 class CatalogueReader:
-    """The reading side of the catalogue; one for an application."""
+    """Reads published mods; one per application."""
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self.reader = reader
@@ -69,66 +69,66 @@ class CatalogueReader:
         self._code = reader.prepare(queries.code_statement())
         self._icon = reader.prepare(queries.icon_statement())
         self._games = reader.prepare(queries.games_statement())
-        self._known_games: tuple[list[Row], list[GameDocument]] = ([], [])
+        self._games_cache: tuple[list[Row], list[GameDocument]] = ([], [])
         self._votes = reader.prepare(queries.votes_statement())
         self._owner = reader.prepare(queries.owner_statement())
         self._note_owner = reader.prepare(queries.note_owner_statement())
         self._image_owner = reader.prepare(queries.image_owner_statement())
 
     def owner(self, mod_id: int | None) -> int | None:
-        """The account that owns a mod, None when there is no such mod."""
+        """Return the owner of a mod, None if there is no such mod."""
         return self._account(self._owner, id=mod_id)
 
     def note_owner(self, mod_id: int | None, note_id: int | None) -> int | None:
-        """The account that owns a mod with this changelog entry, None when there is no such entry in it."""
+        """Return the owner of a mod, None if it has no such changelog entry."""
         return self._account(self._note_owner, id=mod_id, member=note_id)
 
     def image_owner(self, mod_id: int | None, asset_id: int | None) -> int | None:
-        """The account that owns a mod with this image, None when there is no such image in it."""
+        """Return the owner of a mod, None if it has no such image."""
         return self._account(self._image_owner, id=mod_id, member=asset_id)
 
     def _account(self, statement: PreparedQuery, **ids: int | None) -> int | None:
-        # The statement runs for what is no id too, so that the time tells nothing (T-B4).
+        # Run the statement for malformed ids too, so that timing reveals nothing (T-B4).
         rows = self.reader.rows(statement, **{name: _NO_ID if value is None else value for name, value in ids.items()})
         return rows[0][0] if rows else None
 
-    def find(self, wish: ListParams) -> ResultPage:
-        """One page of published mods."""
-        total, rows = self.rows(wish, queries.page_statement)
-        return ResultPage([bytes(row[0]) for row in rows], total, wish)
+    def find(self, params: ListParams) -> ResultPage:
+        """Return one page of published mods."""
+        total, rows = self.rows(params, queries.page_statement)
+        return ResultPage([bytes(row[0]) for row in rows], total, params)
 
-    def rows(self, wish: ListParams, page: ListStatement) -> tuple[int, list[Row]]:
-        """(number of all hits, the rows of one page); ``page`` makes the statement for a shape."""
-        shape, values = self._shape(wish)
-        total = self.reader.rows(self._list(queries.total_statement, shape), **values)[0][0]
-        offset = (wish.page - 1) * wish.size
+    def rows(self, params: ListParams, page: ListStatement) -> tuple[int, list[Row]]:
+        """Return (total number of hits, rows of one page); ``page`` builds the statement for a variant."""
+        variant, values = self._variant_of(params)
+        total = self.reader.rows(self._prepared(queries.total_statement, variant), **values)[0][0]
+        offset = (params.page - 1) * params.size
         if offset >= total:
             return total, []
-        return total, self.reader.rows(self._list(page, shape), **values, size=wish.size, offset=offset)
+        return total, self.reader.rows(self._prepared(page, variant), **values, size=params.size, offset=offset)
 
-    def _shape(self, wish: ListParams) -> tuple[ListVariant, dict[str, Any]]:
-        words = search_words(wish.q)
-        # SQLite's index answers words of three letters and more; PostgreSQL's serves LIKE itself.
+    def _variant_of(self, params: ListParams) -> tuple[ListVariant, dict[str, Any]]:
+        words = search_words(params.q)
+        # SQLite's index needs words of three characters or more; PostgreSQL's works with LIKE.
         indexed = [word for word in words if len(word) >= TRIGRAM] if self.reader.dialect == "sqlite" else []
         scanned = [word for word in words if word not in indexed]
-        values: dict[str, Any] = {f"word{at}": like_pattern(word) for at, word in enumerate(scanned)}
+        values: dict[str, Any] = {f"word{index}": like_pattern(word) for index, word in enumerate(scanned)}
         if indexed:
             values["match"] = " AND ".join('"' + word.replace('"', '""') + '"' for word in indexed)
-        game = fold_game(wish.game)
+        game = fold_game(params.game)
         if game:
             values["game"] = game
-        return ListVariant(wish.sort == "top", bool(game), len(scanned), bool(indexed)), values
+        return ListVariant(params.sort == "top", bool(game), len(scanned), bool(indexed)), values
 
-    def _list(self, make: ListStatement, shape: ListVariant) -> PreparedQuery:
-        statement = self._lists.get((make, shape))
+    def _prepared(self, build: ListStatement, variant: ListVariant) -> PreparedQuery:
+        statement = self._lists.get((build, variant))
         if statement is None:
-            statement = self._lists[make, shape] = self.reader.prepare(make(shape))
+            statement = self._lists[build, variant] = self.reader.prepare(build(variant))
         return statement
 
     def mod(self, mod_id: int | None) -> tuple[bytes, str] | None:
-        """The answer of ``GET /api/modhub/{id}``: the mod with ``install`` and ``missing``, and its ``Link`` header.
+        """Return the body of ``GET /api/modhub/{id}`` (with ``install`` and ``missing``) and its ``Link`` header.
 
-        None when it is not published.
+        None if the mod is not published.
         """
         chain = self.chain(mod_id)
         if chain is None:
@@ -138,38 +138,38 @@ class CatalogueReader:
         return body, chain.links
 
     def chain(self, mod_id: int | None) -> InstallChain | None:
-        """What the mod needs, in order; None when it is not published."""
+        """Return the installation order of a mod; None if it is not published."""
         rows = [] if mod_id is None else self.reader.rows(self._chain, id=mod_id)
         if not rows:
             return None
-        known = {row[0]: row for row in rows if row[1] is not None}
-        root = next(guid for guid, row in known.items() if row[1] == mod_id)
-        order, missing = install_order(root, {guid: row[3].split() for guid, row in known.items()})
-        return InstallChain([bytes(known[guid][2]) for guid in order], missing, known[root][4])
+        by_guid = {row[0]: row for row in rows if row[1] is not None}
+        root = next(guid for guid, row in by_guid.items() if row[1] == mod_id)
+        order, missing = install_order(root, {guid: row[3].split() for guid, row in by_guid.items()})
+        return InstallChain([bytes(by_guid[guid][2]) for guid in order], missing, by_guid[root][4])
 
     def notes(self, mod_id: int | None) -> list[NoteDocument] | None:
-        """The changelog, newest first; None when the mod is not published."""
+        """Return the changelog, newest first; None if the mod is not published."""
         rows = [] if mod_id is None else self.reader.rows(self._notes, id=mod_id)
         if not rows:
             return None
         return [note_of(row) for row in rows if row[0] is not None]
 
     def votes(self, mod_id: int | None) -> tuple[int, int] | None:
-        """(ups, downs); None when the mod is not published."""
+        """Return (ups, downs); None if the mod is not published."""
         rows = [] if mod_id is None else self.reader.rows(self._votes, id=mod_id)
         return (rows[0][0], rows[0][1]) if rows else None
 
     def games(self) -> list[GameDocument]:
-        """The curated games; one list, not to be changed, for as long as the rows are the same."""
+        """Return the curated games. The same list until the rows change; do not modify it."""
         rows = self.reader.rows(self._games)
-        known = self._known_games
-        if rows != known[0]:
+        cache = self._games_cache
+        if rows != cache[0]:
             ordered = sorted(rows, key=lambda row: (fold_search(row[1]), row[0]))
-            known = self._known_games = (rows, [_game(*row) for row in ordered])
-        return known[1]
+            cache = self._games_cache = (rows, [_game(*row) for row in ordered])
+        return cache[1]
 
     def asset(self, asset_id: int | None) -> StoredFile | None:
-        """A file of a published mod. Images may be kept for a day; code and css keep their address when replaced."""
+        """Return a file of a published mod. Images are cached for a day; code and css can be replaced in place."""
         rows = [] if asset_id is None else self.reader.rows(self._asset, id=asset_id)
         if not rows:
             return None
@@ -177,30 +177,30 @@ class CatalogueReader:
         return file_of(rows[0], inline=image, cache_control=A_DAY if image else REVALIDATE)
 
     def code(self, mod_id: int | None) -> StoredFile | None:
-        """The code file of a published mod."""
+        """Return the code file of a published mod."""
         rows = [] if mod_id is None else self.reader.rows(self._code, id=mod_id)
         return file_of(rows[0], inline=False, cache_control=REVALIDATE) if rows else None
 
     def icon(self, icon_id: int | None) -> StoredFile | None:
-        """The icon of a curated game; a new icon has a new address."""
+        """Return the icon of a curated game; a new icon has a new address."""
         rows = [] if icon_id is None else self.reader.rows(self._icon, id=icon_id)
         return file_of(rows[0], inline=True, cache_control=IMMUTABLE) if rows else None
 
 
-def _game(name: str, shown: str, icon: int | None) -> GameDocument:
-    return {"name": name, "displayName": shown, "iconUrl": f"/Modhub/game-icon/{icon}" if icon else None}
+def _game(name: str, display_name: str, icon: int | None) -> GameDocument:
+    return {"name": name, "displayName": display_name, "iconUrl": f"/Modhub/game-icon/{icon}" if icon else None}
 
 
 def note_of(row: Row) -> NoteDocument:
-    """A changelog entry from a row of a notes statement."""
+    """Build a changelog entry from a row of a notes statement."""
     edited = None if row[4] is None else iso(from_micros(row[4]))
     return NoteDocument(row[0], row[1], row[2], iso(from_micros(row[3])), edited, bool(row[5]))
 
 
 def file_of(row: Row, *, inline: bool, cache_control: str, private: bool = False) -> StoredFile:
-    """A stored file from a row of `modhub.catalogue.queries.FILE_COLUMNS`; ``inline``: shown in place, if an image."""
-    # Only a stored image type may be shown in place, whatever the kind (C-FILE-4).
-    shown = inline and is_picture(row[4])
+    """Build a stored file from a row of `modhub.catalogue.queries.FILE_COLUMNS`; ``inline`` is for images only."""
+    # Only files with a stored image type may be shown inline, whatever their kind (C-FILE-4).
+    is_inline = inline and is_image_type(row[4])
     return StoredFile(
         key=row[0],
         size=row[1],
@@ -208,7 +208,7 @@ def file_of(row: Row, *, inline: bool, cache_control: str, private: bool = False
         name=row[3],
         content_type=row[4],
         modified=from_micros(row[5]),
-        inline=shown,
+        inline=is_inline,
         cache_control=cache_control,
         private=private,
     )

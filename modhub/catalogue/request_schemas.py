@@ -1,4 +1,4 @@
-"""The request bodies of the catalogue, and how their fields are cleaned (C-MOD-1; C-TXT-1, C-MOD-1)."""
+"""Request bodies of the catalogue, and the cleaning of their fields (C-MOD-1; C-TXT-1)."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -15,7 +15,7 @@ from modhub.markup import clean
 OptionalText = str | None | UnsetType
 OptionalTexts = list[str] | None | UnsetType
 MAX_GAMES_EXAMINED: Final = 50 * limits.GAMES
-"""Different entries of a list of games that are looked at."""
+"""How many different entries of a list of games are examined."""
 
 
 def _title(value: str) -> str:
@@ -26,26 +26,26 @@ def _title(value: str) -> str:
 
 
 def clean_games(games: list[str]) -> list[str]:
-    """A set of games in the order sent: trimmed, none empty, merged by identity, the first 20 (C-MOD-6).
+    """Trim the names, drop empty ones and duplicates (by folded name), and return the first 20 (C-MOD-6).
 
-    Of a list that is far too long the beginning alone is looked at: cleaning a body full of names takes seconds.
+    Only the beginning of an overlong list is examined: cleaning a whole body of names takes seconds.
     """
-    kept: dict[str, str] = {}
+    unique: dict[str, str] = {}
     for game in islice(dict.fromkeys(games), MAX_GAMES_EXAMINED):
         name = text.line(game, limits.GAME)
         if name:
-            kept.setdefault(fold_game(name), name)
-        if len(kept) == limits.GAMES:
+            unique.setdefault(fold_game(name), name)
+        if len(unique) == limits.GAMES:
             break
-    return list(kept.values())
+    return list(unique.values())
 
 
 @dataclass(frozen=True, slots=True)
 class CleanedMod:
-    """What was sent of a mod, cleaned and ready to be stored; None for what was not sent.
+    """The cleaned fields of a mod; None for a field that was not sent.
 
-    Made before the first statement: cleaning takes milliseconds, in which nobody else should wait for a lock.
-    ``lists`` is as sent, since its rules need the mod (:func:`modhub.catalogue.references.check_references`).
+    Build it before the first statement: cleaning takes milliseconds and should not hold a lock. ``lists`` is as sent:
+    checking it needs the mod (:func:`modhub.catalogue.references.check_references`).
     """
 
     title: str | None
@@ -56,14 +56,14 @@ class CleanedMod:
 
 @dataclass(frozen=True, slots=True)
 class CleanedNote:
-    """What was sent of a changelog entry, cleaned; ``UNSET`` for what was not sent, None for a title that goes."""
+    """The cleaned fields of a changelog entry; ``UNSET`` for a field that was not sent, None to clear the title."""
 
     title: str | UnsetType | None
     text: str | UnsetType
 
 
 class ModChange(Struct, rename="camel"):
-    """``PUT /api/modhub/{id}``: only what was sent is changed."""
+    """``PUT /api/modhub/{id}``: only fields that were sent are changed."""
 
     title: OptionalText = UNSET
     description: OptionalText = UNSET
@@ -71,8 +71,8 @@ class ModChange(Struct, rename="camel"):
     requires: OptionalTexts = UNSET
     conflicts_with: OptionalTexts = UNSET
 
-    def words(self) -> CleanedMod:
-        """What is to be stored; 400 for an empty title."""
+    def cleaned(self) -> CleanedMod:
+        """Clean the fields; 400 for an empty title."""
         return CleanedMod(
             self.clean_title(),
             clean(self.description, limits.DESCRIPTION) if isinstance(self.description, str) else None,
@@ -81,7 +81,7 @@ class ModChange(Struct, rename="camel"):
         )
 
     def clean_title(self) -> str | None:
-        """The title to store; None when it was not sent."""
+        """Clean the title; None if it was not sent."""
         return _title(self.title) if isinstance(self.title, str) else None
 
     def lists(self) -> Lists:
@@ -96,7 +96,7 @@ class NewMod(ModChange):
     """``POST /api/modhub``: the title is required."""
 
     def clean_title(self) -> str:
-        """The title to store; 400 when there is none."""
+        """Clean the title; 400 if it is missing."""
         if not isinstance(self.title, str):
             raise invalid("The field %(field)s is required.", field="title")
         return _title(self.title)
@@ -110,8 +110,8 @@ class NoteChange(Struct):
     title: OptionalText = UNSET
     text: OptionalText = UNSET
 
-    def words(self) -> CleanedNote:
-        """What is to be stored."""
+    def cleaned(self) -> CleanedNote:
+        """Clean the fields."""
         return CleanedNote(
             (text.line(self.title, limits.TITLE) or None) if isinstance(self.title, str) else self.title,
             clean(self.text, limits.NOTE) if isinstance(self.text, str) else UNSET,
@@ -124,7 +124,7 @@ class VoteChange(Struct):
     value: float
 
     def vote(self) -> int:
-        """1, 0 or -1, as a whole number or as one with nothing behind its point; else 400."""
+        """Return 1, 0 or -1; floats such as 1.0 are accepted. 400 for other values."""
         if self.value not in {1, 0, -1}:
             raise invalid("The field %(field)s must be 1, 0 or -1.", field="value")
         return int(self.value)

@@ -1,4 +1,4 @@
-"""The resources of the catalogue: one class per thing, its ACL beside it."""
+"""The resources of the catalogue and their ACLs."""
 
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
 from zope.interface import implementer, implementer_only
@@ -24,7 +24,7 @@ from modhub.traversal import OwnedResource, Resource, parse_id
 
 
 class ModPermission(Permission):
-    """What may be done in the catalogue; all of it by an account."""
+    """Permissions in the catalogue; all require an account."""
 
     CREATE = "mod:create", CredentialKind.ACCOUNT
     LIST_MINE = "mod:list-mine", CredentialKind.ACCOUNT
@@ -42,49 +42,49 @@ class CatalogueResource(Resource):
     ]
 
     def get_member(self, name: str) -> "ModResource":
-        """The mod with this id, whether it is there or not."""
+        """Return the mod with this id, whether or not it exists."""
         return ModResource(self, name)
 
 
 @implementer(IMod)
 class ModResource(OwnedResource):
-    """A mod, under whatever address. Its owner is looked up when an ACL first asks; public reads never ask."""
+    """A mod, in the API and on the site. Its owner is looked up when an ACL needs it; public reads do not."""
 
     owner_permissions = (ModPermission.EDIT,)
 
     @property
     def id(self) -> int | None:
-        """The mod's number; None for an address that is not a number."""
+        """The id of the mod; None if the path segment is not a number."""
         return parse_id(self.__name__)
 
     def find_owner(self) -> int | None:
-        """By the mod's row, published or not."""
+        """Return the owner of the mod, published or not."""
         return self.request.find_service(CatalogueReader).owner(self.id)
 
 
 class ModChild(Resource):
-    """A thing of a mod. Whether it is there is for the service to find out, together with the mod's row."""
+    """A child of a mod. The service checks whether it exists, together with the mod's row."""
 
     @property
     def mod(self) -> ModResource:
         """The mod that it belongs to."""
-        found = self.__parent__
-        while not isinstance(found, ModResource):
-            assert found is not None
-            found = found.__parent__
-        return found
+        ancestor = self.__parent__
+        while not isinstance(ancestor, ModResource):
+            assert ancestor is not None
+            ancestor = ancestor.__parent__
+        return ancestor
 
     @property
     def id(self) -> int | None:
-        """Its number; None for an address that is not a number."""
+        """Its id; None if the path segment is not a number."""
         return parse_id(self.__name__)
 
 
 class OwnedChild(ModChild, OwnedResource):
-    """A thing of a mod that has a number of its own.
+    """A child of a mod with an id of its own.
 
-    Its ACL asks for mod and thing in one statement, so that an absent one, one of another mod and one of a mod that is
-    not the caller's are the same to everybody, before a byte of the body is looked at (C-OWN-12).
+    Its ACL looks up mod and child in one statement. A child that is absent, of another mod, or of somebody else's mod
+    gets the same response, before the body is read (C-OWN-12).
     """
 
     owner_permissions = (ModPermission.EDIT,)
@@ -92,7 +92,7 @@ class OwnedChild(ModChild, OwnedResource):
 
 @implementer(IVotes)
 class VotesResource(ModChild):
-    """``/api/modhub/{id}/vote``: of a published mod; a draft has none, as an absent mod has none."""
+    """``/api/modhub/{id}/vote``: exists only for published mods."""
 
     __acl__ = [(Allow, Authenticated, ModPermission.VOTE), DENY_ALL]
 
@@ -107,7 +107,7 @@ class NotesResource(ModChild):
     """``/api/modhub/{id}/changelog``"""
 
     def get_member(self, name: str) -> "NoteResource":
-        """The entry with this id."""
+        """Return the entry with this id."""
         return NoteResource(self, name)
 
 
@@ -116,7 +116,7 @@ class NoteResource(OwnedChild):
     """``/api/modhub/{id}/changelog/{noteId}``"""
 
     def find_owner(self) -> int | None:
-        """By the entry's row."""
+        """Return the owner of the mod if it has this entry."""
         return self.request.find_service(CatalogueReader).note_owner(self.mod.id, self.id)
 
 
@@ -125,7 +125,7 @@ class ImagesResource(ModChild):
     """``/api/modhub/{id}/images``"""
 
     def get_member(self, name: str) -> "ImageResource":
-        """The image with this asset id."""
+        """Return the image with this asset id."""
         return ImageResource(self, name)
 
 
@@ -134,7 +134,7 @@ class ImageResource(OwnedChild):
     """``/api/modhub/{id}/images/{assetId}``"""
 
     def find_owner(self) -> int | None:
-        """By the asset's row; code and css are no images."""
+        """Return the owner of the mod if it has this image; code and css do not count."""
         return self.request.find_service(CatalogueReader).image_owner(self.mod.id, self.id)
 
 
@@ -143,7 +143,7 @@ class FilesResource(Resource):
     """``/Modhub/file``"""
 
     def get_member(self, name: str) -> "FileResource":
-        """The file with this asset id."""
+        """Return the file with this asset id."""
         return FileResource(self, name)
 
 
@@ -153,7 +153,7 @@ class FileResource(Resource):
 
     @property
     def id(self) -> int | None:
-        """The asset's number."""
+        """The asset id; None if the path segment is not a number."""
         return parse_id(self.__name__)
 
 
@@ -162,7 +162,7 @@ class GameIconsResource(Resource):
     """``/Modhub/game-icon``"""
 
     def get_member(self, name: str) -> "GameIconResource":
-        """The icon with this id."""
+        """Return the icon with this id."""
         return GameIconResource(self, name)
 
 
@@ -173,15 +173,15 @@ class GameIconResource(FileResource):
 
 @implementer_only(IOwnMod)
 class OwnModResource(ModResource):
-    """``/Modhub/mine/{id}``: the same mod as its owner's, with views and children of its own alone."""
+    """``/Modhub/mine/{id}``: a mod in the workshop, with its own views and children only."""
 
 
 @implementer(IMine)
 class MineResource(Resource):
-    """``/Modhub/mine``: the same mods as their owner's."""
+    """``/Modhub/mine``: the workshop."""
 
     __acl__ = [(Allow, Authenticated, (ModPermission.CREATE, ModPermission.LIST_MINE))]
 
     def get_member(self, name: str) -> OwnModResource:
-        """The mod with this id."""
+        """Return the mod with this id."""
         return OwnModResource(self, name)

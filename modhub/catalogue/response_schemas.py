@@ -1,4 +1,4 @@
-"""The shapes that the catalogue answers with (C-MOD-1)."""
+"""Response bodies of the catalogue (C-MOD-1)."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -22,7 +22,7 @@ class AssetDocument(Struct, rename="camel"):
 
 
 class ModDocument(Struct, rename="camel"):
-    """A mod as every mod-returning call gives it."""
+    """A mod, as every call that returns mods returns it."""
 
     id: int
     guid: str
@@ -47,7 +47,7 @@ class MineDocument(Struct):
 
 
 class NoteDocument(Struct, rename="camel", frozen=True):
-    """A changelog entry; as a value it can be a part of what a piece of a page is kept by."""
+    """A changelog entry; hashable, so that it can be part of a fragment's cache key."""
 
     id: int
     title: str | None
@@ -58,7 +58,7 @@ class NoteDocument(Struct, rename="camel", frozen=True):
 
 
 class VotesDocument(Struct, omit_defaults=True):
-    """The votes of a mod; ``value`` is the caller's own, left out for a caller without an account."""
+    """The votes on a mod; ``value`` is the caller's own vote, omitted without an account."""
 
     ups: int
     downs: int
@@ -66,7 +66,7 @@ class VotesDocument(Struct, omit_defaults=True):
 
 
 class AssetRow(NamedTuple):
-    """A file of a mod, read without its object."""
+    """A file of a mod, read without the ORM."""
 
     mod_id: int
     id: int
@@ -78,7 +78,7 @@ class AssetRow(NamedTuple):
 
 
 class ModRow(NamedTuple):
-    """A mod with its files, read without its object."""
+    """A mod with its files, read without the ORM."""
 
     id: int
     guid: str
@@ -101,23 +101,23 @@ class ModRow(NamedTuple):
 AnyAsset = Asset | AssetRow
 
 
-def is_picture(content_type: str) -> bool:
-    """Whether a file's stored type says that a browser may show it (C-FILE-1)."""
+def is_image_type(content_type: str) -> bool:
+    """Whether the stored type of a file is an image type, so that a browser may show it (C-FILE-1)."""
     return content_type.lower().startswith("image/")
 
 
 def asset_document(asset: AnyAsset) -> AssetDocument:
-    """One asset; the blob of an ``Asset`` must be loaded."""
+    """Build the document of an asset; the blob of an ``Asset`` must be loaded."""
     return AssetDocument(asset.kind, asset.name, asset.size, f"/Modhub/file/{asset.id}")
 
 
 def in_order(assets: Iterable[AnyAsset]) -> list[AnyAsset]:
-    """Code, css, then the images as uploaded (C-MOD-12)."""
+    """Sort assets: code, css, then images in upload order (C-MOD-12)."""
     return sorted(assets, key=lambda asset: (_ORDER.index(AssetKind(asset.kind)), asset.id))
 
 
 def mod_document(mod: Mod | ModRow) -> ModDocument:
-    """One mod; the assets of a ``Mod`` and their blobs must be loaded."""
+    """Build the document of a mod; the assets of a ``Mod`` and their blobs must be loaded."""
     return ModDocument(
         id=mod.id,
         guid=mod.guid,
@@ -136,9 +136,9 @@ def mod_document(mod: Mod | ModRow) -> ModDocument:
 
 
 def file_links(mod: Mod) -> str:
-    """The ``Link`` header (RFC 8288) that ties a mod's code and css, as read, to their downloads.
+    """Build the ``Link`` header (RFC 8288) with the downloads of a mod's code and css.
 
-    ``sha256`` is the ``ETag`` without its quotes. Nothing that an owner writes is in it, so that it stays short.
+    ``sha256`` is the ``ETag`` without quotes. It contains no text of the owner, so its length is limited.
     """
     files = {asset.kind: asset for asset in mod.assets}
     return ", ".join(
@@ -149,6 +149,6 @@ def file_links(mod: Mod) -> str:
 
 
 def note_document(note: Note) -> NoteDocument:
-    """One changelog entry."""
+    """Build the document of a changelog entry."""
     edited = None if note.edited_at is None else iso(note.edited_at)
     return NoteDocument(note.id, note.title, note.text, iso(note.created_at), edited, note.automatic)

@@ -1,19 +1,19 @@
-"""The sample mods and games of ``modhub-admin demo``: plausible, varied, and nobody's."""
+"""The sample mods and games of ``modhub-admin demo``: plausible and varied, but fictional."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 SAMPLE_FILES: Final = Path(__file__).parent / "sample_files"
-"""Icons of games, and captured pictures with an overlay on them; drawn for this, so that they are nobody's."""
+"""Game icons and screenshots with an overlay, drawn for the samples."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleGame:
-    """A curated game; ``icon`` is a file of the samples, or empty for a game that has none yet."""
+    """A curated game; ``icon`` is a file name in ``SAMPLE_FILES``, or empty."""
 
     name: str
-    shown: str
+    display_name: str
     icon: str
 
 
@@ -21,8 +21,8 @@ class SampleGame:
 class Sample:
     """A sample mod.
 
-    ``requires`` and ``conflicts`` name others by title; ``releases`` are (version, changelog text);
-    ``images`` are files of the samples.
+    ``requires`` and ``conflicts`` are titles of other samples, ``releases`` are (version, changelog text) and
+    ``images`` are file names in ``SAMPLE_FILES``.
     """
 
     title: str
@@ -42,7 +42,7 @@ class Sample:
 
 MIRA, TOVE, ANSELM, JUNO = SAMPLE_AUTHORS = ("Mira Holt", "Tove K.", "Anselm", "Juno 64")
 ABSENT: Final = "6f1d2c3b-4a59-4e68-8b7d-9c0e1f2a3b4c"
-"""A GUID that no mod has: what is missing is shown too."""
+"""A GUID that no mod has, to show a missing requirement."""
 
 SAMPLE_GAMES: Final = (
     SampleGame("Starfall Rally", "", "starfall-rally.svg"),

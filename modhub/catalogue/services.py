@@ -1,7 +1,7 @@
-"""What owners do with their mods. Functions over a session; nothing here knows a request.
+"""Changes by owners to their mods. Functions over a session, without a request.
 
-Each takes the mod's number and the caller's account, and locks the mod's row first, so that all that happens to one mod
-happens in some order (T-E). :class:`modhub.errors.OwnershipLost` when the mod went away after its ACL was judged.
+Each takes the mod's id and the caller's account, and locks the mod's row first, so that changes to one mod are
+serialised (T-E). :class:`modhub.errors.OwnershipLost` if the mod was deleted after the ACL check.
 """
 
 import uuid
@@ -30,7 +30,7 @@ def _owned(owner: int) -> Select[Mod]:
 
 
 def own_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
-    """The caller's mod with its assets, its row locked until the end of the transaction."""
+    """Return the owner's mod with its assets, and lock its row until the end of the transaction."""
     statement = _owned(owner).where(Mod.id == mod_id).with_for_update()
     mod = session.scalars(statement).one_or_none()
     if mod is None:
@@ -39,9 +39,9 @@ def own_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
 
 
 def next_update_time(session: Session, after: datetime | None = None) -> datetime:
-    """A time of change that no other mod has: it numbers the mods in the full-text index and orders their list.
+    """Return a time of change that no other mod has: it is the rowid in the full-text index.
 
-    Later than ``after`` even when the clock has been set back.
+    Later than ``after``, even if the clock was set back.
     """
     time = now() if after is None else max(now(), after + _UNIT)
     while session.scalar(select(Mod.id).where(Mod.updated_at == time)) is not None:
@@ -50,29 +50,29 @@ def next_update_time(session: Session, after: datetime | None = None) -> datetim
 
 
 def touch_mod(session: Session, mod: Mod) -> None:
-    """Move the mod's time of change (C-MOD-13)."""
+    """Update the mod's time of change (C-MOD-13)."""
     mod.updated_at = next_update_time(session, after=mod.updated_at)
 
 
 def record_change(session: Session, mod: Mod) -> None:
-    """Write a change of the mod with a new time of change, and tell subscribers."""
+    """Flush a change of the mod with a new time of change, and notify subscribers."""
     touch_mod(session, mod)
     session.flush()
     notify_changed(session, mod.id)
 
 
-def create_mod(session: Session, owner: int, given: CleanedMod) -> Mod:
-    """A new, unpublished mod; its title must be there. The lists are checked before anything is made."""
-    assert given.title is not None
+def create_mod(session: Session, owner: int, cleaned: CleanedMod) -> Mod:
+    """Create an unpublished mod; the title is required. The lists are checked first."""
+    assert cleaned.title is not None
     guid = str(uuid.uuid4())
-    lists = check_references(given.lists, guid)
+    lists = check_references(cleaned.lists, guid)
     time = next_update_time(session)
     mod = Mod(
         guid=guid,
         owner=owner,
-        title=given.title,
-        description=given.description or "",
-        games=given.games or [],
+        title=cleaned.title,
+        description=cleaned.description or "",
+        games=cleaned.games or [],
         requires=lists.requires or [],
         conflicts=lists.conflicts or [],
         created_at=time,
@@ -84,27 +84,27 @@ def create_mod(session: Session, owner: int, given: CleanedMod) -> Mod:
     return mod
 
 
-def edit_mod(session: Session, mod_id: int | None, owner: int, given: CleanedMod) -> Mod:
-    """Change the fields that were sent; an edit that changes nothing moves no time (C-MOD-13)."""
+def edit_mod(session: Session, mod_id: int | None, owner: int, cleaned: CleanedMod) -> Mod:
+    """Change the fields that were sent; without a real change ``updated_at`` stays (C-MOD-13)."""
     mod = own_mod(session, mod_id, owner)
-    lists = check_references(given.lists, mod.guid, Lists(mod.requires, mod.conflicts))
-    changes = {
-        "title": given.title,
-        "description": given.description,
-        "games": given.games,
+    lists = check_references(cleaned.lists, mod.guid, Lists(mod.requires, mod.conflicts))
+    values = {
+        "title": cleaned.title,
+        "description": cleaned.description,
+        "games": cleaned.games,
         "requires": lists.requires,
         "conflicts": lists.conflicts,
     }
-    real = {name: value for name, value in changes.items() if value is not None and value != getattr(mod, name)}
-    for name, value in real.items():
+    changes = {name: value for name, value in values.items() if value is not None and value != getattr(mod, name)}
+    for name, value in changes.items():
         setattr(mod, name, value)
-    if real:
+    if changes:
         record_change(session, mod)
     return mod
 
 
 def publish_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
-    """Make the mod public; a second time changes nothing (C-OWN-8). 409 without a code file."""
+    """Publish the mod; no-op if it is already published (C-OWN-8). 409 without a code file."""
     mod = own_mod(session, mod_id, owner)
     if not any(asset.kind == "code" for asset in mod.assets):
         raise conflict("no_code", "Upload a code file before you publish the mod.")
@@ -125,7 +125,7 @@ def delete_mod(session: Session, mod_id: int | None, owner: int) -> None:
 
 
 def erase_mods(session: Session, mod_ids: Iterable[int]) -> None:
-    """Delete these mods, whose rows are locked, with all that is theirs: a few statements for a batch of mods."""
+    """Delete mods whose rows are locked, with all that belongs to them, in a few statements per batch."""
     for batch in bulk.batches(mod_ids):
         notify_deleted(session, batch)
         trash_blob(session, select(Asset.blob_id).where(Asset.mod_id.in_(batch)))
@@ -144,13 +144,13 @@ def _own_note(session: Session, mod_id: int | None, note_id: int | None, owner: 
     return note
 
 
-def edit_note(session: Session, mod_id: int | None, note_id: int | None, owner: int, given: CleanedNote) -> Note:
-    """Rewrite an entry; it is its author's from now on (C-NOTE-3). The mod's own time stays."""
+def edit_note(session: Session, mod_id: int | None, note_id: int | None, owner: int, cleaned: CleanedNote) -> Note:
+    """Edit an entry, which is then no longer automatic (C-NOTE-3). The mod's ``updated_at`` does not change."""
     note = _own_note(session, mod_id, note_id, owner)
-    if given.title is not UNSET:
-        note.title = given.title
-    if given.text is not UNSET:
-        note.text = given.text
+    if cleaned.title is not UNSET:
+        note.title = cleaned.title
+    if cleaned.text is not UNSET:
+        note.text = cleaned.text
     note.edited_at = now()
     note.automatic = False
     session.flush()
@@ -159,7 +159,7 @@ def edit_note(session: Session, mod_id: int | None, note_id: int | None, owner: 
 
 
 def remove_note(session: Session, mod_id: int | None, note_id: int | None, owner: int) -> None:
-    """Remove an entry; the version that it holds is free again."""
+    """Remove an entry; its version can be used again."""
     note = _own_note(session, mod_id, note_id, owner)
     session.delete(note)
     session.flush()

@@ -1,4 +1,4 @@
-"""What the catalogue deletes with an account: its mods with their files, and its votes (C-ACC-18)."""
+"""Deletes the mods, files and votes of a deleted account (C-ACC-18)."""
 
 from sqlalchemy import select, union_all
 from sqlalchemy.orm import aliased
@@ -10,17 +10,17 @@ from modhub.events import AccountDeleted
 
 
 def delete_mods_of_account(event: AccountDeleted) -> None:
-    """Delete all that the account owned here, in the event's own transaction.
+    """Delete all data of the account, in the event's transaction.
 
-    The number of statements grows by the batch (`modhub.bulk`), never by the vote or the file.
+    The number of statements grows per batch (`modhub.bulk`), not per vote or file.
     """
     session, account_id = event.session, event.account_id
-    own = aliased(Mod)
-    concerned = union_all(
-        select(own.id).where(own.owner == account_id), select(Vote.mod_id).where(Vote.account_id == account_id)
+    owned = aliased(Mod)
+    affected = union_all(
+        select(owned.id).where(owned.owner == account_id), select(Vote.mod_id).where(Vote.account_id == account_id)
     )
-    # All locked by one statement and in one order: two accounts that go at once do not wait for each other.
-    locked = select(Mod.id, Mod.owner).where(Mod.id.in_(concerned)).order_by(Mod.id).with_for_update()
+    # Lock all in one statement and one order, so that two concurrent deletions cannot deadlock.
+    locked = select(Mod.id, Mod.owner).where(Mod.id.in_(affected)).order_by(Mod.id).with_for_update()
     rows = session.execute(locked).all()
     withdraw_votes(session, account_id, [mod_id for mod_id, owner in rows if owner != account_id])
     erase_mods(session, [mod_id for mod_id, owner in rows if owner == account_id])

@@ -1,7 +1,7 @@
-"""Uploads to a mod: a staged blob becomes its code, its css or one more image.
+"""Uploads to a mod: a staged blob becomes its code, its css or another image.
 
-The file is staged before the mod's row is locked, so that nobody waits for somebody's 64 MB; if the transaction is
-refused, the staged file goes with it.
+The file is staged before the mod's row is locked, so that a slow upload blocks nobody. If the transaction fails, the
+staged file is discarded.
 """
 
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ from modhub.errors import OwnershipLost, conflict, too_large
 from modhub.limits import CODE, CSS, IMAGE, IMAGES
 
 FALLBACKS = {AssetKind.CODE: "mod.bin", AssetKind.CSS: "mod.css", AssetKind.IMAGE: "image"}
-"""What a file is called that comes without a name."""
+"""Default file names."""
 LIMITS = {AssetKind.CODE: CODE, AssetKind.CSS: CSS, AssetKind.IMAGE: IMAGE}
-"""Bytes that one upload of each kind may have."""
+"""Maximum bytes of an upload of each kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class AssetUpload:
-    """A staged file and what was said about it."""
+    """A staged file and its metadata."""
 
     kind: AssetKind
     name: str
@@ -35,64 +35,64 @@ class AssetUpload:
     version: str = ""
 
 
-def store_upload(session: Session, mod_id: int | None, owner: int, given: AssetUpload) -> Mod:
-    """Store an upload. 409 for a version that is used (C-UP-4), 413 when images would pass 10 MB in all."""
+def store_upload(session: Session, mod_id: int | None, owner: int, upload: AssetUpload) -> Mod:
+    """Store an upload. 409 for a used version (C-UP-4), 413 if all images together would exceed 10 MB."""
     mod = own_mod(session, mod_id, owner)
-    if given.kind is AssetKind.CODE:
-        _refuse_used(session, mod, given.version)
-        _note_upload(session, mod, given)
-        mod.version = given.version
-    if given.kind is AssetKind.IMAGE:
+    if upload.kind is AssetKind.CODE:
+        _check_version(session, mod, upload.version)
+        _add_note(session, mod, upload)
+        mod.version = upload.version
+    if upload.kind is AssetKind.IMAGE:
         used = sum(asset.blob.size for asset in mod.assets if asset.kind == AssetKind.IMAGE)
-        if used + given.blob.size > IMAGES:
+        if used + upload.blob.size > IMAGES:
             raise too_large(IMAGES)
-    _place(session, mod, given)
+    _add_or_replace(session, mod, upload)
     record_change(session, mod)
     return mod
 
 
-def _refuse_used(session: Session, mod: Mod, version: str) -> None:
-    used = session.scalars(select(Note).where(Note.mod_id == mod.id, Note.version == version)).one_or_none()
-    if used is not None:
+def _check_version(session: Session, mod: Mod, version: str) -> None:
+    note = session.scalars(select(Note).where(Note.mod_id == mod.id, Note.version == version)).one_or_none()
+    if note is not None:
         raise conflict(
             "version_used",
             "This mod has already used the version %(version)s.",
             values={"version": version, "field": "version"},
             version=version,
-            bytes=used.size,
-            sha256=used.sha256,
+            bytes=note.size,
+            sha256=note.sha256,
         )
 
 
-def _note_upload(session: Session, mod: Mod, given: AssetUpload) -> None:
+def _add_note(session: Session, mod: Mod, upload: AssetUpload) -> None:
     session.add(
         Note(
             mod_id=mod.id,
-            version=given.version,
-            size=given.blob.size,
-            sha256=given.blob.sha256,
-            title=given.version,
+            version=upload.version,
+            size=upload.blob.size,
+            sha256=upload.blob.sha256,
+            title=upload.version,
             created_at=now(),
         )
     )
 
 
-def _place(session: Session, mod: Mod, given: AssetUpload) -> None:
-    """One code and one css: a second keeps the asset's id and replaces its file (C-FILE-1). Images accumulate."""
-    blob = create_blob_row(session, given.blob)
+def _add_or_replace(session: Session, mod: Mod, upload: AssetUpload) -> None:
+    """Replace the file of the code or css, keeping the asset id (C-FILE-1), or add an image."""
+    blob = create_blob_row(session, upload.blob)
     time = now()
     asset = None
-    if given.kind is not AssetKind.IMAGE:
-        asset = next((asset for asset in mod.assets if asset.kind == given.kind), None)
+    if upload.kind is not AssetKind.IMAGE:
+        asset = next((asset for asset in mod.assets if asset.kind == upload.kind), None)
     if asset is None:
-        asset = Asset(kind=given.kind.value)
+        asset = Asset(kind=upload.kind.value)
         mod.assets.append(asset)
     else:
         trash_blob(session, [asset.blob_id])
-        # A date of HTTP is a whole second: another file has another one, else who asks by date keeps the one before.
+        # Last-Modified has a resolution of one second: a new file needs a later one, else caches keep the old file.
         time = max(time, asset.stored_at.replace(microsecond=0) + timedelta(seconds=1))
-    asset.name = given.name
-    asset.content_type = given.content_type
+    asset.name = upload.name
+    asset.content_type = upload.content_type
     asset.blob = blob
     asset.stored_at = time
 

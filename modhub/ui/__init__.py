@@ -14,7 +14,7 @@ __all__ = ["includeme"]
 
 
 def includeme(config: Configurator) -> None:
-    """Set up the pages. Templates are strict: an undefined name is an error."""
+    """Set up pages. Templates are strict: an undefined name is an error."""
     settings = config.registry.settings
     settings.setdefault("jinja2.undefined", "strict")
     settings.setdefault("jinja2.trim_blocks", "true")

@@ -55,9 +55,9 @@ class Translations(Localizer):
         translated: str = self._texts.gettext(text)
         return translated % values if values else translated
 
-    def ngettext(self, one: str, many: str, number: int, **values: object) -> str:
+    def ngettext(self, singular: str, plural: str, number: int, **values: object) -> str:
         """Translate in the plural form for ``number``; ``%(num)s`` is the formatted number."""
-        translated: str = self._texts.ngettext(one, many, number)
+        translated: str = self._texts.ngettext(singular, plural, number)
         return translated % {"num": self.number(number), **values}
 
     def number(self, number: int) -> str:

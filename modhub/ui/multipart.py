@@ -45,7 +45,7 @@ class UploadForm:
         if boundary is None:
             raise invalid("This form must be sent as multipart/form-data.")
         stream = body_stream(request, limit + OVERHEAD)
-        self._parts = MultipartReader(stream, boundary)
+        self._reader = MultipartReader(stream, boundary)
         self.fields: dict[str, str] = {} if fields is None else fields
         self._read_fields()
         check_token(request, self.fields.get(CSRF_FIELD, ""))
@@ -55,40 +55,40 @@ class UploadForm:
         self._start_file()
 
     def _start_file(self) -> None:
-        self.head = self._unread = self._parts.read(HEAD_BYTES) if self.file_name is not None else b""
+        self.head = self._unread = self._reader.read(HEAD_BYTES) if self.file_name is not None else b""
 
     def next_file(self) -> bool:
         """Move to the next file; False after the last one. Fields after a file are skipped."""
-        while self._parts.next():
-            if self._parts.file_name:
+        while self._reader.next():
+            if self._reader.file_name:
                 self._start_file()
                 return True
         return False
 
     def _read_fields(self) -> None:
         left = MAX_FIELDS
-        while self._parts.next():
-            if self._parts.file_name is not None:
+        while self._reader.next():
+            if self._reader.file_name is not None:
                 return
             value, limit = bytearray(), min(left, FIELD)
-            while chunk := self._parts.read(READ_BYTES):
+            while chunk := self._reader.read(READ_BYTES):
                 value += chunk[: limit + 1 - len(value)]
             truncated = bytes(value[:limit])
             left -= len(truncated)
-            self.fields[self._parts.name] = _decode(truncated, is_complete=len(value) <= limit)
-        self._parts.file_name = None
+            self.fields[self._reader.name] = _decode(truncated, is_complete=len(value) <= limit)
+        self._reader.file_name = None
 
     @property
     def file_name(self) -> str | None:
         """The file name as sent; None if there is no file."""
-        return self._parts.file_name or None
+        return self._reader.file_name or None
 
     @property
     def content_type(self) -> str | None:
         """The content type of the file as sent."""
-        return self._parts.content_type
+        return self._reader.content_type
 
     def read(self, size: int, /) -> bytes:
         """Read the current file from its beginning."""
         chunk, self._unread = self._unread[:size], self._unread[size:]
-        return chunk or self._parts.read(size)
+        return chunk or self._reader.read(size)

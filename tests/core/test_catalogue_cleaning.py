@@ -71,8 +71,8 @@ def test_a_body_full_of_games_is_not_cleaned_to_its_end(monkeypatch: pytest.Monk
     assert request_schemas.clean_games([" " * at for at in range(5_000)]) == []
     assert len(looked) <= 1_001
     looked.clear()
-    assert not truncation.games_lost(["a"] * 100_000)
-    assert truncation.games_lost([f"Game {at}" for at in range(100_000)])
+    assert not truncation.are_games_truncated(["a"] * 100_000)
+    assert truncation.are_games_truncated([f"Game {at}" for at in range(100_000)])
     assert len(looked) == 1
     looked.clear()
     many = [f"Game {at}" for at in range(5_000)]

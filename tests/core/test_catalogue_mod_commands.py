@@ -39,7 +39,7 @@ def listed(run: Run, *words: str) -> list[int]:
 
 def test_a_list_has_every_mod_and_is_narrowed(site: Site, run: Run) -> None:
     # C-RUN-10
-    assert run("list") == (0, ["No mod is like that."])
+    assert run("list") == (0, ["No matching mods."])
     draft = new_mod(site, title="Frée coins", games=["Portal"])
     shown = published_mod(site, 8, "Café HUD", games=["Half-Life"])
     hidden = published_mod(site, title="free Coins again")
@@ -136,7 +136,7 @@ def test_all_about_one_mod(site: Site, run: Run) -> None:
 def test_many_users_are_counted(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     mod = published_mod(site)
     users = [published_mod(site, requires=[mod["guid"]]) for _ in range(4)]
-    monkeypatch.setattr(moderation_queries, "MAX_NAMED", 3)
+    monkeypatch.setattr(moderation_queries, "MAX_USERS_LISTED", 3)
     lines = run("show", str(mod["id"]))[1]
     assert sum(line.startswith("  required by: ") for line in lines) == 4
     assert "  required by: 1 more" in lines
@@ -151,10 +151,10 @@ def test_hiding_and_restoring_take_effect_at_once_and_twice_is_well(site: Site, 
     names = (str(one["id"]), two["guid"].upper())
     code, lines = run("hide", *names, "--reason", " Looks  like\nmalware ")
     why = " Reason: Looks  like malware"
-    assert (code, lines) == (0, [f"Mod {m['id']} ({m['title']}) is hidden now.{why}" for m in (one, two)])
+    assert (code, lines) == (0, [f"Mod {m['id']} ({m['title']}) is now hidden.{why}" for m in (one, two)])
     assert site.get("/api/modhub").json["total"] == 0
-    assert run("hide", names[0]) == (0, [f"Mod {one['id']} (One) is hidden already.{why}"])
-    assert run("hide", names[0], "--reason", "")[1] == [f"Mod {one['id']} (One) is hidden already."]
+    assert run("hide", names[0]) == (0, [f"Mod {one['id']} (One) is already hidden.{why}"])
+    assert run("hide", names[0], "--reason", "")[1] == [f"Mod {one['id']} (One) is already hidden."]
     assert run("restore", *names, names[0])[1] == [f"Mod {m['id']} ({m['title']}) is public again." for m in (one, two)]
     assert site.get("/api/modhub").json["total"] == 2
     assert run("restore", names[0]) == (0, [f"Mod {one['id']} (One) is not hidden."])
@@ -188,12 +188,12 @@ def test_deleting_asks_for_yes_and_leaves_nothing(site: Site, run: Run) -> None:
     user = published_mod(site, 8, "User", requires=[mod["guid"]])
     hide_mod(site, mod)
     number, size = str(mod["id"]), mod["assets"][0]["bytes"] + 5
-    goes = f"2 files of {size} bytes in all, 1 changelog entry and 1 vote"
+    goes = f"2 files ({size} bytes in total), 1 changelog entry and 1 vote"
     code, lines = run("delete", number)
     assert (code, lines) == (
         1,
         [
-            f"Mod {number} (Bad) of account 7 would be deleted for good, with {goes}.",
+            f"Mod {number} (Bad) of account 7 would be permanently deleted, with {goes}.",
             f"1 published mod requires it: {user['id']} User, published.",
             "Nothing was deleted. Add --yes to delete it.",
         ],
@@ -202,7 +202,7 @@ def test_deleting_asks_for_yes_and_leaves_nothing(site: Site, run: Run) -> None:
     code, lines = run("delete", number, "--yes")
     assert (code, lines) == (
         0,
-        [f"Mod {number} (Bad) is deleted, with {goes}. The files go with a sweep in an hour or later."],
+        [f"Mod {number} (Bad) was deleted, with {goes}. A sweep removes the files after an hour."],
     )
     assert site.as_account(OWNER).get("/api/modhub/mine").json["count"] == 0
     assert run("delete", number, "--yes") == (1, [f"There is no mod {number}."])

@@ -156,7 +156,7 @@ def test_rebuild_and_verify_know_of_hiding(site: Site) -> None:
     with begin() as session:
         # As a copy that a crash of the machine, or a hand, has brought back.
         for own_row, *others in [
-            public_copies.copies_of(found) for found in public_copies._load(session, [other["id"]])
+            public_copies.copies_of(found) for found in public_copies._load_public(session, [other["id"]])
         ]:
             own_row.id, own_row.guid = mod["id"], mod["guid"]
             session.add(own_row)

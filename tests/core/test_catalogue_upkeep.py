@@ -218,7 +218,7 @@ def test_a_change_between_any_two_readings_is_no_damage(site: Site) -> None:
 
 def test_a_mod_that_never_rests_is_no_damage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     mod = published_mod(site, games=["Portal"])
-    monkeypatch.setattr(public_copies, "READINGS", 2)
+    monkeypatch.setattr(public_copies, "MAX_READS", 2)
     titles: list[str] = []
     own, changing = site.as_account(OWNER), False
 

@@ -81,7 +81,7 @@ def test_rebuild_mends_what_verify_finds(site: Site, run: Run) -> None:
         session.execute(update(PublicText).values(text="other"))
         session.execute(update(PublicCounter).values(value=9))
     assert run("verify")[1].endswith("Problems found: 2.\n")
-    assert run("rebuild") == (0, "Public copies made anew: 1.\n")
+    assert run("rebuild") == (0, "Public copies rebuilt: 1.\n")
     assert run("verify") == (0, "No problems found.\n")
     assert [found["id"] for found in site.get("/api/modhub?q=mended").json["mods"]] == [mod["id"]]
 
@@ -123,7 +123,7 @@ def test_a_game_is_changed_by_its_identity_and_a_new_icon_has_a_new_address(
     run("game", "add", "portal", "--display-name", "")
     assert site.get("/api/modhub/games").json["games"][0]["displayName"] == "Portal"
     assert run("game", "remove", "pORTAL") == (0, "")
-    assert run("game", "remove", "Portal") == (1, "There is no curated game of that name.\n")
+    assert run("game", "remove", "Portal") == (1, "There is no curated game with that name.\n")
     assert site.get("/api/modhub/games").json["count"] == 0
     site.get(game["iconUrl"], status=404)
     assert run("sweep", "--older-than", "0")[1].startswith("Removed 2 ")

@@ -1,4 +1,4 @@
-"""The pages of the catalogue: browse, a mod, feeds for readers elsewhere, and the owner's workshop."""
+"""The pages of the catalogue: browse, mod pages, feeds, and the workshop."""
 
 from typing import Any
 
@@ -17,19 +17,19 @@ from modhub.ui.multipart import OVERHEAD
 from modhub.ui.template_helpers import PageHelpers, nav_link
 
 
-def _workshop(_context: Any, request: Request) -> Markup | None:
+def _workshop_link(_context: Any, request: Request) -> Markup | None:
     return nav_link(request, "/Modhub/mine", "My mods") if PageHelpers(request).has_accounts else None
 
 
 def includeme(config: Configurator) -> None:
-    """After the catalogue itself."""
+    """Register the pages; included after the catalogue's services."""
     config.add_service(PageReader, PageReader(find_service(config.registry, CatalogueReader)))
     config.include(feeds)
-    config.add_panel("navigation", "workshop", _workshop, order=800)
-    described = documentation_section("modhub.catalogue:templates/documentation.jinja2", limits=limits)
-    config.add_panel("documentation", "mods", described, order=20)
+    config.add_panel("navigation", "workshop", _workshop_link, order=800)
+    render_section = documentation_section("modhub.catalogue:templates/documentation.jinja2", limits=limits)
+    config.add_panel("documentation", "mods", render_section, order=20)
     config.add_robots_rule("/Modhub/mine")
-    # Whoever is signed in on pages has a cookie.
+    # Users who are signed in on pages have a cookie.
     for kind, limit in (("code", limits.CODE), ("css", limits.CSS), ("images", limits.IMAGES)):
         config.add_body_limit("POST", f"/Modhub/mine/{{id}}/{kind}", limit + OVERHEAD, credential="Cookie")
     for address in ("/Modhub/mine/new", "/Modhub/mine/{id}", "/Modhub/mine/{id}/changelog/{noteId}"):

@@ -1,1 +1,1 @@
-"""What pages show, made from rows and documents."""
+"""Presenters: what pages show, derived from rows and documents."""

@@ -1,54 +1,56 @@
-"""A mod as the workshop shows it to its owner, whoever else sees it; read by :mod:`modhub.catalogue.owner_queries`."""
+"""A mod as the workshop shows it to its owner; read by :mod:`modhub.catalogue.owner_queries`."""
 
 import re
 from typing import Final
 
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.pages.presenters.mod import ModPresenter
-from modhub.catalogue.response_schemas import ModDocument, ModRow, asset_document, in_order, is_picture, mod_document
+from modhub.catalogue.response_schemas import ModDocument, ModRow, asset_document, in_order, is_image_type, mod_document
 
-_OWN_FILE: Final = re.compile(r'(?<=src=")/Modhub/file/([0-9]{1,18})(?=")')
+_IMAGE_SRC: Final = re.compile(r'(?<=src=")/Modhub/file/([0-9]{1,18})(?=")')
 
 
 class OwnModPresenter(ModPresenter):
-    """A mod for its owner, whoever else sees it."""
+    """A mod for its owner, published or not."""
 
     def __init__(self, mod: ModRow) -> None:
         ordered = in_order(mod.assets)
-        odd = {asset.id for asset in mod.assets if asset.kind == AssetKind.IMAGE and not is_picture(asset.content_type)}
-        super().__init__(mod_document(mod), ",".join(map(str, odd)))
+        non_image_ids = {
+            asset.id for asset in mod.assets if asset.kind == AssetKind.IMAGE and not is_image_type(asset.content_type)
+        }
+        super().__init__(mod_document(mod), ",".join(map(str, non_image_ids)))
         self.assets = {asset.id: asset_document(asset) for asset in ordered}
         self.uploaded = [(asset.id, self.assets[asset.id]) for asset in ordered if asset.kind == AssetKind.IMAGE]
-        """The number and the document of all that was uploaded as an image."""
-        self.pictures = [one for one in self.uploaded if one[0] not in odd]
-        self.others = [one for one in self.uploaded if one[0] in odd]
+        """(id, document) of every file uploaded as an image."""
+        self.pictures = [upload for upload in self.uploaded if upload[0] not in non_image_ids]
+        self.non_images = [upload for upload in self.uploaded if upload[0] in non_image_ids]
         self.sha256 = next((asset.sha256 for asset in mod.assets if asset.kind == AssetKind.CODE), None)
         self.votes = (mod.ups, mod.downs)
         self.hidden = mod.hidden_at is not None
         self.reason = mod.hidden_reason
-        """Why the operator has hidden it, if a reason was given."""
+        """The operator's reason for hiding it, if any."""
         self.public = mod.published and not self.hidden
-        """Whether it has a page that everybody sees."""
+        """Whether it has a public page."""
 
     @property
     def address(self) -> str:
-        """The mod in the workshop."""
+        """The path of the mod in the workshop."""
         return f"/Modhub/mine/{self.mod.id}"
 
     @property
     def image_bytes(self) -> int:
-        """Bytes of all its images."""
+        """Total bytes of its images."""
         return sum(picture.bytes for _, picture in self.uploaded)
 
     def with_own_images(self, cleaned: str) -> str:
-        """Cleaned HTML with the mod's images where their owner can see them: elsewhere a draft's are not to be had."""
-        own = {str(asset_id) for asset_id, _ in self.uploaded}
-        return _OWN_FILE.sub(
-            lambda found: f"{self.address}/images/{found[1]}" if found[1] in own else found[0], cleaned
+        """Point the mod's images in cleaned HTML to the workshop, the only place where a draft's images are served."""
+        asset_ids = {str(asset_id) for asset_id, _ in self.uploaded}
+        return _IMAGE_SRC.sub(
+            lambda match: f"{self.address}/images/{match[1]}" if match[1] in asset_ids else match[0], cleaned
         )
 
-    def as_shown(self) -> ModDocument:
-        """The document as the preview shows it: images and own address where only the owner can see them."""
+    def preview_document(self) -> ModDocument:
+        """Return the document for the preview, with the addresses of its images and page in the workshop."""
         document = self.mod
         for asset_id, picture in self.uploaded:
             picture.url = f"{self.address}/images/{asset_id}"

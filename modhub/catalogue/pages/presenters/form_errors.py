@@ -1,4 +1,4 @@
-"""What the workshop says about a refusal: beside the field that it is about, by the field's label, translated."""
+"""Map API errors to the workshop's form fields, with translated messages."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -20,17 +20,17 @@ DETAIL_FIELDS: Final = {
 }
 NOTE_FIELDS: Final = {"title": "Title", "text": "What changed"}
 FIELD_LABELS: Final = {**DETAIL_FIELDS, **NOTE_FIELDS, "version": "Version"}
-"""The labels of the fields, by JSON's names for them; translated where they are shown."""
+"""Labels by JSON field name; translated where they are shown."""
 _TOO_LARGE: Final = 413
 
 
-def field_message(request: Request, refusal: ApiError) -> str:
-    """The refusal as a sentence for whoever reads the page."""
+def field_message(request: Request, error: ApiError) -> str:
+    """Return the error as a translated sentence, with field labels instead of JSON names."""
     ui = PageHelpers(request)
     translate = ui.messages.gettext
-    limit = refusal.extra.get("limitBytes")
-    if refusal.status != _TOO_LARGE or limit is None:
-        return refusal.localized(
+    limit = error.extra.get("limitBytes")
+    if error.status != _TOO_LARGE or limit is None:
+        return error.localized(
             translate, {name: translate(N_("“%(name)s”"), name=translate(FIELD_LABELS[name])) for name in FIELD_LABELS}
         )
     if limit == IMAGES:
@@ -38,23 +38,25 @@ def field_message(request: Request, refusal: ApiError) -> str:
     return translate(N_("The file is too large; the limit is %(size)s. Nothing was saved."), size=ui.size(limit))
 
 
-def field_of(refusal: ApiError, otherwise: str = "") -> str:
-    """The field that a refusal is about."""
-    return str(refusal.values.get("field", otherwise))
+def field_of(error: ApiError, default: str = "") -> str:
+    """Return the JSON name of the field with the error."""
+    return str(error.values.get("field", default))
 
 
-def in_details(request: Request, refusal: ApiError, given: Mapping[str, Any], own_guid: str = "") -> dict[str, str]:
-    """``refusal``, and whatever else is wrong with ``given``, by field: all at once, not one after the other."""
-    sent = NewMod(**given)
+def detail_errors(
+    request: Request, error: ApiError, submitted: Mapping[str, Any], own_guid: str = ""
+) -> dict[str, str]:
+    """Return the messages for ``error`` and all other errors in ``submitted``, by field."""
+    mod = NewMod(**submitted)
     checks: tuple[Callable[[], object], ...] = (
-        sent.clean_title if "title" in given else lambda: None,
-        lambda: check_references(Lists(requires=sent.lists().requires), own_guid),
-        lambda: check_references(Lists(conflicts=sent.lists().conflicts), own_guid),
+        mod.clean_title if "title" in submitted else lambda: None,
+        lambda: check_references(Lists(requires=mod.lists().requires), own_guid),
+        lambda: check_references(Lists(conflicts=mod.lists().conflicts), own_guid),
     )
-    wrong = {field_of(refusal): refusal}
+    errors = {field_of(error): error}
     for check in checks:
         try:
             check()
-        except ApiError as found:
-            wrong.setdefault(field_of(found), found)
-    return {name: field_message(request, wrong[name]) for name in sorted(wrong, key=[*DETAIL_FIELDS, ""].index)}
+        except ApiError as another:
+            errors.setdefault(field_of(another), another)
+    return {name: field_message(request, errors[name]) for name in sorted(errors, key=[*DETAIL_FIELDS, ""].index)}

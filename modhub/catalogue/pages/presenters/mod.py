@@ -1,4 +1,4 @@
-"""A mod as pages show it: what follows from its document."""
+"""A mod as pages show it, derived from its document."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -10,43 +10,43 @@ from modhub.catalogue.response_schemas import AssetDocument, ModDocument
 from modhub.markup import to_text
 
 SUMMARY = 160
-"""Characters of a card's summary."""
+"""Characters of a summary."""
 _SUMMARY_SOURCE = 12 * SUMMARY
-"""Characters of HTML that are looked through for it."""
+"""Characters of HTML from which a summary is made."""
 _decode = msgspec.json.Decoder(ModDocument).decode
 
 
-def beginning(cleaned: str) -> str:
-    """As much of cleaned HTML as a summary can need, without a tag that would be cut in two."""
+def truncate_html(cleaned: str) -> str:
+    """Cut cleaned HTML to what a summary needs, without splitting a tag."""
     if len(cleaned) <= _SUMMARY_SOURCE:
         return cleaned
-    part = cleaned[:_SUMMARY_SOURCE]
-    opened = part.rfind("<")
-    return part[:opened] if opened > part.rfind(">") else part
+    start = cleaned[:_SUMMARY_SOURCE]
+    last_tag = start.rfind("<")
+    return start[:last_tag] if last_tag > start.rfind(">") else start
 
 
 class ModPresenter:
-    """A mod as pages show it: its document and what follows from it."""
+    """Presents a mod: its document and values derived from it."""
 
-    def __init__(self, document: ModDocument | bytes, odd: str | None = None) -> None:
+    def __init__(self, document: ModDocument | bytes, non_image_ids: str | None = None) -> None:
         self.document = document
-        self.odd = odd
-        """The ids, joined by commas, of what was uploaded as an image and is none by its stored type."""
+        self.non_image_ids = non_image_ids
+        """Comma-separated ids of files uploaded as images whose stored type is not an image type."""
 
     @classmethod
     def each(cls, documents: Iterable[bytes]) -> "list[ModPresenter]":
-        """The mods of these documents."""
+        """Return presenters of these documents."""
         return [cls(document) for document in documents]
 
     @cached_property
     def mod(self) -> ModDocument:
-        """The document, read when something of it is first asked for."""
+        """The document, decoded on first use."""
         return _decode(self.document) if isinstance(self.document, bytes) else self.document
 
     @cached_property
     def summary(self) -> str:
         """The description as one plain line."""
-        return to_text(beginning(self.mod.description), SUMMARY)
+        return to_text(truncate_html(self.mod.description), SUMMARY)
 
     @cached_property
     def code(self) -> AssetDocument | None:
@@ -55,27 +55,27 @@ class ModPresenter:
 
     @cached_property
     def css(self) -> AssetDocument | None:
-        """The css file; it has no effect anywhere."""
+        """The css file; the service does not use it."""
         return next((asset for asset in self.mod.assets if asset.kind == AssetKind.CSS), None)
 
     @cached_property
-    def _parted(self) -> tuple[list[AssetDocument], list[AssetDocument]]:
-        odd = set((self.odd or "").split(","))
-        parts: tuple[list[AssetDocument], list[AssetDocument]] = [], []
+    def _images_by_type(self) -> tuple[list[AssetDocument], list[AssetDocument]]:
+        non_image_ids = set((self.non_image_ids or "").split(","))
+        by_type: tuple[list[AssetDocument], list[AssetDocument]] = [], []
         for asset in self.mod.assets:
             if asset.kind == AssetKind.IMAGE:
-                parts[asset.url.rpartition("/")[2] in odd].append(asset)
-        return parts
+                by_type[asset.url.rpartition("/")[2] in non_image_ids].append(asset)
+        return by_type
 
     @property
     def images(self) -> list[AssetDocument]:
-        """What was uploaded as an image and is one by its stored type, so that a browser may show it."""
-        return self._parted[0]
+        """Files uploaded as images whose stored type is an image type, so that a browser may show them."""
+        return self._images_by_type[0]
 
     @property
-    def papers(self) -> list[AssetDocument]:
-        """What was uploaded as an image under another type; it is given out as a file (C-FILE-4)."""
-        return self._parted[1]
+    def non_image_files(self) -> list[AssetDocument]:
+        """Files uploaded as images with another type; they are offered as downloads (C-FILE-4)."""
+        return self._images_by_type[1]
 
     @property
     def size(self) -> int:

@@ -1,4 +1,4 @@
-"""What is left to do on a mod before it is as its owner will want it."""
+"""The to-do list of a mod in the workshop."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +11,9 @@ from modhub.text import N_
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A thing that is left to do. ``must``: the mod cannot be published without it; ``names`` says which.
+    """An entry of the to-do list. ``names`` are the GUIDs, games or titles that it is about.
 
-    ``is_note``: good to know, nothing to do.
+    ``must``: required before publishing. ``is_note``: for information only.
     """
 
     text: str
@@ -24,12 +24,12 @@ class Task:
 
 
 def open_tasks(draft: OwnModPresenter, reader: PageReader, games: dict[str, Any]) -> list[Task]:
-    """What is left to do, most urgent first. The texts are translated where they are shown."""
+    """Return the open tasks, most urgent first. Their texts are translated where they are shown."""
     mod = draft.mod
-    missing = tuple(guid for guid, found in reader.named(mod.requires) if found is None)
-    conflicts = tuple(found.mod.title for _, found in reader.named(mod.conflicts_with) if found is not None)
-    strange = tuple(game for game in mod.games if fold_game(game) not in games)
-    found = [
+    missing = tuple(guid for guid, required in reader.named(mod.requires) if required is None)
+    conflicts = tuple(rival.mod.title for _, rival in reader.named(mod.conflicts_with) if rival is not None)
+    unlisted = tuple(game for game in mod.games if fold_game(game) not in games)
+    candidates = [
         (
             draft.code is None,
             Task(N_("Upload a code file; the mod cannot be published without one."), must=True, anchor="files"),
@@ -37,13 +37,15 @@ def open_tasks(draft: OwnModPresenter, reader: PageReader, games: dict[str, Any]
         (bool(missing), Task(N_("Required mods that are not on this site:"), missing, anchor="details")),
         (not mod.description, Task(N_("Write a description."), anchor="details")),
         (
-            bool(strange),
+            bool(unlisted),
             Task(
-                N_("These games are not in our list, so they have no icon (check the spelling):"), strange, is_note=True
+                N_("These games are not in our list, so they have no icon (check the spelling):"),
+                unlisted,
+                is_note=True,
             ),
         ),
         (not draft.images, Task(N_("Add an image; lists show the first one."), anchor="files")),
         (bool(conflicts), Task("Conflicts with:", conflicts, is_note=True)),
         (draft.code is not None and not mod.published, Task(N_("Check the preview, then publish."), anchor="publish")),
     ]
-    return [task for wanted, task in found if wanted]
+    return [task for is_open, task in candidates if is_open]

@@ -1,4 +1,4 @@
-"""What was lost of what was typed: over-long text is trimmed, not refused (C-UP-11), and a page says so."""
+"""Detect which submitted fields were truncated: too long text is trimmed, not rejected (C-UP-11)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,54 +9,54 @@ from modhub.folding import fold_game
 from modhub.markup import clean
 
 _GROWTH = 8
-"""How much longer a text can become by escaping."""
+"""Maximum growth of a text by escaping."""
 _NORMAL = 4
-"""How much longer it can become by normalisation."""
+"""Maximum growth of a text by normalisation."""
 
 
-def whole_line(typed: str) -> str:
-    """A single line as it would be kept if there were no limit."""
-    return text.line(typed, _NORMAL * len(typed))
+def clean_unlimited_line(submitted: str) -> str:
+    """Clean a single line without a limit."""
+    return text.line(submitted, _NORMAL * len(submitted))
 
 
-def line_lost(typed: str, stored: str | None) -> bool:
-    """Whether a single line lost its end."""
-    return whole_line(typed) != (stored or "")
+def is_line_truncated(submitted: str, stored: str | None) -> bool:
+    """Whether a single line was truncated."""
+    return clean_unlimited_line(submitted) != (stored or "")
 
 
-def html_lost(typed: str, stored: str, limit: int) -> bool:
-    """Whether a text lost its end, as it came or when its ``&`` and ``<`` were escaped."""
-    whole = text.block(typed, _NORMAL * len(typed))
-    if len(whole) > limit:
+def is_html_truncated(submitted: str, stored: str, limit: int) -> bool:
+    """Whether an HTML text was truncated, before or after escaping ``&`` and ``<``."""
+    cleaned_text = text.block(submitted, _NORMAL * len(submitted))
+    if len(cleaned_text) > limit:
         return True
-    return len(whole) * _GROWTH > limit and clean(whole, limit * _GROWTH) != stored
+    return len(cleaned_text) * _GROWTH > limit and clean(cleaned_text, limit * _GROWTH) != stored
 
 
-def games_lost(typed: list[str]) -> bool:
-    """Whether a game's name lost its end, or games were left out."""
-    different = dict.fromkeys(typed)
+def are_games_truncated(submitted: list[str]) -> bool:
+    """Whether a game's name was truncated, or games were dropped."""
+    different = dict.fromkeys(submitted)
     if len(different) > MAX_GAMES_EXAMINED:
         return True
-    names = [whole_line(game) for game in different]
-    kept = {fold_game(name) for name in names if name}
-    return len(kept) > limits.GAMES or any(len(name) > limits.GAME for name in names)
+    names = [clean_unlimited_line(game) for game in different]
+    folded = {fold_game(name) for name in names if name}
+    return len(folded) > limits.GAMES or any(len(name) > limits.GAME for name in names)
 
 
-def details_lost(given: Mapping[str, Any], cleaned: CleanedMod) -> list[str]:
-    """Which fields of ``given`` are not as they were typed, once ``cleaned``."""
-    lost = {
-        "title": "title" in given and line_lost(given["title"], cleaned.title),
-        "description": "description" in given
-        and html_lost(given["description"], cleaned.description or "", limits.DESCRIPTION),
-        "games": games_lost(given.get("games", [])),
+def truncated_details(submitted: Mapping[str, Any], cleaned: CleanedMod) -> list[str]:
+    """Return the names of the fields of ``submitted`` that cleaning truncated."""
+    truncated = {
+        "title": "title" in submitted and is_line_truncated(submitted["title"], cleaned.title),
+        "description": "description" in submitted
+        and is_html_truncated(submitted["description"], cleaned.description or "", limits.DESCRIPTION),
+        "games": are_games_truncated(submitted.get("games", [])),
     }
-    return [name for name, is_lost in lost.items() if is_lost]
+    return [name for name, is_lost in truncated.items() if is_lost]
 
 
-def note_lost(given: NoteChange, cleaned: CleanedNote) -> list[str]:
-    """Which fields of a changelog entry are not as they were typed, once ``cleaned``."""
-    lost = {
-        "title": isinstance(given.title, str) and line_lost(given.title, cleaned.title or None),
-        "text": isinstance(given.text, str) and html_lost(given.text, cleaned.text or "", limits.NOTE),
+def truncated_note_fields(submitted: NoteChange, cleaned: CleanedNote) -> list[str]:
+    """Return the names of the fields of a changelog entry that cleaning truncated."""
+    truncated = {
+        "title": isinstance(submitted.title, str) and is_line_truncated(submitted.title, cleaned.title or None),
+        "text": isinstance(submitted.text, str) and is_html_truncated(submitted.text, cleaned.text or "", limits.NOTE),
     }
-    return [name for name, is_lost in lost.items() if is_lost]
+    return [name for name, is_lost in truncated.items() if is_lost]

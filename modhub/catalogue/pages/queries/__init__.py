@@ -1,1 +1,1 @@
-"""What pages read from the database."""
+"""Database queries of the pages."""

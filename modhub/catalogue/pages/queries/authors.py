@@ -1,4 +1,4 @@
-"""Authors' names, where a feature knows the people behind account numbers."""
+"""Names of authors, if a feature provides profiles."""
 
 from collections.abc import Iterable
 
@@ -9,12 +9,11 @@ from modhub.service_registry import find_optional_service
 
 
 def name_authors(request: Request, cards: Iterable[ModCard]) -> None:
-    """Say on each card who made it, in one statement; without the utility nobody is named."""
+    """Set the author of each card, in one lookup; without :class:`IProfiles` authors stay None."""
     profiles = find_optional_service(request.registry, IProfiles)
-    shown = list(cards)
-    if profiles is None or not shown:
+    listed = list(cards)
+    if profiles is None or not listed:
         return
-    people = profiles.get_profiles({card.owner for card in shown})
-    for card in shown:
-        person = people.get(card.owner)
-        card.author, card.since = person or (None, None)
+    by_account = profiles.get_profiles({card.owner for card in listed})
+    for card in listed:
+        card.author, card.since = by_account.get(card.owner) or (None, None)

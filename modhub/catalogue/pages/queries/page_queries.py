@@ -1,4 +1,4 @@
-"""What the public pages show, gathered from the public tables in a number of statements that does not grow."""
+"""Reads the data of the public pages from the public tables, in a constant number of statements."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from modhub.payload import encode
 from modhub.raw_queries import PreparedQuery, Row
 
 NOTES_PER_PAGE = 10
-"""Changelog entries on one page."""
+"""Changelog entries per page."""
 MAX_DEPENDENTS_COUNTED = 200
-"""How many of those that use a mod are counted and chosen from, so that a mod that everybody needs is as fast."""
+"""Maximum number of dependent mods that are counted and sorted, to bound the time for popular mods."""
 DEPENDENTS_SHOWN = 8
-"""How many of the mods that use a mod are named on its page."""
+"""Dependent mods listed on a mod's page."""
 OTHER_MODS_SHOWN = 5
-"""How many other mods of its author."""
+"""Other mods of the author listed on a mod's page."""
 
 
 class ModCard(ModPresenter):
@@ -36,20 +36,20 @@ class ModCard(ModPresenter):
         ups: int,
         downs: int,
         *,
-        odd: str | None = None,
+        non_image_ids: str | None = None,
         changed: datetime | None = None,
     ) -> None:
-        super().__init__(document, odd)
+        super().__init__(document, non_image_ids)
         self.document_bytes = document
-        """The document as it is, for what is kept by it."""
+        """The undecoded document, for cache keys."""
         self.changed = changed
-        """The time of the last change, where a list needs it before the document is read."""
+        """The time of the last change, for lists that need it without decoding the document."""
         self.owner = owner
         self.ups = ups
         self.downs = downs
         self.author: str | None = None
         self.since: datetime | None = None
-        """When the author's account was made."""
+        """When the author's account was created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,37 +58,37 @@ class Listing:
 
     cards: list[ModCard]
     total: int
-    wish: ListParams
+    params: ListParams
 
     @property
     def pages(self) -> int:
-        """How many pages there are, at least one."""
-        return max(1, -(-self.total // self.wish.size))
+        """The number of pages, at least one."""
+        return max(1, -(-self.total // self.params.size))
 
 
 @dataclass(frozen=True, slots=True)
 class NotesPage:
     """A page of a changelog."""
 
-    shown: tuple[NoteDocument, ...]
+    entries: tuple[NoteDocument, ...]
     page: int
     pages: int
 
 
-def notes_at(asked: int, total: int) -> tuple[int, int]:
-    """(page that is shown, number of pages) of a changelog of ``total`` entries."""
+def clamp_notes_page(number: int, total: int) -> tuple[int, int]:
+    """Return (valid page number, number of pages) for a changelog of ``total`` entries."""
     pages = max(1, -(-total // NOTES_PER_PAGE))
-    return min(max(asked, 1), pages), pages
+    return min(max(number, 1), pages), pages
 
 
-def notes_of(notes: list[NoteDocument], asked: int) -> NotesPage:
-    """A page of a changelog that has been read whole."""
-    number, pages = notes_at(asked, len(notes))
+def paginate_notes(notes: list[NoteDocument], number: int) -> NotesPage:
+    """Return a page of a complete changelog."""
+    number, pages = clamp_notes_page(number, len(notes))
     return NotesPage(tuple(notes[(number - 1) * NOTES_PER_PAGE : number * NOTES_PER_PAGE]), number, pages)
 
 
 class Relations(NamedTuple):
-    """The other mods that a mod's page names, as their documents. ``conflicts``: a GUID, its mod where it is here."""
+    """Documents of the mods that a mod's page lists. ``conflicts`` are pairs of a GUID and its document or None."""
 
     chain: tuple[bytes, ...]
     missing: tuple[str, ...]
@@ -99,7 +99,7 @@ class Relations(NamedTuple):
 
     @property
     def many_users(self) -> bool:
-        """Whether more use it than are counted."""
+        """Whether there are more dependent mods than are counted."""
         return self.users_total > MAX_DEPENDENTS_COUNTED
 
 
@@ -116,12 +116,12 @@ class CuratedGame:
     """A curated game."""
 
     name: str
-    shown: str
+    display_name: str
     icon: str | None
 
 
 class CuratedGames(dict[str, CuratedGame]):
-    """The curated games by identity. Hashed as an object, so that what is made from them can be kept."""
+    """The curated games by folded name. Hashed by identity, so that it can be part of a cache key."""
 
     __hash__ = object.__hash__  # type: ignore[assignment]
 
@@ -136,12 +136,12 @@ class CuratedGames(dict[str, CuratedGame]):
         return self is other
 
 
-def _numbered(guids: Iterable[str]) -> dict[str, str]:
-    return {f"guid{at}": fold_guid(guid) for at, guid in enumerate(guids)}
+def _guid_params(guids: Iterable[str]) -> dict[str, str]:
+    return {f"guid{index}": fold_guid(guid) for index, guid in enumerate(guids)}
 
 
 class PageReader:
-    """The reading side of the pages; one for an application."""
+    """Reads the data of the public pages; one per application."""
 
     def __init__(self, catalogue: CatalogueReader) -> None:
         self.catalogue = catalogue
@@ -157,58 +157,58 @@ class PageReader:
         self._sitemap = reader.prepare(statements.sitemap_statement())
         self._highest = reader.prepare(statements.highest_statement())
 
-    def listing(self, wish: ListParams) -> Listing:
-        """One page of published mods, as cards."""
-        total, rows = self.catalogue.rows(wish, statements.cards_statement)
-        cards = [ModCard(bytes(row[0]), *row[1:4], odd=row[5], changed=from_micros(row[4])) for row in rows]
-        return Listing(cards, total, wish)
+    def listing(self, params: ListParams) -> Listing:
+        """Return one page of published mods as cards."""
+        total, rows = self.catalogue.rows(params, statements.cards_statement)
+        cards = [ModCard(bytes(row[0]), *row[1:4], non_image_ids=row[5], changed=from_micros(row[4])) for row in rows]
+        return Listing(cards, total, params)
 
     def games(self) -> CuratedGames:
-        """The curated games by identity, in the order in which they are shown; one object while they are the same."""
-        found = self.catalogue.games()
-        if found is not self._games.source:
-            self._games = CuratedGames(found)
+        """Return the curated games in display order; the same object until they change."""
+        games = self.catalogue.games()
+        if games is not self._games.source:
+            self._games = CuratedGames(games)
         return self._games
 
-    def changes(self, mod_id: int | None, most: int) -> tuple[ModCard, list[NoteDocument]] | None:
-        """A mod and the newest ``most`` entries of its changelog; None when it is not published."""
+    def changes(self, mod_id: int | None, limit: int) -> tuple[ModCard, list[NoteDocument]] | None:
+        """Return a mod and its newest ``limit`` changelog entries; None if it is not published."""
         facts = self._facts_of(mod_id)
         if facts is None:
             return None
-        return ModCard(bytes(facts[0]), *facts[1:4], odd=facts[4]), self._notes_of(mod_id, 0, most)
+        return ModCard(bytes(facts[0]), *facts[1:4], non_image_ids=facts[4]), self._notes_of(mod_id, 0, limit)
 
-    def detail(self, mod_id: int | None, asked: int) -> ModDetail | None:
-        """All that a mod's page shows, with this page of its changelog; None when it is not published."""
+    def detail(self, mod_id: int | None, notes_page: int) -> ModDetail | None:
+        """Return everything that a mod's page shows; None if the mod is not published."""
         facts = self._facts_of(mod_id)
         chain = self.catalogue.chain(mod_id) if facts else None
-        # A mod deleted between two of these statements is not there.
+        # The mod may be deleted between the two statements.
         if facts is None or chain is None:
             return None
-        document, owner, ups, downs, odd, notes, sha256 = facts
-        found = ModDetail(bytes(document), owner, ups, downs, odd=odd)
-        found.sha256 = sha256
-        number, pages = notes_at(asked, notes)
-        found.notes = NotesPage(
+        document, owner, ups, downs, non_image_ids, notes_total, sha256 = facts
+        detail = ModDetail(bytes(document), owner, ups, downs, non_image_ids=non_image_ids)
+        detail.sha256 = sha256
+        number, pages = clamp_notes_page(notes_page, notes_total)
+        detail.notes = NotesPage(
             tuple(self._notes_of(mod_id, (number - 1) * NOTES_PER_PAGE, NOTES_PER_PAGE)), number, pages
         )
         others = self._documents(self._others, owner=owner, id=mod_id, size=OTHER_MODS_SHOWN)
-        found.relations = self._relations(found.mod, tuple(chain.install), tuple(chain.missing), others)
-        return found
+        detail.relations = self._relations(detail.mod, tuple(chain.install), tuple(chain.missing), others)
+        return detail
 
     def preview(
-        self, document: ModDocument, owner: int, notes: NotesPage, sha256: str | None, odd: str | None = None
+        self, document: ModDocument, owner: int, notes: NotesPage, sha256: str | None, non_image_ids: str | None = None
     ) -> ModDetail:
-        """A draft as its page would be; only for its owner."""
-        found = ModDetail(encode(document), owner, 0, 0, odd=odd)
-        rows = self.reader.rows(self._chains, **_numbered(document.requires)) if document.requires else []
-        known = {row[0]: row for row in rows if row[1] is not None}
-        needs = {document.guid: document.requires, **{guid: row[3].split() for guid, row in known.items()}}
-        order, missing = install_order(document.guid, needs)
-        chain = (*(bytes(known[guid][2]) for guid in order[:-1]), found.document_bytes)
-        found.sha256 = sha256
-        found.notes = notes
-        found.relations = self._relations(document, chain, tuple(missing), ())
-        return found
+        """Return a draft as its public page would show it; for its owner only."""
+        detail = ModDetail(encode(document), owner, 0, 0, non_image_ids=non_image_ids)
+        rows = self.reader.rows(self._chains, **_guid_params(document.requires)) if document.requires else []
+        by_guid = {row[0]: row for row in rows if row[1] is not None}
+        requires = {document.guid: document.requires, **{guid: row[3].split() for guid, row in by_guid.items()}}
+        order, missing = install_order(document.guid, requires)
+        chain = (*(bytes(by_guid[guid][2]) for guid in order[:-1]), detail.document_bytes)
+        detail.sha256 = sha256
+        detail.notes = notes
+        detail.relations = self._relations(document, chain, tuple(missing), ())
+        return detail
 
     def _facts_of(self, mod_id: int | None) -> Row | None:
         rows = [] if mod_id is None else self.reader.rows(self._facts, id=mod_id)
@@ -224,7 +224,7 @@ class PageReader:
         return Relations(chain, missing, conflicts, *self.users(mod.guid), others)
 
     def users(self, guid: str) -> tuple[tuple[bytes, ...], int]:
-        """(the documents of some published mods that require this one themselves; how many there are)"""
+        """Return (documents of some published mods that directly require this one, number of such mods)."""
         total: int = self.reader.rows(self._users_total, guid=guid, most=MAX_DEPENDENTS_COUNTED + 1)[0][0]
         users = (
             self._documents(self._users, guid=guid, most=MAX_DEPENDENTS_COUNTED, size=DEPENDENTS_SHOWN) if total else ()
@@ -232,22 +232,22 @@ class PageReader:
         return users, total
 
     def named(self, guids: Iterable[str]) -> list[tuple[str, ModPresenter | None]]:
-        """Each GUID with its mod, None where that is not published; at most 50 GUIDs (C-UP-11)."""
-        return [(guid, ModPresenter(found) if found else None) for guid, found in self._named_documents(guids)]
+        """Return each GUID with its mod, or None if it is not published; at most 50 GUIDs (C-UP-11)."""
+        return [(guid, ModPresenter(document) if document else None) for guid, document in self._named_documents(guids)]
 
     def _named_documents(self, guids: Iterable[str]) -> list[tuple[str, bytes | None]]:
-        wanted = list(guids)
-        rows = self.reader.rows(self._named, **_numbered(wanted)) if wanted else []
-        found = {row[0]: bytes(row[1]) for row in rows}
-        return [(guid, found.get(fold_guid(guid))) for guid in wanted]
+        listed = list(guids)
+        rows = self.reader.rows(self._named, **_guid_params(listed)) if listed else []
+        documents = {row[0]: bytes(row[1]) for row in rows}
+        return [(guid, documents.get(fold_guid(guid))) for guid in listed]
 
     def sitemap(self, above: int, upto: int) -> "list[tuple[int, str]]":
-        """(id, time of change) of the published mods with ids above ``above``, up to ``upto``."""
+        """Return (id, time of change) of the published mods with ``above`` < id <= ``upto``."""
         rows = self.reader.rows(self._sitemap, above=above, upto=upto)
         return [(row[0], iso(from_micros(row[1]))) for row in rows]
 
     def highest(self) -> int:
-        """The highest id of a published mod, 0 when there is none."""
+        """Return the highest id of a published mod, 0 if there is none."""
         return self.reader.rows(self._highest)[0][0] or 0
 
     def _documents(self, statement: PreparedQuery, **values: Any) -> tuple[bytes, ...]:

@@ -1,4 +1,4 @@
-"""The workshop's files: uploads by forms, streamed into the store; images removed, and shown to their owner."""
+"""The workshop's files: streamed uploads by forms, removal of images, and images for their owner."""
 
 from functools import partial
 from typing import Any, Final
@@ -11,10 +11,10 @@ from modhub.catalogue import uploads
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.owner_views import account_id_of, owner_reader
 from modhub.catalogue.pages.presenters.form_errors import field_message, field_of
-from modhub.catalogue.pages.presenters.truncation import line_lost
+from modhub.catalogue.pages.presenters.truncation import is_line_truncated
 from modhub.catalogue.pages.views.workshop import edit_page_context, form, workshop_done
 from modhub.catalogue.resources import ImageResource, ModChild, ModPermission, ModResource
-from modhub.catalogue.response_schemas import is_picture
+from modhub.catalogue.response_schemas import is_image_type
 from modhub.catalogue.uploads import FALLBACKS, LIMITS, AssetUpload
 from modhub.downloads import file_response
 from modhub.errors import ApiError, invalid
@@ -27,11 +27,11 @@ from modhub.ui.multipart import UploadForm
 from modhub.views import page
 
 _BODIES: Final = {**LIMITS, AssetKind.IMAGE: IMAGES}
-"""Bytes that all files of a form may have."""
+"""Maximum bytes of all files of a form."""
 MAX_FILES_AT_ONCE: Final = 20
-"""Images in one form: each is a file to be synced."""
+"""Images per form; each one costs an fsync."""
 
-# The token is read from the stream, by Form.
+# UploadForm checks the token, which it reads from the stream.
 streamed = partial(form, require_csrf=False)
 
 
@@ -54,61 +54,61 @@ def upload_image_page(context: ModChild, request: Request) -> Any:
 
 
 def _upload(context: ModResource, request: Request, kind: AssetKind) -> Any:
-    typed: dict[str, str] = {}
+    fields: dict[str, str] = {}
     try:
-        sent = UploadForm(request, _BODIES[kind], typed)
-        version = text.version(typed.get("version"))
-        given = _staged(request, kind, sent, version)
-        for one in given:
-            uploads.store_upload(request.dbsession, context.id, account_id_of(request), one)
-    except ApiError as refusal:
-        forms.set_error_status(request, refusal)
-        field, sentence = field_of(refusal, kind.value), field_message(request, refusal)
+        upload_form = UploadForm(request, _BODIES[kind], fields)
+        version = text.version(fields.get("version"))
+        staged = _stage_files(request, kind, upload_form, version)
+        for upload in staged:
+            uploads.store_upload(request.dbsession, context.id, account_id_of(request), upload)
+    except ApiError as error:
+        forms.set_error_status(request, error)
+        field, message = field_of(error, kind.value), field_message(request, error)
         if wants_json(request):
-            return json_for_script(request, refusal, message=sentence, field=field)
+            return json_for_script(request, error, message=message, field=field)
         return edit_page_context(
-            request, context.id, errors={field: sentence}, typed={"version": typed.get("version", "")}
+            request, context.id, errors={field: message}, typed={"version": fields.get("version", "")}
         )
-    lost = ["version"] if version and line_lost(typed["version"], version) else []
-    return workshop_done(context.id or 0, _stored(kind, given), lost, "#files")
+    truncated = ["version"] if version and is_line_truncated(fields["version"], version) else []
+    return workshop_done(context.id or 0, _done_code(kind, staged), truncated, "#files")
 
 
-def _stored(kind: AssetKind, given: list[AssetUpload]) -> str:
-    """What the page then says: not of everything that is sent as an image is it true that it is one."""
-    if kind is AssetKind.IMAGE and not all(is_picture(one.content_type) for one in given):
-        return "file" if len(given) == 1 else "files"
-    return kind.value if len(given) == 1 else "images"
+def _done_code(kind: AssetKind, staged: list[AssetUpload]) -> str:
+    """Return the code of the success message; an upload as image may be of another type."""
+    if kind is AssetKind.IMAGE and not all(is_image_type(upload.content_type) for upload in staged):
+        return "file" if len(staged) == 1 else "files"
+    return kind.value if len(staged) == 1 else "images"
 
 
-def _staged(request: Request, kind: AssetKind, sent: UploadForm, version: str) -> list[AssetUpload]:
-    """The checks of the API; all files are staged before the session's first statement."""
+def _stage_files(request: Request, kind: AssetKind, upload_form: UploadForm, version: str) -> list[AssetUpload]:
+    """Check as the API does, and stage all files before the session's first statement."""
     if kind is AssetKind.CODE and not version:
         raise invalid("A code upload needs a version.", field="version")
-    if sent.file_name is None:
+    if upload_form.file_name is None:
         raise invalid("Choose a file first.")
-    given = [_one(request, kind, sent, version)]
-    while kind is AssetKind.IMAGE and sent.next_file():
-        if len(given) == MAX_FILES_AT_ONCE:
+    staged = [_stage_file(request, kind, upload_form, version)]
+    while kind is AssetKind.IMAGE and upload_form.next_file():
+        if len(staged) == MAX_FILES_AT_ONCE:
             raise invalid("At most %(most)s images can be uploaded at once. Nothing was saved.", most=MAX_FILES_AT_ONCE)
-        given.append(_one(request, kind, sent, version))
-    return given
+        staged.append(_stage_file(request, kind, upload_form, version))
+    return staged
 
 
-def _one(request: Request, kind: AssetKind, sent: UploadForm, version: str) -> AssetUpload:
-    if not sent.head:
+def _stage_file(request: Request, kind: AssetKind, upload_form: UploadForm, version: str) -> AssetUpload:
+    if not upload_form.head:
         raise invalid("The file is empty.")
-    shown = sent.content_type
-    if kind is AssetKind.IMAGE and (not shown or shown == text.OCTET_STREAM):
-        shown = text.sniff_image(sent.head) or shown
-    # The name and the type stand before the bytes, and are gone behind them.
-    name = text.file_name(sent.file_name, FALLBACKS[kind])
-    blob = stage(request.tm, request.store, sent, LIMITS[kind])
-    return AssetUpload(kind, name, text.content_type(shown), blob, version)
+    content_type = upload_form.content_type
+    if kind is AssetKind.IMAGE and (not content_type or content_type == text.OCTET_STREAM):
+        content_type = text.sniff_image(upload_form.head) or content_type
+    # Read the name and type before the content: they are no longer available after it.
+    name = text.file_name(upload_form.file_name, FALLBACKS[kind])
+    blob = stage(request.tm, request.store, upload_form, LIMITS[kind])
+    return AssetUpload(kind, name, text.content_type(content_type), blob, version)
 
 
 @page(context=IAsset, containment=IMine, request_method="GET", permission=ModPermission.EDIT)
 def show_image_page(context: ImageResource, request: Request) -> Response:
-    """``GET /Modhub/mine/{id}/images/{assetId}``: an image of a draft, for its owner alone."""
+    """``GET /Modhub/mine/{id}/images/{assetId}``: an image of a draft, for its owner only."""
     file = owner_reader(request).image(context.mod.id, context.id, account_id_of(request))
     return file_response(request, request.store, file)
 

@@ -1,4 +1,4 @@
-"""``/Modhub/{id}``: a mod for whoever wants to judge and install it."""
+"""``/Modhub/{id}``: the public page of a mod."""
 
 import re
 from functools import partial
@@ -26,57 +26,59 @@ from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
 from modhub.views import OPEN, page
 
-SHOW: Final = "modhub.catalogue:templates/mod.jinja2"
+MOD_TEMPLATE: Final = "modhub.catalogue:templates/mod.jinja2"
 MOD_FRAGMENTS: Final = "modhub.catalogue:templates/mod_"
 _VALUES: Final = {"1": 1, "0": 0, "-1": -1}
 _HEADING = re.compile(r"<(/?)h([234])>")
 
 
 def shift_headings(cleaned: str, below: int = 2) -> Markup:
-    """Owner's HTML, cleaned when it was written, with its headings under one of ours of the level ``below``."""
-    outline, opened = Outline(below), list[int]()
+    """Shift the headings of an owner's cleaned HTML below a heading of level ``below``."""
+    outline, levels = Outline(below), list[int]()
 
     def heading(tag: re.Match[str]) -> str:
         if not tag[1]:
-            opened.append(outline.level(int(tag[2])))
-            return f"<h{opened[-1]}>"
-        return f"</h{opened.pop()}>"
+            levels.append(outline.level(int(tag[2])))
+            return f"<h{levels[-1]}>"
+        return f"</h{levels.pop()}>"
 
     return Markup(_HEADING.sub(heading, cleaned))  # noqa: S704 - cleaned on write
 
 
-def asked_notes(request: Request) -> int:
-    """The page of the changelog that is asked for."""
-    asked = query(request, "changelog") or ""
-    return int(asked) if re.fullmatch(r"[0-9]{1,6}", asked, re.ASCII) else 1
+def notes_page_number(request: Request) -> int:
+    """Return the requested page of the changelog, 1 by default."""
+    number = query(request, "changelog") or ""
+    return int(number) if re.fullmatch(r"[0-9]{1,6}", number, re.ASCII) else 1
 
 
 def page_values(request: Request, detail: ModDetail, preview: str = "") -> dict[str, Any]:
-    """What the template of a mod's page needs. ``preview``: the mod's address in the workshop, while it is a draft."""
+    """Return the values for the template of a mod's page. ``preview``: for a draft, its path in the workshop."""
     ui = PageHelpers(request)
-    pieces = partial(ui.cached_fragment, shown=ModPresenter, document=detail.document_bytes, odd=detail.odd)
+    fragment = partial(
+        ui.cached_fragment, presenter=ModPresenter, document=detail.document_bytes, non_image_ids=detail.non_image_ids
+    )
     base, games, notes = ui.absolute(""), page_reader(request).games(), detail.notes
-    # How long ago things were, in words, stands for the time that goes by.
-    entries = tuple((note, _said(ui, note.created_at), _said(ui, note.edited_at)) for note in notes.shown)
-    drawn = {
-        "head": pieces(MOD_FRAGMENTS + "head.jinja2", base=base),
-        "top": pieces(
+    # As parts of the cache key, ages make fragments be rendered again as time passes.
+    entries = tuple((note, _age(ui, note.created_at), _age(ui, note.edited_at)) for note in notes.entries)
+    fragments = {
+        "head": fragment(MOD_FRAGMENTS + "head.jinja2", base=base),
+        "top": fragment(
             MOD_FRAGMENTS + "top.jinja2",
             base=base,
             author=detail.author,
             since=detail.since,
-            said=_said(ui, detail.mod.updated_at),
+            age=_age(ui, detail.mod.updated_at),
             games=games,
             fold_game=fold_game,
         ),
-        "facts": pieces(
+        "facts": fragment(
             MOD_FRAGMENTS + "facts.jinja2",
             ups=detail.ups,
             downs=detail.downs,
             sha256=detail.sha256,
             preview=bool(preview),
         ),
-        "main": pieces(
+        "main": fragment(
             MOD_FRAGMENTS + "main.jinja2",
             related=detail.relations,
             entries=entries,
@@ -86,17 +88,17 @@ def page_values(request: Request, detail: ModDetail, preview: str = "") -> dict[
             preview=bool(preview),
         ),
     }
-    return {"mod": detail.mod, "drawn": drawn, "own_vote": None, "is_owner": False, "preview": preview}
+    return {"mod": detail.mod, "drawn": fragments, "own_vote": None, "is_owner": False, "preview": preview}
 
 
-def _said(ui: PageHelpers, stamp: str | None) -> str:
+def _age(ui: PageHelpers, stamp: str | None) -> str:
     return ui.ago(parse_timestamp(stamp)) if stamp else ""
 
 
-@page(context=IMod, request_method="GET", permission=OPEN, renderer=SHOW)
+@page(context=IMod, request_method="GET", permission=OPEN, renderer=MOD_TEMPLATE)
 def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/{id}``; what is absent and what is not published are one (C-OWN-9)."""
-    detail = page_reader(request).detail(context.id, asked_notes(request))
+    """``GET /Modhub/{id}``; absent and unpublished mods get the same 404 (C-OWN-9)."""
+    detail = page_reader(request).detail(context.id, notes_page_number(request))
     if detail is None:
         raise not_found()
     name_authors(request, [detail])
@@ -109,8 +111,8 @@ def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
 
 
 @page(context=IVotes, request_method="GET", permission=ModPermission.VOTE)
-def to_votes(context: VotesResource, _request: Request) -> Response:
-    """``GET /Modhub/{id}/vote``: where somebody comes back to who had to sign in first."""
+def redirect_to_votes(context: VotesResource, _request: Request) -> Response:
+    """``GET /Modhub/{id}/vote``: the return address after signing in to vote."""
     return Redirect(f"/Modhub/{context.mod.id}#votes")
 
 

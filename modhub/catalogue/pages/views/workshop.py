@@ -1,6 +1,6 @@
-"""``/Modhub/mine…``: an author makes, fills, publishes and deletes a mod with forms alone (C-PAGE-2).
+"""``/Modhub/mine…``: owners create, edit, publish and delete mods, without scripts (C-PAGE-2).
 
-The same service functions as the API; what they refuse is shown beside the field, with the input kept.
+The views use the same service functions as the API. Errors are shown beside the field, and the input is preserved.
 """
 
 from functools import partial
@@ -15,15 +15,15 @@ from modhub.catalogue import services
 from modhub.catalogue.owner_queries import WORKSHOP_PAGE_SIZE
 from modhub.catalogue.owner_views import account_id_of, locked_account_id, owner_reader
 from modhub.catalogue.pages.presenters.draft import OwnModPresenter
-from modhub.catalogue.pages.presenters.form_errors import DETAIL_FIELDS, FIELD_LABELS, field_message, in_details
+from modhub.catalogue.pages.presenters.form_errors import DETAIL_FIELDS, FIELD_LABELS, detail_errors, field_message
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.presenters.tasks import open_tasks
-from modhub.catalogue.pages.presenters.truncation import details_lost, whole_line
+from modhub.catalogue.pages.presenters.truncation import clean_unlimited_line, truncated_details
 from modhub.catalogue.pages.queries.page_queries import MAX_DEPENDENTS_COUNTED
 from modhub.catalogue.pages.views.browse import page_numbers, page_reader
 from modhub.catalogue.pages.views.mod import shift_headings
 from modhub.catalogue.public_views import list_params
-from modhub.catalogue.references import merged
+from modhub.catalogue.references import remove_duplicates
 from modhub.catalogue.request_schemas import CleanedMod, ModChange, NewMod
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.errors import ApiError, conflict, invalid
@@ -43,59 +43,58 @@ ROW: Final = "modhub.catalogue:templates/workshop/row.jinja2"
 NEW: Final = "modhub.catalogue:templates/workshop/new.jinja2"
 EDIT: Final = "modhub.catalogue:templates/workshop/edit.jinja2"
 SEEN: Final = "seen"
-"""The hidden field that says which words the form began with."""
+"""The hidden field with the fingerprint of the fields that the form was rendered with."""
 _LISTS: Final = frozenset({"games", "requires", "conflictsWith"})
 form = partial(
     page, containment=IMine, request_method="POST", permission=ModPermission.EDIT, renderer=EDIT, preserve_fields={}
 )
-"""A form of a mod's workshop page; where it is refused, the page is shown again."""
+"""A form on a mod's workshop page; on an error the page is shown again."""
 
 
 def read_details(request: Request) -> tuple[dict[str, Any], dict[str, str]]:
-    """(fields as the service takes them, the input as it was typed); a list has one entry a line."""
-    sent = request.POST
-    typed = {
-        name: "\n".join(sent.getall(name)) if name in _LISTS else sent[name] for name in DETAIL_FIELDS if name in sent
+    """Return (fields for the service, submitted text by field); lists have one entry per line."""
+    post = request.POST
+    raw = {
+        name: "\n".join(post.getall(name)) if name in _LISTS else post[name] for name in DETAIL_FIELDS if name in post
     }
-    plain = {name: value.replace("\r\n", "\n") for name, value in typed.items()}
-    given: dict[str, Any] = {
+    typed = {name: value.replace("\r\n", "\n") for name, value in raw.items()}
+    fields: dict[str, Any] = {
         name: [line.strip() for line in value.split("\n") if line.strip()] if name in _LISTS else value
-        for name, value in plain.items()
+        for name, value in typed.items()
     }
-    if "conflictsWith" in given:
-        given["conflicts_with"] = given.pop("conflictsWith")
-    return given, plain
+    if "conflictsWith" in fields:
+        fields["conflicts_with"] = fields.pop("conflictsWith")
+    return fields, typed
 
 
-def _seal(*words: Any) -> str:
-    """What stands for title, description, games, requires and conflicts."""
-    return sha256(encode(words)).hexdigest()[:32]
+def _fingerprint(*fields: Any) -> str:
+    """Return a hash of title, description, games, requires and conflicts."""
+    return sha256(encode(fields)).hexdigest()[:32]
 
 
-def _refuse_overwriting(mod: Any, given: CleanedMod, seen: str) -> None:
-    """409 where the words have become others since the form was shown: the later of two would undo the earlier.
+def _check_unchanged(mod: Any, cleaned: CleanedMod, seen: str) -> None:
+    """409 if the mod was edited since the form was rendered, so that no edit is silently overwritten.
 
-    Not for a form that is sent twice, whose words are there already.
+    A form submitted twice is accepted: the stored fields already equal the submitted ones.
     """
-    current = _seal(mod.title, mod.description, mod.games, mod.requires, mod.conflicts)
-    sent = (given.lists.requires, given.lists.conflicts)
-    lists = [merged(one or []) for one in sent]
-    wanted = _seal(given.title, given.description, given.games, *lists)
-    if seen not in {"", current} and wanted != current:
+    current = _fingerprint(mod.title, mod.description, mod.games, mod.requires, mod.conflicts)
+    lists = [remove_duplicates(guids or []) for guids in (cleaned.lists.requires, cleaned.lists.conflicts)]
+    submitted = _fingerprint(cleaned.title, cleaned.description, cleaned.games, *lists)
+    if seen not in {"", current} and submitted != current:
         message = N_("This mod was changed elsewhere while you were editing. Save again to overwrite that change.")
         raise conflict("changed_meanwhile", message)
 
 
-def workshop_done(context_id: int, what: str, lost: list[str] | None = None, anchor: str = "") -> Redirect:
-    """Back to the mod's page, which says what was done."""
-    said = urlencode({"done": what, **({"trimmed": " ".join(lost)} if lost else {})})
-    return Redirect(f"/Modhub/mine/{context_id}?{said}{anchor}")
+def workshop_done(mod_id: int, done: str, truncated: list[str] | None = None, anchor: str = "") -> Redirect:
+    """Redirect to the mod's workshop page with the code of the success message."""
+    params = urlencode({"done": done, **({"trimmed": " ".join(truncated)} if truncated else {})})
+    return Redirect(f"/Modhub/mine/{mod_id}?{params}{anchor}")
 
 
 def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict[str, Any]:
-    """What the template of a mod's workshop page needs. ``errors`` and ``typed`` are of a form that was refused."""
-    own, owner = owner_reader(request), account_id_of(request)
-    draft = OwnModPresenter(own.one(mod_id, owner))
+    """Return the values for the template of a mod's workshop page. ``more``: ``errors`` and ``typed`` of a form."""
+    own_mods, owner = owner_reader(request), account_id_of(request)
+    draft = OwnModPresenter(own_mods.mod(mod_id, owner))
     mod = draft.mod
     reader = page_reader(request)
     games = reader.games()
@@ -103,8 +102,8 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
     return {
         "draft": draft,
         "mod": mod,
-        "seen": _seal(mod.title, mod.description, mod.games, mod.requires, mod.conflicts_with),
-        "notes": own.notes(mod_id, owner),
+        "seen": _fingerprint(mod.title, mod.description, mod.games, mod.requires, mod.conflicts_with),
+        "notes": own_mods.notes(mod_id, owner),
         "tasks": open_tasks(draft, reader, games),
         "users": ModPresenter.each(users),
         "users_total": users_total,
@@ -124,27 +123,29 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
 
 @page(context=IMine, request_method="GET", permission=ModPermission.LIST_MINE, renderer=MINE)
 def mine_page(_context: Any, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/mine``: all the author's mods, published or not, last changed first."""
-    asked, ui = list_params(request).page, PageHelpers(request)
-    mods, total = owner_reader(request).page(account_id_of(request), asked)
+    """``GET /Modhub/mine``: all mods of the signed-in account, last changed first."""
+    number, ui = list_params(request).page, PageHelpers(request)
+    mods, total = owner_reader(request).page(account_id_of(request), number)
     pages = max(1, -(-total // WORKSHOP_PAGE_SIZE))
     return {
         "rows": [_row(ui, OwnModPresenter(mod)) for mod in mods],
         "total": total,
-        "page": asked,
+        "page": number,
         "pages": pages,
-        "numbers": list(page_numbers(min(asked, pages), pages)),
-        "at": lambda number: f"/Modhub/mine?page={number}" if number > 1 else "/Modhub/mine",
+        "numbers": list(page_numbers(min(number, pages), pages)),
+        "at": lambda page: f"/Modhub/mine?page={page}" if page > 1 else "/Modhub/mine",
         "done": query(request, "done") or "",
     }
 
 
 def _row(ui: PageHelpers, draft: OwnModPresenter) -> Markup:
-    said = ui.ago(parse_timestamp(draft.mod.updated_at))
+    age = ui.ago(parse_timestamp(draft.mod.updated_at))
     ups, downs = draft.votes
     state = {"hidden": draft.hidden, "reason": draft.reason}
-    values: dict[str, Any] = {"address": draft.address, "said": said, "ups": ups, "downs": downs, **state}
-    return ui.cached_fragment(ROW, document=encode(draft.mod), shown=ModPresenter, odd=draft.odd, **values)
+    values: dict[str, Any] = {"address": draft.address, "age": age, "ups": ups, "downs": downs, **state}
+    return ui.cached_fragment(
+        ROW, document=encode(draft.mod), presenter=ModPresenter, non_image_ids=draft.non_image_ids, **values
+    )
 
 
 @page(context=IMine, name="new", request_method="GET", permission=ModPermission.CREATE, renderer=NEW)
@@ -162,16 +163,16 @@ def new_mod_page(_context: Any, request: Request) -> dict[str, Any]:
     preserve_fields=DETAIL_FIELDS,
 )
 def create_mod_page(context: Any, request: Request) -> Any:
-    """``POST /Modhub/mine/new``: a draft; nobody else sees it."""
-    given, typed = read_details(request)
+    """``POST /Modhub/mine/new``: create a draft."""
+    fields, typed = read_details(request)
     try:
-        cleaned = NewMod(**given).words()
-        lost = details_lost(given, cleaned)
+        cleaned = NewMod(**fields).cleaned()
+        truncated = truncated_details(fields, cleaned)
         mod = services.create_mod(request.dbsession, locked_account_id(request), cleaned)
-    except ApiError as refusal:
-        forms.set_error_status(request, refusal)
-        return {**new_mod_page(context, request), "errors": in_details(request, refusal, given), "typed": typed}
-    return workshop_done(mod.id, "created", lost)
+    except ApiError as error:
+        forms.set_error_status(request, error)
+        return {**new_mod_page(context, request), "errors": detail_errors(request, error, fields), "typed": typed}
+    return workshop_done(mod.id, "created", truncated)
 
 
 @page(context=IOwnMod, request_method="GET", permission=ModPermission.EDIT, renderer=EDIT)
@@ -182,45 +183,45 @@ def edit_mod_page(context: ModResource, request: Request) -> dict[str, Any]:
 
 @form(context=IOwnMod, preserve_fields={**DETAIL_FIELDS, SEEN: ""})
 def change_mod_page(context: ModResource, request: Request) -> Any:
-    """``POST /Modhub/mine/{id}``: only the fields that the form has are changed."""
-    given, typed = read_details(request)
+    """``POST /Modhub/mine/{id}``: only submitted fields are changed."""
+    fields, typed = read_details(request)
     session, owner, seen = request.dbsession, account_id_of(request), request.POST.get(SEEN, "")
     try:
-        cleaned = ModChange(**given).words()
-        lost = details_lost(given, cleaned)
-        _refuse_overwriting(services.own_mod(session, context.id, owner), cleaned, seen)
+        cleaned = ModChange(**fields).cleaned()
+        truncated = truncated_details(fields, cleaned)
+        _check_unchanged(services.own_mod(session, context.id, owner), cleaned, seen)
         mod = services.edit_mod(session, context.id, owner, cleaned)
-    except ApiError as refusal:
-        forms.set_error_status(request, refusal)
-        # Whoever has been told of the other change may overwrite it.
-        kept = {} if refusal.code == "changed_meanwhile" or not seen else {SEEN: seen}
-        errors = in_details(request, refusal, given, owner_reader(request).one(context.id, owner).guid)
-        return edit_page_context(request, context.id, errors=errors, typed=typed, **kept)
-    return workshop_done(mod.id, "details", lost, "#details")
+    except ApiError as error:
+        forms.set_error_status(request, error)
+        # After this error, saving again overwrites the other change.
+        hidden = {} if error.code == "changed_meanwhile" or not seen else {SEEN: seen}
+        errors = detail_errors(request, error, fields, owner_reader(request).mod(context.id, owner).guid)
+        return edit_page_context(request, context.id, errors=errors, typed=typed, **hidden)
+    return workshop_done(mod.id, "details", truncated, "#details")
 
 
 @form(context=IOwnMod, name="publish")
 def publish_mod_page(context: ModResource, request: Request) -> Any:
-    """``POST /Modhub/mine/{id}/publish``: there is no way back, as the form says."""
+    """``POST /Modhub/mine/{id}/publish``: cannot be undone, as the form says."""
     try:
         mod = services.publish_mod(request.dbsession, context.id, account_id_of(request))
-    except ApiError as refusal:
-        forms.set_error_status(request, refusal)
-        return edit_page_context(request, context.id, errors={"publish": field_message(request, refusal)})
+    except ApiError as error:
+        forms.set_error_status(request, error)
+        return edit_page_context(request, context.id, errors={"publish": field_message(request, error)})
     return workshop_done(mod.id, "published")
 
 
 @form(context=IOwnMod, name="delete")
 def delete_mod_page(context: ModResource, request: Request) -> Any:
-    """``POST /Modhub/mine/{id}/delete``: the title must be typed."""
-    typed = whole_line(request.POST.get("title", ""))
-    title = owner_reader(request).one(context.id, account_id_of(request)).title
-    # A page shows a run of spaces as one.
+    """``POST /Modhub/mine/{id}/delete``: the user must type the title to confirm."""
+    typed = clean_unlimited_line(request.POST.get("title", ""))
+    title = owner_reader(request).mod(context.id, account_id_of(request)).title
+    # Pages show a run of spaces as one.
     if typed.split() != title.split():
-        refusal = invalid("The title you typed does not match the title of this mod.")
-        forms.set_error_status(request, refusal)
+        error = invalid("The title you typed does not match the title of this mod.")
+        forms.set_error_status(request, error)
         return edit_page_context(
-            request, context.id, errors={"delete": field_message(request, refusal)}, typed={"delete": typed}
+            request, context.id, errors={"delete": field_message(request, error)}, typed={"delete": typed}
         )
     services.delete_mod(request.dbsession, context.id, account_id_of(request))
     return Redirect("/Modhub/mine?done=deleted")
