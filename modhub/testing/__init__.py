@@ -1,7 +1,7 @@
 """Fixtures for tests of the core and of any feature: a pytest plugin.
 
-``start`` makes a whole application over a fresh, migrated database of each kind and answers a :class:`Site`, which is
-WebTest with the accounts of :mod:`modhub.testing.accounts`: ``site.as_account(7).post_json(...)``.
+``start`` builds an application over a fresh, migrated database and returns a :class:`Site`: WebTest with the accounts
+of :mod:`modhub.testing.accounts`, as in ``site.as_account(7).post_json(...)``.
 """
 
 import gc
@@ -26,7 +26,7 @@ from modhub.testing.postgres import PostgresServer, postgres_server, roomy_memor
 
 TEST_ACCOUNTS = "modhub.testing.accounts"
 TEMPORARY_BYTES = 6 * 1024**3
-"""Of memory that has to be free before the tests' files go there."""
+"""Free memory required to put the tests' files there."""
 Start = Callable[..., "Site"]
 
 
@@ -40,7 +40,7 @@ MARKERS = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Temporary folders are in memory where there is plenty: fsync costs nothing there."""
+    """Put temporary folders in memory if there is enough: fsync costs nothing there."""
     for name, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     if place := roomy_memory(TEMPORARY_BYTES):
@@ -49,12 +49,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """``one_database`` leaves one value of ``dialect``."""
+    """Apply the marker ``one_database`` to the fixture ``dialect``."""
     keep_one_database(metafunc, "dialect", "function")
 
 
 def keep_one_database(metafunc: pytest.Metafunc, name: str, scope: Literal["function", "module"]) -> None:
-    """Give the fixture ``name`` SQLite alone where the test is marked ``one_database``."""
+    """Run the fixture ``name`` with SQLite only, if the test is marked ``one_database``."""
     named = {known.args[0] for known in metafunc.definition.iter_markers("parametrize")}
     if name in metafunc.fixturenames and name not in named and metafunc.definition.get_closest_marker("one_database"):
         metafunc.definition.add_marker(pytest.mark.parametrize(name, ["sqlite"], indirect=True, scope=scope))
@@ -62,7 +62,7 @@ def keep_one_database(metafunc: pytest.Metafunc, name: str, scope: Literal["func
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever has PostgreSQL among its parameters is marked ``postgres``."""
+    """Mark tests with PostgreSQL among their parameters as ``postgres``."""
     for item in items:
         values = (
             item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
@@ -72,23 +72,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What has been imported by now stays: the collector need not go through it again and again."""
+    """Exempt everything imported so far from garbage collection, to save time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 
 
 class Site(TestApp):
-    """A running application: WebTest, the configuration behind it, and how to be an account."""
+    """A running application: WebTest with the application's configuration and calls by an account."""
 
     def __init__(self, config: Configurator) -> None:
         self.config = config
         self.registry: Any = config.registry
-        # As our own server says of its bodies; without it WebOb copies each one into a temporary file.
+        # As our own server sets it; else WebOb copies each body into a temporary file.
         super().__init__(config.make_wsgi_app(), extra_environ={"webob.is_body_seekable": True})
 
     def find_service(self, kind: type[Service]) -> Service:
-        """The application's service of ``kind``."""
+        """Return the application's service of this type."""
         return find_service(self.registry, kind)
 
     @property
@@ -98,11 +98,11 @@ class Site(TestApp):
 
     @property
     def declarations(self) -> Declarations:
-        """What the included packages have declared."""
+        """The declarations of the included packages."""
         return self.find_service(Declarations)
 
     def as_account(self, account_id: int, *, blocked: bool = False) -> "Site":
-        """The same application, called by the account with this number."""
+        """Return the same application, called by the account with this id."""
         other = Site.__new__(Site)
         other.__dict__.update(self.__dict__)
         token = f"account-{account_id}" + ("-blocked" if blocked else "")
@@ -111,7 +111,7 @@ class Site(TestApp):
 
     @contextmanager
     def counted(self) -> Iterator[list[str]]:
-        """The SQL statements that run meanwhile, on every way to the database."""
+        """Collect the SQL statements that run in the ``with`` block, on all engines."""
         seen: list[str] = []
 
         def heard(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
@@ -137,7 +137,7 @@ def postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def dialect(request: pytest.FixtureRequest) -> str:
-    """Which database: every test that asks runs on both."""
+    """The database dialect: every test that uses it runs on both."""
     kind: str = request.param
     return kind
 
@@ -150,7 +150,7 @@ def template_databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.
 
 @pytest.fixture
 def new_database(dialect: str, tmp_path: Path, template_databases: TemplateDatabases) -> Iterator[Callable[[str], str]]:
-    """``new_database(includes)``: the address of a fresh database, migrated for these features."""
+    """``new_database(includes)`` returns the URL of a fresh database, migrated for these features."""
     made: list[str] = []
 
     def new(includes: str = "") -> str:
@@ -164,7 +164,7 @@ def new_database(dialect: str, tmp_path: Path, template_databases: TemplateDatab
 
 @pytest.fixture(scope="session")
 def _compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Settings that make Jinja compile a template once for all applications: that is most of a first page's time."""
+    """Settings that make Jinja compile each template once for all applications: most of the time of a first page."""
     return {
         "jinja2.bytecode_caching": "true",
         "jinja2.bytecode_caching_directory": str(tmp_path_factory.mktemp("compiled-templates")),
@@ -173,12 +173,12 @@ def _compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, s
 
 @pytest.fixture
 def start(new_database: Callable[[str], str], tmp_path: Path, _compiled_templates: dict[str, str]) -> Iterator[Start]:
-    """``start(includes, **settings)``: an application over a fresh database of each kind, with a file store."""
+    """``start(includes, **settings)`` returns an application over a fresh database, with a file store."""
     sites: list[Site] = []
     files = tmp_path / "files"
 
     def begin(includes: str = TEST_ACCOUNTS, **settings: str) -> Site:
-        # The store's 256 other folders are made when a file needs them: making them all takes as long as all the rest.
+        # The store's 256 other folders are created on demand: creating them all would double the time.
         (files / "staging").mkdir(mode=0o700, parents=True, exist_ok=True)
         given = {
             "sqlalchemy.url": settings.pop("url", "") or new_database(includes),
@@ -200,11 +200,11 @@ def start(new_database: Callable[[str], str], tmp_path: Path, _compiled_template
 
 @pytest.fixture
 def site(start: Start) -> Site:
-    """The core with the accounts of the tests."""
+    """The core with the test accounts."""
     return start()
 
 
 def stored_files(site: Site) -> list[Path]:
-    """Every file below the site's file store."""
+    """Return every file in the site's file store."""
     folder = Path(urlsplit(site.registry.settings["modhub.storage"]).path)
     return sorted(path for path in folder.rglob("*") if path.is_file())

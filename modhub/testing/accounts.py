@@ -1,7 +1,7 @@
-"""A stand-in for the accounts feature, so that the core is tested without any.
+"""A stand-in for the accounts feature, for tests of the core.
 
-Programs send ``Authorization: Bearer account-7``, browsers the cookie ``account=7``; ``account-7-blocked`` and
-``7-blocked`` are those of a blocked account.
+Programs send ``Authorization: Bearer account-7``, browsers the cookie ``account=7``. ``account-7-blocked`` and
+``7-blocked`` identify a blocked account.
 """
 
 import re
@@ -27,44 +27,44 @@ _COOKIE = re.compile(r"\A([0-9]{1,9})(-blocked)?\Z")
 
 @implementer(ICredential)
 class NumberedAccounts:
-    """Whoever names a number is that account."""
+    """Bearer tokens that contain the account's id."""
 
     def identify(self, request: Request) -> Identity | None:
-        """The account that the token names."""
+        """Return the account of the token."""
         found = _TOKEN.match(request.environ.get("HTTP_AUTHORIZATION", ""))
         return account_identity(int(found[1]), blocked=bool(found[2])) if found else None
 
     def challenge(self, request: Request) -> ApiError:
-        """As any bearer credential."""
+        """Return the challenge of any bearer credential."""
         return bearer_challenge(request)
 
 
 @implementer(ICredential)
 class CookieAccounts:
-    """Whoever has a cookie with a number is that account."""
+    """Cookies that contain the account's id."""
 
     def identify(self, request: Request) -> Identity | None:
-        """The account that the cookie names."""
+        """Return the account of the cookie."""
         found = _COOKIE.match(request.cookies.get(COOKIE, ""))
         return account_identity(int(found[1]), blocked=bool(found[2])) if found else None
 
     def challenge(self, request: Request) -> Any:
-        """Strangers are sent to sign in; for somebody signed in there is nothing."""
+        """Redirect visitors to the sign-in page; 404 for signed-in accounts."""
         if self.identify(request) is not None:
             return not_found()
         return Redirect("/Modhub/account/login?" + urlencode({"next": request.path}))
 
 
 class NumberedProfiles:
-    """Every account has a name."""
+    """A profile for every account."""
 
     def get_profiles(self, account_ids: Iterable[int]) -> dict[int, Profile]:
-        """``Person 7``, since the beginning of 2026."""
+        """Return ``Person 7``, created at the beginning of 2026."""
         return {number: Profile(f"Person {number}", datetime(2026, 1, 1, tzinfo=UTC)) for number in account_ids}
 
 
 def includeme(config: Configurator) -> None:
-    """For tests only."""
+    """Include the core and the test accounts."""
     config.include("modhub")
     config.add_credential(CredentialKind.ACCOUNT, IApi, NumberedAccounts())
     config.add_credential(CredentialKind.ACCOUNT, ISite, CookieAccounts())

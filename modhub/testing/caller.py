@@ -1,4 +1,4 @@
-"""A program that calls a running service over a loopback socket, for tests."""
+"""An HTTP client for tests that calls a running service over a loopback socket."""
 
 import http.client
 import itertools
@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 TIMEOUT = 200.0
-"""Seconds; against hanging alone: what a starved machine takes for one answer is no fault."""
+"""Seconds; only against hanging, so that a slow machine causes no failures."""
 PATIENCE = 60.0
 
 
 class CallerResponse(NamedTuple):
-    """One HTTP answer."""
+    """An HTTP response."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -27,9 +27,9 @@ class CallerResponse(NamedTuple):
 
 
 def patiently(call: Callable[[], Any]) -> Any:
-    """What ``call`` answers; made again while the answer is 503 ``busy``, which any write meets on a starved machine.
+    """Make a call and repeat it while the response is 503 ``busy``, which any write can get on a slow machine.
 
-    Nothing has happened then, so of many who want the same still one has it.
+    A ``busy`` call has changed nothing, so repeating it is safe in races too.
     """
     deadline = time.monotonic() + PATIENCE
     while True:
@@ -40,16 +40,16 @@ def patiently(call: Callable[[], Any]) -> Any:
 
 
 def is_busy(answer: Any) -> bool:
-    """Whether a program was told to ask again in a moment."""
+    """Whether the response is 503 ``busy`` with ``Retry-After``."""
     if not isinstance(answer, CallerResponse) or answer.status != 503 or answer.headers["Retry-After"] is None:
         return False
     return answer.headers.get_content_type() == "application/json" and answer.json["error"] == "busy"
 
 
 class Caller:
-    """A program that calls the service: a connection a call, to each of the processes in turn.
+    """A client of the service: one connection per call, to each of the processes in turn.
 
-    ``token`` is the access token that goes with every call, none when it is empty.
+    ``token`` is the access token that is sent with every call, unless it is empty.
     """
 
     def __init__(self, ports: Sequence[int], token: str = "") -> None:
@@ -67,13 +67,13 @@ class Caller:
         port: int | None = None,
         timeout: float = TIMEOUT,
     ) -> CallerResponse:
-        """One call. A dict is sent as JSON, an iterator of bytes chunked.
+        """Make a call. A dict is sent as JSON, an iterator of bytes is sent chunked.
 
-        OSError or HTTPException: there was no answer.
+        OSError or HTTPException if there is no response.
         """
         port = port or next(self._turns, None)
         if port is None:
-            raise ConnectionRefusedError("there is no process to ask")
+            raise ConnectionRefusedError("there is no process to call")
         sent = dict(headers or {})
         if self.token:
             sent.setdefault("Authorization", f"Bearer {self.token}")
@@ -89,13 +89,13 @@ class Caller:
             connection.close()
 
     def need(self, status: int, method: str, path: str, body: Any = None) -> Any:
-        """The JSON of an answer with this status (None when it is empty); AssertionError for another one but `busy`."""
+        """Return the JSON of the response, None if empty; retries `busy`, AssertionError for any other status."""
         answer = patiently(lambda: self.ask(method, path, body))
         assert answer.status == status, f"{method} {path}: {answer.status} {answer.body[:500]!r}"
         return answer.json if answer.body else None
 
     def new_mod(self, title: str, **fields: Any) -> Any:
-        """A draft."""
+        """Create a draft."""
         return self.need(201, "POST", "/api/modhub", {"title": title, **fields})
 
     def send_file(
@@ -106,7 +106,7 @@ class Caller:
         return self.ask("POST", address, content, {"Content-Type": content_type})
 
     def published(self, title: str, content: bytes = b"the code of a mod", **fields: Any) -> Any:
-        """A published mod of version 1."""
+        """Create and publish a mod of version 1."""
         mod = self.new_mod(title, **fields)
         sent = patiently(lambda: self.send_file(mod["id"], "code", content, version="1", name="mod.zip"))
         assert sent.status == 201, sent

@@ -1,4 +1,4 @@
-"""Fresh databases for tests, at the price of a copy: each schema is built once, by migrating."""
+"""Fresh databases for tests, copied from templates: each schema is migrated once."""
 
 import shutil
 import sqlite3
@@ -17,16 +17,16 @@ TEST_SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 
 
 
 class TemplateDatabases:
-    """Copies of one migrated database for each dialect and set of features. ``postgres`` starts the server."""
+    """Copies a migrated database per dialect and set of features. ``postgres`` starts the server."""
 
     def __init__(self, folder: Path, postgres: Callable[[], PostgresServer]) -> None:
         self._folder = folder
         self._postgres = postgres
 
     def new(self, dialect: str, includes: str | None, copy: Path) -> str:
-        """The address of a fresh database, migrated for these features; on SQLite its file is ``copy``.
+        """Return the URL of a fresh database, migrated for these features; on SQLite its file is ``copy``.
 
-        It is empty, or on SQLite not there yet, where ``includes`` is None.
+        If ``includes`` is None, it is empty; on SQLite the file does not exist yet.
         """
         name = "-".join(sorted((includes or "").split())) or "core"
         if dialect == "sqlite":
@@ -40,7 +40,7 @@ class TemplateDatabases:
         return server.new_database(name)
 
     def drop(self, url: str) -> None:
-        """Free what a database of PostgreSQL takes; a file of SQLite goes with its folder."""
+        """Drop a PostgreSQL database; an SQLite file is deleted with its folder."""
         if not url.startswith("sqlite"):
             self._postgres().drop_database(url)
 

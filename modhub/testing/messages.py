@@ -1,4 +1,4 @@
-"""Whether a package's translations are complete: what ``make messages`` extracts from it, beside its catalogues."""
+"""Check that a package's translations are complete: compare the texts used with its catalogues."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -9,13 +9,13 @@ from babel.messages.frontend import parse_keywords
 from babel.messages.pofile import read_po
 
 KEYWORDS: Final = ("N_", "_", "gettext", "ngettext:1,2", "invalid:1", "conflict:2", "ApiError:3")
-"""The calls whose texts are translated, as ``pybabel extract --keywords`` has them; the Makefile names them too."""
+"""The calls whose texts are translated, as for ``pybabel extract --keywords``; keep the Makefile in step."""
 _METHODS: Final = [("testing/**", "ignore"), ("**.py", "python"), ("**.jinja2", "jinja2")]
 _OPTIONS: Final = {"**.jinja2": {"silent": "false"}}
 
 
 def used_messages(package: Path) -> Catalog:
-    """The texts that the templates and the code of a package show to people."""
+    """Extract the texts of the templates and the code of a package."""
     used = Catalog()
     keywords: Any = parse_keywords(KEYWORDS)
     for file, line, text, _comments, context in extract_from_dir(package, _METHODS, _OPTIONS, keywords):
@@ -24,25 +24,25 @@ def used_messages(package: Path) -> Catalog:
 
 
 def read_catalog(package: Path, language: str) -> Catalog:
-    """The package's catalogue of a language."""
+    """Read the package's catalogue of a language."""
     with (package / "locale" / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
         return read_po(file, locale=language, abort_invalid=True)
 
 
 def translated_texts(package: Path, language: str) -> dict[str, tuple[str, ...]]:
-    """The translated texts by their English: one, or as many as the language has plural forms."""
+    """Return the translations by English text; one per plural form of the language."""
     return {_english(message): _forms(message.string) for message in read_catalog(package, language) if message.id}
 
 
 def catalog_faults(package: Path, language: str) -> list[str]:
-    """A sentence for each text that is not translated, no longer used, or translated with other values in it."""
+    """Return a sentence for each text that is untranslated, no longer used, or has different placeholders."""
     used, catalog = used_messages(package), read_catalog(package, language)
     faults = [f"{message.id!r} is missing" for message in used if message.id and message.id not in catalog]
     for message in catalog:
         if not message.id:
             continue
         if message.id not in used:
-            faults.append(f"{message.id!r} is used no more")
+            faults.append(f"{message.id!r} is no longer used")
         if message.fuzzy or not all(_forms(message.string)):
             faults.append(f"{message.id!r} is not translated")
         faults += [f"{message.id!r}: {problem}" for problem in message.check(catalog)]

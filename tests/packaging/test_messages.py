@@ -45,7 +45,7 @@ def test_make_extracts_what_the_tests_look_for() -> None:
         ("", "'One' is missing"),
         ('msgid "One"\nmsgstr ""\n', "'One' is not translated"),
         ('#, fuzzy\nmsgid "One"\nmsgstr "Eins"\n', "'One' is not translated"),
-        ('msgid "One"\nmsgstr "Eins"\n\nmsgid "Old"\nmsgstr "Alt"\n', "'Old' is used no more"),
+        ('msgid "One"\nmsgstr "Eins"\n\nmsgid "Old"\nmsgstr "Alt"\n', "'Old' is no longer used"),
     ],
 )
 def test_what_is_wrong_with_a_catalogue_is_said(tmp_path: Path, entries: str, fault: str) -> None:
