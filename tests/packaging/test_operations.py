@@ -1,4 +1,4 @@
-"""The operator's handbook: it names every command, and says what a broken ini is answered; the systemd unit."""
+"""docs/operations.md names every command and the errors of a broken ini; the systemd unit is complete."""
 
 import argparse
 import re
@@ -29,14 +29,14 @@ args = (sys.stderr,)
 """
 BROKEN = {
     "is not UTF-8": b"[app:main]\nx = \xe4\n",
-    "begins without a section": f"x = 1\n{APP}".encode(),
+    "does not begin with a section": f"x = 1\n{APP}".encode(),
     "has no `[app:main]`": b"[server:main]\nuse = egg:modhub#server\n",
     "has a section twice": f"{APP}[app:main]\n".encode(),
     "has a key twice": f"{APP}modhub.secret = y\n".encode(),
-    "has a line that is no key": f"{APP}no key\n".encode(),
+    "has a line that is not a key": f"{APP}no key\n".encode(),
     "has a single `%`": f"{APP}mail.password = 1%2\n".encode(),
-    "names an egg that is not there": b"[app:main]\nuse = egg:modhubb\n",
-    "has a log level that is none": f"{APP}{LOGGING}".encode(),
+    "names an egg that is not installed": b"[app:main]\nuse = egg:modhubb\n",
+    "has an invalid log level": f"{APP}{LOGGING}".encode(),
 }
 
 
@@ -46,7 +46,7 @@ def words(parser: argparse.ArgumentParser, name: str) -> list[str]:
     return [f"{name} {action}" for action in actions] if actions else [name]
 
 
-def test_every_command_is_told(tmp_path):
+def test_every_command_is_documented(tmp_path):
     settings = {
         "sqlalchemy.url": f"sqlite:///{tmp_path}/none.sqlite",
         "modhub.secret": TEST_SECRET,
@@ -61,14 +61,14 @@ def test_every_command_is_told(tmp_path):
     assert [line for line in known if f"`{line}" not in told] == []
 
 
-def test_what_is_said_of_a_broken_ini_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_errors_of_a_broken_ini_are_documented(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ini = tmp_path / "broken.ini"
 
     def sentence() -> str:
         assert admin_main(["-c", str(ini), "check"]) == 2
         return capsys.readouterr().err.removeprefix(f"modhub-admin: {ini}: ").removesuffix(".\n")
 
-    said = {"is not there": sentence()}
+    said = {"does not exist": sentence()}
     for kind, content in BROKEN.items():
         ini.write_bytes(content)
         said[kind] = sentence()
