@@ -1,4 +1,4 @@
-"""What holds for the tests of all folders."""
+"""Fixtures and markers for all tests."""
 
 from pathlib import Path
 

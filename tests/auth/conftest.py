@@ -1,4 +1,4 @@
-"""Accounts over REST on a fresh database of each kind, with passwords that are cheap to hash."""
+"""Accounts over REST on a fresh database of each kind, with fast password hashing."""
 
 import email.policy
 import json

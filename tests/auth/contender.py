@@ -1,7 +1,7 @@
-"""A second process over the same database: makes the calls that it is told on standard input, all at once.
+"""A second process over the same database: makes the calls from standard input, all at once.
 
-In: one JSON line ``{"settings": {...}, "calls": [[path, body], ...]}``; it says ``ready``, and goes at the next line.
-Out: one JSON line ``{"answers": [[status, body], ...], "verified": <passwords that were verified>}``.
+In: one JSON line ``{"settings": {...}, "calls": [[path, body], ...]}``; prints ``ready``, starts at the next line.
+Out: one JSON line ``{"answers": [[status, body], ...], "verified": <number of password checks>}``.
 """
 
 import json

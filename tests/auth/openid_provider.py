@@ -1,6 +1,6 @@
-"""A small OpenID 2.0 provider on loopback for the tests, with a page for people who come by browser.
+"""A small OpenID 2.0 provider on loopback for the tests, with a page for browsers.
 
-Modules of tests cannot import one another: `runpy.run_path` of this file gives its names.
+Test modules cannot import one another: use `runpy.run_path` of this file.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Addresses: what is one, and which spellings are the same (C-ACC-4; T-C6, T-C9)."""
+"""Email addresses: which are valid, and which spellings are equal."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Accounts that the operator has blocked: nobody signs in to them, and what is signed in changes nothing."""
+"""Blocked accounts: no sign-in, and existing sessions change nothing."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""``modhub-admin letters`` and ``account``; people for others; what an account takes with it."""
+"""``modhub-admin letters`` and ``account``; profiles; account deletion."""
 
 from typing import Any
 

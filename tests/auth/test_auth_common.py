@@ -1,4 +1,4 @@
-"""Common passwords: pages warn of them, programs may set them, and a setting refuses them everywhere."""
+"""Common passwords: pages warn, programs may set them, and a setting rejects them everywhere."""
 
 import re
 from importlib.resources import files

@@ -1,4 +1,4 @@
-"""Who gets an account whose address somebody else had typed: confirmation, first reset, later reset (T-C16)."""
+"""Who gets an account registered with somebody else's address: confirmation, first reset, later reset."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The second factor over REST (C-ACC-8; C-LIM-1; T-C3, T-C4)."""
+"""The second factor over REST."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

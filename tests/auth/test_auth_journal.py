@@ -1,4 +1,4 @@
-"""Security events in the log: there, and without any secret."""
+"""The log of security events: complete, and without secrets."""
 
 import json
 import logging

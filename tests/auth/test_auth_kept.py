@@ -1,4 +1,4 @@
-"""Whoever sends a form after the session has ended signs in and comes back to the page that the form was on."""
+"""Forms sent after the session has ended: sign in again and return to the page of the form."""
 
 from typing import Any
 

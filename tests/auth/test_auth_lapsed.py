@@ -1,4 +1,4 @@
-"""What time has ended is forgotten, also of people who never come back."""
+"""Expired rows are deleted, also of accounts that never come back."""
 
 from datetime import timedelta
 from typing import Any

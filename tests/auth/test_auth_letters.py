@@ -1,4 +1,4 @@
-"""Letters: queued in the causing transaction, sent beside it, none lost (C-MAIL-1; T-C7, T-C9, T-F6)."""
+"""Emails: queued in the causing transaction, sent in the background, none lost."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

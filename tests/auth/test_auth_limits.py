@@ -1,4 +1,4 @@
-"""Limits on sign-in, register and forgot (C-LIM-1, C-LIM-7; T-C6)."""
+"""Limits on sign-in, register and forgot."""
 
 from collections import Counter
 from datetime import timedelta

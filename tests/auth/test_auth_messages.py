@@ -1,4 +1,4 @@
-"""German accounts: the catalogue is complete and not stale, on pages, in refusals and in letters."""
+"""German accounts: pages, errors and emails are translated completely."""
 
 import ast
 import re

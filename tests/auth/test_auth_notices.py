@@ -1,4 +1,4 @@
-"""Emails about what has been done to an account: what, when, by which kind of client, and what to do about it."""
+"""Emails about changes to an account: what, when, by which client, and what to do about it."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Asking a provider takes two threads at most, each for so long at most (C-ACC-19)."""
+"""Requests to a provider use at most two threads, for a limited time."""
 
 import ipaddress
 import runpy

@@ -1,4 +1,4 @@
-"""What accounts ask of other machines is asked where a setting says, is short, and ends in time."""
+"""Outgoing requests of accounts: only to configured hosts, short, and with a timeout."""
 
 import runpy
 import socket

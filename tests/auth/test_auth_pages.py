@@ -1,4 +1,4 @@
-"""Pages of accounts (C-MAIL-4, C-PAGE-4, C-PAGE-2; T-C5, T-C8, T-C12, T-C14)."""
+"""Account pages."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Password rules, hashing and its gate (C-TXT-1, C-ACC-4, C-LIM-1, C-ACC-7)."""
+"""Password rules, hashing and its queue."""
 
 import inspect
 import threading

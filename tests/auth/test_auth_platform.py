@@ -1,4 +1,4 @@
-"""Game-platform login over OpenID 2.0 (C-ACC-19, C-PAGE-4), against a provider on loopback."""
+"""Sign-in with a game platform over OpenID 2.0, against a provider on loopback."""
 
 import runpy
 from collections.abc import Iterator

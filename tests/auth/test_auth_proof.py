@@ -1,4 +1,4 @@
-"""Fresh proof before it is changed who may enter an account (T-C17): one table walks every action."""
+"""Fresh proof before changes to how an account is accessed, for every action."""
 
 from dataclasses import dataclass
 from datetime import timedelta

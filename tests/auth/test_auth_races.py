@@ -1,4 +1,4 @@
-"""Races on one promise: of many at the same moment exactly one has it (C-TOK-1; T-C1, T-E8)."""
+"""Races: of many concurrent uses exactly one succeeds."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Accounts over REST (C-ACC-1; C-ERR-1, C-ACC-1)."""
+"""Accounts over REST."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Every form of accounts against what is sent from elsewhere, twice, or without what it needs (C-PAGE-4, C-PAGE-2)."""
+"""Account forms that are cross-site, repeated or incomplete."""
 
 from typing import Any
 

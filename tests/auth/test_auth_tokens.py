@@ -1,4 +1,4 @@
-"""Access tokens: opaque, signed, one spelling (C-TOK-1; T-C10, T-F7)."""
+"""Access tokens: opaque, signed, one spelling."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The use of a page session is noted after the request's transaction, and never waits (C-PAGE-4; T-F4)."""
+"""The last use of a page session is stored after the request's transaction, without waiting."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""How accounts plug in: settings, migrations, permissions; two applications do not see each other."""
+"""How accounts plug in: settings, migrations, permissions; two applications are independent."""
 
 from pathlib import Path
 from typing import Any

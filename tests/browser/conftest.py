@@ -1,8 +1,8 @@
-"""A running service and a page of a real browser, for the tests that need both.
+"""A running service and a page of a real browser.
 
-They run where their folder is named (``make test-browser`` names it), and a missing browser is a failure there.
-``MODHUB_PICTURES=folder`` keeps a picture of every page that is looked at, for people: no test judges one, and a
-browser on a busy machine now and then refuses to make one ("Unable to capture screenshot").
+These tests run only if their folder is named (``make test-browser``); then a missing browser is a failure.
+``MODHUB_PICTURES=folder`` saves a screenshot of every page, for people: no test checks them, and a browser on a busy
+machine sometimes fails to take one ("Unable to capture screenshot").
 """
 
 import os

@@ -1,4 +1,4 @@
-"""An account's whole life in a real browser without JavaScript; its pages as axe sees them."""
+"""An account's whole life in a real browser without JavaScript; accessibility of its pages."""
 
 import email.policy
 import json

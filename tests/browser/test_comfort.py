@@ -1,4 +1,4 @@
-"""What scripts add to pages that work without them (C-PAGE-5)."""
+"""What scripts add to pages that work without them."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Pages with the longest, the oddest and the most that anybody may store: nothing scrolls sideways or is malformed."""
+"""Pages with the longest and oddest content allowed: no sideways scrolling, valid markup."""
 
 import json
 import urllib.request

@@ -1,4 +1,4 @@
-"""The pages of what machines publish, narrow and wide, light and dark, filled and empty."""
+"""Pages of builds and the wiki: narrow and wide, light and dark, filled and empty."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What machines publish is shown as text: script vectors in the changelog, in build names and in the wiki stay dead."""
+"""Published text is shown as text: script vectors in changelog, build names and wiki do not run."""
 
 import urllib.parse
 import urllib.request

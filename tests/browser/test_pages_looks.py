@@ -1,4 +1,4 @@
-"""Every page, narrow and wide, light and dark: no barrier that axe knows, no sideways scrolling, valid markup."""
+"""Every page, narrow and wide, light and dark: accessible, no sideways scrolling, valid markup."""
 
 from collections.abc import Callable
 

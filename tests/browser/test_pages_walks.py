@@ -1,4 +1,4 @@
-"""Visitors, authors and voters walk the pages in a real browser: with and without scripts, by mouse and by keyboard."""
+"""Visitors, authors and voters use the pages in a real browser: with and without scripts, by mouse and keyboard."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Nothing that was typed or chosen in the workshop is lost, whatever ends meanwhile."""
+"""Nothing typed or chosen in the workshop is lost when a session or connection ends."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The app changelog: sections are pushed on top and taken back; what is hidden stays stored (C-APP-8)."""
+"""The app changelog: sections are added on top and withdrawn; hidden ones stay stored."""
 
 from sqlalchemy import text
 

@@ -1,4 +1,4 @@
-"""App builds as a feature: plugs in by one line, leaves again, migrates by itself, fills the demo."""
+"""App builds as a feature: enabling, removing, migrations, demo data."""
 
 import pytest
 

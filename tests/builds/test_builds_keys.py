@@ -1,4 +1,4 @@
-"""Who may publish: ``no_api_key`` against ``unknown_api_key`` for every machine call (C-KEY-2)."""
+"""Who may publish: ``no_api_key`` and ``unknown_api_key`` for every machine call."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""``/Modhub/App`` and its feed: what people read, and that nothing in it is more than text."""
+"""``/Modhub/App`` and its feed: content, and escaping."""
 
 import hashlib
 import re

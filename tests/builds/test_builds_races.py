@@ -1,4 +1,4 @@
-"""Several at once: every build is kept, every section is there once, each removal takes another one (T-E7)."""
+"""Concurrent publishing: every build is kept, every section appears once, each removal takes a different one."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""``GET /api/modhub/app`` and the downloads, for anybody (C-APP-5; C-APP-6, C-APP-7)."""
+"""``GET /api/modhub/app`` and the downloads."""
 
 import hashlib
 import re

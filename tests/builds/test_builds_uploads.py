@@ -1,4 +1,4 @@
-"""``POST /api/modhub/app/{os}``: what is taken, what is refused, and that nothing is kept after a refusal."""
+"""``POST /api/modhub/app/{os}``: what is accepted and rejected; nothing is stored after an error."""
 
 import hashlib
 import os as system

@@ -1,4 +1,4 @@
-"""``modhub-publish`` against a server that answers as a test tells it; tests/builds has it against the real one."""
+"""``modhub-publish`` against a scripted server; tests/builds runs it against the real one."""
 
 import ast
 import http.server

@@ -1,4 +1,4 @@
-"""The setting ``modhub.storage``: what opens a store, and the sentence for what does not."""
+"""The setting ``modhub.storage``: valid stores, and the errors of invalid ones."""
 
 import os
 import stat

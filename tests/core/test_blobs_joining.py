@@ -1,4 +1,4 @@
-"""Files as a part of the transaction: commit, abort, savepoints, a failing commit of the rows, retries, a kill."""
+"""Files in the transaction: commit, abort, savepoints, a failing commit, retries, a kill."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""The store on local disk: the shared suite, and what only a disk can do."""
+"""The store on local disk: the shared suite, and what is specific to disks."""
 
 import contextlib
 import errno

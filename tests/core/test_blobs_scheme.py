@@ -1,4 +1,4 @@
-"""A feature brings a kind of store of its own: in memory here, and held to what every store is held to."""
+"""A feature registers its own kind of store: in memory, checked by the shared suite."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""``sweep`` and ``verify`` beside a running service: what they lock, and that nothing referred to is ever deleted."""
+"""``sweep`` and ``verify`` beside a running service: what they lock, and that no referenced file is deleted."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""No address of the service takes a large body from somebody who is refused whatever it says."""
+"""No address accepts a large body from a caller who is rejected anyway."""
 
 import json
 import re

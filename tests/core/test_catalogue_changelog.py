@@ -1,4 +1,4 @@
-"""A mod's changelog: entries by uploads alone, their author's edits, deletion frees the version (C-NOTE-3)."""
+"""A mod's changelog: entries come from uploads, authors edit them, deletion frees the version."""
 
 from typing import Any
 

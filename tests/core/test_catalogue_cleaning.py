@@ -1,4 +1,4 @@
-"""Cleaning what owners write costs little, and nobody waits for it."""
+"""Cleaning owners' HTML is cheap, and nobody waits for it."""
 
 from collections.abc import Callable
 from typing import Any

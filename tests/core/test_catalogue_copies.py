@@ -1,4 +1,4 @@
-"""The public copies stay true whatever is written, damage is told, deleting leaves nothing, no id comes twice."""
+"""Public copies are always correct, damage is reported, deletion is complete, ids are not reused."""
 
 import random
 from collections.abc import Callable

@@ -1,6 +1,6 @@
-"""Nothing of a draft reaches anybody but its owner's own calls; a draft answers as what never was (T-B1, T-B2).
+"""Drafts are visible to nobody but their owner; to others they look as if they had never existed.
 
-So does a mod that an operator has hidden, whether it had been published or not: every test here is about all three.
+So are hidden mods, published before or not: every test covers all three.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Creating and editing mods: fields, their cleaning, the rules for the lists (C-OWN-2)."""
+"""Creating and editing mods: fields, cleaning, GUID lists."""
 
 import uuid
 from typing import Any

@@ -1,4 +1,4 @@
-"""The chain of a mod: ``install`` and ``missing`` (C-READ-2; C-READ-5)."""
+"""``install`` and ``missing`` of a mod."""
 
 import random
 import uuid

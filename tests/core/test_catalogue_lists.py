@@ -1,4 +1,4 @@
-"""``GET /api/modhub``: the shape, and the values that are used whatever is sent (interface; C-TXT-4, C-LIST-2)."""
+"""``GET /api/modhub``: the shape, and how parameters are interpreted."""
 
 import re
 from typing import Any

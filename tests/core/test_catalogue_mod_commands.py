@@ -1,4 +1,4 @@
-"""``modhub-admin mod``: what the operator sees and does, in sentences and exit codes."""
+"""``modhub-admin mod``: output and exit codes."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What the operator hides: its owner goes on with it, nobody else knows of it, and restoring undoes it."""
+"""Hidden mods: unchanged for the owner, invisible to others, and fully restorable."""
 
 from typing import Any
 

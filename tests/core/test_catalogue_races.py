@@ -1,4 +1,4 @@
-"""Many at once over two applications and one database: every promise on one mod holds (T-E)."""
+"""Concurrent calls over two applications and one database."""
 
 import hashlib
 import threading

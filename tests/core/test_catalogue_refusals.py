@@ -1,4 +1,4 @@
-"""The four 401s: anonymous or stranger, existing or not, are one answer for every owner call (C-OWN-12)."""
+"""The 401 of owner calls is identical for anonymous and stranger, existing and missing mods."""
 
 from itertools import product
 from typing import Any

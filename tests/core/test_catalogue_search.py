@@ -1,4 +1,4 @@
-"""Lists and search against a plain model of C-LIST-2, C-LIST-5, C-LIST-8, the same on both databases."""
+"""Lists and search compared with a simple model, on both databases."""
 
 import random
 from itertools import product

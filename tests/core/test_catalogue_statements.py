@@ -1,4 +1,4 @@
-"""How many SQL statements each list and read runs: a constant, whatever there is."""
+"""The number of SQL statements of each list and read is constant."""
 
 import uuid
 from collections.abc import Callable

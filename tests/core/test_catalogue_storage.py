@@ -1,4 +1,4 @@
-"""A file store that is not there, refuses writes, or lost a file (C-ERR-18 502 and 503; C-ERR-17)."""
+"""A file store that is missing, rejects writes, or lost a file."""
 
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""Deleting by the batch, savepoints, votes, and ``verify`` and ``rebuild`` while the service runs."""
+"""Batch deletion, savepoints, votes, and ``verify`` and ``rebuild`` while the service runs."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

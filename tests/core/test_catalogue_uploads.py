@@ -1,4 +1,4 @@
-"""Uploads: names, types, limits, what replaces what; nothing is kept after a refusal (C-UP-4, C-UP-7, C-FILE-8)."""
+"""Uploads: names, types, limits, replacement; nothing is stored after an error."""
 
 import hashlib
 import re

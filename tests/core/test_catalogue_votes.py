@@ -1,4 +1,4 @@
-"""Votes (C-VOTE-1) and removing images (2.17)."""
+"""Votes, and removing images."""
 
 from typing import Any
 

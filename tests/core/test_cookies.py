@@ -1,4 +1,4 @@
-"""The ``Cookie`` header: ours is found in it, and nobody's breaks or holds up a page (C-ERR-8)."""
+"""The ``Cookie`` header: ours is read, and malformed ones do no harm."""
 
 import time
 

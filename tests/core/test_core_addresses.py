@@ -1,4 +1,4 @@
-"""An address is walked as it was sent, and its headers are those of what it leads to."""
+"""Addresses are traversed as sent, and headers match the resource."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""``modhub-admin``: verify, sweep, keys, the curated games; wrong calls end with one line (C-RUN-4)."""
+"""``modhub-admin``: verify, sweep, keys, the curated games, usage errors."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The core refuses what a blocked account asks for before it looks at anything, whichever feature gives accounts."""
+"""The core rejects blocked accounts before anything else, whichever feature provides accounts."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A database that is locked, gone or broken: reads go on where they can, writes wait, then 503 (C-ERR-16; F-4)."""
+"""A locked, missing or broken database: reads continue where possible, writes wait, then 503."""
 
 import sqlite3
 import time

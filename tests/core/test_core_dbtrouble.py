@@ -1,4 +1,4 @@
-"""A database that cannot be had: which, where and why, to the service and to every command; never a password."""
+"""An unreachable database: the service and every command report which, where and why, without the password."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Edges that a reader with fresh eyes found: each was wrong once."""
+"""Regression tests of edge cases."""
 
 import sys
 from types import ModuleType

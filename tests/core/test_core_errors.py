@@ -1,4 +1,4 @@
-"""Errors whatever is asked: methods, addresses, hostile input; JSON for programs, pages for people (C-ERR-1)."""
+"""Errors for methods, addresses and hostile input: JSON for programs, pages for people."""
 
 import re
 from typing import Any

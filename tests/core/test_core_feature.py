@@ -1,4 +1,4 @@
-"""The seam: a small feature plugs in by its ini line alone, and leaves again."""
+"""The feature API: a small feature is enabled by one ini line, and removed again."""
 
 import sys
 import types

@@ -1,4 +1,4 @@
-"""``/healthz`` and ``/readyz`` (C-RUN-8)."""
+"""``/healthz`` and ``/readyz``."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor

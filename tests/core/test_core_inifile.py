@@ -1,4 +1,4 @@
-"""An ini that cannot be read is one sentence, to ``modhub-admin`` and, where its code runs by then, to ``pserve``."""
+"""An unreadable ini is reported in one sentence by ``modhub-admin``, and by ``pserve`` where possible."""
 
 import subprocess
 import sys

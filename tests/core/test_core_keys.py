@@ -1,4 +1,4 @@
-"""Machine keys and the address key (C-KEY-2; T-C11)."""
+"""Machine keys and the address key."""
 
 import sys
 import types

@@ -1,4 +1,4 @@
-"""Migrations: they make what the models say, once, and a service whose database is behind does not start."""
+"""Migrations match the models and run once; a service whose database is behind does not start."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

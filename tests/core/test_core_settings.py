@@ -1,4 +1,4 @@
-"""Settings: each thing that is wrong stops the start with one line; the environment wins (C-TOK-4)."""
+"""Settings: each error stops the start with one line; the environment overrides the ini."""
 
 import logging
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is taken at the start and most often is a slip is warned of; no key is shown."""
+"""Warnings at the start about likely mistakes; no key is shown."""
 
 import logging
 from typing import Any

@@ -1,4 +1,4 @@
-"""A table test over every registered view: each has a permission or says that it is open."""
+"""Every registered view has a permission or is declared open."""
 
 import sys
 import types

@@ -1,4 +1,4 @@
-"""The whole answer of a file: headers, body, refusals; in process, and through waitress with its file wrapper."""
+"""File responses: headers, body, errors; in process, and through waitress with its file wrapper."""
 
 import base64
 import contextlib

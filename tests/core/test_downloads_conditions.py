@@ -1,4 +1,4 @@
-"""RFC 9110, sections 13 and 14, as tables: what each combination of fields must give."""
+"""RFC 9110, sections 13 and 14: a table of conditional and range headers."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

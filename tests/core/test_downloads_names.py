@@ -1,4 +1,4 @@
-"""Content-Disposition: every name survives, none gets anything else into the header (RFC 6266, 8187; T-A5)."""
+"""Content-Disposition (RFC 6266, 8187): every name survives, and none injects a header."""
 
 import re
 from urllib.parse import unquote

@@ -1,4 +1,4 @@
-"""The two folds and the words of a search: C-MOD-7, C-LIST-5, T-D6."""
+"""Folding of game names and search text, and the words of a search."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Forms without files: what browsers send is read, what cannot be read is 400, and all at once (C-ERR-8)."""
+"""Forms without files: browsers' forms are read, unreadable ones are 400, all in linear time."""
 
 import contextlib
 import time

@@ -1,4 +1,4 @@
-"""The feature of docs/writing-a-feature.md, put together from the guide alone, runs."""
+"""The feature of docs/writing-a-feature.md runs as written there."""
 
 import importlib
 import re

@@ -1,4 +1,4 @@
-"""Cleaning of HTML: C-TXT-8, T-A3, T-A4. Every vector below is written for this suite."""
+"""Cleaning of HTML. All vectors were written for this suite."""
 
 import time
 from html.parser import HTMLParser

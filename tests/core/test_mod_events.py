@@ -1,4 +1,4 @@
-"""The events of mods: each is fired once by what it is named after, in the transaction that does it."""
+"""The events of mods: each is fired once, in the transaction of its change."""
 
 import sys
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What features learn of mods by asking ``IMods``."""
+"""Features look mods up through ``IMods``."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""``modhub-admin migration new``: a revision file that runs, for a package of one's own."""
+"""``modhub-admin migration new`` creates a working revision for any package."""
 
 import importlib
 import os

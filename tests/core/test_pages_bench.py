@@ -1,4 +1,4 @@
-"""The workshop says what it did: what was cut, who came first, which files were kept, what a visitor will see."""
+"""Messages of the workshop: cut text, concurrent edits, stored files, the preview."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The reference of the API at ``/Modhub/doc``: its parts, what it costs, and that all calls of the core are in it."""
+"""The API reference at ``/Modhub/doc``: sections, cost, completeness."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What readers elsewhere follow is well formed, says what the page says, and keeps to the configured address."""
+"""Feeds are well formed, match the pages, and use the configured address."""
 
 import sys
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Forms of somebody else's page do nothing; neither do lapsed ones, broken ones and too large ones."""
+"""Forms that are cross-site, expired, malformed or too large do nothing."""
 
 import logging
 from typing import Any

@@ -1,4 +1,4 @@
-"""The workshop says that the operator has hidden a mod and why, and who requires a mod before it is deleted."""
+"""The workshop shows that and why a mod is hidden, and which mods require one before it is deleted."""
 
 import uuid
 from typing import Any

@@ -1,4 +1,4 @@
-"""What was typed outlives a session that ended and a token that was replaced meanwhile, and goes to nobody else."""
+"""Form input survives an ended session or a replaced token, and is shown to nobody else."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The catalogue of strings: German is complete and nothing in it is stale; readers get the language they ask for."""
+"""Translations: German is complete and not stale; readers get the language they ask for."""
 
 import ast
 import re

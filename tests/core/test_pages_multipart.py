@@ -1,4 +1,4 @@
-"""Streamed forms: every byte of the file arrives, whatever it holds and however it is cut; nothing else does."""
+"""Streamed multipart forms: every byte of the file arrives, however the body is split."""
 
 import io
 from typing import Any

@@ -1,4 +1,4 @@
-"""Pictures on pages: only what a browser may show is one, few stand there at once, a draft's are for its owner."""
+"""Images on pages: only displayable types, a few at once, a draft's only for its owner."""
 
 from typing import Any
 

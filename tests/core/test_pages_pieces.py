@@ -1,4 +1,4 @@
-"""Pieces of pages are kept by all that they show: nothing is out of date, nothing of a draft gets out."""
+"""Page fragments are cached by all their values: never stale, and no draft leaks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The pages for visitors: what they show, what they never show, and how much they ask the database."""
+"""The public pages: what they show, what they never show, and how many statements they run."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a page can refuse is said in the reader's language, by the labels of the page, beside the field."""
+"""Errors on pages are translated, use the page's labels, and appear beside the field."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What pages say is true where they say it: empty lists, links that follow a filter, names of links, headings."""
+"""Texts of pages fit the situation: empty lists, filter links, link names, headings."""
 
 import re
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The workshop: a mod from its draft to its end with forms alone, and what happens where a form is refused."""
+"""The workshop: a mod from draft to deletion with forms alone, and rejected forms."""
 
 from typing import Any
 

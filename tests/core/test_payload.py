@@ -1,4 +1,4 @@
-"""The gate for bodies and query parameters: C-ERR-11, C-ERR-8, C-UP-1, T-D4, T-D6."""
+"""Reading of bodies and query parameters."""
 
 import io
 import json

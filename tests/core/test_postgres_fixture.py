@@ -1,4 +1,4 @@
-"""The PostgreSQL server that the tests get: fresh databases, nothing left behind, clear words when there is none."""
+"""The PostgreSQL server for tests: fresh databases, cleanup, clear errors."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What holds for every call and every answer, with all features that machines publish to."""
+"""Rules for every call and response, with all publishing features."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Before a body that may be large is taken, the application is asked for its answer (docs/adr/010)."""
+"""The server asks the application before it accepts a large body (docs/adr/010)."""
 
 import json
 import threading

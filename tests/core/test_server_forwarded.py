@@ -1,4 +1,4 @@
-"""Callers that a proxy names (C-LIM-7)."""
+"""Clients named by a proxy."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""What waits takes no thread from what reads."""
+"""Waiting requests take no thread from reads."""
 
 import contextlib
 import threading

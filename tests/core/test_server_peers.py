@@ -1,4 +1,4 @@
-"""The limit of connections of one peer, and who gives way (T-D13)."""
+"""The connection limit per peer, and which connections are closed."""
 
 import contextlib
 import socket

@@ -1,4 +1,4 @@
-"""What the bodies of all requests hold together is counted exactly, and bounded."""
+"""The total size of all request bodies is counted exactly and limited."""
 
 import json
 import random

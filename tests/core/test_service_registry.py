@@ -1,4 +1,4 @@
-"""Services: one object for each kind, found by its type, and refused where two packages claim one kind."""
+"""Services: one object per kind, found by type; two registrations of a kind conflict."""
 
 import pytest
 from pyramid.config import Configurator

@@ -1,4 +1,4 @@
-"""The address of the file-storage machine: who may report it, what is an origin, who learns of it (C-ADDR-3)."""
+"""The address of the storage machine: who may report it, valid origins, who is notified."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""Cleaning of plain text: C-TXT-1, C-UP-7, T-A5, T-A7, T-D6."""
+"""Cleaning of plain text."""
 
 import string
 import time

@@ -1,4 +1,4 @@
-"""What ``deploy/nginx.conf`` promises, asked of a real nginx (``make test-deploy``)."""
+"""``deploy/nginx.conf`` in a real nginx (``make test-deploy``)."""
 
 import json
 import os

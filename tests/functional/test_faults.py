@@ -1,4 +1,4 @@
-"""The database or the store fails: the answer says so, browsing goes on, and all is well once the fault has gone."""
+"""Failures of the database or the store: correct errors, reads continue, and full recovery."""
 
 import contextlib
 import shutil

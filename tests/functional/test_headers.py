@@ -1,4 +1,4 @@
-"""Every address that is read against headers that libraries fail to read: no 500, and the log tells the answer."""
+"""Hostile headers on every readable address: no 500, and the log has the status that was sent."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Requests that nobody should send, as raw bytes: no 500, no traceback, and the four 401s byte for byte."""
+"""Malformed requests as raw bytes: no 500, no traceback, and identical 401s."""
 
 import itertools
 import json

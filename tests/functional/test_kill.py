@@ -1,4 +1,4 @@
-"""``kill -9`` at many points: what was acknowledged is there and whole, what was not is there wholly or not at all."""
+"""``kill -9`` at many points: acknowledged writes are complete, others are all or nothing."""
 
 import hashlib
 import http.client

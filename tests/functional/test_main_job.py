@@ -1,4 +1,4 @@
-"""The main job, end to end over HTTP with accounts: a mod is made, filled, published, found, resolved, downloaded."""
+"""The main job end to end over HTTP: create a mod, upload, publish, find, resolve, download."""
 
 import hashlib
 import random

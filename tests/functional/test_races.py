@@ -1,4 +1,4 @@
-"""Races on one promise: two processes on one database, and callers that begin at the same moment (T-C1, E)."""
+"""Races between two processes on one database."""
 
 import hashlib
 import random

@@ -1,4 +1,4 @@
-"""The reference of the API with every set of features: all calls and no others, and every example is what happens."""
+"""The API reference with every set of features: complete, and its examples are true."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""Limits of uploads over real sockets, memory, leftovers on disk, load (C-UP-11; T-D2, T-D3, T-F9)."""
+"""Upload limits over real sockets, memory, files left on disk, load."""
 
 import contextlib
 import hashlib

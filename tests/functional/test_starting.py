@@ -1,4 +1,4 @@
-"""What ``pserve`` refuses to start with, the core alone, and settings from the environment (C-SET-2)."""
+"""Settings that stop ``pserve``, the core alone, and settings from the environment."""
 
 import subprocess
 from contextlib import closing

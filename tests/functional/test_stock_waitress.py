@@ -1,4 +1,4 @@
-"""The application is plain WSGI: the main job on waitress itself, without modhub.server (docs/adr/015)."""
+"""The main job on stock waitress, without modhub.server (docs/adr/015)."""
 
 import re
 from urllib.parse import urlencode

@@ -1,4 +1,4 @@
-"""Any subset of the features starts, shows its own addresses alone, leaves, and comes back with what it had."""
+"""Any subset of the features starts with only its own addresses, and can be removed and re-enabled without loss."""
 
 from itertools import chain, combinations
 

@@ -1,4 +1,4 @@
-"""An upgrade from each recorded state: a populated database and file store of then, brought to the schema of now."""
+"""Upgrades from recorded versions: database and file store are migrated to the current schema."""
 
 import json
 from base64 import b64decode

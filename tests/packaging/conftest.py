@@ -1,4 +1,4 @@
-"""How the tests of packages build one: in a process of its own, as pip does."""
+"""Builds packages for tests, in a separate process as pip does."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What the code cites is in the repository (docs/contract.md, threats.md and adr), and each clause has its tests."""
+"""Cited ids exist in docs/contract.md, threats.md and adr, and each clause has its tests."""
 
 import ast
 import re

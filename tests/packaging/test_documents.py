@@ -1,4 +1,4 @@
-"""The documents that are made from the code are what the code says now."""
+"""The documents agree with the code."""
 
 import ast
 import importlib

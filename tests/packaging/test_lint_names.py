@@ -1,4 +1,4 @@
-"""The check of `make lint` for names with two meanings finds them, and nothing else."""
+"""tools/lint_names.py finds names with two meanings, and nothing else."""
 
 import runpy
 from pathlib import Path

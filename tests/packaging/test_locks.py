@@ -1,4 +1,4 @@
-"""The locked sets: complete, hashed, bound to no index, and installable on Debian 12's Python 3.11.2."""
+"""The lock files: complete, hashed, without an index, and installable on Debian 12's Python 3.11.2."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""The Makefile's promises that can be kept without a network: help, refusals, and nothing in CI that is not named."""
+"""The Makefile without a network: help, errors, and the targets that CI uses."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Every catalogue holds what templates and code say, all of it translated, and nothing else."""
+"""Every catalogue has exactly the texts of templates and code, all translated."""
 
 import tomllib
 from pathlib import Path

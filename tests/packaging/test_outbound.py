@@ -1,4 +1,4 @@
-"""Which modules of the service call other machines: each of them asks only where a setting says."""
+"""Which modules call other machines: each only where a setting says."""
 
 import ast
 from collections.abc import Iterator

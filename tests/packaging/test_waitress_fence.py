@@ -1,4 +1,4 @@
-"""modhub.server is a fork of waitress in subclasses: what it relies on there is what was read (docs/adr/015)."""
+"""What modhub.server relies on in waitress is unchanged since it was reviewed (docs/adr/015)."""
 
 import importlib.util
 import json

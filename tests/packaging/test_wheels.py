@@ -1,4 +1,4 @@
-"""What is installed is what is in the repository: each part by itself, and the suite of them all."""
+"""Installed files match the repository: each part by itself, and the suite."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""The wiki on a fresh database of each kind, and who publishes in it."""
+"""The wiki on a fresh database of each kind, with a publisher."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The wiki for people: pages, tree, history, differences, search, feed (C-WIKI-8)."""
+"""The wiki's pages: tree, history, differences, search, feed."""
 
 import re
 import time

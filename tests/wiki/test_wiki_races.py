@@ -1,4 +1,4 @@
-"""Several who publish at once: every one gets a revision of its own, and one of them creates (T-E)."""
+"""Concurrent publishing: everybody gets a revision, and exactly one creates the page."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

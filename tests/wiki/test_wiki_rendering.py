@@ -1,4 +1,4 @@
-"""From Markdown to HTML: what CommonMark says, headings, links, pictures, code, and what hostile text comes to."""
+"""Markdown to HTML: CommonMark, headings, links, images, code, hostile text."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""Publishing and reading over REST, at both addresses (C-WIKI-2, C-WIKI-7)."""
+"""Publishing and reading over REST, at both addresses."""
 
 import re
 from itertools import product

@@ -1,4 +1,4 @@
-"""How the wiki plugs in: migrations, the parts of the core that it speaks to; alone, taken out, and put back."""
+"""How the wiki plugs in: migrations, what it registers; alone, removed, and re-enabled."""
 
 import argparse
 from typing import Any

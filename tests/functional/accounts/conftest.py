@@ -1,4 +1,4 @@
-"""What the tests of accounts over real processes share: forms of pages, and rows written past the service."""
+"""Shared by the tests of accounts over real processes: page forms, and rows written directly."""
 
 import hashlib
 import re

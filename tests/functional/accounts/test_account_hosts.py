@@ -1,5 +1,6 @@
-"""Who the request says that the service is, and who it says that the caller is: both are decided by the operator alone
-(C-HTTP-6, C-LIM-7, C-MAIL-4; T-C6, T-C7). Raw requests over a socket to a real process.
+"""The service's own address and the client's are decided by the operator alone, not by request headers.
+
+Raw requests over a socket to a real process.
 """
 
 import email

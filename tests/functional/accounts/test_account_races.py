@@ -1,4 +1,4 @@
-"""Two processes, one promise: a token, code or link works once, and nothing outlives a reset (T-C1, T-C2, T-C3, T-C8).
+"""Races between two processes: a token, code or link works once, and nothing survives a reset.
 
 Every run makes a few rounds of eight contenders each. ``MODHUB_LONG_RACES=1`` makes 200, and 500 of reset against
 refresh; that takes minutes.

@@ -1,5 +1,6 @@
-"""A whole journey through every account action over a real process that logs all it can: afterwards no secret is in
-clear in its log, in its database (rows and raw files) or in an answer that refuses (C-SET-2).
+"""Every account action over a real process with full logging.
+
+Afterwards no secret is in clear in its log, in its database (rows and raw files) or in an error response.
 """
 
 import html

@@ -1,7 +1,7 @@
-"""Writes what an upgrade starts from: ``python tests/functional/upgrades/record.py > NAME.json`` in this folder.
+"""Records the data that upgrades are tested with: ``python tests/functional/upgrades/record.py > NAME.json``.
 
-The service of the checked-out code is driven until every table holds rows; rows, files and revisions are written as
-JSON. Run it at a release, never over a file that is there: `test_upgrade.py` brings each of them to the newest schema.
+Fills every table through the service of the checked-out code, then writes rows, files and revisions as JSON. Run it
+at a release, never over an existing file: `test_upgrade.py` upgrades each of them to the newest schema.
 """
 
 import json

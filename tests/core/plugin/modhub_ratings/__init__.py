@@ -1,4 +1,4 @@
-"""A tiny feature for the tests of the seam: remarks of readers under a mod. It uses what any feature may use."""
+"""A small feature for tests: readers' remarks on a mod. It uses only what any feature may use."""
 
 from markupsafe import Markup
 from msgspec import UNSET, Struct, UnsetType

@@ -1,1 +1,1 @@
-"""One a change."""
+"""The revisions, oldest first."""
