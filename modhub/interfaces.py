@@ -148,10 +148,16 @@ class IMods(Protocol):
     """The service for mods. ``session`` is the request's or an event's; its own changes are visible."""
 
     def get_mods(self, session: Any, mod_ids: Collection[int]) -> dict[int, ModSummary]:
-        """Those of at most 100 mods that exist, published or not, in one statement."""
+        """Those of at most 100 mods that exist, published or not, in one statement.
+
+        Any number may be asked for, also one that no column can hold.
+        """
 
     def lock(self, session: Any, mod_id: int) -> bool:
-        """Keep the mod from being deleted until the transaction ends; False if it does not exist."""
+        """Keep the mod from being deleted until the transaction ends; False if it does not exist.
+
+        Drafts and hidden mods exist: ``get_mods`` says whether everybody can see a mod.
+        """
 
     def get_mods_of_account(self, session: Any, account_id: int) -> list[AccountMod]:
         """All mods of an account, last changed first."""

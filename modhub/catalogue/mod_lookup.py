@@ -1,6 +1,7 @@
 """Lookup of mods for features: the service :class:`modhub.interfaces.IMods`."""
 
 from collections.abc import Collection
+from typing import Final
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -10,6 +11,8 @@ from modhub.catalogue.public_copies import IS_PUBLIC
 from modhub.interfaces import AccountMod, ModSummary
 from modhub.limits import PAGE_SIZE_MOST
 
+_LAST_ID: Final = 2**63 - 1
+
 
 class ModLookup:
     """See :class:`modhub.interfaces.IMods`."""
@@ -18,11 +21,15 @@ class ModLookup:
         """Return the mods that exist, in one statement."""
         if len(mod_ids) > PAGE_SIZE_MOST:
             raise ValueError(f"at most {PAGE_SIZE_MOST} mods can be looked up at once")
-        statement = select(Mod.id, Mod.guid, Mod.title, Mod.owner, IS_PUBLIC).where(Mod.id.in_(mod_ids))
+        # A body may contain a number of any size. One that a column cannot hold is an unknown id, not an error.
+        ids = [mod_id for mod_id in mod_ids if 0 < mod_id <= _LAST_ID]
+        statement = select(Mod.id, Mod.guid, Mod.title, Mod.owner, IS_PUBLIC).where(Mod.id.in_(ids))
         return {row[0]: ModSummary(*row) for row in session.execute(statement)}
 
     def lock(self, session: Session, mod_id: int) -> bool:
         """Take a shared lock: it blocks deletion but not other shared locks."""
+        if not 0 < mod_id <= _LAST_ID:
+            return False
         statement = select(Mod.id).where(Mod.id == mod_id).with_for_update(read=True)
         return session.scalar(statement) is not None
 

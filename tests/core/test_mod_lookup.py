@@ -43,6 +43,15 @@ def test_a_hundred_mods_are_one_statement_and_more_are_a_mistake(site: Site) -> 
         mods.get_mods(session, ids)
 
 
+def test_any_number_may_be_asked_for(site: Site) -> None:
+    # C-ERR-8, C-TXT-6
+    mods, odd = site.find_service(IMods), (0, -1, 2**63 - 1, 2**63, -(2**63) - 1, 10**40)
+    mod = published_mod(site)
+    with site.databases.write_session() as session:
+        assert list(mods.get_mods(session, [*odd, mod["id"]])) == [mod["id"]]
+        assert [mods.lock(session, number) for number in odd] == [False] * len(odd)
+
+
 def test_it_sees_what_its_own_transaction_has_done(site: Site) -> None:
     mods, mod = site.find_service(IMods), published_mod(site)
     with site.databases.write_session() as session:
