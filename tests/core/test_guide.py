@@ -13,7 +13,7 @@ from modhub.declarations import Migrations
 from modhub.events import AccountDeleted
 from modhub.ops.new_migration import create_migration
 from modhub.testing import Start
-from modhub.testing.mods import mod_address, published_mod
+from modhub.testing.mods import hide_mod, mod_address, new_mod, published_mod
 
 GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-feature.md"
 PACKAGE = "modhub_reports"
@@ -58,7 +58,11 @@ def test_its_views_its_panel_and_its_subscribers(feature: Path, start: Start) ->
     reader.post_json(mod_address(other, "reports"), {"text": "Also", "urgent": None}, status=201)
     assert reader.post_json(address, {"text": "Third"}, status=409).json["message"] == "You have 2 open reports."
     assert reader.post_json(address, {"text": 5}, status=400).json["error"] == "invalid_input"
-    site.as_account(9).post_json("/api/modhub/999/reports", {"text": "x"}, status=404)
+    missing = site.as_account(9).post_json("/api/modhub/999/reports", {"text": "x"}, status=404)
+    hidden = published_mod(site, owner=9)
+    hide_mod(site, hidden)
+    for unseen in (new_mod(site, owner=9), hidden):
+        assert reader.post_json(mod_address(unseen, "reports"), {"text": "x"}, status=404).body == missing.body
     reader.delete(f"{address}/{first['id']}", status=200)
     reader.delete(f"{address}/{first['id']}", status=401)
     services = importlib.import_module(f"{PACKAGE}.services")
