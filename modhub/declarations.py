@@ -4,7 +4,7 @@ import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from modhub.blobs.store import BlobStoreFactory
 from modhub.security.identity import CredentialKind
@@ -38,6 +38,10 @@ class Migrations:
     def version_table(self) -> str:
         """One per package, so that removing a feature breaks no later upgrade."""
         return f"{self.package}_alembic_version"
+
+
+PANEL_PLACES: Final = ("navigation", "notice", "mod", "workshop_script", "footer", "documentation")
+"""The places of the core's pages that show panels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pyramid.config import Configurator
 from pyramid.path import AssetResolver
 
 from modhub.blobs.store import BlobStoreFactory
-from modhub.declarations import AdminCommand, Declarations, Feature, Migrations, Panel, StartOptions
+from modhub.declarations import PANEL_PLACES, AdminCommand, Declarations, Feature, Migrations, Panel, StartOptions
 from modhub.security.identity import CredentialKind
 from modhub.server.rules import BodyRules, IBodyRules
 from modhub.service_registry import add_service, find_optional_service, find_service
@@ -99,6 +99,8 @@ def add_panel(
     It returns ``Markup``; a plain string is text and is escaped. At ``documentation`` it is a section of
     ``/Modhub/doc`` (:mod:`modhub.ui.documentation`).
     """
+    if place not in PANEL_PLACES:
+        raise StartRefused(f"no page has a place {place} for the panel {name}; places are {', '.join(PANEL_PLACES)}")
 
     def register() -> None:
         _declared(config).panels.append(Panel(place, name, order, render))

@@ -182,6 +182,17 @@ def test_its_settings_and_its_command(installed: None, start: Start, capsys: pyt
         admin.build_admin_parser(start(ACCOUNTS).config).parse_args(["-c", "x.ini", "remarks"])
 
 
+@pytest.mark.one_database
+def test_a_panel_at_a_place_that_no_page_has_is_a_sentence(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    def includeme(config: Any) -> None:
+        config.include("modhub")
+        config.add_panel("mods", "reports", lambda *_: None)
+
+    feature_module(monkeypatch, "modhub_misplaced", includeme)
+    with pytest.raises(StartRefused, match="no page has a place mods for the panel reports; places are navigation, "):
+        start("modhub_misplaced")
+
+
 CLAIMS: dict[str, Any] = {
     "child": lambda config: config.add_child(IMod, "same", lambda *_: None),
     "core's child": lambda config: config.add_child(IMod, "changelog", lambda *_: None),
