@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -153,7 +154,9 @@ def refuse_unknown(declared: Iterable[Setting], prefixes: Iterable[str], setting
     names = {setting.name for setting in declared}
     for key in sorted(settings):
         if key.startswith(tuple(prefixes)) and key not in names | FEATURE_KEYS:
-            raise StartRefused(f"the setting {key} is unknown; docs/settings.md lists every setting")
+            similar = get_close_matches(key, names, n=1, cutoff=0.8)
+            hint = f"the nearest is {similar[0]}" if similar else "docs/settings.md lists those of modhub itself"
+            raise StartRefused(f"the setting {key} is unknown; {hint}")
 
 
 FEATURE_KEYS: Final = frozenset({"modhub.mail_dir"})

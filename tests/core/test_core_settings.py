@@ -53,8 +53,8 @@ WRONG: list[tuple[dict[str, str | None], str]] = [
     ({"modhub.storage": "relative/folder"}, "modhub.storage"),
     ({"modhub.storage": "file://relative"}, "modhub.storage"),
     ({"modhub.storage": "s3://bucket"}, "modhub.storage"),
-    ({"modhub.storge": "file:///x"}, "modhub.storge is unknown"),
-    ({"modhub.": "x"}, "modhub. is unknown"),
+    ({"modhub.storge": "file:///x"}, "modhub.storge is unknown; the nearest is modhub.storage"),
+    ({"modhub.": "x"}, "modhub. is unknown; docs/settings.md lists those of modhub itself"),
     ({"pyramid.includes": "modhub_nonsense"}, "modhub_nonsense, which is not installed"),
 ]
 
