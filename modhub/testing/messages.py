@@ -14,7 +14,7 @@ _METHODS: Final = [("testing/**", "ignore"), ("**.py", "python"), ("**.jinja2", 
 _OPTIONS: Final = {"**.jinja2": {"silent": "false"}}
 
 
-def used_messages(package: Path) -> Catalog:
+def used_messages(package: str | Path) -> Catalog:
     """Extract the texts of the templates and the code of a package."""
     used = Catalog()
     keywords: Any = parse_keywords(KEYWORDS)
@@ -23,18 +23,18 @@ def used_messages(package: Path) -> Catalog:
     return used
 
 
-def read_catalog(package: Path, language: str) -> Catalog:
+def read_catalog(package: str | Path, language: str) -> Catalog:
     """Read the package's catalogue of a language."""
-    with (package / "locale" / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
+    with (Path(package) / "locale" / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
         return read_po(file, locale=language, abort_invalid=True)
 
 
-def translated_texts(package: Path, language: str) -> dict[str, tuple[str, ...]]:
+def translated_texts(package: str | Path, language: str) -> dict[str, tuple[str, ...]]:
     """Return the translations by English text; one per plural form of the language."""
     return {_english(message): _forms(message.string) for message in read_catalog(package, language) if message.id}
 
 
-def catalog_faults(package: Path, language: str) -> list[str]:
+def catalog_faults(package: str | Path, language: str) -> list[str]:
     """Return a sentence for each text that is untranslated, no longer used, or has different placeholders."""
     used, catalog = used_messages(package), read_catalog(package, language)
     faults = [f"{message.id!r} is missing" for message in used if message.id and message.id not in catalog]

@@ -68,5 +68,5 @@ def test_a_translation_has_the_values_of_its_text(tmp_path: Path, translated: st
     (tmp_path / "page.jinja2").write_text('{{ _("In %(field)s.", field=1) }}')
     entry = f'#, python-format\nmsgid "In %(field)s."\nmsgstr "{translated}"\n'
     (folder / "messages.po").write_text(f"{HEADER}\n{entry}", "utf-8")
-    (fault,) = catalog_faults(tmp_path, "de")
+    (fault,) = catalog_faults(str(tmp_path), "de")  # of a package: its __path__[0]
     assert fault.startswith("'In %(field)s.': ")
