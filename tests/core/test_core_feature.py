@@ -49,7 +49,7 @@ def test_it_plugs_in_by_its_ini_line(installed: None, start: Start) -> None:
     assert site.as_account(8).post_json(url, {**said, "replace": True}, status=201).json == {"id": 2, "remark": "good "}
     assert site.get(url).json == {"remarks": ["good "]}
     assert site.put(url, b"x", status=405).headers["Allow"] == "GET, HEAD, POST"
-    assert [feature.name for feature in site.declarations.features if feature.name == "ratings"] == ["ratings"]
+    assert [feature.name for feature in site.declarations.features if feature.name == FEATURE] == [FEATURE]
     assert "panel of remarks: good" in site.get(f"/Modhub/{mod['id']}").text
     assert site.find_service(sys.modules[FEATURE].RemarkCounter).count() == 1
     for package in site.declarations.migrations:

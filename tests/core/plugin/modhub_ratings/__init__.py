@@ -173,7 +173,7 @@ class RemarkCounter:
 def includeme(config: Configurator) -> None:
     """The whole feature."""
     config.include("modhub")
-    config.add_feature("ratings", "Remarks")
+    config.add_feature("modhub_ratings", "Remarks")
     config.declare_settings("modhub_ratings.", SETTINGS)
     config.add_migrations("modhub_ratings", "modhub_ratings:migrations", "ratings_")
     config.add_service(RemarkCounter, RemarkCounter(find_service(config.registry, Databases)))
