@@ -48,6 +48,11 @@ def test_its_own_test_passes(feature: Path, start: Start) -> None:
     tests["test_a_report_is_closed_to_strangers"](start)
 
 
+def test_its_test_of_deletions_passes(feature: Path, start: Start) -> None:
+    tests = runpy.run_path(str(feature / "tests" / "test_reports.py"))
+    tests["test_reports_are_deleted_with_mods_and_accounts"](start)
+
+
 def test_its_views_its_panel_and_its_subscribers(feature: Path, start: Start) -> None:
     site = start(INCLUDES, modhub_reports__most="2")
     mod, other = published_mod(site), published_mod(site, owner=9)
