@@ -178,7 +178,7 @@ def test_beyond_the_bound_a_large_body_is_503_to_whoever_may_and_401_to_others(s
             )
             answer = client.ask(form)
             assert (answer.status, answer.fields["retry-after"]) == (503, "2")
-            assert b"try again in a moment" in answer.body
+            assert b"Try again in a moment" in answer.body
         with RawClient(service) as client:
             words = b'{"title":"Short"}'
             assert (

@@ -51,7 +51,7 @@ def test_what_forms_bring_is_cleaned_before_a_transaction_begins(site: Site, unl
     form["description"] = LONG + "2"
     form.submit(status=303)
     form["description"] = LONG + "3"
-    assert "changed in another place" in form.submit(status=409).text
+    assert "changed elsewhere" in form.submit(status=409).text
     mod = site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]
     upload_asset(site, mod, "code", version="1")
     (note,) = (

@@ -20,7 +20,7 @@ def adj(header: str, count: int = 1, proxy: str | None = "127.0.0.1") -> Any:
         trusted_proxy=proxy,
         trusted_proxy_count=count,
         trusted_proxy_headers={header},
-        forgotten=UntrustedProxyWarning(),
+        proxy_warning=UntrustedProxyWarning(),
     )
 
 
@@ -107,7 +107,7 @@ def test_a_proxy_that_is_not_trusted_is_told_once_an_hour(
         normalize_forwarded_headers({"REMOTE_ADDR": peer, header: "192.0.2.1"}, settings)
         assert len(caplog.records) == lines
     assert {record.levelno for record in caplog.records} == {logging.WARNING}
-    assert f"[server:main] needs trusted_proxy = {peer}" in caplog.text
+    assert f"set trusted_proxy = {peer} in [server:main]" in caplog.text
     assert "192.0.2.1" not in caplog.text
 
 
@@ -118,7 +118,7 @@ def test_another_proxy_than_the_trusted_one_is_told(caplog: pytest.LogCaptureFix
 
 def test_a_trusted_proxy_whose_callers_do_not_count_is_told(caplog: pytest.LogCaptureFixture) -> None:
     normalize_forwarded_headers({"REMOTE_ADDR": "127.0.0.1", HEADERS[0]: "x"}, adj("x-forwarded-proto"))
-    assert "needs beside trusted_proxy also trusted_proxy_headers = x-forwarded-for" in caplog.text
+    assert "set trusted_proxy_headers = x-forwarded-for" in caplog.text
 
 
 @pytest.mark.parametrize("peer", ["8.8.8.8", "2a00::1", "::ffff:8.8.8.8"])
