@@ -218,7 +218,7 @@ def test_reset_works_but_opens_nothing(app: Any, person: Person, ada: Any, mail:
     assert login(app, person, password="another password").json == BLOCKED
 
 
-def test_whoever_was_checked_a_moment_before_is_refused(app: Any, person: Person, ada: Any) -> None:
+def test_an_account_blocked_after_the_check_is_rejected(app: Any, person: Person, ada: Any) -> None:
     own = app.find_service(AuthServices)
     given = Credentials(person["email"], person["password"], "", "192.0.2.1")
     checked = authenticate(own, app.registry.settings, given)
@@ -291,7 +291,9 @@ def test_the_journal_has_a_line_each(
     ]
 
 
-def test_a_lost_authenticator_is_removed_and_told(app: Any, person: Person, ada: Any, admin: Any, mail: Any) -> None:
+def test_a_lost_authenticator_is_removed_and_reported(
+    app: Any, person: Person, ada: Any, admin: Any, mail: Any
+) -> None:
     # C-RUN-10
     number = str(ada["accountId"])
     assert admin("remove-factor", number) == f"Account {number} has no authenticator.\n"

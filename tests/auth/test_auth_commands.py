@@ -30,7 +30,7 @@ def bearer(made: Any) -> dict[str, str]:
     return {"Authorization": f"Bearer {made['accessToken']}"}
 
 
-def test_letters_are_listed_and_sent(app: Any, person: Person, admin: Any, mail: Any) -> None:
+def test_emails_are_listed_and_sent(app: Any, person: Person, admin: Any, mail: Any) -> None:
     app.post_json("/api/auth/register", person)
     assert "confirm ada@example.org waits" in admin("letters", "list")[1]
     assert admin("letters", "send") == (0, "Sent 1.\n")
@@ -39,7 +39,7 @@ def test_letters_are_listed_and_sent(app: Any, person: Person, admin: Any, mail:
     assert len(list(mail.folder.glob("*.eml"))) == 1
 
 
-def test_letters_that_cannot_be_sent_are_said(app: Any, person: Person, admin: Any, mail: Any) -> None:
+def test_emails_that_cannot_be_sent_are_reported(app: Any, person: Person, admin: Any, mail: Any) -> None:
     mail.folder.write_text("a file where the folder should be")
     app.post_json("/api/auth/register", person)
     code, said = admin("letters", "send")
@@ -70,12 +70,12 @@ def test_confirming_and_signing_out(app: Any, person: Person, admin: Any) -> Non
 
 
 @pytest.mark.parametrize("name", ["7", "eve@example.org", "no address", "9" * 18])
-def test_an_account_that_is_not_there_is_said(app: Any, admin: Any, name: str) -> None:
+def test_an_unknown_account_is_reported(app: Any, admin: Any, name: str) -> None:
     with pytest.raises(StartRefused, match="there is no account"):
         admin("account", "show", name)
 
 
-def test_an_account_goes_with_all_that_it_owned(app: Any, person: Person, admin: Any) -> None:
+def test_an_account_is_deleted_with_everything_it_owned(app: Any, person: Person, admin: Any) -> None:
     # C-ACC-18
     ada = app.post_json("/api/auth/register", person).json
     eve = app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}).json
@@ -117,6 +117,6 @@ def test_nobody_can_sign_in_to_a_sample(app: Any, person: Person) -> None:
 
 @pytest.mark.parametrize("action", ["show", "confirm", "sign-out", "delete"])
 @pytest.mark.parametrize("name", ["0", "9" * 18, "9" * 23])
-def test_a_number_that_no_account_has_is_said(admin: Any, action: str, name: str) -> None:
+def test_an_unknown_account_id_is_reported(admin: Any, action: str, name: str) -> None:
     with pytest.raises(StartRefused, match=f"there is no account {name}"):
         admin("account", action, name)

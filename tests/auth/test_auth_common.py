@@ -141,7 +141,7 @@ def keeps(answer: Any, **fields: str) -> Any:
     return form.submit(status="*")
 
 
-def test_register_warns_and_goes_on(app: Any, person: Person) -> None:
+def test_registering_warns_and_continues(app: Any, person: Person) -> None:
     # C-ACC-21
     answer = warned(app.get(f"{HOME}/register"), email=person["email"], displayName="Ada")
     assert (answer.forms[0]["email"].value, answer.forms[0]["displayName"].value) == (person["email"], "Ada")
@@ -187,7 +187,7 @@ def signed_in(app: Any, person: Person) -> None:
     form.submit(status=303)
 
 
-def test_changing_warns_and_goes_on(app: Any, person: Person) -> None:
+def test_changing_warns_and_continues(app: Any, person: Person) -> None:
     signed_in(app, person)
     answer = warned(app.get(f"{HOME}/password"), currentPassword=person["password"])
     app.post_json("/api/auth/login", person, status=200)
@@ -203,7 +203,7 @@ def test_the_consent_survives_another_mistake(app: Any, person: Person) -> None:
     assert keeps(answer, currentPassword=person["password"]).status_int == 303
 
 
-def test_a_reset_warns_and_goes_on(app: Any, person: Person, mail: Any) -> None:
+def test_a_reset_warns_and_continues(app: Any, person: Person, mail: Any) -> None:
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/forgot", {"email": person["email"]})
     answer = warned(app.get(mail.link()))
@@ -221,7 +221,7 @@ def test_a_reset_knows_the_address_and_the_name_too(app: Any, person: Person, ma
     warned(app.get(mail.link()), password=password)
 
 
-def test_adding_one_warns_and_goes_on(app: Any, person: Person, mail: Any) -> None:
+def test_adding_one_warns_and_continues(app: Any, person: Person, mail: Any) -> None:
     signed_in(app, person)
     mail.read()
     with app.databases.write_session.begin() as session:

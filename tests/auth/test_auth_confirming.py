@@ -61,7 +61,7 @@ def is_verified(app: Any) -> bool:
     return all(one.verified for one in all_of(app, Login))
 
 
-def test_whoever_registers_a_strangers_address_is_locked_out_and_not_its_owner(
+def test_registering_a_strangers_address_locks_out_the_registrant_not_the_owner(
     app: Any, person: Person, mail: Any
 ) -> None:
     # C-MAIL-5, C-MAIL-6, T-C16
@@ -278,7 +278,7 @@ def test_a_form_that_has_shown_nothing_removes_nothing(app: Any, reset_page: Any
 
 
 def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app: Any, reset_page: Any, person: Person) -> None:
-    """Otherwise whoever has the account now links a login in the last moment, and comes back by it."""
+    """Otherwise the present holder could link a login at the last moment and get back in."""
     with app.databases.write_session.begin() as session:
         account = services.lock_account(session, 1)
         assert account is not None

@@ -40,7 +40,7 @@ def lapse(app: Any, account_id: int, left: timedelta = timedelta()) -> None:
         session.execute(update(PageSession).where(PageSession.account_id == account_id).values(used_at=used))
 
 
-def test_places_that_have_lapsed_are_forgotten(app: Any, person: Person) -> None:
+def test_expired_sessions_are_deleted(app: Any, person: Person) -> None:
     other = {**person, "email": "eve@example.org"}
     for at, one in enumerate((person, other), 1):
         assert app.post_json("/api/auth/register", one).json["accountId"] == at

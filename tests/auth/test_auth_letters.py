@@ -38,7 +38,7 @@ def smtp(auth: Any, port: int) -> Any:
     return auth(mail__host="127.0.0.1", mail__port=str(port), mail__default_sender="modhub@example.org")
 
 
-def test_registering_sends_a_letter_to_confirm(app: Any, person: Person, mail: Any) -> None:
+def test_registering_sends_a_confirmation_email(app: Any, person: Person, mail: Any) -> None:
     # C-ACC-2
     app.post_json("/api/auth/register", {**person, "displayName": "Visit http://evil.example.org"})
     [letter] = mail.read()
@@ -113,7 +113,7 @@ def test_every_text_can_be_written(app: Any) -> None:
         assert ("SECRET" in written.text) == ("SECRET" in written.html) == bool(EMAIL_TEMPLATES[kind].link)
 
 
-def test_letters_arrive_by_smtp(auth: Any, person: Person, mail_server: Any) -> None:
+def test_emails_arrive_by_smtp(auth: Any, person: Person, mail_server: Any) -> None:
     # T-C9
     app = smtp(auth, mail_server.port)
     for email in ("ada@example.org", "éa@bücher.example.org", "o'hara+x@example.org"):
@@ -126,7 +126,7 @@ def test_letters_arrive_by_smtp(auth: Any, person: Person, mail_server: Any) -> 
     assert mail_server.taken[0][1]["From"] == "modhub@example.org"
 
 
-def test_a_letter_of_more_than_ascii_says_so_before(auth: Any, person: Person, mail_server: Any) -> None:
+def test_a_non_ascii_email_announces_8bitmime(auth: Any, person: Person, mail_server: Any) -> None:
     app = smtp(auth, mail_server.port)
     app.post_json("/api/auth/register", person)
     german = {"Accept-Language": "de"}
@@ -159,7 +159,7 @@ def test_a_server_that_is_down_changes_no_answer_and_loses_nothing(
     assert len({message["Message-ID"] for _, message in server.taken}) == 26
 
 
-def test_a_letter_that_is_refused_for_now_is_tried_again_later(auth: Any, person: Person, mail_server: Any) -> None:
+def test_a_temporarily_rejected_email_is_retried(auth: Any, person: Person, mail_server: Any) -> None:
     app = smtp(auth, mail_server.port)
     mail_server.refuse["ada@example.org"] = "451 later"
     app.post_json("/api/auth/register", person)
@@ -174,7 +174,7 @@ def test_a_letter_that_is_refused_for_now_is_tried_again_later(auth: Any, person
     assert [recipient for recipient, _ in mail_server.taken] == ["eve@example.org", "ada@example.org"]
 
 
-def test_a_letter_that_is_refused_for_ever_is_dead(auth: Any, person: Person, mail_server: Any) -> None:
+def test_a_permanently_rejected_email_is_given_up(auth: Any, person: Person, mail_server: Any) -> None:
     app = smtp(auth, mail_server.port)
     mail_server.refuse["ada@example.org"] = "550 unknown"
     app.post_json("/api/auth/register", person)
@@ -184,7 +184,7 @@ def test_a_letter_that_is_refused_for_ever_is_dead(auth: Any, person: Person, ma
     assert (dead.problem, dead.sealed) == ("the recipient was refused (550)", None)
 
 
-def test_a_letter_dies_after_three_days_of_trying(auth: Any, person: Person, mail_server: Any) -> None:
+def test_an_email_is_given_up_after_three_days(auth: Any, person: Person, mail_server: Any) -> None:
     app = smtp(auth, mail_server.port)
     mail_server.refuse["ada@example.org"] = "451 later"
     app.post_json("/api/auth/register", person)
@@ -201,7 +201,7 @@ def test_pauses_grow_to_a_limit() -> None:
     assert pauses[-1] == worker.LONGEST_PAUSE
 
 
-def test_a_letter_taken_by_a_process_that_died_is_sent_later(app: Any, person: Person, mail: Any) -> None:
+def test_an_email_claimed_by_a_dead_process_is_sent_later(app: Any, person: Person, mail: Any) -> None:
     # T-F6
     app.post_json("/api/auth/register", person)
     sender = app.find_service(AuthServices).mail_worker
@@ -214,7 +214,7 @@ def test_a_letter_taken_by_a_process_that_died_is_sent_later(app: Any, person: P
 
 
 @pytest.mark.parametrize("ahead", [timedelta(minutes=30), timedelta(days=1)])
-def test_a_clock_that_was_set_back_holds_no_letter_up(app: Any, person: Person, mail: Any, ahead: timedelta) -> None:
+def test_a_clock_that_was_set_back_delays_no_email(app: Any, person: Person, mail: Any, ahead: timedelta) -> None:
     # T-F7
     """A new letter leaves at once, one that has been tried within the longest pause."""
     app.post_json("/api/auth/register", person)
@@ -229,7 +229,7 @@ def test_a_clock_that_was_set_back_holds_no_letter_up(app: Any, person: Person, 
     assert len(mail.read()) == (2 if ahead > worker.LONGEST_PAUSE else 1)
 
 
-def test_a_letter_that_met_no_way_is_due_by_any_clock(auth: Any, person: Person, tmp_path: Any) -> None:
+def test_an_email_without_a_transport_is_due_by_any_clock(auth: Any, person: Person, tmp_path: Any) -> None:
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where the folder should be")
     app = auth(modhub__mail_dir=str(blocked))
@@ -256,7 +256,7 @@ def test_a_link_from_the_future_is_dead(app: Any, person: Person, mail: Any, pur
     app.get(link, status=410)
 
 
-def test_a_letter_that_the_server_cannot_bear_holds_no_other_up(auth: Any, person: Person, mail_server: Any) -> None:
+def test_an_email_that_the_server_cannot_accept_delays_no_other(auth: Any, person: Person, mail_server: Any) -> None:
     app = smtp(auth, mail_server.port)
     mail_server.hang_up_on = "poison@example.org"
     for name in ("poison", "eve", "ada"):
@@ -279,7 +279,7 @@ def test_a_letter_that_the_server_cannot_bear_holds_no_other_up(auth: Any, perso
     )
 
 
-def test_a_letter_that_left_while_the_database_was_busy_does_not_leave_again(
+def test_an_email_sent_while_the_database_was_busy_is_not_sent_again(
     auth: Any, person: Person, mail_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # T-F6
@@ -330,7 +330,7 @@ def test_tls_begins_at_once_or_later_but_not_twice(auth: Any) -> None:
         auth(mail__host="127.0.0.1", mail__ssl="true", mail__tls="true")
 
 
-def test_without_a_way_letters_are_in_the_log(auth: Any, person: Person, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_transport_emails_are_logged(auth: Any, person: Person, caplog: pytest.LogCaptureFixture) -> None:
     # C-SET-6
     app = auth(modhub__mail_dir="")
     app.post_json("/api/auth/register", person)
@@ -412,7 +412,7 @@ def test_links_name_the_configured_origin(app: Any, person: Person, mail: Any, h
     assert mail.link().startswith("/Modhub/account/reset?")
 
 
-def test_forgot_sends_three_letters_to_an_address(app: Any, person: Person, mail: Any) -> None:
+def test_forgot_sends_at_most_three_emails_to_an_address(app: Any, person: Person, mail: Any) -> None:
     # C-LIM-9
     app.post_json("/api/auth/register", person)
     for number in range(5):

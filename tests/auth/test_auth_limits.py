@@ -66,7 +66,7 @@ def test_an_address_counts_in_every_spelling(auth: Any, person: Person, spelling
     assert login(app, {**WRONG, "email": spelling}, "192.0.2.9").status_int == 429
 
 
-def test_what_is_no_address_is_limited_as_an_unknown_one(auth: Any) -> None:
+def test_an_invalid_address_is_limited_like_an_unknown_one(auth: Any) -> None:
     app = auth(modhub_auth__failures="2")
     given = {**WRONG, "email": "no address"}
     assert [login(app, given, f"192.0.2.{number}").status_int for number in range(3)] == [401, 401, 429]

@@ -83,7 +83,7 @@ def test_translations_keep_their_holes() -> None:
 
 
 @pytest.mark.parametrize("kind", EMAIL_TEMPLATES)
-def test_letters_are_german(kind: str) -> None:
+def test_emails_are_german(kind: str) -> None:
     languages = Catalogs()
     languages.load([str(HERE / "locale")])
     writer = Outbox("https://mods.example.org:8443", "modhub@example.org", SecretBox(["x" * 32], "letter"))
@@ -100,7 +100,7 @@ def test_letters_are_german(kind: str) -> None:
         assert links[0].endswith(expected) if links else kind in {"taken", "account deleted"}
 
 
-def test_a_letter_has_the_language_of_the_request_that_caused_it(app: Any, person: Person, mail: Any) -> None:
+def test_an_email_has_the_language_of_the_request_that_caused_it(app: Any, person: Person, mail: Any) -> None:
     app.post_json("/api/auth/register", person, headers=GERMAN)
     form = app.get(f"{HOME}/forgot").forms[0]
     form["email"] = person["email"]

@@ -68,7 +68,7 @@ def do(app: Any, action: str, agent: str, **given: str) -> Any:
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_what_is_done_to_an_account_is_told_by_email(owner: Any, mail: Any, action: str) -> None:
+def test_changes_to_an_account_are_reported_by_email(owner: Any, mail: Any, action: str) -> None:
     # C-MAIL-10
     before = len(mail.read())
     assert do(owner, action, FIREFOX, currentPassword="wrong horse battery").status_int == 403
@@ -93,7 +93,7 @@ def test_a_browser_does_not_write_the_email(owner: Any, mail: Any) -> None:
     assert "\nBrowser or program: A browser\n" in text
 
 
-def test_an_address_that_is_not_confirmed_is_told_nothing(owner: Any, mail: Any) -> None:
+def test_an_unconfirmed_address_gets_no_notice(owner: Any, mail: Any) -> None:
     with owner.databases.write_session.begin() as session:
         session.execute(update(Login).where(Login.platform == "").values(verified=False))
     before = len(mail.read())
@@ -101,7 +101,7 @@ def test_an_address_that_is_not_confirmed_is_told_nothing(owner: Any, mail: Any)
     assert len(mail.read()) == before
 
 
-def test_other_features_have_their_changes_told(owner: Any, mail: Any) -> None:
+def test_changes_by_other_features_are_reported(owner: Any, mail: Any) -> None:
     # C-MAIL-1
     databases, registry = owner.databases, owner.registry
     environ = {"HTTP_USER_AGENT": FIREFOX}

@@ -85,7 +85,7 @@ def test_an_address_that_swallows_leaves_time_for_the_next(provider: Provider, m
     assert tried[0] <= 50
 
 
-def test_of_those_beyond_two_one_waits_a_moment_and_the_next_is_told_at_once(
+def test_beyond_two_requests_one_waits_and_the_next_fails_at_once(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(openid, "PROVIDER_DEADLINE_SECONDS", 30.0)

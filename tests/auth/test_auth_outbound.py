@@ -27,7 +27,7 @@ Talk = Callable[[socket.socket, threading.Event], None]
 
 @pytest.fixture
 def listening() -> Iterator[Callable[[Talk], int]]:
-    """``listening(talk)``: the port of a server that talks like this to whoever connects."""
+    """``listening(talk)``: the port of a server that talks like this to every client."""
     closing, threads, sockets = threading.Event(), [], []
 
     def begin(talk: Talk) -> int:
@@ -146,7 +146,7 @@ def answers(head: bytes, body: bytes) -> Talk:
     ids=["body", "headers", "status line"],
 )
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_a_platform_is_not_listened_to_for_ever(auth: Any, listening: Any, talk: Talk, status: int) -> None:
+def test_a_platforms_response_has_a_time_limit(auth: Any, listening: Any, talk: Talk, status: int) -> None:
     began = monotonic()
     assert asked(auth, listening(talk)).status_int == status
     assert monotonic() - began < openid.PROVIDER_TIMEOUT_SECONDS + WAIT

@@ -301,7 +301,7 @@ def test_confirming_an_address(auth: Any, person: Person, tmp_path: Any, mail: A
 
 
 @pytest.mark.parametrize("proof", ["confirm", "reset"])
-def test_whoever_registered_a_strangers_address_keeps_nothing(app: Any, person: Person, mail: Any, proof: str) -> None:
+def test_registering_a_strangers_address_gains_nothing(app: Any, person: Person, mail: Any, proof: str) -> None:
     made = app.post_json("/api/auth/register", person).json
     register_link = mail.link()
     own = app.find_service(AuthServices)
@@ -566,7 +566,7 @@ def test_an_id_that_cannot_be_read_ends_nothing(app: Any, person: Person, field:
     app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=200)
 
 
-def test_what_others_require_is_told_before_the_account_goes(app: Any, person: Person) -> None:
+def test_mods_that_others_require_are_listed_before_the_account_is_deleted(app: Any, person: Person) -> None:
     register(app, person)
 
     def bearer(who: Person) -> dict[str, str]:
@@ -639,7 +639,7 @@ def test_browsers_are_named(app: Any, person: Person, agent: str, label: str) ->
 
 
 @pytest.mark.parametrize(("name", "life"), [("reset", timedelta(minutes=60)), ("confirm", timedelta(days=7))])
-def test_links_lapse(app: Any, person: Person, mail: Any, name: str, life: timedelta) -> None:
+def test_links_expire(app: Any, person: Person, mail: Any, name: str, life: timedelta) -> None:
     # C-MAIL-4
     app.post_json("/api/auth/register", person)
     if name == "reset":
@@ -677,7 +677,7 @@ def test_the_workshop_says_how_a_script_signs_in(app: Any, person: Person) -> No
     assert german.find("pre", class_="lines").find_previous_sibling("p").text.startswith("Melde dich mit POST")
 
 
-def test_an_account_goes_in_one_transaction_or_stays(app: Any, person: Person) -> None:
+def test_an_account_is_deleted_in_one_transaction(app: Any, person: Person) -> None:
     # C-ACC-18
     register(app, person)
     made = app.post_json("/api/auth/login", person).json

@@ -305,7 +305,7 @@ def test_two_tabs_do_not_make_two_passwords(
     assert [login.kind for login in logins(site)] == ["Platform", "Password"]
 
 
-def test_an_address_that_is_taken_is_told_by_letter_only(
+def test_an_address_with_an_account_is_reported_by_email_only(
     site: Any, provider: Provider, person: Person, mail: Any
 ) -> None:
     mail.app = site
@@ -347,7 +347,7 @@ def test_the_second_factor_holds(site: Any, provider: Provider) -> None:
     "held", ["{} {}", "9223372036854775808 {1}", "{0} 999999999999999999", "-1 {1}", "{0} -1", "{0}", ""]
 )
 def test_what_is_sealed_may_name_any_number(site: Any, provider: Provider, held: str) -> None:
-    """Whoever has the secret of the deployment gets a refusal too, and no 500."""
+    """A forged state, signed with the deployment's secret, is an error too and no 500."""
     sign_in(site, provider)
     site.reset()
     form = site.get(f"{HOME}/login").forms[0]
@@ -375,7 +375,7 @@ def test_a_platform_account_can_be_deleted(site: Any, provider: Provider) -> Non
     assert logins(site) == []
 
 
-def test_linking_and_unlinking_are_told_by_letter(site: Any, provider: Provider, person: Person, mail: Any) -> None:
+def test_linking_and_unlinking_are_reported_by_email(site: Any, provider: Provider, person: Person, mail: Any) -> None:
     mail.app = site
     register(site, person)
     site.get(mail.link()).forms[0].submit(status=200)
@@ -389,7 +389,7 @@ def test_linking_and_unlinking_are_told_by_letter(site: Any, provider: Provider,
     assert {letter["To"] for letter in letters} == {person["email"]}
 
 
-def test_whoever_wanted_to_link_makes_no_new_account(site: Any, provider: Provider, person: Person) -> None:
+def test_linking_creates_no_new_account(site: Any, provider: Provider, person: Person) -> None:
     register(site, person)
     form = site.get(f"{STEAM}/link").forms[0]
     form["currentPassword"] = person["password"]

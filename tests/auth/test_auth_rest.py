@@ -66,7 +66,7 @@ def test_names_are_cleaned_and_cut(app: Any, person: Person) -> None:
 
 
 @pytest.mark.parametrize("name", [None, "", " \u200b "])
-def test_a_name_that_is_none_is_made_up(app: Any, person: Person, name: str | None) -> None:
+def test_an_invalid_name_is_replaced(app: Any, person: Person, name: str | None) -> None:
     # C-ACC-6
     answer = app.post_json("/api/auth/register", {**person, "displayName": name})
     assert answer.json["displayName"] == f"Modder {answer.json['accountId']}"
@@ -260,13 +260,13 @@ def test_a_refresh_token_works_once(app: Any, person: Person) -> None:
         assert session.scalars(select(ClientSession.label)).one() == "phone"
 
 
-def test_a_refresh_token_lapses(app: Any, person: Person) -> None:
+def test_a_refresh_token_expires(app: Any, person: Person) -> None:
     made = app.post_json("/api/auth/register", person).json
     write(app, update(ClientSession).values(expires_at=now()))
     app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
 
 
-def test_signing_in_clears_what_has_lapsed(app: Any, person: Person) -> None:
+def test_signing_in_deletes_expired_rows(app: Any, person: Person) -> None:
     app.post_json("/api/auth/register", person)
     write(app, update(ClientSession).values(expires_at=now()))
     app.post_json("/api/auth/login", person)

@@ -55,7 +55,7 @@ def test_own_forms_are_for_those_who_are_signed_in(app: Any) -> None:
         assert location.partition("?")[0] == f"{HOME}/login"
 
 
-def test_a_browser_without_cookies_is_told_so_by_a_page(app: Any, person: Person) -> None:
+def test_a_browser_without_cookies_gets_a_page_that_says_so(app: Any, person: Person) -> None:
     token = token_of(app)
     app.reset()
     app.post(f"{HOME}/login", {**person, "csrf_token": token}, status=400)
@@ -84,7 +84,7 @@ def test_an_escaped_path_stays_on_this_site(app: Any, person: Person) -> None:
     app.get(answer.headers["Location"], status=404)
 
 
-def test_letters_links_are_told_to_nobody(app: Any, person: Person, mail: Any) -> None:
+def test_links_in_emails_do_not_leak(app: Any, person: Person, mail: Any) -> None:
     # T-C8
     register(app, person)
     page = app.get(mail.link())
@@ -138,7 +138,7 @@ def test_password_managers_know_the_fields(app: Any) -> None:
         assert {one["name"]: one["autocomplete"] for one in html.select(".field input")} == fields
 
 
-def test_a_letter_that_was_lost_is_sent_again(app: Any, person: Person, mail: Any) -> None:
+def test_a_lost_email_is_sent_again(app: Any, person: Person, mail: Any) -> None:
     register(app, person)
     lost = mail.link()
     for sent in (2, 3, 4, 4):

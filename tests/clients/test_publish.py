@@ -186,7 +186,7 @@ def test_wrong_calls_send_nothing(words, capsys):
 @pytest.mark.parametrize(
     "url", ["mods.example.org", "ftp://a", "https://", "https://u:p@a", "https://a?b", "https://a:x"]
 )
-def test_an_address_that_is_none(url):
+def test_an_invalid_address(url):
     assert run(url, "key") == publish.USAGE_ERROR
 
 

@@ -225,7 +225,7 @@ def test_with_a_real_database(tm, store, tmp_path):
     engine.dispose()
 
 
-def test_each_retry_stages_anew_and_only_the_last_one_stays(store):
+def test_each_retry_stages_again_and_only_the_last_one_stays(store):
     attempts = []
 
     def upload(request):

@@ -117,7 +117,7 @@ def test_a_failed_fsync_is_not_tried_again(store, monkeypatch):
     assert len(calls) == 1
 
 
-def test_a_disk_that_writes_in_small_pieces(store, monkeypatch):
+def test_a_disk_with_short_writes(store, monkeypatch):
     write = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:10]))
     blob = published(store)
@@ -166,7 +166,7 @@ def test_folders_that_were_tidied_away_come_back(store, root):
     assert store.verify(blob.key, blob.size, blob.sha256) is None
 
 
-def test_a_root_that_is_gone_is_not_made_anew(store, root):
+def test_a_missing_root_is_not_recreated(store, root):
     """Below a missing mount the files would be lost to sight."""
     for folder in list(root.iterdir()):
         folder.rmdir()

@@ -133,7 +133,7 @@ def test_input_is_refused_at_the_head_where_it_needs_no_body(site, service):
             assert client.ask(head("POST", path, bearer, *lines)).status == status
 
 
-def test_whoever_may_is_asked_for_the_body_and_notices_nothing(site, service):
+def test_a_permitted_client_uploads_as_usual(site, service):
     mod, bearer = new_mod(site), f"Authorization: Bearer account-{OWNER}"
     with RawClient(service) as client:
         words = json.dumps({"title": "Long", "description": "x" * 6 * MB}).encode()
@@ -154,7 +154,7 @@ def test_whoever_may_is_asked_for_the_body_and_notices_nothing(site, service):
         assert client.answer().status == 201
 
 
-def test_beyond_the_bound_a_large_body_is_503_to_whoever_may_and_401_to_others(site):
+def test_beyond_the_limit_a_large_body_is_503_if_permitted_and_401_if_not(site):
     # C-ERR-21
     mod, bearer = new_mod(site), f"Authorization: Bearer account-{OWNER}"
     path = f"/api/modhub/{mod['id']}/code?version=1"

@@ -150,7 +150,7 @@ BREAKS: list[Any] = [
 ]
 
 
-def test_every_broken_copy_is_told(site: Site) -> None:
+def test_every_broken_copy_is_reported(site: Site) -> None:
     # C-RUN-5
     mod = published_mod(site, games=["Portal"], requires=["0" * 8 + "-0000-0000-0000-" + "0" * 12])
     for broken in BREAKS:

@@ -39,7 +39,7 @@ def test_a_new_mod_is_a_draft_with_a_guid(site: Site) -> None:
 
 
 @pytest.mark.parametrize("title", [None, "", "   ", "\n\t", "\u200b\u202e", "\x00", 5, True, ["x"], {}])
-def test_a_title_that_is_none_is_400_and_creates_nothing(site: Site, title: Any) -> None:
+def test_an_invalid_title_is_400_and_creates_nothing(site: Site, title: Any) -> None:
     # C-MOD-3
     assert "title" in create(site, 400, title=title)["message"]
     assert "title" in create(site, 400)["message"]
@@ -123,7 +123,7 @@ def test_lists_are_stored_as_sent_merged_in_order(site: Site) -> None:
     assert edit(site, mod, requires=[])["requires"] == []
 
 
-def test_what_is_no_guid_is_refused(site: Site) -> None:
+def test_an_invalid_guid_is_rejected(site: Site) -> None:
     # C-MOD-9, C-MOD-14, C-OWN-4, C-OWN-6, T-B7
     mod = create(site, title="x", requires=[G[0]])
     plain = G[1].replace("-", "")

@@ -121,7 +121,7 @@ def test_public_reads_look_at_no_credential(site: Site) -> None:
             assert other.headers["ETag"] == plain.headers["ETag"]
 
 
-def test_updated_at_moves_with_what_decisions_2_7_name_and_with_nothing_else(site: Site) -> None:
+def test_updated_at_moves_only_as_the_contract_says(site: Site) -> None:
     # C-MOD-13
     own, other = site.as_account(OWNER), site.as_account(8)
     mod = published_mod(site, title="One", games=["Portal"], description="<p>x</p>")

@@ -166,7 +166,7 @@ def test_hiding_and_restoring_take_effect_at_once_and_twice_is_well(site: Site, 
 
 
 @pytest.mark.parametrize("action", ["hide", "restore", "delete"])
-def test_an_unknown_mod_is_said_and_the_others_are_done(site: Site, run: Run, action: str) -> None:
+def test_an_unknown_mod_is_reported_and_the_others_are_processed(site: Site, run: Run, action: str) -> None:
     mod = published_mod(site)
     if action == "restore":
         hide_mod(site, mod)
@@ -240,7 +240,7 @@ def test_what_the_operator_does_is_written_down(site: Site, run: Run, caplog: py
         [],
     ],
 )
-def test_wrong_calls_are_told_and_change_nothing(
+def test_usage_errors_are_reported_and_change_nothing(
     run: Run, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as end:

@@ -169,7 +169,7 @@ def test_rebuild_and_verify_know_of_hiding(site: Site) -> None:
         assert session.scalars(select(PublicMod.id)).all() == [other["id"]]
 
 
-def test_an_account_goes_with_what_is_hidden_of_it(site: Site) -> None:
+def test_an_account_is_deleted_with_its_hidden_mods(site: Site) -> None:
     mod, voted = published_mod(site, 50), published_mod(site)
     site.as_account(50).put_json(mod_address(voted, "vote"), {"value": 1})
     for one in (mod, voted):

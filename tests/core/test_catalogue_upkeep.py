@@ -62,7 +62,7 @@ def counts_are_true(site: Site) -> None:
     assert copy_damage(site) == []
 
 
-def test_an_account_goes_by_the_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_accounts_mods_are_deleted_in_batches(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     took = []
     for many in (5, 300):
         owned, voted = a_life(site, many)
@@ -85,7 +85,7 @@ def test_an_account_goes_by_the_batch(site: Site, monkeypatch: pytest.MonkeyPatc
     assert rows(site, select(Mod.id).where(Mod.owner == LEAVING)) == []
 
 
-def test_a_mod_goes_in_as_many_statements_whatever_it_has(site: Site) -> None:
+def test_a_mod_is_deleted_in_a_constant_number_of_statements(site: Site) -> None:
     took = []
     for many in (5, 300):
         mod = published_mod(site, requires=[GUID])
@@ -267,7 +267,7 @@ def test_rebuild_mends_every_copy(site: Site, monkeypatch: pytest.MonkeyPatch) -
     assert copy_damage(site) == []
 
 
-def test_others_have_their_turn_while_copies_are_made_anew(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_can_write_while_copies_are_rebuilt(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     mods = [published_mod(site, title=f"mod {at}") for at in range(5)]
     draft = new_mod(site)
     upload_asset(site, draft, "code", version="1")

@@ -115,7 +115,7 @@ def test_the_type_sent_is_stored_and_returned(site: Site) -> None:
     mod = published_mod(site)
     kept = ["text/html", "image/svg+xml", "application/xhtml+xml", 'text/plain; charset="x"', "image/png", "IMAGE/PNG"]
     plain = ["text/html, image/png", "nonsense", "a/b/c", "text/" + "x" * 300, "/", "text/html\x0b"]
-    # What is no media type (RFC 9110, 8.3.1) is no multipart one either.
+    # An invalid media type (RFC 9110, 8.3.1) does not count as multipart.
     plain += ['"multipart/form-data"', "multipart /form-data; boundary=B", "multipart", "; multipart/mixed"]
     for sent in (*kept, *plain):
         asset = post(site, mod, "images", b"x", headers={"Content-Type": sent}).json["assets"][-1]

@@ -28,7 +28,7 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize("cookie", FOREIGN)
-def test_what_is_no_cookie_breaks_no_page_and_hides_no_cookie(site: Site, cookie: str) -> None:
+def test_a_malformed_cookie_breaks_no_page_and_hides_no_cookie(site: Site, cookie: str) -> None:
     for page in PAGES:
         answer = site.get(page, headers={"Cookie": cookie}, expect_errors=True)
         assert answer.status_int < 500, (page, answer.text)

@@ -130,7 +130,7 @@ def test_a_game_is_changed_by_its_identity_and_a_new_icon_has_a_new_address(
     assert stored_files(site) == []
 
 
-def test_what_is_no_icon_is_one_line_and_keeps_nothing(site: Site, run: Run, tmp_path: Path) -> None:
+def test_an_invalid_icon_is_one_line_and_stores_nothing(site: Site, run: Run, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_bytes(b"<html>")
     large = tmp_path / "large.png"
@@ -242,7 +242,7 @@ def test_the_files_of_the_samples_are_those_that_they_name() -> None:
 
 
 @pytest.mark.parametrize("age", ["-1", "1.5", "x", "9" * 20])
-def test_an_age_that_is_none_is_said(run: Run, age: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_age_is_reported(run: Run, age: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         run("sweep", f"--older-than={age}")
     assert end.value.code == 2

@@ -38,7 +38,7 @@ def locked(postgres: PostgresServer) -> Iterator[str]:
 
 
 def told(url: str) -> str:
-    """What the start says; whoever migrates is told the same."""
+    """The error of the start; `migrate` reports the same."""
     with pytest.raises(SystemExit) as end:
         modhub.main({}, **{"sqlalchemy.url": url, "modhub.secret": TEST_SECRET})
     said = str(end.value.code).removeprefix("modhub does not start: ")
@@ -91,7 +91,7 @@ def test_no_such_folder(tmp_path: Any) -> None:
     assert said == f"the database cannot be reached: there is no folder {tmp_path}/none for the file modhub.sqlite."
 
 
-def test_a_file_that_is_none_and_one_that_is_no_database(tmp_path: Any) -> None:
+def test_a_missing_file_and_one_that_is_not_a_database(tmp_path: Any) -> None:
     (tmp_path / "folder").mkdir()
     said = told(f"sqlite:///{tmp_path}/folder")
     assert said == f"the database cannot be reached (file {tmp_path}/folder): unable to open database file."
@@ -111,7 +111,7 @@ def test_a_file_that_is_none_and_one_that_is_no_database(tmp_path: Any) -> None:
         f"postgresql+psycopg://u:{PASSWORD}@x:port/y",
     ],
 )
-def test_an_address_of_another_kind_is_told_what_is_accepted(url: str) -> None:
+def test_an_unsupported_address_names_the_accepted_ones(url: str) -> None:
     with pytest.raises(StartRefused) as refusal:
         Databases(url)
     said = str(refusal.value)

@@ -263,7 +263,7 @@ def test_a_feature_says_which_module_it_misses(tmp_path: Path, monkeypatch: pyte
     assert said == "modhub_needy needs the Python module modhub_auth_of_another_house, which is not installed"
 
 
-def test_what_is_no_feature_is_a_sentence(tmp_path: Path) -> None:
+def test_an_unknown_feature_is_a_sentence(tmp_path: Path) -> None:
     said = refused(tmp_path, "json.decoder")
     assert said.startswith("pyramid.includes names json.decoder, which is not a feature: ")
     assert "\n" not in said

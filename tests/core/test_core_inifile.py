@@ -54,7 +54,7 @@ def test_modhub_admin_says_it_in_one_line_without_a_value(
     assert PASSWORD not in told.err
 
 
-def test_a_file_that_is_none_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "latin.ini").write_bytes(b"[app:main]\nx = \xe4\n")
     (tmp_path / "empty.ini").touch()
     (tmp_path / "folder.ini").mkdir()

@@ -198,7 +198,7 @@ def test_a_migration_that_raises_is_one_line_too(
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
-def test_a_database_without_the_right_to_make_tables_is_told(
+def test_a_missing_right_to_create_tables_is_reported(
     command_line: Callable[..., tuple[int, str]], configured: Configured, tmp_path: Path, empty: str
 ) -> None:
     """On PostgreSQL 15 and newer that is everybody's lot whose database is not their own."""
@@ -213,7 +213,7 @@ def test_a_database_without_the_right_to_make_tables_is_told(
     assert said.endswith("migrating failed and changed nothing: permission denied for schema public.\n")
 
 
-def test_who_migrates_at_the_same_time_is_told(
+def test_a_concurrent_migration_is_reported(
     command_line: Callable[..., tuple[int, str]], configured: Configured, dialect: str
 ) -> None:
     with configured.databases.write_engine.begin() as connection:
@@ -245,7 +245,7 @@ def test_what_was_published_before_gets_its_links(site: Site) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_every_table_of_the_core_has_its_prefix_and_numbers_its_rows_for_ever(site: Site) -> None:
+def test_every_table_of_the_core_has_its_prefix_and_never_reuses_ids(site: Site) -> None:
     # C-MOD-2, T-B5
     tables = [table for name, table in Base.metadata.tables.items() if name.startswith("core_")]
     assert len(tables) >= 12

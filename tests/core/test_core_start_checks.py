@@ -83,8 +83,6 @@ def test_what_a_public_address_is(url: str, public: bool) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_a_key_with_a_scope_that_opens_nothing_is_told_where_it_is_made(
-    start: Start, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_new_key_with_an_unknown_scope_is_warned_about(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
     admin.run_command(start("modhub_builds").config, ["-c", "x.ini", "key", "new", "Modhub:app", "Modhub:nonsense"])
     assert "No included feature declares the scope Modhub:nonsense" in capsys.readouterr().out

@@ -57,7 +57,7 @@ def test_every_view_says_who_may(whole: Site) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_every_view_below_a_face_names_its_face_and_methods(whole: Site) -> None:
+def test_every_view_names_its_side_and_methods(whole: Site) -> None:
     for view in views(whole):
         name = f"{view['context']} {view['name']!r}"
         assert view["request_methods"], name

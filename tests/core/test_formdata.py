@@ -143,7 +143,7 @@ def test_a_form_without_files_may_come_as_multipart(site: Site) -> None:
     assert mod["title"] == "Löwe"
 
 
-def test_what_is_no_utf_8_is_said_and_not_mended(site: Site) -> None:
+def test_invalid_utf_8_is_reported_and_not_repaired(site: Site) -> None:
     author = new_visitor(site, OWNER)
     token = form_at(author.get(NEW), NEW)["csrf_token"].value.encode()
     page = post(author, NEW, b"csrf_token=" + token + b"&title=L%f6we", URLENCODED, 400)

@@ -46,7 +46,7 @@ PARTS = st.sampled_from(["[", "{", "]", "}", "[" * 30, "]" * 30, '"[{"', '"\\\\"
 @pytest.mark.parametrize("piece", [1, 2, 3, 5, CHUNK_BYTES])
 @given(parts=st.lists(PARTS, max_size=40))
 @settings(deadline=None, max_examples=200)
-def test_the_depth_is_the_grammars_wherever_a_piece_ends(piece, parts):
+def test_the_depth_is_right_wherever_a_chunk_ends(piece, parts):
     body = "".join(parts).encode()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_shape, "CHUNK_BYTES", piece)
@@ -54,7 +54,7 @@ def test_the_depth_is_the_grammars_wherever_a_piece_ends(piece, parts):
 
 
 @pytest.mark.parametrize("around", range(-3, 4))
-def test_what_lies_across_two_pieces_is_read_whole(around):
+def test_a_token_across_two_chunks_is_read_as_one(around):
     for middle in (b'"\\"[[["', b'"\\\\","["', "é".encode(), b'""""', b'"\\\\\\""'):
         deep = b"[" * JSON_DEPTH
         for body in (
@@ -67,7 +67,7 @@ def test_what_lies_across_two_pieces_is_read_whole(around):
 
 @pytest.mark.parametrize("end", [b"\xff", b"\xc3", b"\xed\xa0\x80"])
 @pytest.mark.parametrize("before", [0, CHUNK_BYTES - 1, CHUNK_BYTES, 3 * CHUNK_BYTES + 1])
-def test_what_is_no_utf8_is_refused_wherever_it_stands(before, end):
+def test_invalid_utf8_is_rejected_everywhere(before, end):
     for body in (b" " * before + end, b" " * before + end + b"x"):
         with pytest.raises(ApiError, match="The body is not UTF-8"):
             check_shape(body)

@@ -112,7 +112,7 @@ def delete_account(site: Site, account_id: int) -> None:
         site.registry.notify(AccountDeleted(account_id, session, site.registry))
 
 
-def test_publishing_is_told_once(site: Site, listener: Listener) -> None:
+def test_publishing_fires_one_event(site: Site, listener: Listener) -> None:
     mod = new_mod(site)
     upload_asset(site, mod, "code", version="1")
     assert listener.since(lambda: publish_test_mod(site, mod)) == [(PUBLISHED, mod["id"])]
@@ -132,7 +132,7 @@ def test_a_hidden_mod_that_is_published_is_not_announced(site: Site, listener: L
 
 
 @pytest.mark.parametrize("make", [new_mod, published_mod], ids=["draft", "published"])
-def test_each_change_is_told(site: Site, listener: Listener, make: Callable[[Site], Any]) -> None:
+def test_each_change_fires_an_event(site: Site, listener: Listener, make: Callable[[Site], Any]) -> None:
     mod = make(site)
     owner, url = site.as_account(OWNER), mod_address(mod)
     upload_asset(site, mod, "images", b"image")
@@ -161,7 +161,7 @@ def newest_row(site: Site, name: str, mod: dict[str, Any], **having: Any) -> int
         return int(session.scalar(statement))
 
 
-def test_what_changes_nothing_is_not_told(site: Site, listener: Listener) -> None:
+def test_an_edit_without_changes_fires_no_event(site: Site, listener: Listener) -> None:
     mod = published_mod(site, title="Same")
     hide_mod(site, mod)
     acts: dict[str, Callable[[], Any]] = {
@@ -192,7 +192,7 @@ def delete_with_account(site: Site, _mod: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("way", [delete_by_owner, delete_by_operator, delete_with_account])
-def test_a_deletion_is_told_and_takes_the_subscribers_rows_with_it(
+def test_a_deletion_fires_its_event_and_deletes_the_subscribers_rows(
     site: Site, listener: Listener, way: Callable[[Site, dict[str, Any]], None]
 ) -> None:
     mod, other = published_mod(site), published_mod(site, owner=8)
@@ -202,7 +202,7 @@ def test_a_deletion_is_told_and_takes_the_subscribers_rows_with_it(
     assert marks(site) == [other["id"]]
 
 
-def test_an_account_with_many_mods_is_told_in_batches(
+def test_an_account_with_many_mods_fires_events_in_batches(
     site: Site, listener: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("modhub.bulk.batches.__defaults__", (2,))
@@ -210,7 +210,7 @@ def test_an_account_with_many_mods_is_told_in_batches(
     assert listener.since(lambda: delete_account(site, OWNER)) == [(DELETED, tuple(ids[:2])), (DELETED, (ids[2],))]
 
 
-def test_a_subscriber_that_refuses_undoes_what_it_is_told_of(site: Site, listener: Listener) -> None:
+def test_a_subscriber_that_raises_rolls_the_change_back(site: Site, listener: Listener) -> None:
     mod, draft = published_mod(site, title="Before"), new_mod(site)
     upload_asset(site, draft, "code", version="1")
     owner = site.as_account(OWNER)

@@ -19,7 +19,7 @@ def author(site: Site) -> Site:
     return new_visitor(site, OWNER)
 
 
-def test_what_is_trimmed_is_said_wherever_it_was_typed(site: Site, author: Site) -> None:
+def test_the_page_says_what_was_cut(site: Site, author: Site) -> None:
     page = make_mod_by_form(author, title="A", description="&" * 7000)
     said = page.html.select_one(".note.good").text
     assert "Description was too long" in said
@@ -108,7 +108,7 @@ def test_the_address_of_a_form_leads_back_to_its_page(site: Site, author: Site) 
         assert "login" in new_visitor(site).get(f"{here}/{tail}", status=303).headers["Location"]
 
 
-def test_what_is_done_and_what_is_not_is_said_as_it_is(site: Site, author: Site) -> None:
+def test_the_page_says_what_was_done_and_what_was_not(site: Site, author: Site) -> None:
     rival = published_mod(site, title="Rival")
     page = make_mod_by_form(author, title="Two  spaces", games="Nobody knows", requires=f"{ABSENT}\n{ABSENT[:-1]}0")
     address = page.request.path

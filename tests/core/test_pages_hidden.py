@@ -38,7 +38,7 @@ def test_a_hidden_mod_is_named_on_its_owners_pages_with_the_reason(site: Site, a
     assert "has hidden this mod" in said
     assert REASON in said
     assert page.html.find(id="hidden").b is None
-    # An upload by script shows these parts of the page anew.
+    # An upload by script reloads these parts of the page.
     assert page.html.find(id="hidden").parent["data-fresh"] == "hidden"
     # Neither leads to what is a 404 now.
     for shown in (row, page.html):
@@ -111,7 +111,7 @@ def test_nobody_else_reads_that_it_is_hidden_or_why(site: Site) -> None:
             assert "operator has hidden" not in answer.text
 
 
-def test_whoever_requires_a_mod_is_named_before_it_is_deleted(site: Site, author: Site) -> None:
+def test_mods_that_require_a_mod_are_listed_before_it_is_deleted(site: Site, author: Site) -> None:
     mod = published_mod(site, title="Base")
     assert author.get(bench(mod)).html.find(id="required-by") is None
     draft = new_mod(site, 8, "Secret draft", requires=[mod["guid"]])

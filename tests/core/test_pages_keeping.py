@@ -64,7 +64,7 @@ def test_a_session_that_ends_during_an_edit_loses_nothing(site: Site, author: Si
     assert words(site, mod["id"]).startswith("<p>An hour's work &amp; more</p>")
 
 
-def test_a_form_that_lapsed_is_shown_again_and_can_be_sent(site: Site, author: Site) -> None:
+def test_an_expired_form_is_shown_again_and_can_be_sent(site: Site, author: Site) -> None:
     form = form_at(author.get(NEW), NEW)
     form["title"], form["games"] = "New here", "Portal\nQuake"
     sign_out(author)

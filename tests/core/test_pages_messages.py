@@ -218,7 +218,7 @@ def test_english_numbers_are_as_ever(number: int) -> None:
         (2 * 365 * 86400, "2 years ago", "vor 2 Jahren"),
     ],
 )
-def test_an_age_is_told_in_its_largest_unit(seconds: int, english: str, german: str) -> None:
+def test_an_age_is_shown_in_its_largest_unit(seconds: int, english: str, german: str) -> None:
     now = datetime(2026, 11, 21, tzinfo=UTC)
     languages = Catalogs()
     languages.load([str(HERE / "locale")])

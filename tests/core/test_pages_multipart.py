@@ -60,7 +60,7 @@ def test_the_file_arrives_as_it_was(data: bytes, drip: int, size: int) -> None:
     assert not parts.next()
 
 
-def test_a_large_file_is_read_in_pieces() -> None:
+def test_a_large_file_is_read_in_chunks() -> None:
     data = bytes(range(256)) * 4096 * 3
     parts = MultipartReader(io.BytesIO(body((head("file", "a"), data))), BOUNDARY)
     assert parts.next()

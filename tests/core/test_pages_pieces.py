@@ -32,7 +32,7 @@ def pieces(budget: int = 100_000) -> FragmentCache:
     return FragmentCache(environment, budget)
 
 
-def test_a_piece_is_what_its_values_say() -> None:
+def test_a_fragment_depends_only_on_its_values() -> None:
     draw = pieces()
     assert draw("a", ENGLISH, value="<b>") == "&lt;b&gt;"
     assert draw("a", ENGLISH, value="x") == "x"
@@ -40,13 +40,13 @@ def test_a_piece_is_what_its_values_say() -> None:
     assert draw("a", ENGLISH, value="x") is not draw("a", Translations("de"), value="x")
 
 
-def test_a_piece_has_no_clock_and_nothing_that_it_was_not_given() -> None:
+def test_a_fragment_has_no_clock_and_only_its_values() -> None:
     for template in ("clock", "hole"):
         with pytest.raises(UndefinedError):
             pieces()(template, ENGLISH, value="x")
 
 
-def test_what_was_not_wanted_for_longest_goes_first() -> None:
+def test_the_least_recently_used_is_evicted_first() -> None:
     draw = pieces(budget=40_000)
     first = draw("long", ENGLISH, value="a")
     for value in range(100, 200):
@@ -56,7 +56,7 @@ def test_what_was_not_wanted_for_longest_goes_first() -> None:
     assert 0 <= draw._free < 40_000
 
 
-def test_a_piece_that_would_push_out_the_others_is_not_kept() -> None:
+def test_a_fragment_that_would_evict_the_others_is_not_cached() -> None:
     draw = pieces(budget=40_000)
     first = draw("long", ENGLISH, value="a")
     left = draw._free
@@ -99,7 +99,7 @@ def changes(site: Site, mod: Any, other: Any) -> dict[str, tuple[Callable[[], ob
         ),
         "note": (lambda: own.put_json(f"{url}/changelog/{note}", {"text": "<p>Mended it.</p>"}), "Mended it."),
         "conflict": (lambda: own.put_json(url, {"conflictsWith": [other["guid"]]}), "Conflicts with"),
-        "rival": (lambda: own.put_json(f"/api/modhub/{other['id']}", {"title": "Anew"}), "Anew"),
+        "rival": (lambda: own.put_json(f"/api/modhub/{other['id']}", {"title": "Renamed"}), "Renamed"),
         "user": (lambda: published_mod(site, 9, "User", requires=[mod["guid"]]), "Required by"),
         "needs": (
             lambda: own.put_json(url, {"requires": [other["guid"]], "conflictsWith": []}),

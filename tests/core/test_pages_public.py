@@ -152,7 +152,7 @@ def test_pages_carry_a_policy_that_lets_nothing_in(site: Site) -> None:
     assert page.html.select("[style]") == []
 
 
-def test_static_files_are_kept_for_ever_under_a_name_of_their_content(site: Site) -> None:
+def test_static_files_are_cached_permanently_under_hashed_names(site: Site) -> None:
     # T-H7
     address = site.get("/Modhub").html.find("link", rel="stylesheet")["href"]
     file = site.get(address, headers={"Cookie": "session=1"})

@@ -121,7 +121,7 @@ def test_headings_of_owners_stand_below_ours_without_gaps(site: Site) -> None:
     assert shift_headings("<h2>a<b></b></h2>x<h4><i>b</i></h4>") == "<h3>a<b></b></h3>x<h4><i>b</i></h4>"
 
 
-def test_what_is_no_image_is_not_shown_as_one_in_the_workshop(site: Site) -> None:
+def test_a_file_that_is_not_an_image_is_not_shown_as_one_in_the_workshop(site: Site) -> None:
     author = new_visitor(site, OWNER)
     draft = new_mod(site)
     number = upload_asset(site, draft, "images", b"words", content_type="text/plain", name="notes.txt")["assets"][0][

@@ -116,7 +116,7 @@ def test_a_mod_is_deleted_by_form_when_its_title_is_typed(site: Site, draft: Any
     site.get(f"/Modhub/{number}", status=404)
 
 
-def test_what_is_refused_is_said_beside_its_field_and_kept(author: Site) -> None:
+def test_an_error_is_shown_beside_its_field_and_the_input_is_preserved(author: Site) -> None:
     form = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")
     form["title"], form["requires"], form["games"] = "Kept", "no guid", "Portal"
     page = form.submit(status=400)
@@ -136,7 +136,7 @@ def test_what_is_refused_is_said_beside_its_field_and_kept(author: Site) -> None
     assert page.html.h1.text == "Real"
 
 
-def test_what_was_too_long_is_cut_and_said(site: Site, author: Site) -> None:
+def test_long_text_is_cut_and_the_page_says_so(site: Site, author: Site) -> None:
     page = make_mod_by_form(
         author, title="t" * 130, description="d" * 8001, games="\n".join(f"g{n}" for n in range(21))
     )
@@ -145,7 +145,7 @@ def test_what_was_too_long_is_cut_and_said(site: Site, author: Site) -> None:
     assert page.html.find(id="title")["value"] == "t" * 120
 
 
-def test_a_version_however_long_is_cut_and_said(site: Site, author: Site) -> None:
+def test_a_long_version_is_cut_and_the_page_says_so(site: Site, author: Site) -> None:
     # Two characters of unequal length: wherever the bytes are cut, one of the two versions is cut within a character.
     for version in ("é" * 70_000, "x" + "é" * 70_000):
         page = send_file_by_form(make_mod_by_form(author), "code", "a.zip", b"code", version=version)
@@ -171,7 +171,7 @@ def test_of_a_doubled_line_the_last_counts_and_of_a_list_all(site: Site, author:
     assert (mod["title"], mod["games"]) == ("Three", ["Portal", "Ico"])
 
 
-def test_a_title_is_typed_whole_before_a_mod_goes(site: Site, author: Site) -> None:
+def test_a_title_is_typed_in_full_before_a_mod_is_deleted(site: Site, author: Site) -> None:
     page = make_mod_by_form(author, title="t" * limits.TITLE)
     form = form_at(page, f"{page.request.path}/delete")
     form["title"] = "t" * (limits.TITLE + 1)

@@ -301,7 +301,7 @@ def test_what_the_server_left_is_obeyed(left: dict[str, Any], status: int, extra
 
 
 @pytest.mark.parametrize("coding", ["", "identity", " Identity "])
-def test_no_coding_may_be_said_aloud(coding: str) -> None:
+def test_an_explicit_identity_coding_is_accepted(coding: str) -> None:
     assert payload.read_body(post(b"x", HTTP_CONTENT_ENCODING=coding), 10) == b"x"
 
 

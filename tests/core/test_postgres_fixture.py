@@ -176,7 +176,7 @@ def open_folder() -> Iterator[Path]:
         ("exit 0", "echo no room for a server; exit 1"),
     ],
 )
-def test_failure_is_told_at_once_with_the_servers_words(
+def test_failure_is_reported_at_once_with_the_servers_message(
     open_folder: Path, initdb: str, postgres: str, monkeypatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(open_folder))

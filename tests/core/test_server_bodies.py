@@ -147,7 +147,7 @@ def test_100_continue_is_sent_when_the_body_will_be_taken(service):
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 900", "Transfer-Encoding: chunked"])
-def test_who_is_refused_is_not_told_to_send_the_body(service, framing):
+def test_a_rejected_client_gets_no_100(service, framing):
     # C-ERR-19
     with RawClient(service) as client:
         answer = client.ask(post("/owner/1", "Authorization: bad", framing, "Expect: 100-continue"))
@@ -345,7 +345,7 @@ def test_what_a_worker_says_is_written_by_the_loop(monkeypatch):
     assert not [name for name in writers if name.startswith("waitress")]
 
 
-def test_clients_that_vanish_before_they_are_told_to_go_on_harm_nobody(service):
+def test_clients_that_vanish_before_the_100_harm_nobody(service):
     head = post("/owner/1", "Authorization: x", "Content-Length: 3", "Expect: 100-continue")
     for _ in range(50):
         with RawClient(service) as client:

@@ -95,7 +95,7 @@ HEADERS = ["HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_FORWARDED_PROTO"]
 
 @pytest.mark.parametrize("header", HEADERS)
 @pytest.mark.parametrize("peer", ["127.0.0.1", "::1", "10.1.2.3", "172.17.0.1", "192.168.0.9", "fd00::1", "localhost"])
-def test_a_proxy_that_is_not_trusted_is_told_once_an_hour(
+def test_an_untrusted_proxy_is_logged_once_an_hour(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, peer: str, header: str
 ) -> None:
     # T-F11
@@ -111,12 +111,12 @@ def test_a_proxy_that_is_not_trusted_is_told_once_an_hour(
     assert "192.0.2.1" not in caplog.text
 
 
-def test_another_proxy_than_the_trusted_one_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_proxy_other_than_the_trusted_one_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     normalize_forwarded_headers({"REMOTE_ADDR": "172.17.0.1", HEADERS[0]: "x"}, adj("x-forwarded-for"))
     assert "trusted_proxy = 172.17.0.1" in caplog.text
 
 
-def test_a_trusted_proxy_whose_callers_do_not_count_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_trusted_proxy_without_its_trusted_headers_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     normalize_forwarded_headers({"REMOTE_ADDR": "127.0.0.1", HEADERS[0]: "x"}, adj("x-forwarded-proto"))
     assert "set trusted_proxy_headers = x-forwarded-for" in caplog.text
 

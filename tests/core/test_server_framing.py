@@ -198,7 +198,7 @@ def test_the_authority_of_a_target_decides_nothing(service, target, path, uri, q
 
 @pytest.mark.parametrize("name", ["Authorization", "X-Api-Key"])
 @pytest.mark.parametrize("values", [("Bearer good", "Bearer good"), ("", "Bearer good"), ("Bearer good", "")])
-def test_a_credential_sent_twice_is_none_that_could_be_good(service, name, values):
+def test_a_credential_sent_twice_becomes_an_invalid_value(service, name, values):
     # T-C10
     with RawClient(service) as client:
         seen = json.loads(client.ask(get(*[f"{name}: {value}" for value in values])).body)

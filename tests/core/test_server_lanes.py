@@ -64,7 +64,7 @@ def test_reads_go_on_while_every_writing_and_waiting_thread_is_held():
             app.go.set()
 
 
-def test_peers_take_turns_in_a_lane():
+def test_peers_take_turns_in_a_pool():
     queue = FairQueue()
     for peer, number in (("a", 1), ("a", 2), ("a", 3), (None, 4), ("b", 5), (None, 6), ("b", 7)):
         queue.append(SimpleNamespace(peer=peer, number=number))

@@ -153,7 +153,7 @@ https://[]|https://[1]|https://[::1|https://::1|https://2001:db8::1|https://[200
 
 
 @pytest.mark.parametrize("given", [one for line in NO_ORIGINS.split("\n") for one in line.split("|") if one])
-def test_what_is_no_origin(given):
+def test_invalid_origins(given):
     # C-ADDR-3, C-ADDR-4, T-C15
     with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
         parse_origin(given)

@@ -269,7 +269,7 @@ def test_an_image_shows_its_type(head: bytes, kind: str | None) -> None:
 @given(value=st.text(st.sampled_from(" \n\t\r\0\x85\u2028\u202ea\u0301é<️"), max_size=60), limit=st.integers(1, 12))
 @example(value="\0" * 9 + " " * 9 + "a" * 20, limit=3)
 @example(value="e" + "\u0301" * 9, limit=1)
-def test_a_beginning_cleaned_in_pieces_is_that_of_the_whole(
+def test_cleaning_in_chunks_gives_the_beginning_of_the_whole(
     clean: Callable[[str, int], str], value: str, limit: int
 ) -> None:
     whole = clean(value, limit)

@@ -126,7 +126,7 @@ def test_too_large_is_said_in_json_with_the_limit(
     assert json.loads(body)["limitBytes"] == 64 * MEGABYTE
 
 
-def test_a_body_that_grows_too_large_is_said_too(proxy: Any, owner: dict[str, str], mod: Any) -> None:
+def test_a_growing_body_beyond_the_limit_is_413_too(proxy: Any, owner: dict[str, str], mod: Any) -> None:
     pieces = (b"x" * MEGABYTE for _ in range(65))
     answer = proxy.ask("POST", f"/api/modhub/{mod[0]}/images?name=a.png", pieces, owner)
     assert (answer.status, answer.json["limitBytes"]) == (413, 2 * MEGABYTE)

@@ -91,7 +91,7 @@ def test_a_short_lock_only_delays(service, own):
         busy(answers[0])
 
 
-def test_ended_connections_to_postgresql_are_made_anew(services):
+def test_closed_connections_to_postgresql_are_replaced(services):
     # T-F4
     service = services("postgresql", 2)
     own = service.register("ended")

@@ -150,7 +150,7 @@ class World:
         whole, headers = path + question + query, dict(told.headers)
         answer = self.site.request(whole, method=told.method, body=told.body, headers=headers, status="*")
         if told.method == "DELETE":
-            # What the next example asks for is made anew.
+            # Create again what the next example asks for.
             self.known = {}
         if answer.status_int != example.status:
             return [f"{told.method} {path}: {answer.status} {answer.text[:300]}"]

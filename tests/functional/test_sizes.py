@@ -238,7 +238,7 @@ def test_half_open_connections_and_slow_readers_leave_browsing_undisturbed(servi
             assert caller.ask("GET", f"/api/modhub?page={1 + turn % 2}").status == 200
             took.append(time.monotonic() - began)
         log.info("lists beside 320 connections: slowest %.4f s, median %.4f s", max(took), sorted(took)[15])
-        # Whoever waits for a thread of theirs waits for `header_seconds` or `write_seconds`: 15 and 120.
+        # Waiting for one of their threads takes `header_seconds` or `write_seconds`: 15 and 120.
         assert sorted(took)[-3] < 8.0
         assert own.need(200, "PUT", f"/api/modhub/{mod['id']}", {"title": "Popular still"})
     finally:

@@ -106,7 +106,7 @@ def test_a_database_that_is_newer_is_called_so(services, kind):
 
 
 @pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)
-def test_a_proxy_that_nobody_trusts_is_told_once(services, kind):
+def test_an_untrusted_proxy_is_logged_once(services, kind):
     # T-F11
     """Else ten wrong passwords of anybody lock out all who come through it, without a word in the log."""
     service = services(kind)
@@ -188,7 +188,7 @@ def test_environment_variables_win_over_the_ini(services, kind):
 
 
 @pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)
-def test_storage_that_is_not_configured_is_said_without_a_time_to_retry(services, kind):
+def test_storage_that_is_not_configured_has_no_retry_after(services, kind):
     service = services(kind, settings={"modhub.storage": ""})
     own = service.register("bare")
     mod = own.new_mod("Bare")

@@ -89,7 +89,7 @@ class Environment:
 def environment(
     run_hook: Callable[[str, Path, Path], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Environment]:
-    """``environment(*parts)``: one that has these parts; the same one for whoever asks for the same."""
+    """``environment(*parts)``: one that has these parts, shared by tests of the same parts."""
     folder = tmp_path_factory.mktemp("wheels")
 
     @cache
@@ -134,7 +134,7 @@ def test_core_and_one_feature_start_without_the_others(environment: Callable[...
             assert "ModuleNotFoundError" in pair.python(f"import {other}", code=1)
 
 
-def test_feature_that_is_named_but_not_installed_is_told_in_a_sentence(environment: Callable[..., Environment]) -> None:
+def test_a_feature_that_is_not_installed_is_reported_in_a_sentence(environment: Callable[..., Environment]) -> None:
     alone = environment("modhub")
     alone.serve([])
     ini = alone.folder / "service.ini"

@@ -69,7 +69,7 @@ def test_revisions_are_exempt(tmp_path: Path):
     assert problems(tmp_path, sources) == []
 
 
-def test_an_exemption_is_told_when_nothing_needs_it(tmp_path: Path):
+def test_an_unnecessary_exemption_is_reported(tmp_path: Path):
     sources = {"modhub/a.py": "thing = 1", "modhub/b.py": "thing = 1"}
     assert problems(tmp_path, sources, {"thing": "a reason"}) == []
     assert problems(tmp_path, sources, {"thing": "a reason", "gone": "a reason"}) == [

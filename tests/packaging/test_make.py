@@ -53,7 +53,7 @@ def test_an_older_python_is_refused_in_one_sentence(checkout: Path) -> None:
     assert not (checkout / ".venv").exists()
 
 
-def test_python_that_cannot_make_an_environment_is_told_what_to_install(checkout: Path) -> None:
+def test_python_without_venv_names_what_to_install(checkout: Path) -> None:
     body = 'case "$2" in *ensurepip*) exit 1 ;; *print*) echo python3.11-venv ;; esac'
     tools = checkout / "tools"
     tools.mkdir()

@@ -48,7 +48,7 @@ def test_make_extracts_what_the_tests_look_for() -> None:
         ('msgid "One"\nmsgstr "Eins"\n\nmsgid "Old"\nmsgstr "Alt"\n', "'Old' is no longer used"),
     ],
 )
-def test_what_is_wrong_with_a_catalogue_is_said(tmp_path: Path, entries: str, fault: str) -> None:
+def test_errors_of_a_catalogue_are_reported(tmp_path: Path, entries: str, fault: str) -> None:
     folder = tmp_path / "locale" / "de" / "LC_MESSAGES"
     folder.mkdir(parents=True)
     (tmp_path / "page.jinja2").write_text('{{ _("One") }} {{ ngettext("%(num)s mod", "%(num)s mods", 2) }}')

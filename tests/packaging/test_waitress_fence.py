@@ -53,23 +53,23 @@ def test_every_kind_of_reliance_is_recorded(name: str):
     assert name in RECORD["read"]
 
 
-def test_a_method_that_waitress_changed_is_told(monkeypatch):
+def test_a_method_that_waitress_changed_is_reported(monkeypatch):
     changed = types.FunctionType(HTTPChannel.received.__code__, HTTPChannel.service.__globals__)
     changed.__module__ = "elsewhere"
     monkeypatch.setattr(HTTPChannel, "received", changed)
     assert fence.changes(RECORD) == ["changed: waitress.channel.HTTPChannel.received"]
 
 
-def test_a_value_that_waitress_changed_is_told(monkeypatch):
+def test_a_value_that_waitress_changed_is_reported(monkeypatch):
     monkeypatch.setattr("waitress.adjustments.Adjustments.backlog", 1025)
     assert fence.changes(RECORD) == ["changed: waitress.adjustments.Adjustments.backlog"]
 
 
-def test_a_new_override_is_told_until_its_original_was_read(monkeypatch):
+def test_a_new_override_is_reported_until_its_original_was_reviewed(monkeypatch):
     monkeypatch.setattr(Channel, "send", lambda *_: 0, raising=False)
     assert fence.changes(RECORD) == ["not reviewed yet: waitress.wasyncore.dispatcher.send"]
 
 
-def test_a_method_that_waitress_dropped_is_told(monkeypatch):
+def test_a_method_that_waitress_removed_is_reported(monkeypatch):
     monkeypatch.delattr(HTTPChannel, "cancel")
     assert fence.changes(RECORD) == ["removed, or no longer used: waitress.channel.HTTPChannel.cancel"]

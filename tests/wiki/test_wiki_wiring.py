@@ -95,7 +95,7 @@ def test_every_view_is_open_or_has_a_permission(wiki: Site) -> None:
     }
 
 
-def test_what_the_core_is_told(wiki: Site) -> None:
+def test_what_the_wiki_registers(wiki: Site) -> None:
     assert wiki.declarations.scopes["Modhub:wiki"]
     assert "modhub_wiki" in {feature.name for feature in wiki.declarations.features}
 

@@ -202,7 +202,7 @@ def test_behind_a_trusted_proxy_the_caller_is_whom_it_names(service):
     assert fail(service, 1, "X-Forwarded-For: 192.0.2.1", *others) == 429
 
 
-def test_what_is_no_address_is_one_caller_and_breaks_nothing(service):
+def test_invalid_addresses_count_as_one_caller(service):
     junk = [":80", "unknown", '" "', "_hidden", "[]", "évil", "9" * 5000, "a b", "%00", "1.2.3.4.5", "[::1"]
     assert [fail(service, 1, f"X-Forwarded-For: {caller}") for caller in junk] == [401] * 3 + [429] * (len(junk) - 3)
 

@@ -230,9 +230,9 @@ class Journey:
         self.submit(403, "password", currentPassword=new, password=new)
         self.submit(303, "password", currentPassword=self.password, password=new)
         self.password = new
-        lapsed = self.browser.post(f"{HOME}/password", {"currentPassword": new, "password": new}, "0" * 64)
-        assert lapsed.status == 400
-        self.refused.append(lapsed)
+        expired = self.browser.post(f"{HOME}/password", {"currentPassword": new, "password": new}, "0" * 64)
+        assert expired.status == 400
+        self.refused.append(expired)
 
     def leave(self) -> None:
         self.submit(303, "authenticator", currentPassword=self.password)
