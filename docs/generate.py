@@ -29,21 +29,21 @@ def default(setting: Setting) -> str:
 
 
 def package(setting: Setting) -> str:
-    """The heading that a setting stands under."""
+    """The heading of a setting's table."""
     if setting in CORE:
         return "Core"
     return "mail" if setting.name == "modhub.mail_dir" else setting.name.split(".")[0]
 
 
 def document(features: str = FEATURES) -> str:
-    """The whole text."""
-    given = {"sqlalchemy.url": "sqlite:////nowhere", "modhub.secret": SECRET, "pyramid.includes": features}
-    declared = find_service(modhub.configure(given).registry, Declarations).settings
-    parts = [HEAD]
-    for name, settings in groupby(declared, package):
-        parts.append(f"\n## {name}\n\n| key | environment | default | meaning |\n| --- | --- | --- | --- |\n")
-        parts += [f"| `{s.name}` | `{variable(s.name)}` | {default(s)} | {s.help} |\n" for s in settings]
-    return "".join(parts)
+    """The whole document."""
+    ini = {"sqlalchemy.url": "sqlite:////nowhere", "modhub.secret": SECRET, "pyramid.includes": features}
+    all_settings = find_service(modhub.configure(ini).registry, Declarations).settings
+    lines = [HEAD]
+    for name, settings in groupby(all_settings, package):
+        lines.append(f"\n## {name}\n\n| key | environment | default | meaning |\n| --- | --- | --- | --- |\n")
+        lines += [f"| `{s.name}` | `{variable(s.name)}` | {default(s)} | {s.help} |\n" for s in settings]
+    return "".join(lines)
 
 
 if __name__ == "__main__":

@@ -158,14 +158,14 @@ class WikiReader:
         rows = self.reader.rows(self._lines, **values) if paths else []
         return {path: _matching_line(plain, folded, word) for path, plain, folded in rows}
 
-    def _search_query(self, words: int) -> PreparedQuery:
-        statement = self._searches.get(words)
+    def _search_query(self, word_count: int) -> PreparedQuery:
+        statement = self._searches.get(word_count)
         if statement is None:
             pages = select(Page.path, Page.title).join(PageSearchText, PageSearchText.page_id == Page.id)
             matching = pages.where(_NOT_DELETED)
-            for at in range(words):
+            for at in range(word_count):
                 matching = matching.where(PageSearchText.folded.like(bindparam(f"word{at}"), escape="\\"))
-            statement = self._searches[words] = self.reader.prepare(matching)
+            statement = self._searches[word_count] = self.reader.prepare(matching)
         return statement
 
 
