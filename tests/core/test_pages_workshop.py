@@ -356,11 +356,11 @@ def test_a_mod_that_changed_hands_meanwhile_is_not_shown(site: Site) -> None:
     upload_asset(site, mod, "code", version="1")
     image = upload_asset(site, mod, "images", b"\x89PNG", content_type="image/png")["assets"][-1]
     number = int(image["url"].rpartition("/")[2])
-    assert own.one(mod["id"], OWNER).guid == mod["guid"]
+    assert own.mod(mod["id"], OWNER).guid == mod["guid"]
     assert len(own.notes(mod["id"], OWNER)) == 1
     assert own.image(mod["id"], number, OWNER).size == 4
     assert own.notes(mod["id"], 8) == []
-    for read in (lambda: own.one(mod["id"], 8), lambda: own.image(mod["id"], number, 8)):
+    for read in (lambda: own.mod(mod["id"], 8), lambda: own.image(mod["id"], number, 8)):
         with pytest.raises(ApiError) as caught:
             read()
         assert caught.value.status == 404

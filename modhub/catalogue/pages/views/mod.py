@@ -88,7 +88,7 @@ def page_values(request: Request, detail: ModDetail, preview: str = "") -> dict[
             preview=bool(preview),
         ),
     }
-    return {"mod": detail.mod, "drawn": fragments, "own_vote": None, "is_owner": False, "preview": preview}
+    return {"mod": detail.mod, "fragments": fragments, "own_vote": None, "is_owner": False, "preview": preview}
 
 
 def _age(ui: PageHelpers, stamp: str | None) -> str:
