@@ -99,7 +99,7 @@ def changes(site: Site, mod: Any, other: Any) -> dict[str, tuple[Callable[[], ob
         ),
         "note": (lambda: own.put_json(f"{url}/changelog/{note}", {"text": "<p>Mended it.</p>"}), "Mended it."),
         "conflict": (lambda: own.put_json(url, {"conflictsWith": [other["guid"]]}), "Conflicts with"),
-        "rival": (lambda: own.put_json(f"/api/modhub/{other['id']}", {"title": "Renamed"}), "Renamed"),
+        "rival": (lambda: own.put_json(f"/api/modhub/{other['id']}", {"title": "Quarrel"}), "Quarrel"),
         "user": (lambda: published_mod(site, 9, "User", requires=[mod["guid"]]), "Required by"),
         "needs": (
             lambda: own.put_json(url, {"requires": [other["guid"]], "conflictsWith": []}),
@@ -125,7 +125,7 @@ def test_a_change_is_on_the_page_at_once_in_every_process(start: Start) -> None:
     assert "Renamed" not in reader.get("/Modhub").text
 
 
-def test_time_goes_by_on_what_is_kept(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ages_advance_on_cached_fragments(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     mod = published_mod(site)
     for address in ("/Modhub", mod["url"]):
         assert "just now" in site.get(address).text
