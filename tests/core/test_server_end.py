@@ -60,6 +60,12 @@ def until(condition):
         sleep(0.02)
 
 
+def heed_signals():
+    """A job in a shell's background ignores SIGINT, and what it starts does too."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Served:
     """``pserve`` with the application above, as a process of its own.
 
@@ -74,7 +80,9 @@ class Served:
         ini = folder / "served.ini"
         ini.write_text(INI.format(path=folder / "data", port=self.addresses[0][1], drain=drain))
         command = [sys.executable, "-W", "ignore", "-m", "pyramid.scripts.pserve", str(ini)]
-        self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.process = subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=heed_signals
+        )
         until(self.listens)
 
     def listens(self):
