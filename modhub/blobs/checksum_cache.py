@@ -3,6 +3,7 @@
 import os
 import time
 from collections import OrderedDict
+from collections.abc import Hashable
 from threading import Lock
 from typing import BinaryIO, NamedTuple
 
@@ -29,15 +30,23 @@ def stamp_of(file: BinaryIO) -> Stamp:
     return Stamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
+def is_settled(stamp: Stamp) -> bool:
+    """Whether the last change is so old that a later change cannot have the same stamp."""
+    return time.time_ns() - max(stamp.mtime_ns, stamp.ctime_ns) >= SETTLED_NS
+
+
 class ChecksumCache:
-    """LRU cache of verified files and their stamps, with at most ``max_entries`` entries."""
+    """LRU cache of verified files and their stamps, with at most ``max_entries`` entries.
+
+    A stamp is whatever changes with the file: a :class:`Stamp`, or an object store's ``ETag``.
+    """
 
     def __init__(self, max_entries: int) -> None:
         self._max_entries = max_entries
-        self._stamps: OrderedDict[tuple[str, str], Stamp] = OrderedDict()
+        self._stamps: OrderedDict[tuple[str, str], Hashable] = OrderedDict()
         self._lock = Lock()
 
-    def contains(self, key: str, sha256: str, stamp: Stamp) -> bool:
+    def contains(self, key: str, sha256: str, stamp: Hashable) -> bool:
         """Whether this file was verified against this hash and has not changed since."""
         with self._lock:
             if self._stamps.get((key, sha256)) != stamp:
@@ -45,10 +54,8 @@ class ChecksumCache:
             self._stamps.move_to_end((key, sha256))
             return True
 
-    def add(self, key: str, sha256: str, stamp: Stamp) -> None:
-        """Record a verified file, unless it is so new that a later change could have the same stamp."""
-        if time.time_ns() - max(stamp.mtime_ns, stamp.ctime_ns) < SETTLED_NS:
-            return
+    def add(self, key: str, sha256: str, stamp: Hashable) -> None:
+        """Record a verified file. A stamp with times must be settled."""
         with self._lock:
             self._stamps[key, sha256] = stamp
             while len(self._stamps) > self._max_entries:

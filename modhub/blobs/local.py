@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from modhub.blobs.checksum_cache import MAX_CHECKSUMS, ChecksumCache, stamp_of
+from modhub.blobs.checksum_cache import MAX_CHECKSUMS, ChecksumCache, is_settled, stamp_of
 from modhub.blobs.store import COPY_BYTES, Blob, Readable, is_key, new_key
 from modhub.errors import ApiError, storage_refused, storage_unreachable, too_large
 
@@ -164,7 +164,7 @@ class LocalStore:
         if stamp.size == size and self._checksums.contains(key, sha256, stamp):
             return None
         damage = _compare(file, size, sha256)
-        if damage is None and stamp_of(file) == stamp:
+        if damage is None and stamp_of(file) == stamp and is_settled(stamp):
             self._checksums.add(key, sha256, stamp)
         file.seek(0)
         return damage
