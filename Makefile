@@ -155,5 +155,5 @@ COMPILE := pip compile --quiet --universal --python-version 3.11.2 --generate-ha
 
 lock: ## update requirements/run.txt and test.txt (needs uv; UPGRADE=--upgrade for the newest versions)
 	@command -v $(UV) >/dev/null || { echo 'modhub: "make lock" needs uv; name one, as in "make lock UV=path/to/uv".' >&2; exit 1; }
-	@$(UV) $(COMPILE) $(UPGRADE) requirements/run.in --extra postgres --output-file requirements/run.txt
-	@$(UV) $(COMPILE) $(UPGRADE) requirements/test.in --extra postgres --extra test --output-file requirements/test.txt
+	@$(UV) $(COMPILE) $(UPGRADE) requirements/run.in --extra postgres --extra s3 --output-file requirements/run.txt
+	@$(UV) $(COMPILE) $(UPGRADE) requirements/test.in --extra postgres --extra s3 --extra test --output-file requirements/test.txt

@@ -16,11 +16,11 @@ from pyramid.settings import aslist
 from pyramid.tweens import EXCVIEW
 from pyramid_retry import BeforeRetry
 
-from modhub.blobs import BlobStore, open_local_store, storage_from_url
+from modhub.blobs import BlobStore, FollowsAddress, open_local_store, storage_from_url
 from modhub.db import Databases
 from modhub.declarations import Declarations, StartOptions
 from modhub.events import ApplicationStarted
-from modhub.interfaces import IApi, IRoot, ISite
+from modhub.interfaces import IApi, IRoot, ISite, IStorageAddress
 from modhub.ops.migrate import refuse_when_behind
 from modhub.ops.start_checks import start_warnings
 from modhub.request import Request
@@ -120,9 +120,12 @@ def open_store(registry: Any, *, make: bool) -> BlobStore | None:
     """The file store. Raises :class:`modhub.settings.StartRefused` with one sentence."""
     factories, settings = find_service(registry, Declarations).blob_stores, registry.settings
     try:
-        return storage_from_url(settings["modhub.storage"], factories, settings, make=make)
+        store = storage_from_url(settings["modhub.storage"], factories, settings, make=make)
     except ValueError as error:
         raise StartRefused(str(error).rstrip(".")) from None
+    if isinstance(store, FollowsAddress):
+        store.follow_address(find_service(registry, IStorageAddress).current)
+    return store
 
 
 def _recognize_machine_keys(config: Configurator, side: Any) -> None:
@@ -141,6 +144,7 @@ def _register_core_services(config: Configurator) -> None:
     settings = registry.settings
     config.add_service(Databases, Databases(settings["sqlalchemy.url"]))
     config.add_blob_store("file", open_local_store)
+    config.add_blob_store("s3", "modhub.blobs.s3.open_s3_store")
     policy = SecurityPolicy(find_service(registry, Declarations).credentials)
     config.add_service(CredentialPolicy, policy)
     config.set_security_policy(policy)

@@ -87,7 +87,7 @@ class Declarations:
     commands: dict[str, AdminCommand] = field(default_factory=dict)
     health_checks: dict[str, Callable[[Any], str | None]] = field(default_factory=dict)
     maintenance: dict[str, Callable[[Any], Iterable[str]]] = field(default_factory=dict)
-    blob_stores: dict[str, BlobStoreFactory] = field(default_factory=dict)
+    blob_stores: dict[str, BlobStoreFactory | str] = field(default_factory=dict)
     """The factory of a store, by the scheme of its URL."""
     migrations: list[Migrations] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)

@@ -169,10 +169,11 @@ def add_body_limit(
     config.action(("modhub body limit", method_names, pattern), register)
 
 
-def add_blob_store(config: Configurator, scheme: str, factory: BlobStoreFactory) -> None:
+def add_blob_store(config: Configurator, scheme: str, factory: BlobStoreFactory | str) -> None:
     """Let ``modhub.storage = scheme://...`` keep files in the store that ``factory(url, settings, make=...)`` opens.
 
-    It is opened once everything is included and all settings have been read.
+    It is opened once everything is included and all settings have been read. A factory given by its dotted name is
+    imported then, and only if ``modhub.storage`` has its scheme: it may need an optional library.
     """
     scheme = scheme.lower()
 

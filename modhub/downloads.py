@@ -18,7 +18,7 @@ from urllib.parse import quote
 from pyramid.request import Request
 from pyramid.response import Response
 
-from modhub.blobs.store import COPY_BYTES, BlobStore
+from modhub.blobs.store import COPY_BYTES, BlobStore, RemoteFile
 from modhub.errors import ApiError
 from modhub.http.conditions import Outcome, Validators, evaluate
 from modhub.http.headers import EXPOSED
@@ -196,7 +196,11 @@ def _body(request: Request, store: BlobStore, file: StoredFile, outcome: Outcome
         if request.method == "HEAD":
             opened.close()
             return ()
-        opened.seek(outcome.start)
+        if isinstance(opened, RemoteFile):
+            with opened:
+                opened = opened.fetch(outcome.start, outcome.stop)
+        else:
+            opened.seek(outcome.start)
         wrapper = request.environ.get("wsgi.file_wrapper")
         # A server's wrapper sends from the position to the end of Content-Length (PEP 3333).
         return _Slice(opened, outcome.stop - outcome.start) if wrapper is None else wrapper(opened, COPY_BYTES)

@@ -168,9 +168,9 @@ CORE = (
         "modhub.base_url", origin, "http://127.0.0.1:6543", "public origin, for links in emails, feeds and redirects"
     ),
     Setting("modhub.secret", secrets, None, "one or more of at least 32 characters, one a line"),
-    Setting("modhub.storage", text, "", "empty: uploads get 503; file:///absolute/folder keeps files there"),
-    Setting("modhub.storage.endpoint", text, "", "endpoint of an s3:// storage, which is not built yet"),
-    Setting("modhub.storage.region", text, "", "region of the object store"),
+    Setting("modhub.storage", text, "", "file:///absolute/folder or s3://bucket/prefix; empty: uploads get 503"),
+    Setting("modhub.storage.endpoint", text, "", "address of the object store until one is reported; empty: AWS"),
+    Setting("modhub.storage.region", text, "", "region of the object store; empty: us-east-1"),
     Setting("modhub.storage.access_key", secret, "", "access key of the object store"),
     Setting("modhub.storage.secret_key", secret, "", "secret key of the object store"),
     Setting("modhub.storage_address_key", secret, "", "the address key of the file-storage machine"),

@@ -3,14 +3,16 @@
 from modhub.blobs.data_manager import stage
 from modhub.blobs.factory import open_local_store, storage_from_url
 from modhub.blobs.local import LocalStore
-from modhub.blobs.store import Blob, BlobStore, BlobStoreFactory, Readable, is_key
+from modhub.blobs.store import Blob, BlobStore, BlobStoreFactory, FollowsAddress, Readable, RemoteFile, is_key
 
 __all__ = [
     "Blob",
     "BlobStore",
     "BlobStoreFactory",
+    "FollowsAddress",
     "LocalStore",
     "Readable",
+    "RemoteFile",
     "is_key",
     "open_local_store",
     "stage",

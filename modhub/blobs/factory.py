@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from pyramid.path import DottedNameResolver
+
 from modhub.blobs.local import LocalStore
 from modhub.blobs.store import BlobStore, BlobStoreFactory
 
 
 def storage_from_url(
-    value: str, factories: Mapping[str, BlobStoreFactory], settings: Mapping[str, Any], *, make: bool = True
+    value: str, factories: Mapping[str, BlobStoreFactory | str], settings: Mapping[str, Any], *, make: bool = True
 ) -> BlobStore | None:
     """Open the store at ``value``; ``None`` if it is empty (storage is not configured).
 
@@ -22,10 +24,21 @@ def storage_from_url(
     scheme, separator, _ = value.partition("://")
     factory = factories.get(scheme.lower()) if separator else None
     if factory is not None:
-        return factory(value, settings, make=make)
-    if separator and scheme.lower() == "s3":
-        raise ValueError("modhub.storage: s3:// is not supported yet; use file:///absolute/folder.")
-    raise ValueError("modhub.storage: not a supported URL; use file:///absolute/folder.")
+        return _resolve(scheme, factory)(value, settings, make=make)
+    raise ValueError("modhub.storage: not a supported URL; use file:///absolute/folder or s3://bucket/prefix.")
+
+
+def _resolve(scheme: str, factory: BlobStoreFactory | str) -> BlobStoreFactory:
+    """Import a factory that was declared by its dotted name."""
+    if not isinstance(factory, str):
+        return factory
+    try:
+        resolved: BlobStoreFactory = DottedNameResolver().resolve(factory)
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f"modhub.storage: {scheme}:// needs the Python module {error.name}, which is not installed."
+        ) from None
+    return resolved
 
 
 def open_local_store(url: str, _settings: Mapping[str, Any], *, make: bool) -> LocalStore:

@@ -6,9 +6,9 @@ affect another.
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 COPY_BYTES = 256 * 1024
 """Bytes per read or write."""
@@ -81,6 +81,28 @@ class BlobStore(Protocol):
 
     def probe(self) -> None:
         """Write something small and remove it; 503 ``storage_unreachable`` if that fails."""
+
+
+@runtime_checkable
+class RemoteFile(Protocol):
+    """A file that ``open`` of a remote store may return: its content is fetched on demand."""
+
+    def fetch(self, start: int, stop: int) -> BinaryIO:
+        """Return a local file positioned at byte ``start`` with everything up to ``stop``; the caller closes it.
+
+        The server sends such a file without a thread. Errors as in :meth:`BlobStore.open`.
+        """
+
+
+@runtime_checkable
+class FollowsAddress(Protocol):
+    """A store whose address may change while the service runs."""
+
+    def follow_address(self, reported: Callable[[], str | None]) -> None:
+        """Use the address that ``reported`` returns, ``https://host[:port]``; None before the first report.
+
+        ``reported`` queries the database every few seconds and does not catch its errors.
+        """
 
 
 class BlobStoreFactory(Protocol):

@@ -43,8 +43,7 @@ def test_percent_decoding(tmp_path, written, name):
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        ("s3://bucket/prefix", "modhub.storage: s3:// is not supported yet; use file:///absolute/folder."),
-        ("S3://bucket", "modhub.storage: s3:// is not supported yet; use file:///absolute/folder."),
+        ("s3://bucket/prefix", "not a supported URL"),
         ("http://example.org/", "not a supported URL"),
         ("/var/files", "not a supported URL"),
         ("var/files", "not a supported URL"),

@@ -23,6 +23,7 @@ from modhub.testing import TEST_ACCOUNTS, TEST_SECRET, Start
 from modhub.testing.mods import mod_address, published_mod
 
 FEATURE = "modhub_memory"
+UNSUPPORTED = "modhub.storage: not a supported URL; use file:///absolute/folder or s3://bucket/prefix"
 
 
 class MemoryStore:
@@ -144,9 +145,9 @@ def test_a_command_that_only_reads_makes_nothing(feature: MemoryFeature, tmp_pat
 @pytest.mark.parametrize(
     ("storage", "includes", "sentence"),
     [
-        ("memory://room/1", "", "modhub.storage: not a supported URL; use file:///absolute/folder"),
-        ("memory:room", FEATURE, "modhub.storage: not a supported URL; use file:///absolute/folder"),
-        ("s3://bucket", FEATURE, "modhub.storage: s3:// is not supported yet; use file:///absolute/folder"),
+        ("memory://room/1", "", UNSUPPORTED),
+        ("memory:room", FEATURE, UNSUPPORTED),
+        ("s3://bucket", FEATURE, "modhub.storage: s3:// needs modhub.storage.access_key and .secret_key"),
         ("memory://room/refused", FEATURE, "modhub.storage: there is no room"),
     ],
 )

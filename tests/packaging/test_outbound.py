@@ -23,6 +23,7 @@ CLIENTS = {
         "aiohttp",
         "urllib3",
         "boto3",
+        "obstore",
         "botocore",
         "s3fs",
         "pycurl",
@@ -34,6 +35,18 @@ CLIENTS = {
 KNOWN = {
     "modhub_auth/platform/openid.py": {"http.client"},
     "modhub_auth/mail/transports.py": {"smtplib"},
+    # It follows redirects of GET and HEAD, without the signature: docs/adr/021-object-store.md.
+    "modhub/blobs/s3/connection.py": {
+        "obstore",
+        "obstore.ObjectMeta",
+        "obstore.exceptions",
+        "obstore.exceptions.BaseError",
+        "obstore.exceptions.PermissionDeniedError",
+        "obstore.exceptions.PreconditionError",
+        "obstore.exceptions.UnauthenticatedError",
+        "obstore.store",
+        "obstore.store.S3Store",
+    },
     # A program for build agents, which the service never runs.
     "clients/modhub_publish/publish.py": {"http.client"},
 }

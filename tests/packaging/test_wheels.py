@@ -168,6 +168,10 @@ def distributions(module: str, known: dict[str, list[str]]) -> set[str]:
     return {canonicalize_name(name) for name in known.get(top, [top])}
 
 
+OPTIONAL = {"modhub/blobs/s3/": "s3"}
+"""Folders that are imported only where their extra is installed."""
+
+
 def is_for_tests(name: str) -> bool:
     return "testing" in PurePosixPath(name).with_suffix("").parts
 
@@ -181,13 +185,18 @@ def test_every_import_is_of_a_declared_requirement(built: Workshop, part: str) -
         return {canonicalize_name(Requirement(line).name) for line in lines}
 
     declared = names(project["dependencies"]) | {canonicalize_name(project["name"])}
-    for_tests = names(project.get("optional-dependencies", {}).get("test", []))
+    extras = {extra: names(lines) for extra, lines in project.get("optional-dependencies", {}).items()}
+
+    def allowed(name: str) -> set[str]:
+        """What a module may import: beside the requirements, those of the extra that it is for."""
+        extra = "test" if is_for_tests(name) else next((OPTIONAL[at] for at in OPTIONAL if name.startswith(at)), "")
+        return declared | extras.get(extra, set())
+
     undeclared = [
         (name, module)
         for name in sorted(built.expected(part))
         if name.endswith(".py")
         for module in imports(built.folder / "tracked" / FOLDERS[part] / name.removeprefix(f"{part}/"))
-        if module.partition(".")[0] not in sys.stdlib_module_names
-        and not distributions(module, known) & (declared | (for_tests if is_for_tests(name) else set()))
+        if module.partition(".")[0] not in sys.stdlib_module_names and not distributions(module, known) & allowed(name)
     ]
     assert undeclared == []

@@ -1,0 +1,150 @@
+"""The service with its files in an object store."""
+
+import io
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from modhub.blobs import BlobStore, maintenance
+from modhub.blobs.s3 import S3Store, breaker
+from modhub.server.testing import RawClient
+from modhub.testing import Site, Start
+from modhub.testing.mods import mod_address, new_mod, publish_test_mod, upload_asset
+from modhub.testing.object_store import KEY, SECRET_KEY, Line, SeaweedFS
+
+LONG = b"".join(b"%015d\n" % number for number in range(700_000))
+ADDRESS_KEY = "the address key"
+
+
+def stored_there(endpoint: str, prefix: str) -> dict[str, str]:
+    """The settings of a service whose files are in the object store."""
+    return {
+        "modhub__storage": f"s3://modhub/{prefix}",
+        "modhub__storage__endpoint": endpoint,
+        "modhub__storage__access_key": KEY,
+        "modhub__storage__secret_key": SECRET_KEY,
+        "modhub__storage_address_key": ADDRESS_KEY,
+    }
+
+
+def eventually(holds: Callable[[], Any], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_files_go_there_and_come_back(seaweedfs: SeaweedFS, prefix: str, start: Start) -> None:
+    # C-FILE-1, C-RUN-6
+    site = start(**stored_there(seaweedfs.endpoint, prefix))
+    assert site.get("/readyz").json["storage"] == "ok"
+    mod = new_mod(site)
+    upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")
+    publish_test_mod(site, mod)
+    address = mod_address(mod, "download")
+    for _ in range(2):
+        assert site.get(address).body == LONG
+    answer = site.get(address, headers={"Range": "bytes=5000000-5000015"}, status=206)
+    assert (answer.body, answer.headers["Content-Range"]) == (
+        LONG[5_000_000:5_000_016],
+        f"bytes 5000000-5000015/{len(LONG)}",
+    )
+    assert site.head(address).content_length == len(LONG)
+    handed: list[type] = []
+
+    def wrapper(file: Any, _size: int) -> list[bytes]:
+        handed.append(type(file))
+        with file:
+            return [file.read(16)]
+
+    site.get(address, headers={"Range": "bytes=16-31"}, extra_environ={"wsgi.file_wrapper": wrapper}, status=206)
+    assert handed == [io.FileIO], "the server sends nothing else without reading it in its loop"
+    upload_asset(site, mod, "code", b"another", version="2", name="mod.zip")
+    store = site.find_service(BlobStore)
+    assert maintenance.sweep(site.databases, store, 0) == (1, 0)
+    assert len(list(store.keys())) == 1
+    with site.databases.readonly_session() as session:
+        assert list(maintenance.blob_damage(session, store)) == []
+    key, _ = next(store.keys())
+    seaweedfs.object(f"{prefix}/{key}", b"changed")
+    assert site.get(address, status=503).json["error"] == "storage_unreachable"
+    with site.databases.readonly_session() as session:
+        assert len(list(maintenance.blob_damage(session, store))) == 1
+
+
+@pytest.mark.one_database
+def test_a_dead_store_stops_no_start_and_refuses_uploads_alone(
+    line: Line, prefix: str, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # T-F5, C-ERR-18, C-RUN-8
+    monkeypatch.setattr(breaker, "REST_SECONDS", 0.3)
+    line.fault = "refuse"
+    site = start(**stored_there(line.endpoint, prefix))
+    answer = site.get("/readyz", status=503).json
+    assert (answer["database"], answer["storage"]) == ("ok", "unreachable")
+    mod = new_mod(site)
+    assert upload_asset(site, mod, "code", version="1", name="a.zip", status=502)["error"] == "storage_refused"
+    site.get("/Modhub", status=200)
+    site.get("/api/modhub", status=200)
+    line.fault = None
+    eventually(lambda: site.get("/readyz", expect_errors=True).status_int == 200, 10)
+    upload_asset(site, mod, "code", version="1", name="a.zip")
+
+
+def test_the_reported_address_is_the_endpoint_in_every_process(
+    seaweedfs: SeaweedFS, line: Line, prefix: str, start: Start, new_database: Callable[[str], str]
+) -> None:
+    # C-ADDR-7, C-ADDR-5
+    url = new_database("")
+    nowhere = stored_there("http://127.0.0.1:1", prefix)
+    first, second = start("", url=url, **nowhere), start("", url=url, **nowhere)
+
+    def endpoint(site: Site) -> str:
+        store = site.find_service(BlobStore)
+        assert isinstance(store, S3Store)
+        return store.connection.endpoint()
+
+    assert endpoint(second) == "http://127.0.0.1:1"
+    assert second.get("/readyz", status=503).json["storage"] == "unreachable"
+    body = {"baseUrl": "https://files.example.org:8443"}
+    first.post_json("/api/modhub/storage/address", body, headers={"X-Api-Key": ADDRESS_KEY}, status=200)
+    for site in (first, second):
+        eventually(lambda site=site: endpoint(site) == "https://files.example.org:8443", 5)
+    # No https on this machine: a report cannot name it, the row can.
+    with first.databases.write_session.begin() as session:
+        session.execute(text("UPDATE core_storage_address SET base_url = :line"), {"line": line.endpoint})
+    for site in (first, second):
+        eventually(lambda site=site: site.get("/readyz", expect_errors=True).status_int == 200, 5)
+    assert line.passed > 0
+
+
+@pytest.mark.one_database
+def test_a_slow_reader_holds_neither_a_thread_nor_the_store(
+    seaweedfs: SeaweedFS, prefix: str, services: Any, kind: str
+) -> None:
+    settings = {name.replace("__", "."): value for name, value in stored_there(seaweedfs.endpoint, prefix).items()}
+    service = services(kind, settings=settings, server={"threads": 1})
+    owner = service.register("ada")
+    mod = owner.published("A mod", LONG)
+    address = f"/api/modhub/{mod['id']}/download"
+    process = service.processes[0]
+    with RawClient(Address(process.port), buffer=4096) as slow:
+        slow.send(f"GET {address} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+        head = slow.stream.read(1000)
+        assert b"200 OK" in head
+        began = time.monotonic()
+        assert owner.need(200, "GET", "/api/modhub")
+        assert time.monotonic() - began < 2
+        body = head[head.index(b"\r\n\r\n") + 4 :] + slow.stream.read(100_000)
+        assert LONG.startswith(body)
+    service.stop()
+
+
+class Address:
+    """What `RawClient` asks of a server."""
+
+    def __init__(self, port: int) -> None:
+        self.addresses = [("127.0.0.1", port)]
