@@ -60,10 +60,14 @@ def until(condition):
         sleep(0.02)
 
 
-def heed_signals():
-    """A job in a shell's background ignores SIGINT, and what it starts does too."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
+# A job in a shell's background ignores SIGINT, and what it starts does too.
+PSERVE = """
+import signal, sys
+from pyramid.scripts.pserve import main
+for number in (signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.default_int_handler)
+sys.exit(main())
+"""
 
 
 class Served:
@@ -79,10 +83,8 @@ class Served:
         (folder / "data").write_bytes(b"0123456789abcdef" * (SIZE // 16))
         ini = folder / "served.ini"
         ini.write_text(INI.format(path=folder / "data", port=self.addresses[0][1], drain=drain))
-        command = [sys.executable, "-W", "ignore", "-m", "pyramid.scripts.pserve", str(ini)]
-        self.process = subprocess.Popen(
-            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=heed_signals
-        )
+        command = [sys.executable, "-W", "ignore", "-c", PSERVE, str(ini)]
+        self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         until(self.listens)
 
     def listens(self):
