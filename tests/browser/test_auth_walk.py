@@ -129,7 +129,7 @@ def test_a_whole_life_without_javascript(plain: Page, service: Any, picture: Any
     fill(page, "Sign out")
     page.goto(HOME)
     fill(page, "Sign in", email=address, password=PASSWORD)
-    expect(page.locator("#code-error")).to_contain_text("give its code as well")
+    expect(page.locator("#code-error")).to_contain_text("Enter its code")
     fill(page, "Sign in", password=PASSWORD, code=totp.at(time.time() + 30))
     expect(page.locator("#signed-in")).to_contain_text("this browser")
     page.goto(f"{HOME}/forgot")

@@ -78,8 +78,8 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
     page.get_by_role("link", name="Preview as visitors see it").click()
     expect(page.locator(".prose")).to_contain_text("Words")
     page.get_by_role("link", name="Back to editing").click()
-    page.get_by_role("button", name="there is no unpublish").click()
-    expect(page.locator(".note.good")).to_contain_text("everybody can see it")
+    page.get_by_role("button", name="this can't be undone").click()
+    expect(page.locator(".note.good")).to_contain_text("Everyone can see your mod")
     page.locator(".note.good").get_by_role("link", name="View page").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(title)
     page.goto("/Modhub")
@@ -89,7 +89,7 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
     page.get_by_role("link", name=title, exact=True).click()
     page.get_by_label("Type the title to confirm").fill(title)
     page.get_by_role("button", name="Delete permanently").click()
-    expect(page.locator(".note.good")).to_contain_text("gone")
+    expect(page.locator(".note.good")).to_contain_text("deleted")
 
 
 @scripts

@@ -79,7 +79,7 @@ def test_an_upload_leaves_what_is_being_typed_and_outlives_a_session(visit: Visi
     sign_in(page, AUTHOR)
     page.get_by_role("button", name="Upload the code").click()
     expect(page.locator("#note-1, .notes > li")).to_have_count(1)
-    expect(page.get_by_role("button", name="there is no unpublish")).to_be_visible()
+    expect(page.get_by_role("button", name="this can't be undone")).to_be_visible()
     page.get_by_label("Version").fill("1.0")
     code.set_input_files({**PNG, "name": "a.zip"})
     page.get_by_role("button", name="Upload the code").click()
