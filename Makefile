@@ -70,7 +70,7 @@ test: test-tools ## run the tests, except those in a browser and behind nginx
 	@echo 'modhub: not run here: the tests in a browser ("make test-browser") and behind nginx ("make test-deploy").'
 	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-quick: test-tools ## run the fast tests in a minute: only SQLite, no processes, nothing slow
+test-quick: test-tools ## run the fast tests: only SQLite, no processes, nothing slow
 	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m '$(QUICK)' $(PYTEST_ARGS)
 
 chromium:
@@ -143,7 +143,7 @@ language: test-tools ## add a language: make language LANGUAGE=pl
 bench: test-tools ## run the side-by-side benchmarks
 	@$(BIN)/python -m bench
 
-# Not part of "make test": Python 3.11 traces every line, which takes half as long again.
+# Not part of "make test": Python 3.11 traces every line.
 coverage: test-tools ## report lines and branches that test-quick misses (with QUICK= all tests)
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m '$(QUICK)' $(PYTEST_ARGS)
