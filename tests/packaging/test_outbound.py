@@ -86,7 +86,7 @@ def test_only_one_module_makes_a_connection_by_hand() -> None:
 
 
 DECODERS = {"PIL", "zlib", "gzip", "bz2", "lzma", "zipfile", "tarfile", "brotli", "zstandard", "imageio", "cv2", "wand"}
-SAMPLES = {"modhub/catalogue/drawing.py", "modhub/catalogue/demo.py", "modhub_builds/commands.py"}
+SAMPLES = {"modhub/catalogue/demo.py", "modhub_builds/commands.py"}
 """What the command ``demo`` packs: nothing that anybody has sent."""
 
 
