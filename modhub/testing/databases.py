@@ -1,10 +1,14 @@
 """Fresh databases for tests, copied from templates: each schema is migrated once."""
 
+import contextlib
 import shutil
 import sqlite3
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+
+import psycopg
 
 import modhub
 from modhub.db import Databases
@@ -14,6 +18,8 @@ from modhub.service_registry import find_service
 from modhub.testing.postgres import PostgresServer
 
 TEST_SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 - it guards nothing
+LOCK_TRIES = 1200
+LOCK_PAUSE = 0.05
 
 
 class TemplateDatabases:
@@ -59,3 +65,33 @@ def _migrate(url: str, includes: str) -> None:
     databases = find_service(registry, Databases)
     migrate.upgrade(databases, find_service(registry, Declarations).migrations)
     databases.dispose()
+
+
+@contextlib.contextmanager
+def locked_database(url: str) -> Iterator[None]:
+    """Hold every table against writing, as another program might."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None, timeout=60)) as connection:
+            connection.execute("BEGIN EXCLUSIVE")
+            yield
+            connection.execute("ROLLBACK")
+        return
+    with closing(psycopg.connect(url.replace("+psycopg", ""))) as other:
+        _lock_tables(other)
+        yield
+        other.rollback()
+
+
+def _lock_tables(connection: "psycopg.Connection[tuple[str]]") -> None:
+    """Lock all tables or none, and try again: waiting for one while holding another could deadlock with a writer."""
+    query = "SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"
+    names = ", ".join(name for (name,) in connection.execute(query).fetchall())
+    for _ in range(LOCK_TRIES):
+        try:
+            connection.execute(f"LOCK TABLE {names} IN EXCLUSIVE MODE NOWAIT".encode())
+        except psycopg.errors.LockNotAvailable:
+            connection.rollback()
+            time.sleep(LOCK_PAUSE)
+        else:
+            return
+    raise TimeoutError("the tables are in use all the time")

@@ -1,9 +1,6 @@
 """A locked, missing or broken database: reads continue where possible, writes wait, then 503."""
 
-import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from typing import Any
 
 import psycopg
@@ -13,28 +10,11 @@ from sqlalchemy import event, make_url, text
 from modhub import db
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.testing import Site, Start, stored_files
+from modhub.testing.databases import locked_database
 from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
 
 CEILING = 60.0
 """Seconds; the wait itself is five."""
-
-
-@contextmanager
-def locked(site: Site) -> Iterator[None]:
-    """Somebody else holds what every writer needs."""
-    url = make_url(str(site.registry.settings["sqlalchemy.url"]))
-    if site.databases.dialect == "sqlite":
-        with closing(sqlite3.connect(str(url.database), isolation_level=None)) as connection:
-            connection.execute("BEGIN EXCLUSIVE")
-            yield
-            connection.execute("ROLLBACK")
-        return
-    plain = str(site.registry.settings["sqlalchemy.url"]).replace("+psycopg", "")
-    with psycopg.connect(plain) as other:
-        for table in ("core_mod", "core_asset", "core_note", "core_vote", "core_blob"):
-            other.execute(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")
-        yield
-        other.rollback()
 
 
 def test_reads_go_on_and_writes_are_503_while_somebody_holds_the_lock(
@@ -45,7 +25,7 @@ def test_reads_go_on_and_writes_are_503_while_somebody_holds_the_lock(
     upload_asset(site, draft, "code", version="1")
     files = stored_files(site)
     own = site.as_account(OWNER)
-    with locked(site):
+    with locked_database(str(site.registry.settings["sqlalchemy.url"])):
         for url in (
             "/api/modhub",
             "/api/modhub?q=mod",

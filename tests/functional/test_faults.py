@@ -12,6 +12,7 @@ import pytest
 
 from modhub.db import BUSY_SECONDS
 from modhub.testing.caller import Caller, CallerResponse
+from modhub.testing.databases import locked_database
 from modhub.testing.service import PASSWORD, Installation
 
 MB = 1024 * 1024
@@ -22,21 +23,6 @@ WAIT_CEILING = 60.0
 @pytest.fixture(scope="module")
 def own(service) -> Caller:
     return service.register("faults")
-
-
-@contextlib.contextmanager
-def locked(service: Installation) -> Iterator[None]:
-    """Somebody else holds every table against writing."""
-    with contextlib.closing(service.connect()) as connection:
-        if service.url.startswith("sqlite"):
-            connection.execute("BEGIN EXCLUSIVE")
-        else:
-            tables = connection.execute("SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = 'public'")
-            names = ", ".join(name for (name,) in tables.fetchall())
-            connection.execute("BEGIN")
-            connection.execute(f"LOCK TABLE {names} IN EXCLUSIVE MODE")
-        yield
-        connection.execute("ROLLBACK")
 
 
 def busy(answer: CallerResponse) -> None:
@@ -50,7 +36,7 @@ def test_a_locked_database_is_read_from_and_refuses_writes_for_the_moment(servic
     path = f"/api/modhub/{mod['id']}"
     before = service.stored()
     login = {"email": "faults@example.org", "password": PASSWORD}
-    with locked(service):
+    with locked_database(service.url):
         for caller in (Caller([process.port]) for process in service.processes):
             for address in ("/api/modhub", path, f"{path}/changelog", f"{path}/download", "/api/modhub/games"):
                 assert caller.ask("GET", address).status == 200
@@ -77,7 +63,7 @@ def test_a_short_lock_only_delays(service, own):
     path = f"/api/modhub/{mod['id']}"
     thread = threading.Thread(target=lambda: answers.append(own.ask("PUT", path, {"title": "Soon"})))
     began = time.monotonic()
-    with locked(service):
+    with locked_database(service.url):
         thread.start()
         time.sleep(1)
         early = list(answers)
