@@ -102,6 +102,7 @@ def test_a_body_must_come_at_the_least_rate_once_the_grace_is_over(clock):
     with running(app, **settings) as service, RawClient(service) as slow, RawClient(service) as quick:
         slow.send(head)
         quick.send(head)
+        wait_until_checked(service)
         clock.forward(300)
         wait_until_checked(service)
         for _ in range(4):
