@@ -7,7 +7,7 @@ of :mod:`modhub.testing.accounts`, as in ``site.as_account(7).post_json(...)``.
 import gc
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -17,11 +17,12 @@ from pyramid.config import Configurator
 from sqlalchemy import event
 from webtest import TestApp
 
-import modhub
 from modhub.db import Databases
 from modhub.declarations import Declarations
 from modhub.service_registry import Service, find_service
-from modhub.testing.databases import TEST_SECRET, TemplateDatabases
+from modhub.testing.application_pool import ApplicationPool, PooledApplication
+from modhub.testing.databases import TEST_SECRET as TEST_SECRET
+from modhub.testing.databases import TemplateDatabases
 from modhub.testing.postgres import PostgresServer, postgres_server, roomy_memory
 
 TEST_ACCOUNTS = "modhub.testing.accounts"
@@ -81,11 +82,11 @@ def pytest_collection_finish() -> None:
 class Site(TestApp):
     """A running application: WebTest with the application's configuration and calls by an account."""
 
-    def __init__(self, config: Configurator) -> None:
+    def __init__(self, config: Configurator, wsgi: Any = None) -> None:
         self.config = config
         self.registry: Any = config.registry
         # As our own server sets it; else WebOb copies each body into a temporary file.
-        super().__init__(config.make_wsgi_app(), extra_environ={"webob.is_body_seekable": True})
+        super().__init__(wsgi or config.make_wsgi_app(), extra_environ={"webob.is_body_seekable": True})
 
     def find_service(self, kind: type[Service]) -> Service:
         """Return the application's service of this type."""
@@ -171,31 +172,53 @@ def _compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, s
     }
 
 
+@pytest.fixture(scope="session")
+def application_pool(
+    template_databases: TemplateDatabases, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ApplicationPool]:
+    """The applications of this test process."""
+    pool = ApplicationPool(template_databases, tmp_path_factory.mktemp("applications"))
+    yield pool
+    pool.close()
+
+
 @pytest.fixture
-def start(new_database: Callable[[str], str], tmp_path: Path, _compiled_templates: dict[str, str]) -> Iterator[Start]:
-    """``start(includes, **settings)`` returns an application over a fresh database, with a file store."""
-    sites: list[Site] = []
-    files = tmp_path / "files"
+def start(
+    request: pytest.FixtureRequest,
+    dialect: str,
+    tmp_path: Path,
+    application_pool: ApplicationPool,
+    _compiled_templates: dict[str, str],
+) -> Iterator[Start]:
+    """``start(includes, **settings)`` returns an application over a fresh database, with an empty file store.
 
-    def begin(includes: str = TEST_ACCOUNTS, **settings: str) -> Site:
-        # The store's 256 other folders are created on demand: creating them all would double the time.
-        (files / "staging").mkdir(mode=0o700, parents=True, exist_ok=True)
-        given = {
-            "sqlalchemy.url": settings.pop("url", "") or new_database(includes),
-            "modhub.secret": TEST_SECRET,
-            "modhub.storage": f"file://{files}",
-            "pyramid.includes": includes,
-            **_compiled_templates,
-            **{name.replace("__", "."): value for name, value in settings.items()},
-        }
-        own_store = given["modhub.storage"] != f"file://{files}"
-        site = Site(modhub.configure(given, makes_store=own_store))
-        sites.append(site)
-        return site
+    ``{folder}`` in a setting stands for the application's own folder. With ``url`` it uses that database, and if it is
+    the one of another application of the test, also the same store. An application is configured for the test alone if
+    the test has patched anything before, or says ``fresh=True``.
+    """
+    lent: dict[str, PooledApplication] = {}
+    with ExitStack() as stack:
 
-    yield begin
-    for site in sites:
-        site.databases.dispose()
+        def begin(includes: str = TEST_ACCOUNTS, *, url: str = "", fresh: bool = False, **settings: str) -> Site:
+            given = {**_compiled_templates, **{name.replace("__", "."): value for name, value in settings.items()}}
+            if url:
+                folder = lent[url].folder if url in lent else tmp_path
+                lending = application_pool.companion(url, folder, includes, given)
+            else:
+                fresh = fresh or _has_patched(request)
+                lending = application_pool.application(dialect, includes, given, fresh=fresh)
+            application = stack.enter_context(lending)
+            lent.setdefault(application.url, application)
+            return Site(application.config, application.wsgi)
+
+        yield begin
+
+
+def _has_patched(request: pytest.FixtureRequest) -> bool:
+    if "monkeypatch" not in request.fixturenames:
+        return False
+    patch = request.getfixturevalue("monkeypatch")
+    return bool(patch._setattr or patch._setitem)  # it offers no other way to ask
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ class TemplateDatabases:
 
         If ``includes`` is None, it is empty; on SQLite the file does not exist yet.
         """
-        name = "-".join(sorted((includes or "").split())) or "core"
+        name = _template_name(includes or "")
         if dialect == "sqlite":
             if includes is not None:
                 shutil.copyfile(self._sqlite_template(name, includes), copy)
@@ -44,6 +44,18 @@ class TemplateDatabases:
             return server.new_database()
         server.add_template(name, lambda url: _migrate(url, includes))
         return server.new_database(name)
+
+    def renew(self, url: str, includes: str) -> None:
+        """Replace a database of :meth:`new` by a fresh one, under the same address; nobody may be connected."""
+        name = _template_name(includes)
+        if not url.startswith("sqlite"):
+            self._postgres().renew_database(url, name)
+            return
+        file = Path(url.removeprefix("sqlite:///"))
+        for suffix in ("-wal", "-shm", "-journal"):
+            file.with_name(file.name + suffix).unlink(missing_ok=True)
+        file.unlink(missing_ok=True)
+        shutil.copyfile(self._sqlite_template(name, includes), file)
 
     def drop(self, url: str) -> None:
         """Drop a PostgreSQL database; an SQLite file is deleted with its folder."""
@@ -57,6 +69,10 @@ class TemplateDatabases:
             with closing(sqlite3.connect(template)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return template
+
+
+def _template_name(includes: str) -> str:
+    return "-".join(sorted(includes.split())) or "core"
 
 
 def _migrate(url: str, includes: str) -> None:

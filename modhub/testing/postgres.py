@@ -139,10 +139,14 @@ class PostgresServer:
         """
         return self._create(f"test_{next(self._numbers)}", self._templates[template] if template else "template0")
 
+    def renew_database(self, url: str, template: str) -> None:
+        """Replace a database of `new_database` by a fresh copy of a template, under the same address."""
+        self.drop_database(url)
+        self._create(_name_of(url), self._templates[template])
+
     def drop_database(self, url: str) -> None:
         """Drop a database of `new_database` and close its open connections."""
-        name = url.partition("?")[0].rpartition("/")[2]
-        self._run(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+        self._run(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(_name_of(url))))
 
     @contextlib.contextmanager
     def database(self, template: str | None = None) -> Iterator[str]:
@@ -190,6 +194,10 @@ class PostgresServer:
                 if self._keeper.poll() is not None or time.monotonic() > deadline:
                     raise PostgresMissingError(f"PostgreSQL does not start: {_tail(self.base / 'log')}") from error
             time.sleep(0.02)
+
+
+def _name_of(url: str) -> str:
+    return url.partition("?")[0].rpartition("/")[2]
 
 
 @contextlib.contextmanager

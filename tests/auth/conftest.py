@@ -34,7 +34,7 @@ def auth(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Auth:
     """``auth(**settings)``: an application with accounts, its letters in a folder."""
 
     def begin(**settings: Any) -> Site:
-        settings.setdefault("modhub__mail_dir", str(tmp_path / "mail"))
+        settings.setdefault("modhub__mail_dir", "{folder}/mail")
         # From the start: a hasher makes a hash of its own when it is made, which takes as long as a whole application.
         with monkeypatch.context() as patch:
             patch.setattr(container, "QueuedHasher", lambda _gate: cheap())
@@ -204,9 +204,13 @@ def text_of(message: EmailMessage) -> str:
 class Mail:
     """The letters of an application, read as the people who get them read them."""
 
-    def __init__(self, app: Site, folder: Path) -> None:
+    def __init__(self, app: Site) -> None:
         self.app = app
-        self.folder = folder
+
+    @property
+    def folder(self) -> Path:
+        """Where the application puts them."""
+        return Path(self.app.registry.settings["modhub.mail_dir"])
 
     def read(self) -> list[EmailMessage]:
         """Send what is due; all letters so far, oldest first."""
@@ -228,4 +232,4 @@ class Mail:
 @pytest.fixture
 def mail(app: Site) -> Mail:
     """The letters of ``app``."""
-    return Mail(app, Path(app.registry.settings["modhub.mail_dir"]))
+    return Mail(app)
