@@ -11,6 +11,7 @@ from sqlalchemy import insert, update
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset, Mod, PublicCounter
 from modhub.catalogue.public_copies import copies_of
+from modhub.changes import MOD, Generation, PublicChange, What
 from modhub.db import now
 
 WORDS = [
@@ -69,7 +70,9 @@ def seed(databases: Any, mods: int) -> None:
         for number in range(first, min(first + BATCH, mods + 1)):
             requires = [str(uuid.UUID(int=number + 1))] if number < min(CHAIN, mods) else []
             mod = _mod(number, rng, next(moments), requires)
-            for row in (mod.assets[0].blob, mod, mod.assets[0], *copies_of(mod)):
+            change = PublicChange(serial=number, kind=MOD, key=mod.guid, mod_id=number, what=What.PUBLISHED.value)
+            change.at = mod.updated_at
+            for row in (mod.assets[0].blob, mod, mod.assets[0], *copies_of(mod), change):
                 columns = {c.key: getattr(row, c.key) for c in type(row).__table__.columns}
                 rows.setdefault(type(row), []).append(columns)
         with databases.write_engine.begin() as connection:
@@ -77,6 +80,7 @@ def seed(databases: Any, mods: int) -> None:
                 connection.execute(insert(model.__table__), values)
     with databases.write_engine.begin() as connection:
         connection.execute(update(PublicCounter).values(value=mods))
+        connection.execute(update(Generation).values(serial=mods))
         if databases.dialect == "postgresql":
             # Inserting explicit ids does not advance the sequences.
             for table in ("core_blob", "core_mod", "core_asset"):

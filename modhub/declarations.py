@@ -91,6 +91,8 @@ class Declarations:
     """The factory of a store, by the scheme of its URL."""
     migrations: list[Migrations] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
+    change_kinds: set[str] = field(default_factory=set)
+    """The kinds of changes, as in :mod:`modhub.changes`."""
     cross_origin: list[re.Pattern[str]] = field(default_factory=list)
     robots: list[str] = field(default_factory=list)
     """Path prefixes that robots are asked not to visit."""

@@ -13,6 +13,7 @@ from pyramid.path import AssetResolver
 
 from modhub.blobs.store import BlobStoreFactory
 from modhub.declarations import PANEL_PLACES, AdminCommand, Declarations, Feature, Migrations, Panel, StartOptions
+from modhub.limits import CHANGE_KIND
 from modhub.security.identity import CredentialKind
 from modhub.server.rules import BodyRules, IBodyRules
 from modhub.service_registry import add_service, find_optional_service, find_service
@@ -183,6 +184,13 @@ def add_blob_store(config: Configurator, scheme: str, factory: BlobStoreFactory 
     config.action(("modhub blob store", scheme), register)
 
 
+def add_change_kind(config: Configurator, kind: str) -> None:
+    """Show changes of ``kind`` among those that everybody can follow (:func:`modhub.changes.mark_changed`)."""
+    if len(kind) > CHANGE_KIND:
+        raise StartRefused(f"the kind of changes {kind} has more than {CHANGE_KIND} characters")
+    config.action(("modhub change kind", kind), lambda: _declared(config).change_kinds.add(kind))
+
+
 def add_cross_origin(config: Configurator, pattern: str) -> None:
     """Let pages of other sites read addresses outside of the API without credentials (CORS): files, feeds.
 
@@ -230,6 +238,7 @@ def includeme(config: Configurator) -> None:
         add_demo,
         add_body_limit,
         add_blob_store,
+        add_change_kind,
         add_cross_origin,
         add_robots_rule,
         declare_settings,

@@ -20,6 +20,9 @@ QUERY: Final = 200
 # The reason why an operator hides a mod; longer text is rejected.
 REASON: Final = 500
 
+# The name of a kind of public changes, which features declare.
+CHANGE_KIND: Final = 20
+
 # A longer media type counts as malformed (C-UP-7).
 CONTENT_TYPE: Final = 255
 

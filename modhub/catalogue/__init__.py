@@ -4,6 +4,7 @@ from pyramid.config import Configurator
 
 from modhub import limits
 from modhub.catalogue import mod_events, public_copies, subscribers
+from modhub.catalogue.commands import GAMES_CHANGED
 from modhub.catalogue.mod_lookup import ModLookup
 from modhub.catalogue.owner_queries import OwnerReader
 from modhub.catalogue.read_service import CatalogueReader
@@ -17,7 +18,9 @@ from modhub.catalogue.resources import (
     NotesResource,
     VotesResource,
 )
+from modhub.changes import MOD, ChangeReader, write_changes_before_commit
 from modhub.db import Databases
+from modhub.declarations import Declarations
 from modhub.events import AccountDeleted
 from modhub.interfaces import IApi, IMod, IMods, IOwnMod, ISite
 from modhub.service_registry import find_service
@@ -26,11 +29,15 @@ from modhub.traversal import ANY
 
 def includeme(config: Configurator) -> None:
     """Register services, resources, body limits, subscribers and views."""
-    databases = find_service(config.registry, Databases)
+    databases, declared = find_service(config.registry, Databases), find_service(config.registry, Declarations)
     config.add_service(CatalogueReader, CatalogueReader(databases.raw_queries))
     config.add_service(OwnerReader, OwnerReader(databases.raw_queries))
     config.add_service(IMods, ModLookup())
     public_copies.register_listeners(databases.write_session)
+    write_changes_before_commit(databases.write_session)
+    config.add_service(ChangeReader, ChangeReader(databases.raw_queries, declared.change_kinds))
+    config.add_change_kind(MOD)
+    config.add_change_kind(GAMES_CHANGED)
     mod_events.connect_sessions(databases.write_session, config.registry)
     config.add_child(IApi, "modhub", CatalogueResource)
     config.add_child(IMod, "changelog", NotesResource)

@@ -15,11 +15,14 @@ from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.catalogue import public_copies
 from modhub.catalogue.models import Game, GameIcon
 from modhub.catalogue.read_service import CatalogueReader
+from modhub.changes import What, mark_changed
 from modhub.db import now
 from modhub.declarations import AdminCommand
 from modhub.folding import fold_game
 from modhub.settings import StartRefused
 
+GAMES_CHANGED: Final = "game"
+"""The kind of the changes of curated games."""
 _EXAMPLES: Final = """\
 examples:
   modhub-admin -c my.ini game list
@@ -44,6 +47,7 @@ def add_game(admin: Any, name: str, display_name: str | None, icon: Path | None)
         raise StartRefused("the name of a game must not be empty")
     with admin.writing() as (session, manager):
         game = find_game(session, cleaned_name)
+        mark_changed(session, GAMES_CHANGED, What.PUBLISHED if game is None else What.EDITED)
         if game is None:
             game = Game(name=cleaned_name, folded=fold_game(cleaned_name), icon=None)
             session.add(game)
@@ -82,6 +86,7 @@ def remove_game(admin: Any, name: str) -> bool:
             trash_blob(session, [game.icon.blob_id])
         session.delete(game)
         session.flush()
+        mark_changed(session, GAMES_CHANGED, What.DELETED)
     return True
 
 

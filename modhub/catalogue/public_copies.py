@@ -3,7 +3,7 @@
 Anonymous reads use only these tables: unpublished and hidden mods have no rows here. A listener on every session
 records which mods a flush touches, and rewrites their copies before the commit. Code that writes without ORM objects
 calls :func:`mark_stale` or :func:`mark_score_stale`. ``verify`` compares the copies with the mods, ``rebuild`` rewrites
-them all.
+them all. A copy that differs from the previous one is a change of what everybody sees (:mod:`modhub.changes`).
 """
 
 from collections import defaultdict
@@ -15,7 +15,8 @@ from typing import Any, Final
 from sqlalchemy import Select, and_, delete, event, exists, func, inspect, select, update
 from sqlalchemy.orm import Session, selectinload
 
-from modhub import bulk
+from modhub import bulk, changes
+from modhub.catalogue.copy_changes import mark_differences, mark_vanished, read_published, unrecorded_changes
 from modhub.catalogue.models import (
     Asset,
     Mod,
@@ -95,15 +96,16 @@ def _has_mod_id(copy: Any, mod_ids: Sequence[int]) -> Any:
 def rewrite_copies(session: Session, mod_ids: Iterable[int]) -> None:
     """Rewrite the public copies of these mods; deleted, unpublished and hidden mods have none."""
     for batch in bulk.batches(sorted(mod_ids)):
-        before = session.scalar(select(func.count()).select_from(PublicMod).where(PublicMod.id.in_(batch))) or 0
+        before = read_published(session, batch)
         for copy in _COPIES:
             bulk.execute_bulk(session, delete(copy).where(_has_mod_id(copy, batch)))
         copies = [copies_of(mod) for mod in _load_public(session, batch)]
         # The other rows have foreign keys to PublicMod.
         _insert(session, [public_mod for public_mod, *_ in copies])
         _insert(session, [row for _, *rows in copies for row in rows])
-        if len(copies) != before:
-            count = PublicCounter.value + (len(copies) - before)
+        mark_differences(session, before, [public_mod for public_mod, *_ in copies])
+        if len(copies) != len(before):
+            count = PublicCounter.value + (len(copies) - len(before))
             bulk.execute_bulk(session, update(PublicCounter).where(PublicCounter.name == PUBLISHED).values(value=count))
 
 
@@ -169,6 +171,7 @@ def public_copy_damage(session: Session) -> Iterator[str]:
     """
     for mod_id in session.scalars(_STRAY).all():
         yield f"Mod {mod_id} has a public copy, but it is not published or it is hidden."
+    yield from unrecorded_changes(session)
     stored_count = select(PublicCounter.value).where(PublicCounter.name == PUBLISHED).scalar_subquery()
     stored, actual = session.execute(select(stored_count, _COUNT)).one()
     if stored != actual:
@@ -224,6 +227,7 @@ def rebuild_copies(begin: Callable[[], AbstractContextManager[Session]]) -> int:
     """
     with begin() as session:
         rewrite_copies(session, session.scalars(_STRAY).all())
+        mark_vanished(session)
     done = last = 0
     while batch := _rebuild_after(begin, last):
         done, last = done + len(batch), batch[-1]
@@ -232,6 +236,8 @@ def rebuild_copies(begin: Callable[[], AbstractContextManager[Session]]) -> int:
         # Lock the row first: a mod published before is counted, one published later increments the count.
         session.execute(select(PublicCounter).where(PublicCounter.name == PUBLISHED).with_for_update())
         bulk.execute_bulk(session, update(PublicCounter).where(PublicCounter.name == PUBLISHED).values(value=_COUNT))
+        # Answers that were made from wrong copies must not be kept.
+        changes.raise_serial(session)
     return done
 
 

@@ -1,0 +1,92 @@
+"""Which rewrites of public copies change what everybody sees, and the check that each change was recorded."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import and_, or_, select
+from sqlalchemy.orm import Session
+
+from modhub.catalogue.models import PublicMod
+from modhub.changes import MOD, PublicChange, What, mark_mod_changed
+
+_RECORDED: Final = and_(PublicChange.key == PublicMod.guid, PublicChange.kind == MOD)
+_IS_UNRECORDED: Final = or_(
+    PublicChange.serial.is_(None), PublicChange.what == What.DELETED.value, PublicChange.at < PublicMod.updated_at
+)
+_UNRECORDED: Final = (
+    select(PublicMod.id).outerjoin(PublicChange, _RECORDED).where(_IS_UNRECORDED).order_by(PublicMod.id)
+)
+_VANISHED: Final = (
+    select(PublicChange.key)
+    .outerjoin(PublicMod, PublicMod.guid == PublicChange.key)
+    .where(PublicChange.kind == MOD, PublicChange.what != What.DELETED.value, PublicMod.id.is_(None))
+    .order_by(PublicChange.serial)
+)
+
+
+class _Files(msgspec.Struct):
+    """What an upload changes in the document of a mod."""
+
+    version: str = ""
+    assets: list[msgspec.Raw] = []
+
+
+class PublishedCopy(NamedTuple):
+    """The public copy of a mod before it is rewritten; ``unrecorded``: its last change has no serial."""
+
+    guid: str
+    document: bytes
+    links: str
+    unrecorded: bool
+
+
+def read_published(session: Session, mod_ids: Sequence[int]) -> dict[int, PublishedCopy]:
+    """Return the present copies of these mods, by id."""
+    columns = (PublicMod.id, PublicMod.guid, PublicMod.document, PublicMod.links, _IS_UNRECORDED)
+    statement = select(*columns).outerjoin(PublicChange, _RECORDED).where(PublicMod.id.in_(mod_ids))
+    return {row[0]: PublishedCopy(*row[1:]) for row in session.execute(statement)}
+
+
+def mark_differences(session: Session, before: Mapping[int, PublishedCopy], copies: Sequence[Any]) -> None:
+    """Record what differs between the copies before and the new ``PublicMod`` rows, in the order of the ids."""
+    rows = {row.id: row for row in copies}
+    for mod_id in sorted(before.keys() | rows.keys()):
+        old, new = before.get(mod_id), rows.get(mod_id)
+        if new is None:
+            assert old is not None
+            mark_mod_changed(session, old.guid, None, What.DELETED)
+        elif what := _difference(old, new):
+            mark_mod_changed(session, new.guid, mod_id, what, after=new.updated_at)
+
+
+def _difference(old: PublishedCopy | None, new: Any) -> What | None:
+    if old is None:
+        return What.PUBLISHED
+    if (old.document, old.links) == (new.document, new.links):
+        return What.EDITED if old.unrecorded else None
+    same_files = old.links == new.links and _files(old.document) == _files(new.document)
+    return What.EDITED if same_files else What.FILE
+
+
+def _files(document: bytes) -> tuple[str, list[bytes]]:
+    try:
+        files = msgspec.json.decode(document, type=_Files)
+    except msgspec.DecodeError:
+        # A damaged copy, which is being mended.
+        files = _Files()
+    return files.version, [bytes(asset) for asset in files.assets]
+
+
+def mark_vanished(session: Session) -> None:
+    """Record the deletion of mods that have lost their copies without a record."""
+    for guid in session.scalars(_VANISHED):
+        mark_mod_changed(session, guid, None, What.DELETED)
+
+
+def unrecorded_changes(session: Session) -> Iterator[str]:
+    """Yield a sentence for each mod whose latest change was not recorded; for ``modhub-admin verify``."""
+    for mod_id in session.scalars(_UNRECORDED):
+        yield f"The last change of mod {mod_id} is missing from the list of changes."
+    for guid in session.scalars(_VANISHED):
+        yield f"The list of changes has the mod {guid}, which is not published or is hidden."

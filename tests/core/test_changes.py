@@ -1,0 +1,217 @@
+"""The serial of what everybody can see: what raises it, in which order it becomes visible, and what mends it."""
+
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime
+from threading import Thread
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select, text, update
+
+from modhub import changes
+from modhub.catalogue import commands, public_copies
+from modhub.catalogue.models import Mod
+from modhub.changes import MOD, ChangeEntry, ChangeReader, Generation, PublicChange, What
+from modhub.events import AccountDeleted
+from modhub.ops.admin import Admin
+from modhub.testing import Site
+from modhub.testing.mods import (
+    OWNER,
+    copy_damage,
+    hide_mod,
+    insert_mods,
+    mod_address,
+    new_mod,
+    notes_of_mod,
+    publish_test_mod,
+    published_mod,
+    restore_mod,
+    upload_asset,
+)
+
+
+def serial(site: Site) -> int:
+    return site.find_service(ChangeReader).generation()[0]
+
+
+def entries(site: Site, since: int = 0) -> list[ChangeEntry]:
+    return site.find_service(ChangeReader).page(since, 10_000).changes
+
+
+def latest(site: Site) -> tuple[str, str, int | None]:
+    entry = entries(site)[-1]
+    return entry.what, entry.key, entry.mod_id
+
+
+def test_each_public_change_raises_the_serial_and_nothing_else_does(site: Site) -> None:
+    own, other = site.as_account(OWNER), site.as_account(8)
+    mod = new_mod(site, title="One")
+    draft = new_mod(site)
+    code = upload_asset(site, mod, "code", version="1")["assets"][-1]
+    assert code["kind"] == "code"
+    assert serial(site) == 0
+    publish_test_mod(site, mod)
+    note = notes_of_mod(site, mod)[0]["id"]
+    guid, mod_id = mod["guid"], mod["id"]
+    live = (guid, mod_id)
+    writes: list[tuple[Callable[[], Any], tuple[Any, ...] | None]] = [
+        (lambda: own.post(mod_address(mod, "publish")), None),
+        (lambda: own.put_json(mod_address(mod), {"title": "Two"}), ("edited", *live)),
+        (lambda: own.put_json(mod_address(mod), {"title": "Two"}), None),
+        (lambda: upload_asset(site, mod, "code", b"two", version="2"), ("file", *live)),
+        (lambda: upload_asset(site, mod, "code", b"two", version="3"), ("file", *live)),
+        (lambda: upload_asset(site, mod, "css"), ("file", *live)),
+        (lambda: upload_asset(site, mod, "images", content_type="image/png"), ("file", *live)),
+        (lambda: upload_asset(site, mod, "code", b"four", version="2", status=409), None),
+        (lambda: other.put_json(mod_address(mod, "vote"), {"value": 1}), None),
+        (lambda: own.put_json(mod_address(mod, "changelog", note), {"text": "y"}), None),
+        (lambda: own.delete(mod_address(mod, "changelog", note)), None),
+        (lambda: own.put_json(mod_address(draft), {"title": "A draft"}), None),
+        (lambda: upload_asset(site, draft, "css"), None),
+        (lambda: own.delete(mod_address(draft)), None),
+        (lambda: hide_mod(site, mod), ("deleted", guid, None)),
+        (lambda: own.put_json(mod_address(mod), {"title": "Hidden"}), None),
+        (lambda: restore_mod(site, mod), ("published", *live)),
+        (lambda: own.delete(mod_address(mod)), ("deleted", guid, None)),
+    ]
+    for number, (write, expected) in enumerate(writes):
+        before = serial(site)
+        write()
+        assert serial(site) == before + (expected is not None), number
+        if expected:
+            assert latest(site) == expected, number
+        assert copy_damage(site) == []
+    assert [entry.key for entry in entries(site)] == [guid]
+
+
+def test_many_mods_in_one_transaction_have_a_serial_each(site: Site) -> None:
+    ids = insert_mods(site, [{"owner": 9}] * 3 + [{"published": False, "owner": 9}])
+    assert [(entry.serial, entry.mod_id) for entry in entries(site)] == list(enumerate(ids[:3], 1))
+    with site.databases.write_session.begin() as session:
+        site.registry.notify(AccountDeleted(account_id=9, session=session, registry=site.registry))
+    assert [(entry.serial, entry.what, entry.mod_id) for entry in entries(site)] == [
+        (number, "deleted", None) for number in (4, 5, 6)
+    ]
+
+
+def test_curated_games_are_a_kind_of_their_own(site: Site) -> None:
+    admin = Admin(site.config)
+    for act, what in (
+        (lambda: commands.add_game(admin, "Portal", None, None), "published"),
+        (lambda: commands.add_game(admin, "Portal", "Portal (2007)", None), "edited"),
+        (lambda: commands.remove_game(admin, "Portal"), "deleted"),
+    ):
+        act()
+        assert [(entry.kind, entry.what) for entry in entries(site)] == [("game", what)]
+    before = serial(site)
+    commands.remove_game(admin, "Portal")
+    assert serial(site) == before
+
+
+def test_a_feature_declares_its_kind(site: Site) -> None:
+    with site.databases.write_session.begin() as session:
+        changes.mark_changed(session, "weather", What.EDITED)
+    assert serial(site) == 1
+    assert entries(site) == []
+    site.config.add_change_kind("weather")
+    site.config.commit()
+    reader = ChangeReader(site.databases.raw_queries, site.declarations.change_kinds)
+    assert [(entry.kind, entry.what) for entry in reader.page(0, 5).changes] == [("weather", "edited")]
+
+
+def test_a_rolled_back_change_leaves_no_trace(site: Site) -> None:
+    mod = published_mod(site)
+    before = serial(site), entries(site)
+    with site.databases.write_session() as session:
+        session.scalars(select(Mod).where(Mod.id == mod["id"])).one().title = "never"
+        session.flush()
+        with session.begin_nested():
+            changes.mark_changed(session, "game", What.EDITED)
+        session.rollback()
+    assert (serial(site), entries(site)) == before
+
+
+def test_whoever_reads_a_serial_sees_all_before_it(site: Site) -> None:
+    """Writers commit in any order; a reader that goes on from each head misses nothing."""
+    mods = [published_mod(site, title=f"mod {number}") for number in range(4)]
+    seen: dict[str, int] = {}
+    ended: list[str] = []
+
+    def write(number: int) -> None:
+        own, mod = site.as_account(OWNER), mods[number]
+        rng = random.Random(number)
+        for step in range(12):
+            own.put_json(mod_address(mod), {"title": f"{number} {step} {rng.random()}"}, status=200)
+        ended.append(mod["guid"])
+
+    writers = [Thread(target=write, args=(number,)) for number in range(len(mods))]
+    for writer in writers:
+        writer.start()
+    reader, since = site.find_service(ChangeReader), 0
+    while True:
+        last = len(ended) == len(mods)
+        page = reader.page(since, 2)
+        serials = [entry.serial for entry in page.changes]
+        assert serials == sorted(set(serials))
+        assert all(since < found <= page.head for found in serials)
+        seen.update((entry.key, entry.serial) for entry in page.changes)
+        since = serials[-1] if serials else page.head
+        if last and not serials:
+            break
+    for writer in writers:
+        writer.join()
+    assert seen == {entry.key: entry.serial for entry in entries(site)}
+    assert serial(site) == len(mods) * 13
+
+
+def test_a_new_feed_has_a_new_id_and_the_same_serial(site: Site) -> None:
+    published_mod(site)
+    reader = site.find_service(ChangeReader)
+    before = reader.generation()
+    with site.databases.write_session.begin() as session:
+        feed = changes.start_new_feed(session)
+    assert reader.generation() == (before[0], feed)
+    assert feed != before[1]
+
+
+BREAKS: list[tuple[Any, str]] = [
+    (delete(PublicChange), "missing"),
+    (update(PublicChange).values(what="deleted"), "missing"),
+    # What a process of an older version writes while a new one has migrated already.
+    (update(PublicChange).values(at=datetime(2026, 1, 1, tzinfo=UTC)), "missing"),
+    (update(PublicChange).where(PublicChange.serial == 1).values(key="gone"), "not published"),
+]
+
+
+@pytest.mark.parametrize(("broken", "sentence"), BREAKS)
+def test_verify_finds_what_was_not_recorded_and_rebuild_mends_it(site: Site, broken: Any, sentence: str) -> None:
+    mod = published_mod(site)
+    with site.databases.write_engine.begin() as connection:
+        connection.execute(broken)
+    assert any(sentence in line for line in copy_damage(site))
+    public_copies.rebuild_copies(site.databases.write_session.begin)
+    assert copy_damage(site) == []
+    assert [entry.mod_id for entry in entries(site) if entry.kind == MOD and entry.what != "deleted"] == [mod["id"]]
+    assert entries(site)[-1].serial <= serial(site)
+
+
+def test_rebuild_raises_the_serial_so_that_kept_answers_end(site: Site) -> None:
+    published_mod(site)
+    before = serial(site)
+    public_copies.rebuild_copies(site.databases.write_session.begin)
+    assert serial(site) == before + 1
+    assert len(entries(site, before)) == 0
+
+
+def test_the_row_is_locked_only_at_the_end(site: Site) -> None:
+    """A long transaction does not make others wait before it writes its copies."""
+    mod = published_mod(site)
+    if site.databases.dialect == "sqlite":
+        pytest.skip("SQLite has one writer")
+    with site.databases.write_session.begin() as session:
+        session.scalars(select(Mod).where(Mod.id == mod["id"])).one().title = "slow"
+        session.flush()
+        with site.databases.write_engine.begin() as connection:
+            connection.execute(text("SET LOCAL lock_timeout = '1s'"))
+            connection.execute(select(Generation).with_for_update())
