@@ -11,6 +11,7 @@ from modhub_builds import limits
 from modhub_builds.interfaces import IBuilds
 from modhub_builds.read_service import BuildReader
 from modhub_builds.resources import APP_SCOPE, AppPageResource, BuildsResource, SectionsResource
+from modhub_builds.services import BUILDS_CHANGED, CHANGELOG_CHANGED
 
 
 def includeme(config: Configurator) -> None:
@@ -24,6 +25,8 @@ def includeme(config: Configurator) -> None:
     config.add_child(ISite, "app", BuildsResource)
     config.add_child(ISite, "App", AppPageResource)
     config.add_child(IBuilds, "changelog", SectionsResource)
+    config.add_change_kind(BUILDS_CHANGED)
+    config.add_change_kind(CHANGELOG_CHANGED)
     config.add_cross_origin("/Modhub/app/[^/]+(?:/[^/]+)?")
     key = "X-Api-Key"
     config.add_body_limit("POST", "/api/modhub/app/{os}", limits.BUILD, credential=key)

@@ -6,18 +6,23 @@ two concurrent calls that withdraw a section withdraw two different ones.
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session, joinedload
 
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
+from modhub.changes import What, mark_changed
 from modhub.db import now
 from modhub.errors import ApiError, invalid
 from modhub.text import normal, scrub
 from modhub_builds.models import Build, ChangelogSection
 
+BUILDS_CHANGED: Final = "build"
+"""The kind of the changes of builds."""
+CHANGELOG_CHANGED: Final = "app_changelog"
+"""The kind of the changes of the app changelog."""
 BREAK = "\n\n"
 """Between two sections: one blank line (C-APP-8)."""
 
@@ -56,6 +61,7 @@ def add_build(session: Session, upload: BuildUpload) -> Build:
     )
     session.add(build)
     session.flush()
+    mark_changed(session, BUILDS_CHANGED, What.PUBLISHED)
     return build
 
 
@@ -67,6 +73,7 @@ def remove_build(session: Session, os: str, build_id: int) -> Build | None:
         trash_blob(session, [build.blob_id])
         session.delete(build)
         session.flush()
+        mark_changed(session, BUILDS_CHANGED, What.DELETED)
     return build
 
 
@@ -93,6 +100,7 @@ def push_section(session: Session, section: str) -> str:
     _lock_table(session, ChangelogSection.__tablename__)
     session.add(ChangelogSection(text=section, added_at=now()))
     session.flush()
+    mark_changed(session, CHANGELOG_CHANGED, What.PUBLISHED)
     return BREAK.join(row.text for row in _visible_sections(session))
 
 
@@ -104,4 +112,5 @@ def pop_section(session: Session) -> str:
         raise ApiError(404, "not_found", "The app changelog has no section to take back.")
     newest.hidden_at = now()
     session.flush()
+    mark_changed(session, CHANGELOG_CHANGED, What.DELETED)
     return BREAK.join(row.text for row in older)

@@ -1,0 +1,39 @@
+"""Builds and the app changelog are kinds of the list of changes."""
+
+from alembic import command
+from sqlalchemy import text
+
+from modhub.changes import ChangeReader
+from modhub.ops import admin, migrate
+
+
+def kinds(site):
+    return [(entry.kind, entry.what) for entry in site.find_service(ChangeReader).page(0, 10).changes]
+
+
+def test_each_publication_and_removal_is_a_change(agent):
+    # C-SYNC-7
+    build = agent.upload().json["url"].rpartition("/")[2]
+    assert kinds(agent.site) == [("build", "published")]
+    agent.push()
+    assert kinds(agent.site) == [("build", "published"), ("app_changelog", "published")]
+    agent.upload(os="linux")
+    agent.pop()
+    assert kinds(agent.site) == [("build", "published"), ("app_changelog", "deleted")]
+    agent.upload(query="?version=1", content_type="multipart/form-data", status=400)
+    agent.pop(status=404)
+    admin.run_command(agent.site.config, ["-c", "x", "build", "remove", "windows", build])
+    assert kinds(agent.site) == [("app_changelog", "deleted"), ("build", "deleted")]
+
+
+def test_an_upgrade_records_what_is_there(agent):
+    agent.upload()
+    agent.push()
+    databases, migrations = agent.site.databases, agent.site.declarations.migrations
+    package = next(package for package in migrations if package.package == "modhub_builds")
+    with databases.write_engine.begin() as connection:
+        command.downgrade(migrate._config(package, connection), "builds_0001")
+        connection.execute(text("DELETE FROM core_change"))
+    migrate.upgrade(databases, migrations)
+    assert kinds(agent.site) == [("build", "published"), ("app_changelog", "published")]
+    assert agent.site.find_service(ChangeReader).generation()[0] == 4
