@@ -3,8 +3,6 @@
 Failures out here get the same response as any other, and the access log records the status that was sent.
 """
 
-import json
-import logging
 import secrets
 import sys
 import time
@@ -14,11 +12,10 @@ from typing import Any
 from pyramid.config import Configurator
 from pyramid_retry import RetryableExecutionPolicy
 
+from modhub.http.access_log import log_request
 from modhub.http.error_views import internal_error_view
 from modhub.http.headers import REQUEST_ID, make_header_rules
 from modhub.request import Request
-
-log = logging.getLogger("modhub.requests")
 
 
 def attempts(request: Request) -> int:
@@ -55,8 +52,8 @@ def execution_policy(retry_policy: Callable[[Any, Any], Any]) -> Callable[[Any, 
                 raise
             finally:
                 # 100 only says that the application wants the body: the final response is still to come.
-                if status_sent[0] != 100 and log.isEnabledFor(logging.INFO):
-                    log.info("%s", _log_line(environ, status_sent[0], time.perf_counter() - started_at))
+                if status_sent[0] != 100:
+                    log_request(environ, status_sent[0], time.perf_counter() - started_at)
 
         return send_response
 
@@ -81,20 +78,6 @@ def server_error_response(environ: dict[str, Any], router: Any, error: Exception
             return response
         finally:
             router.finish_request(request)
-
-
-def _log_line(environ: dict[str, Any], status: int, seconds: float) -> str:
-    """One JSON object, control characters escaped (T-D11), without the query: it may hold secrets."""
-    return json.dumps(
-        {
-            "id": environ[REQUEST_ID],
-            "method": environ["REQUEST_METHOD"],
-            "path": environ.get("PATH_INFO", "").encode("latin-1", "replace").decode("utf-8", "replace")[:500],
-            "status": status,
-            "ms": round(seconds * 1000, 2),
-            "caller": environ.get("REMOTE_ADDR"),
-        }
-    )
 
 
 def includeme(config: Configurator) -> None:

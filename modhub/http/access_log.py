@@ -1,0 +1,49 @@
+"""The access log: one JSON object per request (logger ``modhub.requests``)."""
+
+import logging
+import os
+import threading
+import time
+from json.encoder import encode_basestring_ascii
+from typing import Any, Final
+
+from modhub.http.headers import REQUEST_ID
+
+log = logging.getLogger("modhub.requests")
+_LINE: Final = '{"id": "%s", "method": %s, "path": %s, "status": %d, "ms": %s, "caller": %s}'
+_MAX_PATH: Final = 500
+# What all records have in common. `Logger.info` takes three times as long: it walks the stack for each.
+_COMMON: Final = logging.LogRecord(log.name, logging.INFO, __file__, 0, "", None, None, "log_request").__dict__
+
+
+def log_request(environ: dict[str, Any], status: int, seconds: float) -> None:
+    """Log a request, if anybody listens: its id, method, path, status, duration and caller."""
+    if not log.isEnabledFor(logging.INFO):
+        return
+    created = time.time()
+    record = object.__new__(logging.LogRecord)
+    record.__dict__.update(
+        _COMMON,
+        msg=_line(environ, status, seconds),
+        created=created,
+        msecs=created % 1 * 1000,
+        relativeCreated=_COMMON["relativeCreated"] + (created - _COMMON["created"]) * 1000,
+        process=os.getpid(),
+        thread=threading.get_ident(),
+        threadName=threading.current_thread().name,
+    )
+    log.handle(record)
+
+
+def _line(environ: dict[str, Any], status: int, seconds: float) -> str:
+    """The JSON object, control characters escaped (T-D11), without the query: it may hold secrets."""
+    path = environ.get("PATH_INFO", "").encode("latin-1", "replace").decode("utf-8", "replace")[:_MAX_PATH]
+    caller = environ.get("REMOTE_ADDR")
+    return _LINE % (
+        environ[REQUEST_ID],
+        encode_basestring_ascii(environ["REQUEST_METHOD"]),
+        encode_basestring_ascii(path),
+        status,
+        round(seconds * 1000, 2),
+        "null" if caller is None else encode_basestring_ascii(caller),
+    )
