@@ -50,6 +50,8 @@ class RawQueryExecutor:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.dialect = engine.dialect.name
+        # psycopg: as bytes, half the time of text for long documents.
+        self._cursor_options: dict[str, Any] = {"binary": True} if self.dialect == "postgresql" else {}
         # A list: pop and append are atomic, and the last used connection is the warmest.
         self._idle: list[Any] = []
 
@@ -82,7 +84,7 @@ class RawQueryExecutor:
 
     def _rows(self, connection: Any, sql: str, parameters: dict[str, Any], *, reused: bool) -> list[Row]:
         try:
-            cursor = connection.cursor()
+            cursor = connection.cursor(**self._cursor_options)
             # The engine's listeners see these statements like any other.
             for listener in self.engine.dispatch.before_cursor_execute:
                 listener(None, cursor, sql, parameters, None, False)

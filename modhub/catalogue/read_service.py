@@ -63,7 +63,7 @@ class CatalogueReader:
     def __init__(self, reader: RawQueryExecutor) -> None:
         self.reader = reader
         self._lists: dict[tuple[ListStatement, ListVariant], PreparedQuery] = {}
-        self._chain = reader.prepare(queries.chain_statement())
+        self._chain = reader.prepare(queries.chain_statement(reader.dialect))
         self._notes = reader.prepare(queries.notes_statement())
         self._asset = reader.prepare(queries.asset_statement())
         self._code = reader.prepare(queries.code_statement())

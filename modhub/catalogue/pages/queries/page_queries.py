@@ -150,7 +150,7 @@ class PageReader:
         self._facts = reader.prepare(statements.facts_statement())
         self._notes = reader.prepare(statements.notes_page_statement())
         self._named = reader.prepare(statements.named_statement())
-        self._chains = reader.prepare(statements.chains_statement())
+        self._chains = reader.prepare(statements.chains_statement(reader.dialect))
         self._users = reader.prepare(statements.users_statement())
         self._users_total = reader.prepare(statements.users_total_statement())
         self._others = reader.prepare(statements.others_statement())

@@ -102,9 +102,9 @@ def named_statement() -> AnySelect:
     return select(PublicMod.guid, PublicMod.document).where(_has_guid())
 
 
-def chains_statement() -> AnySelect:
+def chains_statement(dialect: str) -> AnySelect:
     """As :func:`modhub.catalogue.queries.chain_statement`, starting from the GUIDs ``guid0``, ``guid1``, …"""
-    return chain_statement(_has_guid())
+    return chain_statement(dialect, _has_guid())
 
 
 def _users() -> Any:

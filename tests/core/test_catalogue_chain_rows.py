@@ -1,0 +1,76 @@
+"""The statement of install chains: the same rows on both databases, whatever it looks like there."""
+
+import random
+import uuid
+from typing import Any
+
+import pytest
+
+from modhub.catalogue import queries
+from modhub.catalogue.pages.queries import statements
+from modhub.catalogue.pages.queries.page_queries import _guid_params
+from modhub.testing import Site
+from modhub.testing.mods import insert_mods, new_mod
+
+
+def graph(rng: random.Random) -> list[dict[str, Any]]:
+    """Mods with cycles, diamonds, drafts, requirements that nobody has, in any capitals."""
+    names = [str(uuid.UUID(int=rng.getrandbits(128), version=4)) for _ in range(rng.choice([1, 2, 5, 12, 30]))]
+    absent = [str(uuid.UUID(int=rng.getrandbits(128), version=4)) for _ in range(3)]
+    spellings = (str.lower, str.upper, str.title)
+    return [
+        {
+            "guid": name,
+            "requires": [
+                rng.choice(spellings)(other)
+                for other in rng.sample([*names, *absent], rng.randint(0, min(6, len(names))))
+                if other != name
+            ],
+            "published": rng.random() < 0.8,
+        }
+        for name in names
+    ]
+
+
+def reached(mods: list[dict[str, Any]], ids: dict[str, int], start: list[str]) -> dict[str, tuple[int, str] | None]:
+    """What the statement must return: {guid: (id, requires) or None for one that is not published}."""
+    requires = {mod["guid"]: mod["requires"] for mod in mods if mod["published"]}
+    found: dict[str, tuple[int, str] | None] = {}
+    waiting = [guid for guid in start if guid in requires]
+    while waiting:
+        guid = waiting.pop()
+        if guid in found:
+            continue
+        needed = requires.get(guid)
+        found[guid] = None if needed is None else (ids[guid], " ".join(needed))
+        waiting += [other.lower() for other in needed or ()]
+    return found
+
+
+def rows_by_guid(rows: list[Any]) -> dict[str, tuple[int, str] | None]:
+    by_guid = {row[0]: None if row[1] is None else (row[1], row[3]) for row in rows}
+    assert len(by_guid) == len(rows)
+    for row in rows:
+        # A missing mod has NULL in every column but its GUID, a published one in none.
+        assert {value is None for value in row[1:]} == {row[1] is None}
+        assert row[2] is None or f'"id":{row[1]},'.encode() in bytes(row[2])
+    return by_guid
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_chain_has_the_rows_of_the_model(site: Site, seed: int) -> None:
+    # C-READ-5, C-READ-6
+    rng = random.Random(seed)
+    # Something else in the tables, and a chain beside this one.
+    insert_mods(site, graph(rng))
+    new_mod(site)
+    mods = graph(rng)
+    ids = dict(zip([mod["guid"] for mod in mods], insert_mods(site, mods), strict=True))
+    reader = site.databases.raw_queries
+    one = reader.prepare(queries.chain_statement(reader.dialect))
+    many = reader.prepare(statements.chains_statement(reader.dialect))
+    for guid, mod_id in ids.items():
+        assert rows_by_guid(reader.rows(one, id=mod_id)) == reached(mods, ids, [guid])
+    start = rng.sample(list(ids), min(4, len(ids)))
+    assert rows_by_guid(reader.rows(many, **_guid_params(start))) == reached(mods, ids, start)
+    assert reader.rows(one, id=10**9) == reader.rows(many, **_guid_params([str(uuid.uuid4())])) == []
