@@ -22,6 +22,7 @@ from modhub.declarations import Declarations, StartOptions
 from modhub.events import ApplicationStarted
 from modhub.interfaces import IApi, IRoot, ISite, IStorageAddress
 from modhub.ops.migrate import refuse_when_behind
+from modhub.ops.slow_statements import SlowStatements
 from modhub.ops.start_checks import start_warnings
 from modhub.request import Request
 from modhub.security.api_keys import address_credential, machine_credential
@@ -142,7 +143,11 @@ def _recognize_machine_keys(config: Configurator, side: Any) -> None:
 def _register_core_services(config: Configurator) -> None:
     registry = config.registry
     settings = registry.settings
-    config.add_service(Databases, Databases(settings["sqlalchemy.url"]))
+    databases = Databases(settings["sqlalchemy.url"])
+    config.add_service(Databases, databases)
+    if settings["modhub.slow_statement_ms"]:
+        config.add_service(SlowStatements, SlowStatements(settings["modhub.slow_statement_ms"]))
+        find_service(registry, SlowStatements).watch(databases)
     config.add_blob_store("file", open_local_store)
     config.add_blob_store("s3", "modhub.blobs.s3.open_s3_store")
     policy = SecurityPolicy(find_service(registry, Declarations).credentials)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from time import perf_counter
 from typing import Any, Final
 
 from sqlalchemy import Engine
@@ -54,6 +55,13 @@ class RawQueryExecutor:
         self._cursor_options: dict[str, Any] = {"binary": True} if self.dialect == "postgresql" else {}
         # A list: pop and append are atomic, and the last used connection is the warmest.
         self._idle: list[Any] = []
+        self.slow_statements: Any = None
+        """The :class:`modhub.ops.slow_statements.SlowStatements` to check each statement with, if any."""
+
+    @property
+    def idle_count(self) -> int:
+        """The number of idle connections."""
+        return len(self._idle)
 
     def prepare(self, select: "Select[*tuple[Any, ...]]") -> PreparedQuery:
         """Prepare ``select`` for this database."""
@@ -88,9 +96,12 @@ class RawQueryExecutor:
             # The engine's listeners see these statements like any other.
             for listener in self.engine.dispatch.before_cursor_execute:
                 listener(None, cursor, sql, parameters, None, False)
+            started_at = perf_counter()
             cursor.execute(sql, parameters)
             rows: list[Row] = cursor.fetchall()
             cursor.close()
+            if self.slow_statements is not None:
+                self.slow_statements.check(sql, started_at)
         except BaseException as error:
             # Check before we close it ourselves: psycopg's connections know best whether they are alive.
             is_disconnect = self.engine.dialect.is_disconnect(error, connection, None)  # type: ignore[arg-type]

@@ -84,6 +84,13 @@ def positive(value: str) -> int:
     return int(value)
 
 
+def whole(value: str) -> int:
+    """A whole number from 0 to 999,999,999."""
+    if not re.fullmatch(r"[0-9]{1,9}", value):
+        raise ValueError(f"must be a whole number from 0 to 999999999, not {value!r}")
+    return int(value)
+
+
 def port(value: str) -> int:
     """A TCP port."""
     number = positive(value)
@@ -174,5 +181,6 @@ CORE = (
     Setting("modhub.storage.access_key", secret, "", "access key of the object store"),
     Setting("modhub.storage.secret_key", secret, "", "secret key of the object store"),
     Setting("modhub.storage_address_key", secret, "", "the address key of the file-storage machine"),
+    Setting("modhub.slow_statement_ms", whole, "1000", "log statements that take so many milliseconds; 0: none"),
     Setting("ApiPrivateKeys", machine_keys, "", "machine keys, one a line: KEY [scope ...]"),
 )

@@ -1,0 +1,119 @@
+"""JSON log lines, and slow statements in the log."""
+
+import configparser
+import json
+import logging
+import re
+import sys
+from io import StringIO
+from logging.config import fileConfig
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from modhub.catalogue.models import Mod
+from modhub.ops.json_lines import JsonLineFormatter
+from modhub.ops.slow_statements import SlowStatements
+from modhub.testing import Site, Start
+from modhub.testing.mods import mod_address, new_mod, published_mod
+
+ROOT = Path(__file__).parents[2]
+
+
+def line(name: str, message: str, *arguments: object, exc_info: object = None) -> str:
+    record = logging.LogRecord(name, logging.WARNING, __file__, 1, message, arguments, exc_info)  # type: ignore[arg-type]
+    return JsonLineFormatter().format(record)
+
+
+def test_a_line_is_one_object() -> None:
+    found = json.loads(line("modhub.ops", 'a "quoted" line\nand %s', "\x1b[31mé\u2028"))
+    assert found["message"] == 'a "quoted" line\nand \x1b[31mé\u2028'
+    assert (found["level"], found["logger"]) == ("WARNING", "modhub.ops")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", found["time"])
+
+
+def test_a_line_has_no_line_break_and_keeps_the_traceback() -> None:
+    try:
+        raise ValueError("first\nsecond")
+    except ValueError:
+        written = line("modhub", "failed", exc_info=sys.exc_info())
+    assert "\n" not in written
+    assert json.loads(written)["traceback"].endswith("ValueError: first\nsecond")
+
+
+def test_an_object_is_merged_only_from_our_own_loggers() -> None:
+    message = json.dumps({"id": "1", "status": 200})
+    assert json.loads(line("modhub.requests", "%s", message)) | {"time": ""} == {
+        "time": "",
+        "level": "WARNING",
+        "logger": "modhub.requests",
+        "id": "1",
+        "status": 200,
+    }
+    # Anybody's text could look like one.
+    assert json.loads(line("modhub.server", "%s", message))["message"] == message
+
+
+def test_the_lines_of_production_have_no_prefix(capsys: pytest.CaptureFixture[str]) -> None:
+    ini = configparser.RawConfigParser()
+    ini.read(ROOT / "production.ini")
+    for section in [name for name in ini.sections() if name.startswith(("app:", "server:"))]:
+        ini.remove_section(section)
+    names = ("", "modhub", "modhub.requests")
+    before = [(logging.getLogger(name).level, logging.getLogger(name).handlers[:]) for name in names]
+    stream = StringIO()
+    ini.write(stream)
+    stream.seek(0)
+    try:
+        fileConfig(stream, disable_existing_loggers=False)
+        logging.getLogger("modhub.requests").info("%s", '{"id": "1"}')
+        logging.getLogger("modhub").info("serving")
+    finally:
+        for name, (level, handlers) in zip(names, before, strict=True):
+            logging.getLogger(name).setLevel(level)
+            logging.getLogger(name).handlers[:] = handlers
+    request, other = map(json.loads, capsys.readouterr().err.splitlines())
+    assert (request["id"], other["message"]) == ("1", "serving")
+
+
+def statements(caplog: pytest.LogCaptureFixture) -> list[str]:
+    records = [record for record in caplog.records if record.name == "modhub.statements"]
+    assert all(record.levelname == "WARNING" for record in records)
+    return [json.loads(record.getMessage())["statement"] for record in records]
+
+
+@pytest.fixture
+def all_slow(site: Site) -> Site:
+    """Every statement counts as slow."""
+    site.find_service(SlowStatements)._seconds = 0.0
+    return site
+
+
+def test_slow_statements_are_named_without_values(all_slow: Site, caplog: pytest.LogCaptureFixture) -> None:
+    # C-RUN-11
+    mod = new_mod(all_slow, title="a secret title")
+    all_slow.get(f"/api/modhub/{mod['id']}", status=404)
+    with all_slow.databases.readonly_session() as session:
+        session.scalars(select(Mod).where(Mod.title == "a secret title", Mod.id.in_([1, 2]))).all()
+    found = statements(caplog)
+    assert any(one.startswith("INSERT INTO core_mod") for one in found)
+    assert any(one.startswith("SELECT") and "core_public_mod" in one for one in found)  # a raw query
+    assert [one for one in found if "secret title" in one or "\n" in one] == []
+    assert all_slow.find_service(SlowStatements).count >= len(found)
+
+
+def test_a_statement_that_fails_slowly_is_named(all_slow: Site, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(Exception, match="no_such_table"), all_slow.databases.readonly_session() as session:
+        session.connection().exec_driver_sql("SELECT 1 FROM no_such_table")
+    assert "SELECT 1 FROM no_such_table" in statements(caplog)
+
+
+def test_fast_statements_are_not_named(site: Site, start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    site.find_service(SlowStatements)._seconds = 600.0
+    off = start(modhub__slow_statement_ms="0")
+    for one in (site, off):
+        one.get(mod_address(published_mod(one)))
+    assert statements(caplog) == []
+    with pytest.raises(LookupError):
+        off.find_service(SlowStatements)
