@@ -178,6 +178,8 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.ui")
     config.include("modhub.http.tweens")
     config.include("modhub.ops.health")
+    config.include("modhub.ops.metrics")
+    config.include("modhub.server.metrics")
     config.include("modhub.catalogue")
     config.include("modhub.storage_address")
     config.include("modhub.ops.admin")

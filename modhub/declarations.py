@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from modhub.blobs.store import BlobStoreFactory
+from modhub.metrics import Metric
 from modhub.security.identity import CredentialKind
 from modhub.settings import Setting
 
@@ -86,6 +87,7 @@ class Declarations:
     """The scopes of a machine key whose line names none."""
     commands: dict[str, AdminCommand] = field(default_factory=dict)
     health_checks: dict[str, Callable[[Any], str | None]] = field(default_factory=dict)
+    metrics: list[Metric] = field(default_factory=list)
     maintenance: dict[str, Callable[[Any], Iterable[str]]] = field(default_factory=dict)
     blob_stores: dict[str, BlobStoreFactory | str] = field(default_factory=dict)
     """The factory of a store, by the scheme of its URL."""

@@ -14,6 +14,7 @@ from pyramid.path import AssetResolver
 from modhub.blobs.store import BlobStoreFactory
 from modhub.declarations import PANEL_PLACES, AdminCommand, Declarations, Feature, Migrations, Panel, StartOptions
 from modhub.limits import CHANGE_KIND
+from modhub.metrics import COUNTER, GAUGE, Metric, Reading
 from modhub.security.identity import CredentialKind
 from modhub.server.rules import BodyRules, IBodyRules
 from modhub.service_registry import add_service, find_optional_service, find_service
@@ -119,6 +120,26 @@ def add_health_check(config: Configurator, name: str, check: Callable[[Any], str
         _declared(config).health_checks[name] = check
 
     config.action(("modhub health check", name), register)
+
+
+def add_metric(
+    config: Configurator,
+    name: str,
+    help: str,  # noqa: A002 - as in argparse and in settings
+    read: Callable[[Any], Reading],
+    *,
+    kind: str = GAUGE,
+    labels: tuple[str, ...] = (),
+) -> None:
+    """Let a feature that exports metrics call ``read(registry)`` (:class:`modhub.metrics.Metric`).
+
+    ``name`` is without the prefix that all of them have. Several packages may add to one metric, each its own values
+    of the labels; the first one's ``help`` is shown.
+    """
+    if name.endswith("_total") is not (kind == COUNTER):
+        raise StartRefused(f"the metric {name}: a name ends in _total if, and only if, the metric is a counter")
+    metric = Metric(name, help, read, kind, labels)
+    config.action(("modhub metric", name, config.package_name), lambda: _declared(config).metrics.append(metric))
 
 
 def add_maintenance(config: Configurator, name: str, verify: Callable[[Any], Iterable[str]]) -> None:
@@ -234,6 +255,7 @@ def includeme(config: Configurator) -> None:
         add_panel,
         add_health_check,
         add_maintenance,
+        add_metric,
         add_command,
         add_demo,
         add_body_limit,

@@ -2,6 +2,7 @@
 
 import re
 from functools import cached_property
+from ipaddress import ip_address
 from typing import Any
 
 import pyramid.request
@@ -17,6 +18,7 @@ from modhub.http.forms import MULTIPART, URLENCODED, media_type_of, parse_fields
 from modhub.limits import JSON_BODY
 from modhub.payload import read_body
 from modhub.security.identity import CredentialKind, CredentialPolicy, Identity
+from modhub.server.rules import NOT_FORWARDED
 from modhub.service_registry import Service, find_optional_service, find_service
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -35,6 +37,15 @@ def is_api_path(path: str) -> bool:
     return path.startswith(API_PREFIXES) or path in {"/api", "/Modhub/api"}
 
 
+def is_loopback_address(peer: str) -> bool:
+    """Whether ``peer`` is a loopback address; the name of a unix socket is none."""
+    try:
+        address = ip_address(peer)
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
 class Request(pyramid.request.Request):
     """A subclass rather than ``add_request_method``, because each of those costs a class per request."""
 
@@ -51,6 +62,15 @@ class Request(pyramid.request.Request):
     def is_api(self) -> bool:
         """Whether the caller is a program."""
         return is_api_path(self.environ.get("PATH_INFO", ""))
+
+    @property
+    def is_from_this_machine(self) -> bool:
+        """Whether a program on this machine calls directly, by a loopback address and through no proxy.
+
+        Only our server can tell: others may already have removed the headers of a proxy.
+        """
+        peer = self.environ.get("REMOTE_ADDR", "") if self.environ.get(NOT_FORWARDED) else ""
+        return is_loopback_address(peer)
 
     @cached_property
     def cookies(self) -> dict[str, str]:

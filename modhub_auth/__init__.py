@@ -35,6 +35,7 @@ def includeme(config: Configurator) -> None:
     config.add_service(IDemoAccounts, DemoAccounts())
     config.add_subscriber(start_mail_worker, ApplicationStarted)
     config.include("modhub_auth.commands")
+    config.include("modhub_auth.metrics")
     config.include("modhub_auth.pages")
     config.include("modhub_auth.documentation")
     config.add_body_limit(("POST", "PUT", "DELETE"), "/api/auth/{rest...}", MAX_ACCOUNT_BODY)

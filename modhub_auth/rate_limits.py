@@ -22,6 +22,7 @@ from sqlalchemy.orm import Session
 from modhub import bulk
 from modhub.db import Databases, now
 from modhub.errors import ApiError, busy
+from modhub.metrics import EventCounter
 from modhub.security_log import log_event
 from modhub_auth.models import Attempt
 
@@ -82,6 +83,7 @@ class RateLimiter:
     def __init__(self, databases: Databases, window: timedelta) -> None:
         self._databases = databases
         self._window = window
+        self.limits_hit = EventCounter()
 
     def count(self, counters: Sequence[RateCounter]) -> None:
         """Count a call regardless of its outcome. 429 if a counter is full; then none of them is increased."""
@@ -90,7 +92,7 @@ class RateLimiter:
             if wait is None:
                 _insert(session, counters, Slot(), settled=True)
         if wait is not None:
-            raise _rate_limited(counters, wait)
+            raise self._rate_limited(counters, wait)
 
     def allows(self, session: Session, counters: Sequence[RateCounter]) -> bool:
         """As :meth:`count`, in the caller's transaction and returning False instead of 429."""
@@ -128,8 +130,13 @@ class RateLimiter:
             if has_room:
                 _insert(session, counters, slot, settled=False)
         if wait is not None:
-            raise _rate_limited(counters, wait)
+            raise self._rate_limited(counters, wait)
         return has_room
+
+    def _rate_limited(self, counters: Sequence[RateCounter], wait: float) -> ApiError:
+        log_event("limited", counter=counters[0].purpose)
+        self.limits_hit.add(counters[0].purpose)
+        return rate_limit_error(wait)
 
     def _settle(self, slot: Slot) -> None:
         in_slot = Attempt.place == slot.name
@@ -158,11 +165,6 @@ class RateLimiter:
             if blocking_at is not None:
                 waits.append((blocking_at + self._window - moment).total_seconds())
         return max(waits, default=None)
-
-
-def _rate_limited(counters: Sequence[RateCounter], wait: float) -> ApiError:
-    log_event("limited", counter=counters[0].purpose)
-    return rate_limit_error(wait)
 
 
 def _move_future_attempts(session: Session, counters: Iterable[RateCounter], moment: datetime) -> None:

@@ -95,6 +95,7 @@ class DeadlineMixin(ABC):
             self._fail_request(busy_error())
             self._map.touch(self)
             return
+        self.adj.limits_hit.add("connections")
         if not self.via_proxy:
             self.server.peers.close_later(self.socket.dup())
         self.handle_close()

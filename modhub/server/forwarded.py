@@ -12,14 +12,17 @@ from collections.abc import Mapping
 from ipaddress import IPv6Address, ip_address
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import Any, Final
 
 from waitress.adjustments import Adjustments
 from waitress.proxy_headers import PROXY_HEADERS, MalformedProxyHeader, clear_untrusted_headers, parse_proxy_headers
 
 from modhub.server.protocol_errors import malformed_request
+from modhub.server.rules import NOT_FORWARDED
 
 WARN_AGAIN_SECONDS = 3600
+_HEADERS_OF_PROXIES = (*PROXY_HEADERS, "VIA", "X_REAL_IP", "X_CLIENT_IP", "TRUE_CLIENT_IP", "CF_CONNECTING_IP")
+_FORWARDING: Final = frozenset(f"HTTP_{name}" for name in _HEADERS_OF_PROXIES)
 UNIX_PEER = "localhost"
 """waitress's name for peers on a unix socket."""
 logger = logging.getLogger("modhub.server")
@@ -69,6 +72,7 @@ def forwarded_headers(app: Any, adj: Any) -> Any:
 
     def translate(environ: dict[str, Any], start_response: Any) -> Any:
         untrusted = PROXY_HEADERS
+        environ[NOT_FORWARDED] = _FORWARDING.isdisjoint(environ)
         normalize_forwarded_headers(environ, adj)
         if _is_trusted(adj, environ["REMOTE_ADDR"]):
             try:

@@ -108,6 +108,8 @@ class Server:
         self.adj.rules = body_rules(app)
         if self.adj.rules is None:
             logger.info("the application has no body rules: every body is limited to the default")
+        else:
+            self.adj.rules.server = self
         self.adj.connection_limit = raise_file_limit(self.adj.connection_limit)
         self.map = Poller()
         self.pools = ThreadPools(self.adj)

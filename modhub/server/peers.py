@@ -68,6 +68,11 @@ class Peers:
         self._closing: deque[socket.socket] = deque()
         self._due_to_close = 0
 
+    @property
+    def count(self) -> int:
+        """The number of open connections."""
+        return len(self._all.members)
+
     def peer_for(self, address: str, port: object) -> str | None:
         """The peer of a connection; None for a trusted proxy or a unix socket (which has no port)."""
         return None if port is None or self._adj.trusted_proxy in {"*", address} else peer_of_address(address)

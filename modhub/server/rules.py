@@ -5,11 +5,14 @@ The server looks a request up at the end of its head, before it reads a byte of 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, Final
 
 from zope.interface import Attribute, Interface, implementer
 
 DEFAULT_LIMIT = 8 * 1024 * 1024
 """Bytes of a body that no rule names: the limit of JSON bodies (C-ERR-11)."""
+NOT_FORWARDED: Final = "modhub.not_forwarded"
+"""The environ key that says whether a request came without any forwarding header, of a trusted proxy or not."""
 PROBE_ABOVE_BYTES = 256 * 1024
 """The application is asked before a body that may be larger than this is read (bytes)."""
 
@@ -32,6 +35,7 @@ class IBodyRules(Interface):
     """The utility that the server looks up in the application's registry."""
 
     error_headers = Attribute("(name, value) pairs that the server's own responses carry besides the fixed ones.")
+    server = Attribute("The running :class:`modhub.server.loop.Server`, for metrics; None on any other server.")
     priority_paths = Attribute("Paths whose GET requests have a thread of their own, whatever else waits.")
 
     def find(method: str, path: str) -> BodyRule | None:  # noqa: N805
@@ -62,6 +66,7 @@ class BodyRules:
 
     error_headers: tuple[tuple[str, str], ...] = ()
     priority_paths: frozenset[str] = frozenset()
+    server: Any = None
 
     def __init__(self) -> None:
         self._entries: list[_Entry] = []

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 
 from waitress.adjustments import Adjustments, asbool
 
+from modhub.metrics import EventCounter
 from modhub.server.forwarded import UntrustedProxyWarning
 from modhub.server.rules import DEFAULT_LIMIT, BodyRule, IBodyRules
 from modhub.server.spool import Spool
@@ -100,6 +101,7 @@ class Settings(Adjustments):
         self.default_rule = BodyRule(self.max_request_body_size)
         self.spool = Spool(self.spool_bytes)
         self.rules: Any = None
+        self.limits_hit = EventCounter("connections", "head_bytes", "request_time")
         self.proxy_warning = UntrustedProxyWarning()
 
     @property

@@ -1,6 +1,6 @@
 """What the server writes: the application's responses and its own."""
 
-from typing import Any
+from typing import Any, Final
 
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import build_http_date
@@ -8,6 +8,8 @@ from waitress.utilities import build_http_date
 from modhub.server.protocol_errors import ProtocolError, server_failure
 
 JOINED_BYTES = 65536
+LIMIT_NAMES: Final = {408: "request_time", 431: "head_bytes", 503: "connections"}
+"""The limit that each status of a :class:`ProtocolError` stands for, in metrics."""
 
 
 class _ResponseHeadMixin:
@@ -110,6 +112,8 @@ class ProtocolErrorTask(_ResponseHeadMixin, ErrorTask):
         """Write the request's `ProtocolError`; any other error (waitress's own 500) is unexpected."""
         error = self.request.error
         protocol_error = error if isinstance(error, ProtocolError) else server_failure()
+        if protocol_error.status in LIMIT_NAMES:
+            self.channel.adj.limits_hit.add(LIMIT_NAMES[protocol_error.status])
         self.status, headers, body = protocol_error.to_response()
         self.response_headers += [*headers, *self.channel.adj.error_headers]
         self.set_close_on_finish()

@@ -17,6 +17,8 @@ from markupsafe import Markup
 from pyramid.config import Configurator
 
 from modhub.limits import MB
+from modhub.metrics import COUNTER, LabelValues
+from modhub.service_registry import find_service
 from modhub.ui.formatting import Formatter
 from modhub.ui.i18n import Translations
 
@@ -50,6 +52,8 @@ class FragmentCache:
         self._max_entry = budget // MAX_SHARE
         self._entries: OrderedDict[Hashable, tuple[Markup, int]] = OrderedDict()
         self._lock = Lock()
+        self._budget = budget
+        self.hits = self.misses = 0
 
     def __call__(self, template: str, messages: Translations, **values: Hashable) -> Markup:
         """Return the fragment. Its template has ``values``, ``_``, ``ngettext`` and a :class:`Formatter` as ``ui``."""
@@ -58,10 +62,17 @@ class FragmentCache:
             entry = self._entries.get(key)
             if entry is not None:
                 self._entries.move_to_end(key)
+                self.hits += 1
                 return entry[0]
+            self.misses += 1
         markup = self.render(template, messages, **values)
         self._store(key, markup)
         return markup
+
+    @property
+    def used(self) -> int:
+        """Approximate bytes of all entries."""
+        return self._budget - self._free
 
     def render(self, template: str, messages: Translations, **values: Any) -> Markup:
         """Render without the cache, for values that hardly ever repeat."""
@@ -90,3 +101,16 @@ def includeme(config: Configurator) -> None:
         config.registry[FragmentCache] = FragmentCache(config.get_jinja2_environment())
 
     config.action(("modhub service", FragmentCache), register, order=1_000)
+    config.add_metric(
+        "cache_lookups_total", "Lookups in each cache.", _lookups, kind=COUNTER, labels=("cache", "result")
+    )
+    config.add_metric("cache_bytes", "Approximate bytes of each cache.", _bytes, labels=("cache",))
+
+
+def _lookups(registry: Any) -> dict[LabelValues, float]:
+    cache = find_service(registry, FragmentCache)
+    return {("fragments", "hit"): cache.hits, ("fragments", "miss"): cache.misses}
+
+
+def _bytes(registry: Any) -> dict[LabelValues, float]:
+    return {"fragments": find_service(registry, FragmentCache).used}

@@ -91,7 +91,7 @@ def all_slow(site: Site) -> Site:
 
 
 def test_slow_statements_are_named_without_values(all_slow: Site, caplog: pytest.LogCaptureFixture) -> None:
-    # C-RUN-11
+    # C-RUN-12
     mod = new_mod(all_slow, title="a secret title")
     all_slow.get(f"/api/modhub/{mod['id']}", status=404)
     with all_slow.databases.readonly_session() as session:

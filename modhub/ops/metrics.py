@@ -1,0 +1,67 @@
+"""What the core measures about the database, the file store and the parts that ``/readyz`` checks."""
+
+from typing import Any
+
+from pyramid.config import Configurator
+from sqlalchemy import func, select
+
+from modhub.blobs.models import StoredBlob
+from modhub.db import Databases
+from modhub.metrics import COUNTER, LabelValues
+from modhub.ops.health import UNREACHABLE, Readiness
+from modhub.ops.slow_statements import SlowStatements
+from modhub.service_registry import find_optional_service, find_service
+
+
+def _connections(registry: Any) -> dict[LabelValues, float]:
+    databases = find_service(registry, Databases)
+    engines = {
+        "write": databases.write_engine,
+        "read": databases.readonly_engine,
+        "best_effort": databases.best_effort_engine,
+    }
+    states: dict[LabelValues, float] = {("raw_queries", "idle"): databases.raw_queries.idle_count}
+    for name, engine in engines.items():
+        pool: Any = engine.pool
+        if hasattr(pool, "checkedin"):
+            states[name, "busy"], states[name, "idle"] = pool.checkedout(), pool.checkedin()
+    return states
+
+
+def _part_states(registry: Any) -> dict[LabelValues, float]:
+    states = find_service(registry, Readiness).states()
+    return {name: float(state != UNREACHABLE) for name, state in states.items()}
+
+
+def _files(registry: Any) -> dict[LabelValues, float]:
+    return _sums_of_files(registry, func.count())
+
+
+def _file_bytes(registry: Any) -> dict[LabelValues, float]:
+    return _sums_of_files(registry, func.sum(StoredBlob.size))
+
+
+def _sums_of_files(registry: Any, aggregate: Any) -> dict[LabelValues, float]:
+    is_trashed = StoredBlob.trashed_at.is_not(None)
+    sums = select(aggregate.filter(~is_trashed), aggregate.filter(is_trashed))
+    with find_service(registry, Databases).readonly_session() as session:
+        used, trashed = session.execute(sums).one()
+    return {"used": float(used or 0), "trashed": float(trashed or 0)}
+
+
+def _slow_statements(registry: Any) -> float | None:
+    slow_statements = find_optional_service(registry, SlowStatements)
+    return None if slow_statements is None else slow_statements.count
+
+
+def includeme(config: Configurator) -> None:
+    """Declare the metrics."""
+    config.add_metric(
+        "database_connections", "Database connections of this process.", _connections, labels=("pool", "state")
+    )
+    config.add_metric(
+        "database_slow_statements_total", "Statements above modhub.slow_statement_ms.", _slow_statements, kind=COUNTER
+    )
+    config.add_metric("part_up", "1 if /readyz reaches the part, else 0.", _part_states, labels=("part",))
+    config.add_metric("store_files", "Files in the store, of all processes.", _files, labels=("state",))
+    config.add_metric("store_bytes", "Bytes of those files.", _file_bytes, labels=("state",))

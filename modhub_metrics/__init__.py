@@ -1,0 +1,26 @@
+"""modhub_metrics: ``/metrics`` for Prometheus, for the machine itself and for holders of a token."""
+
+from pyramid.config import Configurator
+
+from modhub.interfaces import IRoot
+from modhub.metrics import COUNTER, LIMITS_HIT, LIMITS_HIT_HELP
+from modhub.settings import Setting, secret
+from modhub_metrics.exporter import Exporter
+from modhub_metrics.requests import RequestMetrics, limits_hit
+from modhub_metrics.resources import metrics_factory
+
+METRICS_SETTINGS = [Setting("modhub_metrics.token", secret, "", "bearer token of /metrics; empty: only this machine")]
+
+
+def includeme(config: Configurator) -> None:
+    """Register the exporter, its address and the tween that counts requests."""
+    config.include("modhub")
+    config.add_feature("modhub_metrics", "Metrics")
+    config.declare_settings("modhub_metrics.", METRICS_SETTINGS)
+    exporter = Exporter(config.registry)
+    config.add_service(Exporter, exporter)
+    config.add_service(RequestMetrics, RequestMetrics(exporter.collectors))
+    config.add_metric(LIMITS_HIT, LIMITS_HIT_HELP, limits_hit, kind=COUNTER, labels=("limit",))
+    config.add_child(IRoot, "metrics", metrics_factory)
+    config.add_tween("modhub_metrics.requests.metrics_tween_factory")
+    config.scan("modhub_metrics.views")

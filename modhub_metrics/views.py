@@ -1,0 +1,17 @@
+"""``GET /metrics``"""
+
+from prometheus_client import generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from pyramid.response import Response
+
+from modhub.request import Request
+from modhub.views import OPEN, page
+from modhub_metrics.exporter import Exporter
+from modhub_metrics.resources import IMetrics, MetricsResource
+
+
+@page(context=IMetrics, request_method="GET", permission=OPEN)
+def read_metrics(_context: MetricsResource, request: Request) -> Response:
+    """All metrics of this process, in the text format of Prometheus."""
+    body = generate_latest(request.find_service(Exporter).collectors)
+    return Response(body, headerlist=[("Content-Type", CONTENT_TYPE_PLAIN_0_0_4), ("Cache-Control", "no-store")])

@@ -1,0 +1,209 @@
+"""``/metrics``: who may read it, and what it says."""
+
+import http.client
+import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import pytest
+from pyramid_retry import mark_error_retryable
+
+from modhub.catalogue import owner_views
+from modhub.metrics import COUNTER
+from modhub.payload import read_json
+from modhub.server.testing import running
+from modhub.settings import StartRefused
+from modhub.testing import TEST_ACCOUNTS, Site, Start
+from modhub.testing.mods import mod_address, published_mod, upload_asset
+from modhub_metrics.exporter import Exporter
+
+INCLUDES = f"{TEST_ACCOUNTS} modhub_metrics"
+TOKEN = {"Authorization": "Bearer the token"}
+PROXIES = [
+    {"X-Forwarded-For": "127.0.0.1"},
+    {"X-Forwarded-For": ""},
+    {"Forwarded": "for=127.0.0.1"},
+    {"X-Forwarded-Proto": "http"},
+    {"X-Real-IP": "127.0.0.1"},
+    {"Via": "1.1 proxy"},
+]
+
+Answer = tuple[int, str | None, bytes]
+
+
+@pytest.fixture
+def site(start: Start) -> Site:
+    return start(INCLUDES, modhub_metrics__token="the token")
+
+
+@contextmanager
+def served(site: Site, **settings: Any) -> Iterator[Any]:
+    """Our server; ``ask(method, path, headers)`` returns the status, the content type and the body."""
+    with running(site.app, **settings) as server:
+
+        def ask(method: str, path: str, headers: dict[str, str] | None = None) -> Answer:
+            with closing(http.client.HTTPConnection("127.0.0.1", server.addresses[0][1], timeout=60)) as client:
+                client.request(method, path, headers=headers or {})
+                response = client.getresponse()
+                return response.status, response.getheader("Content-Type"), response.read()
+
+        yield ask
+
+
+def samples(site: Site) -> dict[str, float]:
+    """Each sample of ``/metrics`` by its name and labels."""
+    lines = site.get("/metrics", headers=TOKEN).text.splitlines()
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[0] != "#")}
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("proxy", [None, "127.0.0.1"])
+def test_only_this_machine_and_the_token_may_read(site: Site, proxy: str | None) -> None:
+    # C-RUN-11
+    with served(site, trusted_proxy=proxy, trusted_proxy_headers=proxy and "x-forwarded-for") as ask:
+        assert ask("GET", "/metrics")[:2] == (200, "text/plain; version=0.0.4; charset=utf-8")
+        for headers in PROXIES:
+            for method in ("GET", "HEAD", "POST", "OPTIONS", "PUT"):
+                assert ask(method, "/metrics", headers) == ask(method, "/metricz", headers), (method, headers)
+            assert ask("GET", "/metrics", headers)[0] == 404
+            assert ask("GET", "/metrics", headers | TOKEN)[0] == 200
+            assert ask("GET", "/metrics", headers | {"Authorization": "Bearer the toke"})[0] == 404
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize(
+    ("peer", "not_forwarded", "status"),
+    [
+        ("127.0.0.1", True, 200),
+        ("127.8.9.1", True, 200),
+        ("::1", True, 200),
+        ("::ffff:127.0.0.1", True, 200),
+        ("127.0.0.1", None, 404),  # another server, which may have removed the headers
+        ("192.168.0.2", True, 404),
+        ("::ffff:192.0.2.1", True, 404),
+        ("localhost", True, 404),  # a unix socket
+        ("", True, 404),
+    ],
+)
+def test_this_machine_is_a_loopback_address(site: Site, peer: str, not_forwarded: bool | None, status: int) -> None:
+    site.extra_environ = {**site.extra_environ, "REMOTE_ADDR": peer, "modhub.not_forwarded": not_forwarded}
+    site.get("/metrics", status=status)
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("presented", ["Bearer ", "Bearer", "bearer", "Basic the token", "Bearer \xff"])
+def test_without_a_token_none_is_right(start: Start, presented: str) -> None:
+    start(INCLUDES).get("/metrics", headers={"Authorization": presented}, status=404)
+
+
+def test_every_name_has_the_prefix(start: Start) -> None:
+    site = start("modhub_auth modhub_metrics", modhub_metrics__token="the token")
+    body = site.get("/metrics", headers=TOKEN).text
+    names = re.findall(r"(?m)^(?:# (?:HELP|TYPE) )?(\w+)", body)
+    assert len(set(names)) > 25
+    assert [name for name in names if not name.startswith("modhub_")] == []
+    found = samples(site)
+    assert found['modhub_part_up{part="database"}'] == found['modhub_part_up{part="storage"}'] == 1
+    assert found['modhub_emails{state="waiting"}'] == found["modhub_metrics_failing"] == 0
+    assert found['modhub_limits_hit_total{limit="body_bytes"}'] == 0
+
+
+def test_requests_are_counted_by_kind_and_status(site: Site) -> None:
+    mod = published_mod(site)
+    upload_asset(site, mod, "code", b"x" * 3_000, version="2", name="mod.zip")
+    before = samples(site)
+    site.get(mod_address(mod))
+    site.get("/api/modhub/999", status=404)
+    site.get("/nowhere", status=404)
+    site.post(mod_address(mod, "publish"), status=401)
+    site.as_account(7).post(mod_address(mod, "images"), b"x" * (2 * 1024 * 1024 + 1), status=413)
+    after = samples(site)
+    grown = {name: after[name] - before.get(name, 0) for name in after if after[name] != before.get(name, 0)}
+    assert grown['modhub_requests_total{kind="api_mod",method="GET",status="200"}'] == 1
+    assert grown['modhub_requests_total{kind="api_mod",method="GET",status="404"}'] == 1
+    assert grown['modhub_requests_total{kind="site_root",method="GET",status="404"}'] == 1
+    assert grown['modhub_requests_total{kind="api_mod",method="POST",status="401"}'] == 1
+    assert grown['modhub_request_seconds_count{kind="api_mod",method="GET"}'] == 2
+    assert grown['modhub_limits_hit_total{limit="body_bytes"}'] == 1
+    assert after['modhub_request_body_bytes_total{kind="api_mod"}'] > 3_000
+    assert grown['modhub_response_body_bytes_total{kind="api_mod"}'] > 100
+    assert after['modhub_store_files{state="used"}'] == 1
+    assert after['modhub_store_bytes{state="used"}'] == 3_000
+    assert after['modhub_store_files{state="trashed"}'] == 1
+
+
+@pytest.mark.one_database
+def test_a_repeated_request_is_counted_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures = [RuntimeError(), RuntimeError()]
+
+    def conflict_twice(*arguments: Any) -> Any:
+        if failures:
+            mark_error_retryable(failures[-1])
+            raise failures.pop()
+        return read_json(*arguments)
+
+    monkeypatch.setattr(owner_views, "read_json", conflict_twice)
+    before = samples(site)
+    site.as_account(7).post_json("/api/modhub", {"title": "x"}, status=201)
+    after = samples(site)
+    assert after["modhub_request_retries_total"] - before["modhub_request_retries_total"] == 2
+    posts = {name: value for name, value in after.items() if name.startswith('modhub_requests_total{kind="api_')}
+    assert posts == {'modhub_requests_total{kind="api_catalogue",method="POST",status="201"}': 1}
+
+
+@pytest.mark.one_database
+def test_a_metric_that_fails_is_left_out_for_a_while(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    exporter, calls = site.find_service(Exporter), []
+
+    def fail(_registry: Any) -> float:
+        calls.append(1)
+        raise OSError
+
+    site.config.add_metric("broken", "Never to be had.", fail)
+    site.config.commit()
+    for _ in range(2):
+        found = samples(site)
+        assert found["modhub_metrics_failing"] == 1
+        assert "modhub_broken" not in found
+        assert found['modhub_part_up{part="database"}'] == 1
+    assert len(calls) == 1
+    exporter._next_try.clear()
+    samples(site)
+    assert len(calls) == 2
+
+
+@pytest.mark.one_database
+def test_the_server_says_what_it_does(site: Site) -> None:
+    with served(site, threads=3) as ask:
+        found = ask("GET", "/metrics")[2].decode()
+        assert 'modhub_server_threads{pool="reading",state="busy"} 1.0' in found
+        assert 'modhub_server_threads{pool="reading",state="idle"} 2.0' in found
+        assert "modhub_server_connections 1.0" in found
+        assert 'modhub_limits_hit_total{limit="head_bytes"} 0.0' in found
+        assert ask("GET", "/", {"X-Long": "x" * 70_000})[0] == 431
+        assert 'modhub_limits_hit_total{limit="head_bytes"} 1.0' in ask("GET", "/metrics")[2].decode()
+
+
+@pytest.mark.one_database
+def test_a_limit_of_sign_ins_is_counted(start: Start) -> None:
+    site = start("modhub_auth modhub_metrics", modhub_metrics__token="the token", modhub_auth__forgot_limit="1")
+    for status in (204, 429):
+        site.post_json("/api/auth/forgot", {"email": "x@example.org"}, status=status)
+    assert samples(site)['modhub_limits_hit_total{limit="forgot"}'] == 1
+
+
+@pytest.mark.one_database
+def test_without_the_feature_nothing_is_read(start: Start) -> None:
+    site = start(TEST_ACCOUNTS)
+    site.config.add_metric("never", "Never read.", lambda _: pytest.fail("read"))
+    site.config.commit()
+    site.extra_environ = {**site.extra_environ, "REMOTE_ADDR": "127.0.0.1", "modhub.not_forwarded": True}
+    site.get("/metrics", status=404)
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize(("name", "kind"), [("things_total", "gauge"), ("things", COUNTER)])
+def test_the_name_of_a_counter_says_so(site: Site, name: str, kind: str) -> None:
+    with pytest.raises(StartRefused, match="_total"):
+        site.config.add_metric(name, "Things.", lambda _: 0, kind=kind)
