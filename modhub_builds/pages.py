@@ -14,6 +14,7 @@ from modhub.request import Request
 from modhub.service_registry import find_service
 from modhub.text import N_
 from modhub.ui.atom import AtomEntry, AtomFile, atom_feed
+from modhub.ui.json_feed import plain_json_feed
 from modhub.ui.sitemap import SitemapEntries
 from modhub.ui.template_helpers import PageHelpers, nav_link
 from modhub.views import OPEN, page
@@ -25,8 +26,10 @@ from modhub_builds.response_schemas import newest_url
 
 APP_TEMPLATE: Final = "/Modhub/App"
 APP_FEED_TEMPLATE: Final = f"{APP_TEMPLATE}/feed"
+JSON_FEED_TEMPLATE: Final = f"{APP_FEED_TEMPLATE}.json"
 PLATFORM_BLOCK_TEMPLATE: Final = "modhub_builds:templates/block.jinja2"
 FEED_ENTRIES: Final = 50
+_FEED_TITLE: Final = "App builds"
 _VARY: Final = "Cookie, Accept-Language, User-Agent, Sec-CH-UA-Platform"
 _POWERSHELL_QUOTES = re.compile("['\u2018\u2019\u201a\u201b]")
 
@@ -94,16 +97,29 @@ def app_page(_context: Any, request: Request) -> dict[str, Any]:
         "sections": listing.sections,
         "page": APP_TEMPLATE,
         "feed": APP_FEED_TEMPLATE,
+        "json_feed": JSON_FEED_TEMPLATE,
     }
 
 
 @page(context=IAppPage, name="feed", request_method="GET", permission=OPEN)
 def app_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/App/feed``: the newest builds as Atom (RFC 4287)."""
+    entries = newest_entries(request)
+    return atom_feed(request, APP_FEED_TEMPLATE, APP_TEMPLATE, _FEED_TITLE, entries, twin=JSON_FEED_TEMPLATE)
+
+
+@page(context=IAppPage, name="feed.json", request_method="GET", permission=OPEN)
+def app_json_feed(_context: Any, request: Request) -> Response:
+    """``GET /Modhub/App/feed.json``: the same as JSON Feed."""
+    return plain_json_feed(request, JSON_FEED_TEMPLATE, APP_TEMPLATE, _FEED_TITLE, newest_entries(request))
+
+
+def newest_entries(request: Request) -> list[AtomEntry]:
+    """The newest builds of all systems as entries of a feed."""
     by_os = build_reader(request).listing().releases
     releases = [release for of_os in by_os.values() for release in of_os]
     newest = sorted(releases, key=lambda release: release.id, reverse=True)[:FEED_ENTRIES]
-    return atom_feed(request, APP_FEED_TEMPLATE, APP_TEMPLATE, "App builds", map(app_feed_entry, newest))
+    return [app_feed_entry(release) for release in newest]
 
 
 def app_feed_entry(release: Release) -> AtomEntry:
@@ -136,5 +152,6 @@ def includeme(config: Configurator) -> None:
     config.add_translation_dirs("modhub_builds:locale")
     config.add_panel("navigation", "app", app_navigation, order=40)
     config.add_sitemap("app", app_in_sitemap)
-    config.add_cross_origin(APP_FEED_TEMPLATE)
+    for feed in (APP_FEED_TEMPLATE, JSON_FEED_TEMPLATE):
+        config.add_cross_origin(re.escape(feed))
     config.scan(__name__)

@@ -1,4 +1,4 @@
-"""Wiki changes as Atom (RFC 4287). Not below ``/Modhub/Wiki``, where every path may be a page."""
+"""Wiki changes as Atom (RFC 4287) and JSON Feed. Not below ``/Modhub/Wiki``, where every path may be a page."""
 
 import re
 from typing import Any, Final
@@ -9,21 +9,34 @@ from pyramid.response import Response
 from modhub.interfaces import ISite
 from modhub.request import Request
 from modhub.ui.atom import AtomEntry, atom_feed
+from modhub.ui.json_feed import plain_json_feed
 from modhub.views import OPEN, page
 from modhub_wiki.links import ROOT
 from modhub_wiki.public_views import wiki_reader
 from modhub_wiki.read_service import Change
 
 NAME: Final = "wiki.atom"
+JSON_NAME: Final = "wiki.json"
 WIKI_FEED_PATH: Final = f"/Modhub/{NAME}"
+WIKI_JSON_FEED_PATH: Final = f"/Modhub/{JSON_NAME}"
+_TITLE: Final = "Changes of the wiki"
 
 
 @page(context=ISite, name=NAME, request_method="GET", permission=OPEN)
 def wiki_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/wiki.atom``"""
-    return atom_feed(
-        request, WIKI_FEED_PATH, ROOT, "Changes of the wiki", map(wiki_feed_entry, wiki_reader(request).recent())
-    )
+    return atom_feed(request, WIKI_FEED_PATH, ROOT, _TITLE, recent_entries(request), twin=WIKI_JSON_FEED_PATH)
+
+
+@page(context=ISite, name=JSON_NAME, request_method="GET", permission=OPEN)
+def wiki_json_feed(_context: Any, request: Request) -> Response:
+    """``GET /Modhub/wiki.json``: the same as JSON Feed."""
+    return plain_json_feed(request, WIKI_JSON_FEED_PATH, ROOT, _TITLE, recent_entries(request))
+
+
+def recent_entries(request: Request) -> list[AtomEntry]:
+    """The newest revisions as entries of a feed."""
+    return [wiki_feed_entry(change) for change in wiki_reader(request).recent()]
 
 
 def wiki_feed_entry(change: Change) -> AtomEntry:
@@ -33,6 +46,7 @@ def wiki_feed_entry(change: Change) -> AtomEntry:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the feed."""
-    config.add_cross_origin(re.escape(WIKI_FEED_PATH))
+    """Register the feeds."""
+    for path in (WIKI_FEED_PATH, WIKI_JSON_FEED_PATH):
+        config.add_cross_origin(re.escape(path))
     config.scan(__name__)

@@ -40,7 +40,8 @@ def _page_context(request: Request, **values: Any) -> dict[str, Any]:
     # The tree is cached for all pages, so the current page is marked afterwards.
     link = f'<a href="{escape(ui.path.rstrip("/"))}"'
     tree = Markup(str(fragment).replace(link, f'{link} aria-current="page"', 1))  # noqa: S704 - the fragment is escaped
-    return {"tree": tree, "root": ROOT, "feed": feed.WIKI_FEED_PATH, "q": "", **values}
+    feeds = {"feed": feed.WIKI_FEED_PATH, "json_feed": feed.WIKI_JSON_FEED_PATH}
+    return {"tree": tree, "root": ROOT, **feeds, "q": "", **values}
 
 
 def _address(path: str) -> str:

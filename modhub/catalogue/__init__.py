@@ -49,7 +49,7 @@ def includeme(config: Configurator) -> None:
     config.add_child(ISite, "game-icon", GameIconsResource)
     config.add_child(ISite, "mine", MineResource)
     config.add_child(ISite, ANY, ModResource)
-    for read in ("file/[^/]+", "game-icon/[^/]+", "feed", "[0-9]+/feed"):
+    for read in ("file/[^/]+", "game-icon/[^/]+", r"feed(?:\.json)?", r"[0-9]+/feed(?:\.json)?"):
         config.add_cross_origin("/Modhub/" + read)
     account = "Authorization"
     config.add_body_limit("POST", "/api/modhub/{id}/code", limits.CODE, credential=account)

@@ -43,8 +43,13 @@ class AtomEntry:
     file: AtomFile | None = None
 
 
-def atom_feed(request: Request, path: str, page: str, title: str, entries: Iterable[AtomEntry]) -> Response:
-    """Return the feed at ``path``. ``entries`` are newest first; ``page`` is the HTML page with the same content."""
+def atom_feed(
+    request: Request, path: str, page: str, title: str, entries: Iterable[AtomEntry], *, twin: str = ""
+) -> Response:
+    """Return the feed at ``path``. ``entries`` are newest first; ``page`` is the HTML page with the same content.
+
+    ``twin`` is the path of the same feed as JSON (:mod:`modhub.ui.json_feed`).
+    """
     base_url = str(request.registry.settings["modhub.base_url"])
     listed = list(entries)
     root = ET.Element("feed", {"xmlns": _ATOM})
@@ -52,6 +57,8 @@ def atom_feed(request: Request, path: str, page: str, title: str, entries: Itera
     _add_texts(ET.SubElement(root, "author"), name="modhub")
     _add_link(root, base_url + path, rel="self", type="application/atom+xml")
     _add_link(root, base_url + page, rel="alternate", type="text/html")
+    if twin:
+        _add_link(root, base_url + twin, rel="alternate", type="application/feed+json")
     for entry in listed:
         _fill_entry(ET.SubElement(root, "entry"), base_url, entry)
     return xml_response(request, ET.tostring(root, encoding="utf-8", xml_declaration=True), "application/atom+xml")

@@ -75,7 +75,7 @@ def addresses(mod_id: object, asset_ids: list[object]) -> list[str]:
     own = [
         f"/api/modhub/{mod_id}{rest}" for rest in ("", "/", "/changelog", "/download", "/vote", "/changelog/1", "/x")
     ]
-    pages = [f"/Modhub/{mod_id}{rest}" for rest in ("", "/", "/feed", "/vote", "/changelog", "/images/1")]
+    pages = [f"/Modhub/{mod_id}{rest}" for rest in ("", "/", "/feed", "/feed.json", "/vote", "/changelog", "/images/1")]
     pages += [f"/Modhub/mine/{mod_id}{rest}" for rest in ("", "/preview", "/publish")]
     return own + pages + [f"/Modhub/file/{asset_id}" for asset_id in asset_ids]
 
@@ -202,7 +202,7 @@ def test_no_page_no_feed_and_no_sitemap_shows_it(site: Site, draft: dict[str, An
     # C-PRO-2, T-B1
     others = [mod["id"] for mod in site.get("/api/modhub").json["mods"]]
     paths = ["/Modhub", "/Modhub?sort=top", f"/Modhub?q={MARK[:3]}", "/Modhub?game=Portal", "/Modhub/feed"]
-    paths += ["/Modhub/feed?sort=top", "/sitemap.xml", *(f"/Modhub/{mod_id}" for mod_id in others)]
+    paths += ["/Modhub/feed?sort=top", "/Modhub/feed.json", "/sitemap.xml", *(f"/Modhub/{mod_id}" for mod_id in others)]
     for cookie in ("", f"account={OWNER}", "account=8"):
         for path in paths:
             body = ask(site, path, Cookie=cookie).body

@@ -60,6 +60,8 @@ PAGES = {
     "/Modhub/{id}?changelog=2": 8,
     "/Modhub/feed": 2,
     "/Modhub/{id}/feed": 2,
+    "/Modhub/feed.json": 2,
+    "/Modhub/{id}/feed.json": 2,
     "/opensearch.xml": 0,
     "/robots.txt": 0,
     "/sitemap.xml": 2,

@@ -68,7 +68,8 @@ def test_pages_elsewhere_may_read_feeds_and_files_and_nothing_else_of_the_site(s
     site = start(ALL)
     mod = published_mod(site)
     file = mod["assets"][0]["url"]
-    there = [file, "/Modhub/feed", f"/Modhub/{mod['id']}/feed", "/Modhub/App/feed", "/Modhub/wiki.atom"]
+    feeds = ["/Modhub/feed", f"/Modhub/{mod['id']}/feed", "/Modhub/App/feed"]
+    there = [file, *feeds, *(f"{feed}.json" for feed in feeds), "/Modhub/wiki.atom", "/Modhub/wiki.json"]
     for path in [*there, "/Modhub/999/feed", "/Modhub/app/haiku", "/Modhub/app/haiku/7", "/Modhub/file/01"]:
         status, headers, _ = raw(site, path)
         assert status == (200 if path in there else 404)
@@ -77,8 +78,8 @@ def test_pages_elsewhere_may_read_feeds_and_files_and_nothing_else_of_the_site(s
         status, headers, _ = raw(site, path, "OPTIONS", **PREFLIGHT)
         assert (status, headers["Access-Control-Allow-Origin"]) == (204, "*")
         assert "Access-Control-Allow-Credentials" not in headers
-    closed = ["/Modhub", f"/Modhub/{mod['id']}", "/Modhub/mine", "/Modhub/mine/feed", "/Modhub/Wiki/feed"]
-    for path in [*closed, "/Modhub/account/feed", "/Modhub/file", "/Modhub/app", "/sitemap.xml", "/"]:
+    closed = ["/Modhub", f"/Modhub/{mod['id']}", "/Modhub/mine", "/Modhub/mine/feed", "/Modhub/Wiki/feed", "/"]
+    for path in [*closed, "/Modhub/feedxjson", "/Modhub/account/feed", "/Modhub/file", "/Modhub/app", "/sitemap.xml"]:
         assert kind(raw(site, path)[1])[:2] == (None, "same-origin"), path
         assert "Access-Control-Allow-Origin" not in raw(site, path, "OPTIONS", **PREFLIGHT)[1]
 

@@ -176,6 +176,7 @@ def test_no_header_breaks_an_address(start: Start, caplog: pytest.LogCaptureFixt
     site = start(f"{TEST_ACCOUNTS} modhub_builds modhub_wiki", ApiPrivateKeys="agent Modhub:app Modhub:wiki")
     where = addresses(site)
     assert {"/sitemap.xml", "/opensearch.xml", "/Modhub/feed", "/Modhub/wiki.atom", "/Modhub/App/feed"} <= set(where)
+    assert {"/Modhub/feed.json", "/Modhub/wiki.json", "/Modhub/App/feed.json"} <= set(where)
     assert any(address.startswith("/static/modhub-") for address in where)
     probe(site, where, caplog)
 

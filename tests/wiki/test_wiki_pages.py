@@ -284,7 +284,7 @@ def test_no_page_asks_more_when_there_are_more_pages(wiki: Site, publish: Any) -
     publish("index", "# Welcome")
     publish("guide/a", "# A page")
     pages = {"": 2, "/guide/a": 2, "?q=page": 3, "/guide/a?history": 2, "/guide/a?revision=1": 2}
-    wanted = {f"Wiki{address}": count for address, count in pages.items()} | {"wiki.atom": 1}
+    wanted = {f"Wiki{address}": count for address, count in pages.items()} | {"wiki.atom": 1, "wiki.json": 1}
     for many in (False, True):
         if many:
             for number in range(8):

@@ -45,6 +45,7 @@ def test_taken_out_and_put_back(start: Start) -> None:
         "/api/modhub/doc/wiki",
         "/Modhub/Wiki",
         "/Modhub/wiki.atom",
+        "/Modhub/wiki.json",
     ):
         without.get(address, status=404)
     without.get("/api/modhub/wiki", status=404)
@@ -92,6 +93,7 @@ def test_every_view_is_open_or_has_a_permission(wiki: Site) -> None:
         "show_history": "__no_permission_required__",
         "show_difference": "__no_permission_required__",
         "wiki_feed": "__no_permission_required__",
+        "wiki_json_feed": "__no_permission_required__",
     }
 
 

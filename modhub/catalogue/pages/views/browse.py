@@ -107,6 +107,7 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     chosen = games.get(fold_game(params.game)) if params.game else None
     ui = PageHelpers(request)
     strip = ui.render_fragment if params.q else ui.cached_fragment
+    feed_query = query_of(replace(params, page=1, size=PAGE_SIZE))
     return {
         "listing": listing,
         "cards": [render_card(ui, card, games, index < EAGER) for index, card in enumerate(listing.cards)],
@@ -119,5 +120,6 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
         "chosen": chosen or (CuratedGame(params.game, params.game, None) if params.game else None),
         "numbers": list(page_numbers(min(params.page, listing.pages), listing.pages)),
         "sizes": PAGE_SIZES,
-        "feed": "/Modhub/feed" + query_of(replace(params, page=1, size=PAGE_SIZE)),
+        "feed": "/Modhub/feed" + feed_query,
+        "json_feed": "/Modhub/feed.json" + feed_query,
     }

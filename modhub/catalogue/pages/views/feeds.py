@@ -1,4 +1,4 @@
-"""Atom feeds (RFC 4287), the OpenSearch description, and the mods in the sitemap."""
+"""Atom feeds (RFC 4287) with their twins as JSON Feed, the OpenSearch description, and the mods in the sitemap."""
 
 import re
 from collections.abc import Iterable
@@ -10,17 +10,20 @@ from pyramid.response import Response
 
 from modhub.catalogue.pages.presenters.card import render_feed_entry
 from modhub.catalogue.pages.queries.authors import name_authors
-from modhub.catalogue.pages.queries.page_queries import NOTES_PER_PAGE, PageReader
-from modhub.catalogue.pages.queries.updates import recent_updates
+from modhub.catalogue.pages.queries.page_queries import NOTES_PER_PAGE, ModCard, PageReader
+from modhub.catalogue.pages.queries.updates import ModUpdate, recent_updates
 from modhub.catalogue.pages.views.browse import address_of, page_reader, query_of
 from modhub.catalogue.public_views import list_params
+from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.resources import ModResource
+from modhub.catalogue.response_schemas import NoteDocument
 from modhub.errors import not_found
 from modhub.interfaces import IMod, IRoot, ISite
 from modhub.request import Request
 from modhub.service_registry import find_service
 from modhub.ui import sitemap
 from modhub.ui.fragment_cache import FragmentCache
+from modhub.ui.json_feed import JsonFeedAuthor, JsonFeedItem, absolute_images, json_feed
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import xml_response
 from modhub.views import OPEN, page
@@ -40,7 +43,7 @@ def _xml(request: Request, document: str, content_type: str) -> Response:
 
 
 def _feed(tools: PageHelpers, entries: list[Markup], *, changed: Iterable[str], **values: str) -> Response:
-    """``values``: the feed's ``title``, its ``path``, and ``page``, the path of the HTML page with the same content."""
+    """``values``: the feed's ``title``, its ``path``, that of its ``twin``, and ``page``, the HTML page of the same."""
     newest = max(changed, default=_EPOCH)
     render, base = find_service(tools.registry, FragmentCache).render, tools.absolute("")
     feed = render(MODS_FEED_TEMPLATE, tools.messages, base=base, updated=newest, entries=entries, **values)
@@ -51,28 +54,62 @@ def _feed(tools: PageHelpers, entries: list[Markup], *, changed: Iterable[str], 
 def list_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/feed``: the list with the same filter and order, each mod with its latest changes."""
     params = list_params(request)
-    updates = recent_updates(page_reader(request), params)
-    name_authors(request, [card for card, _ in updates])
-    tools = PageHelpers(request)
-    title = " – ".join(["modhub", *filter(None, (params.game, params.q))])
+    updates, tools = _list_updates(request, params), PageHelpers(request)
     return _feed(
         tools,
         [render_feed_entry(tools, card, update) for card, update in updates],
         changed=(update.updated for _, update in updates),
-        title=title,
+        title=_list_title(params),
         path="/Modhub/feed" + query_of(params),
+        twin="/Modhub/feed.json" + query_of(params),
         page=address_of(params),
     )
+
+
+@page(context=ISite, name="feed.json", request_method="GET", permission=OPEN)
+def list_json_feed(_context: Any, request: Request) -> Response:
+    """``GET /Modhub/feed.json``: the same as JSON Feed."""
+    params = list_params(request)
+    base = PageHelpers(request).absolute("")
+    items = [_update_item(base, card, update) for card, update in _list_updates(request, params)]
+    path = "/Modhub/feed.json" + query_of(params)
+    return json_feed(request, path, address_of(params), _list_title(params), items)
+
+
+def _list_updates(request: Request, params: ListParams) -> list[tuple[ModCard, ModUpdate]]:
+    updates = recent_updates(page_reader(request), params)
+    name_authors(request, [card for card, _ in updates])
+    return updates
+
+
+def _list_title(params: ListParams) -> str:
+    return " – ".join(["modhub", *filter(None, (params.game, params.q))])
+
+
+def _update_item(base: str, card: ModCard, update: ModUpdate) -> JsonFeedItem:
+    mod = card.mod
+    return JsonFeedItem(
+        id=update.id,
+        url=base + mod.url,
+        title=f"{mod.title} {mod.version}".rstrip(),
+        content_html=absolute_images(base, update.html),
+        summary=update.summary,
+        date_published=update.published,
+        date_modified=update.updated,
+        authors=_authors(card),
+        tags=mod.games,
+        extension={"id": mod.id, "guid": mod.guid, "version": mod.version},
+    )
+
+
+def _authors(card: ModCard) -> list[JsonFeedAuthor]:
+    return [JsonFeedAuthor(card.author)] if card.author else []
 
 
 @page(context=IMod, name="feed", request_method="GET", permission=OPEN)
 def mod_feed(context: ModResource, request: Request) -> Response:
     """``GET /Modhub/{id}/feed``: the newest entries of a mod's changelog."""
-    changes = page_reader(request).changes(context.id, ENTRIES)
-    if changes is None:
-        raise not_found()
-    card, notes = changes
-    name_authors(request, [card])
+    card, notes = _mod_changes(context, request)
     tools, mod = PageHelpers(request), card.mod
     base = tools.absolute("")
     changed = [mod.updated_at, *(note.edited_at or note.created_at for note in notes)]
@@ -81,7 +118,38 @@ def mod_feed(context: ModResource, request: Request) -> Response:
         tools.cached_fragment(CHANGE_TEMPLATE, note=note, page=index // NOTES_PER_PAGE + 1, **values)
         for index, note in enumerate(notes)
     ]
-    return _feed(tools, entries, changed=changed, title=mod.title, path=f"{mod.url}/feed", page=mod.url)
+    path, twin = f"{mod.url}/feed", f"{mod.url}/feed.json"
+    return _feed(tools, entries, changed=changed, title=mod.title, path=path, twin=twin, page=mod.url)
+
+
+@page(context=IMod, name="feed.json", request_method="GET", permission=OPEN)
+def mod_json_feed(context: ModResource, request: Request) -> Response:
+    """``GET /Modhub/{id}/feed.json``: the same as JSON Feed."""
+    card, notes = _mod_changes(context, request)
+    mod, base = card.mod, PageHelpers(request).absolute("")
+    items = [_note_item(base, card, note, index // NOTES_PER_PAGE + 1) for index, note in enumerate(notes)]
+    return json_feed(request, f"{mod.url}/feed.json", mod.url, mod.title, items)
+
+
+def _mod_changes(context: ModResource, request: Request) -> tuple[ModCard, list[NoteDocument]]:
+    changes = page_reader(request).changes(context.id, ENTRIES)
+    if changes is None:
+        raise not_found()
+    name_authors(request, [changes[0]])
+    return changes
+
+
+def _note_item(base: str, card: ModCard, note: NoteDocument, shown_on: int) -> JsonFeedItem:
+    address, anchor = base + card.mod.url, f"#note-{note.id}"
+    return JsonFeedItem(
+        id=address + anchor,
+        url=address + (f"?changelog={shown_on}" if shown_on > 1 else "") + anchor,
+        title=f"{card.mod.title} {note.title or ''}".rstrip(),
+        content_html=absolute_images(base, note.text),
+        date_published=note.created_at,
+        date_modified=note.edited_at or note.created_at,
+        authors=_authors(card),
+    )
 
 
 @page(context=IRoot, name="opensearch.xml", request_method="GET", permission=OPEN)

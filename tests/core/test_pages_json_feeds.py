@@ -1,0 +1,108 @@
+"""Every Atom feed has a JSON Feed twin: the same entries, linked from the same pages."""
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from modhub.testing import Site, Start
+from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+BASE = "https://mods.example.org"
+AGENT = {"X-Api-Key": "agent"}
+FEEDS = ["/Modhub/feed", "/Modhub/{id}/feed", "/Modhub/App/feed", "/Modhub/wiki.atom"]
+
+
+@pytest.fixture
+def site(start: Start) -> Site:
+    includes = "modhub.testing.accounts modhub_builds modhub_wiki"
+    return start(includes, modhub__base_url=BASE, ApiPrivateKeys="agent Modhub:app Modhub:wiki")
+
+
+def feed(site: Site, address: str, **headers: str) -> Any:
+    answer = site.get(address, headers=headers)
+    assert answer.headers["Content-Type"] == "application/feed+json"
+    return answer.json
+
+
+def twin_of(address: str) -> str:
+    return address.replace(".atom", "") + ".json"
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.parametrize("address", FEEDS)
+def test_a_twin_has_the_entries_of_its_atom_feed(site: Site, address: str) -> None:
+    mod = published_mod(site, title="A <b> & name", version="1", description="<p>What</p>")
+    upload_asset(site, mod, "code", version="2")
+    site.post("/api/modhub/app/linux?version=1.4&name=a.zip", b"build", headers=AGENT)
+    site.put("/Modhub/api/wiki/a", b"# One & <two>", headers=AGENT, status=201)
+    address = address.format(id=mod["id"])
+    atom = ElementTree.fromstring(site.get(address).body)
+    assert atom.find(f"{ATOM}link[@type='application/feed+json']").get("href") == BASE + twin_of(address)
+    twin = feed(site, twin_of(address))
+    assert twin["version"] == "https://jsonfeed.org/version/1.1"
+    assert twin["title"] == atom.findtext(f"{ATOM}title")
+    assert twin["feed_url"] == BASE + twin_of(address)
+    assert twin["home_page_url"] == atom.find(f"{ATOM}link[@type='text/html']").get("href")
+    found = [(item["id"], item["url"], item["title"], item["date_modified"]) for item in twin["items"]]
+    entries = atom.findall(f"{ATOM}entry")
+    assert found == [
+        (
+            entry.findtext(f"{ATOM}id"),
+            entry.find(f"{ATOM}link").get("href"),
+            entry.findtext(f"{ATOM}title"),
+            entry.findtext(f"{ATOM}updated"),
+        )
+        for entry in entries
+    ]
+    assert found
+    contents = [item.get("content_html", item.get("content_text")) for item in twin["items"]]
+    texts = [entry.findtext(f"{ATOM}content", entry.findtext(f"{ATOM}summary")) for entry in entries]
+    assert contents == texts
+    page = site.get(twin["home_page_url"].removeprefix(BASE))
+    assert page.html.find("link", type="application/feed+json")["href"] == twin_of(address)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_what_items_hold_besides(site: Site) -> None:
+    mod = published_mod(site, games=["Portal"], version="1")
+    item = feed(site, "/Modhub/feed.json")["items"][0]
+    assert item["tags"] == ["Portal"]
+    assert item["_modhub"] == {"id": mod["id"], "guid": mod["guid"], "version": "1"}
+    build = site.post("/api/modhub/app/linux?name=a.zip", b"build", headers=AGENT).json
+    attachment = feed(site, "/Modhub/App/feed.json")["items"][0]["attachments"][0]
+    kind = attachment.pop("mime_type")
+    assert attachment == {"url": BASE + build["url"], "size_in_bytes": 5}
+    assert kind == site.get(build["url"]).headers["Content-Type"]
+    site.put("/Modhub/api/wiki/a", b"# A", headers=AGENT, status=201)
+    assert feed(site, "/Modhub/wiki.json")["items"][0]["authors"][0]["name"].startswith("key ")
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_images_have_absolute_addresses_and_text_stays(site: Site) -> None:
+    html = '<p>&lt;img src="/x"&gt; <img alt="a&gt;b" src="/Modhub/file/1"> <img src="/Modhub/file/2"></p>'
+    mod = published_mod(site, description=html)
+    own = site.as_account(OWNER)
+    wanted = mod["description"].replace('src="/Modhub/', f'src="{BASE}/Modhub/')
+    assert wanted.count(BASE) == 2
+    assert feed(site, "/Modhub/feed.json")["items"][0]["content_html"] == wanted
+    note = notes_of_mod(site, mod)[0]["id"]
+    own.put_json(mod_address(mod, "changelog", note), {"text": html})
+    assert feed(site, f"/Modhub/{mod['id']}/feed.json")["items"][0]["content_html"] == wanted
+
+
+def test_it_follows_filter_drafts_and_conditions(site: Site) -> None:
+    published_mod(site, title="Other", games=["Quake"])
+    wanted = published_mod(site, title="Wanted", games=["Portal"])
+    draft = new_mod(site, title="Draft", games=["Portal"])
+    address = "/Modhub/feed.json?game=portal"
+    first = site.get(address)
+    assert [item["url"] for item in first.json["items"]] == [BASE + wanted["url"]]
+    assert first.json["title"] == "modhub – portal"
+    site.get(address, headers={"If-None-Match": first.headers["ETag"]}, status=304)
+    published_mod(site, games=["Portal"])
+    assert len(site.get(address, headers={"If-None-Match": first.headers["ETag"]}, status=200).json["items"]) == 2
+    assert feed(site, "/Modhub/feed.json?q=nothing")["items"] == []
+    for missing in (draft["id"], "x", 999):
+        site.get(f"/Modhub/{missing}/feed.json", status=404)
