@@ -1,0 +1,167 @@
+"""What the service answers, checked before anything is done with it. ``ValueError`` says what makes no sense."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from modhub_get.lockfile import LockEntry, parse_lock
+from modhub_get.names import clean_name, is_single_segment, parse_guid
+from modhub_get.outcome import ExitCode, GetError
+from modhub_get.service import is_own_path
+
+ACTIONS: Final = frozenset({"install", "update", "keep"})
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """A step of a plan. ``because``: the path of GUIDs from a wanted one to whoever requires this; empty if wanted."""
+
+    guid: str
+    action: str
+    because: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InstallPlan:
+    """What has to be done, in this order. ``locked`` has the file of every step by GUID."""
+
+    steps: tuple[PlanStep, ...]
+    conflicts: tuple[Any, ...]
+    missing: tuple[Mapping[str, Any], ...]
+    locked: Mapping[str, LockEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteMod:
+    """A mod as the service describes it; ``bytes``, ``name`` and ``path`` are those of its code file."""
+
+    guid: str
+    id: int
+    title: str
+    version: str
+    requires: tuple[str, ...]
+    name: str
+    bytes: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateCheck:
+    """What has changed among the installed mods."""
+
+    changed: tuple[Mapping[str, Any], ...]
+    gone: tuple[str, ...]
+
+
+def decode_plan(answer: Any) -> InstallPlan:
+    """``POST /api/modhub/plan``"""
+    steps = tuple(_step(step) for step in _objects(answer, "steps"))
+    locked = {entry.guid: entry for entry in parse_lock(_field(answer, "lock", dict))}
+    if not {step.guid for step in steps} <= locked.keys():
+        raise ValueError("the lock lacks a step of the plan")
+    missing = tuple(_objects(answer, "missing"))
+    for one in missing:
+        _guid_of(one)
+    return InstallPlan(steps, tuple(_objects(answer, "conflicts")), missing, locked)
+
+
+def decode_mods(answer: Any, asked: Collection[str]) -> dict[str, RemoteMod]:
+    """``POST /api/modhub/lookup``: the mods by GUID; those that are missing are left out."""
+    mods = {mod.guid: mod for mod in (_mod(mod) for mod in _objects(answer, "mods"))}
+    if not mods.keys() <= set(asked):
+        raise ValueError("a mod that was not asked for")
+    return mods
+
+
+def decode_updates(answer: Any, asked: Collection[str]) -> UpdateCheck:
+    """``POST /api/modhub/updates``"""
+    changed = tuple(_objects(answer, "changed"))
+    gone = tuple(_guid(guid) for guid in _field(answer, "gone", list))
+    if not {*gone, *(_guid_of(one) for one in changed)} <= set(asked):
+        raise ValueError("a mod that was not asked for")
+    return UpdateCheck(changed, gone)
+
+
+def decode_lock_check(answer: Any) -> dict[str, str]:
+    """``POST /api/modhub/plan/check``: ``same``, ``replaced`` or ``gone`` by GUID."""
+    states = {_guid_of(entry): _field(entry, "state", str) for entry in _objects(answer, "entries")}
+    if not set(states.values()) <= {"same", "replaced", "gone"}:
+        raise ValueError("an unknown state")
+    return states
+
+
+def decode_list(answer: Any) -> tuple[int, list[Mapping[str, Any]]]:
+    """``GET /api/modhub``: the number of all matches, and the mods of this page."""
+    mods = _objects(answer, "mods")
+    for mod in mods:
+        _guid_of(mod)
+        _field(mod, "title", str)
+        _field(mod, "version", str)
+    return _field(answer, "total", int), mods
+
+
+def check_file(mod: RemoteMod, most_bytes: int) -> None:
+    """Refuse a file that no honest service offers."""
+    if not is_single_segment(mod.name):
+        raise GetError(ExitCode.BAD_ANSWER, f"{mod.guid}: the service sent an unsafe file name; nothing was changed.")
+    if not is_own_path(mod.path):
+        raise GetError(ExitCode.BAD_ANSWER, f"{mod.guid}: the service sent an address elsewhere; nothing was changed.")
+    if mod.bytes > most_bytes:
+        sentence = f"{mod.guid}: the file would have {mod.bytes} bytes, more than --max-bytes allows."
+        raise GetError(ExitCode.BAD_ANSWER, sentence)
+
+
+def _step(step: Mapping[str, Any]) -> PlanStep:
+    action = _field(step, "action", str)
+    if action not in ACTIONS:
+        raise ValueError("an unknown action")
+    return PlanStep(_guid_of(step), action, tuple(_guid(guid) for guid in _field(step, "because", list)))
+
+
+def _mod(mod: Mapping[str, Any]) -> RemoteMod:
+    code = next((asset for asset in _objects(mod, "assets") if asset.get("kind") == "code"), None)
+    if code is None:
+        raise ValueError("a mod without a code file")
+    size = _field(code, "bytes", int)
+    if size < 1:
+        raise ValueError("a file without content")
+    return RemoteMod(
+        guid=_guid_of(mod),
+        id=_field(mod, "id", int),
+        title=_field(mod, "title", str),
+        version=_field(mod, "version", str),
+        requires=tuple(_guid(guid) for guid in _field(mod, "requires", list)),
+        name=_field(code, "name", str),
+        bytes=size,
+        path=_field(code, "url", str),
+    )
+
+
+def local_name(mod: RemoteMod) -> str:
+    """The name under which the file is kept."""
+    return clean_name(mod.name)
+
+
+def _field(value: Any, name: str, kind: type) -> Any:
+    found = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(found, kind) or (isinstance(found, bool) and kind is int):
+        raise ValueError(f"{name} is missing or of the wrong type")
+    return found
+
+
+def _objects(value: Any, name: str) -> list[Mapping[str, Any]]:
+    found = _field(value, name, list)
+    if not all(isinstance(one, dict) for one in found):
+        raise ValueError(f"{name} has something else than objects")
+    return list(found)
+
+
+def _guid_of(value: Mapping[str, Any]) -> str:
+    return _guid(value.get("guid"))
+
+
+def _guid(value: Any) -> str:
+    guid = parse_guid(value) if isinstance(value, str) else None
+    if guid is None:
+        raise ValueError("something that is no GUID")
+    return guid

@@ -1,0 +1,198 @@
+"""What the commands do. Each returns a `Report`; nothing here prints."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from modhub_get import answers
+from modhub_get.installation import InstallationState, InstalledMod, ModInstallation
+from modhub_get.installer import CHECKED, AppliedPlan, Installer
+from modhub_get.lockfile import LockEntry, make_lock, write_lock
+from modhub_get.outcome import ExitCode, GetError
+from modhub_get.service import ModhubService
+from modhub_get.transfer import FileReplaced
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of a command: lines for people, fields for programs, and the exit code."""
+
+    lines: list[str]
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    code: ExitCode = ExitCode.DONE
+
+
+def search_mods(service: ModhubService, query: Mapping[str, Any]) -> Report:
+    """``search``: one page of the list."""
+    total, mods = service.get("/api/modhub", query, answers.decode_list)
+    lines = [f"{mod['guid']}  {mod['title']} {mod['version']}".rstrip() for mod in mods]
+    return Report([*lines, f"{len(mods)} of {total} mods"], {"total": total, "mods": mods})
+
+
+def install_mods(installer: Installer, guids: list[str]) -> Report:
+    """``install GUID…``: these mods, and all that they require."""
+    return _report(installer.installation, installer.follow_plan(guids))
+
+
+def install_lock(installer: Installer, entries: list[LockEntry]) -> Report:
+    """``install --lock FILE``: exactly the files of the lock, or nothing. Needs no service if all are there."""
+    installation = installer.installation
+    intact = installer.intact()
+    needed = [entry for entry in entries if entry.guid not in intact or intact[entry.guid].sha256 != entry.sha256]
+    placed: tuple[InstalledMod, ...] = ()
+    if needed:
+        states = installer.service.post(
+            "/api/modhub/plan/check", {"lock": make_lock(entries)}, answers.decode_lock_check
+        )
+        changed = [{"guid": entry.guid, "state": states.get(entry.guid, "gone")} for entry in needed]
+        changed = [one for one in changed if one["state"] != "same"]
+        if changed:
+            listed = ", ".join(f"{one['guid']} ({one['state']})" for one in changed[:10])
+            sentence = f"The service no longer has what the lock names: {listed}. Nothing was changed."
+            raise GetError(ExitCode.NOT_AVAILABLE, sentence, entries=changed)
+        placed = _place_locked(installer, needed)
+    installer.mark_wanted(_roots(installation.state.mods, [entry.guid for entry in entries]))
+    return Report(
+        [_line("Installed", installation, mod) for mod in placed] or ["Everything of the lock is installed."],
+        {"installed": [_describe(installation, mod) for mod in placed], "kept": len(entries) - len(placed)},
+    )
+
+
+def update_mods(installer: Installer) -> Report:
+    """``update``: the newest files of all that was asked for; what nothing requires any more is removed."""
+    installation = installer.installation
+    wanted = [mod.guid for mod in installation.state.mods.values() if mod.wanted]
+    if not wanted:
+        return Report(["Nothing is installed."], {"installed": [], "updated": [], "removed": [], "missing": []})
+    before = installation.state
+    applied = installer.follow_plan(wanted)
+    missing = {str(one["guid"]).lower() for one in applied.plan.missing}
+    kept = {step.guid for step in applied.plan.steps} | {guid for guid in before.mods if guid in missing}
+    # What a mod requires that has gone from the service is not known any more: nothing of it is removed.
+    kept |= _closure(installation.state.mods, missing)
+    removed = [mod for guid, mod in installation.state.mods.items() if guid not in kept and not mod.wanted]
+    _drop(installation, removed)
+    return _report(installation, applied, before, removed)
+
+
+def check_mods(service: ModhubService | None, installation: ModInstallation) -> Report:
+    """``check``: whether the files are as installed, and the newest; without ``service`` only the former."""
+    mods = installation.state.mods
+    damaged = [guid for guid, mod in mods.items() if not installation.is_intact(mod)]
+    changed: list[Mapping[str, Any]] = []
+    gone: list[str] = []
+    if service is not None:
+        have = [{"guid": mod.guid, "version": mod.version, "sha256": mod.sha256} for mod in mods.values()]
+        for start in range(0, len(have), CHECKED):
+            batch = have[start : start + CHECKED]
+            decode = partial(answers.decode_updates, asked=mods.keys())
+            found = service.post("/api/modhub/updates", {"have": batch}, decode)
+            changed += found.changed
+            gone += found.gone
+    lines = [f"Damaged or missing here: {mods[guid].title} ({guid})" for guid in damaged]
+    lines += [
+        f"Update: {mods[str(one['guid']).lower()].title} {one.get('version', '')} ({one['guid']})" for one in changed
+    ]
+    lines += [f"No longer on the service: {mods[guid].title} ({guid})" for guid in gone]
+    differs = bool(damaged or changed or gone)
+    same = len(mods) - len({*damaged, *gone, *(str(one["guid"]).lower() for one in changed)})
+    return Report(
+        [*lines, f"{same} of {len(mods)} mods are as they should be."],
+        {"damaged": damaged, "changed": changed, "gone": gone, "same": same},
+        ExitCode.DIFFERENT if differs else ExitCode.DONE,
+    )
+
+
+def remove_mods(installation: ModInstallation, guids: list[str]) -> Report:
+    """``remove GUID…``: these mods, and what was installed only because they require it. Needs no service."""
+    mods = installation.state.mods
+    if absent := [guid for guid in guids if guid not in mods]:
+        raise GetError(ExitCode.NOT_AVAILABLE, f"Not installed: {', '.join(absent)}. Nothing was changed.")
+    others = {guid for guid, mod in mods.items() if mod.wanted and guid not in guids}
+    kept = _closure(mods, others)
+    if needed := [guid for guid in guids if guid in kept]:
+        asking = [mod.title for mod in mods.values() if mod.guid in kept and set(needed) & set(mod.requires)]
+        sentence = f"Still required by {', '.join(sorted(asking)[:10])}. Nothing was changed."
+        raise GetError(ExitCode.CONFLICT, sentence, required=needed)
+    removed = [mod for guid, mod in mods.items() if guid not in kept]
+    _drop(installation, removed)
+    return Report([f"Removed {mod.title} ({mod.guid})" for mod in removed], {"removed": [mod.guid for mod in removed]})
+
+
+def export_lock(installation: ModInstallation) -> str:
+    """``export-lock``: the text of the lock file of what is installed. Needs no service."""
+    return write_lock(LockEntry(mod.guid, mod.version, mod.sha256) for mod in installation.state.mods.values())
+
+
+def _place_locked(installer: Installer, needed: list[LockEntry]) -> tuple[InstalledMod, ...]:
+    try:
+        return installer.place(needed, [], recheck=False)
+    except FileReplaced as replaced:
+        sentence = f"{replaced} was replaced on the service just now. Nothing was changed."
+        raise GetError(ExitCode.NOT_AVAILABLE, sentence) from None
+
+
+def _roots(mods: Mapping[str, InstalledMod], guids: list[str]) -> list[str]:
+    """Those that no other of ``guids`` requires; all, if that would leave out a circle."""
+    roots = set(guids) - {required for guid in guids for required in mods[guid].requires if required != guid}
+    return list(roots if set(guids) <= _closure(mods, roots) else guids)
+
+
+def _closure(mods: Mapping[str, InstalledMod], roots: set[str]) -> set[str]:
+    """The installed mods that ``roots`` require, themselves included."""
+    found: set[str] = set()
+    waiting = [guid for guid in roots if guid in mods]
+    while waiting:
+        guid = waiting.pop()
+        if guid not in found:
+            found.add(guid)
+            waiting += [one for one in mods[guid].requires if one in mods]
+    return found
+
+
+def _drop(installation: ModInstallation, removed: list[InstalledMod]) -> None:
+    if removed:
+        left = {guid: mod for guid, mod in installation.state.mods.items() if mod not in removed}
+        installation.apply(InstallationState(installation.state.url, left), [])
+
+
+def _report(
+    installation: ModInstallation,
+    applied: AppliedPlan,
+    before: InstallationState | None = None,
+    removed: list[InstalledMod] | None = None,
+) -> Report:
+    updates = {step.guid for step in applied.plan.steps if step.action == "update"}
+    installed = [mod for mod in applied.placed if mod.guid not in updates]
+    updated = [mod for mod in applied.placed if mod.guid in updates]
+    lines = [_line("Installed", installation, mod) for mod in installed]
+    lines += [_line("Updated", installation, mod) for mod in updated]
+    lines += [f"Removed {mod.title} ({mod.guid})" for mod in removed or ()]
+    lines += [f"Not on the service: {one['guid']}" for one in applied.plan.missing]
+    fields = {
+        "installed": [_describe(installation, mod) for mod in installed],
+        "updated": [_describe(installation, mod) for mod in updated],
+        "kept": sum(step.action == "keep" for step in applied.plan.steps),
+        "removed": [mod.guid for mod in removed or ()],
+        "missing": list(applied.plan.missing),
+        "conflicts": list(applied.plan.conflicts),
+    }
+    code = ExitCode.NOT_AVAILABLE if before is not None and applied.plan.missing else ExitCode.DONE
+    return Report(lines or ["Everything is up to date."], fields, code)
+
+
+def _line(verb: str, installation: ModInstallation, mod: InstalledMod) -> str:
+    return f"{verb} {mod.title} {mod.version}: {installation.path_of(mod)}"
+
+
+def _describe(installation: ModInstallation, mod: InstalledMod) -> Mapping[str, Any]:
+    return {
+        "guid": mod.guid,
+        "id": mod.id,
+        "title": mod.title,
+        "version": mod.version,
+        "sha256": mod.sha256,
+        "bytes": mod.bytes,
+        "path": str(installation.path_of(mod)),
+    }

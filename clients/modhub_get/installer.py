@@ -1,0 +1,150 @@
+"""From a plan to files in place: look up, download, verify, and only then change the folder."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, TextIO
+
+from modhub_get import answers
+from modhub_get.answers import InstallPlan, RemoteMod
+from modhub_get.downloads import fetch_all
+from modhub_get.installation import InstallationState, InstalledMod, ModInstallation
+from modhub_get.lockfile import LockEntry
+from modhub_get.outcome import ExitCode, GetError
+from modhub_get.progress import TransferBar
+from modhub_get.service import ModhubService
+from modhub_get.transfer import FileReplaced, Transfer
+
+ROUNDS: Final = 4
+"""Plans that are made, if files are replaced on the service while they are downloaded."""
+LOOKUP: Final = 100
+"""Mods in one lookup: at most 500 are allowed, but their descriptions make large answers."""
+CHECKED: Final = 500
+"""Mods in one update check."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstallOptions:
+    """How to install. ``jobs``: downloads at a time; ``terminal``: where the progress bar is drawn."""
+
+    jobs: int
+    most_bytes: int
+    allow_missing: bool
+    allow_conflicts: bool
+    terminal: TextIO | None
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedPlan:
+    """What was done: the plan, and the mods whose files are new in the folder."""
+
+    plan: InstallPlan
+    placed: tuple[InstalledMod, ...]
+
+
+class Installer:
+    """Installs into one folder from one service."""
+
+    def __init__(self, service: ModhubService, installation: ModInstallation, options: InstallOptions) -> None:
+        self.service = service
+        self.installation = installation
+        self.options = options
+
+    def intact(self) -> dict[str, InstalledMod]:
+        """The installed mods whose files are as they should be. Damaged and missing ones are installed again."""
+        mods = self.installation.state.mods
+        return {guid: mod for guid, mod in mods.items() if self.installation.is_intact(mod)}
+
+    def follow_plan(self, want: Iterable[str]) -> AppliedPlan:
+        """Ask for a plan that gets ``want``, and do what it says. Nothing is changed unless all of it can be done."""
+        wanted = list(want)
+        for attempt in range(ROUNDS):
+            plan = self.service.post("/api/modhub/plan", self._question(wanted), answers.decode_plan)
+            self._refuse_gaps(plan)
+            steps = [step for step in plan.steps if step.action != "keep"]
+            try:
+                placed = self.place([plan.locked[step.guid] for step in steps], wanted, recheck=not attempt)
+            except FileReplaced:
+                # A file was replaced or deleted meanwhile, or an answer was damaged on its way.
+                continue
+            return AppliedPlan(plan, placed)
+        raise GetError(ExitCode.BAD_ANSWER, "The service's plan and its files do not match; nothing was changed.")
+
+    def place(self, entries: list[LockEntry], wanted: list[str], *, recheck: bool) -> tuple[InstalledMod, ...]:
+        """Download exactly these files, then put all of them in place. ``recheck``: compare their names once more."""
+        mods = self._look_up([entry.guid for entry in entries])
+        new = [self._installed(mods.get(entry.guid), entry, wanted) for entry in entries]
+        self.installation.check_places(new)
+        transfers = [
+            Transfer(
+                guid=mod.guid,
+                path=mods[mod.guid].path,
+                bytes=mod.bytes,
+                sha256=mod.sha256,
+                part=self.installation.part_of(mod.guid, mod.sha256),
+                name=mod.name if recheck else "",
+            )
+            for mod in new
+        ]
+        bar = TransferBar(sum(mod.bytes for mod in new), self.options.terminal)
+        try:
+            fetch_all(self.service, transfers, bar, self.options.jobs)
+        finally:
+            bar.close()
+        self._apply(new, wanted)
+        return tuple(new)
+
+    def mark_wanted(self, guids: list[str]) -> None:
+        """Record that these installed mods were asked for."""
+        self._apply([], guids)
+
+    def _apply(self, new: list[InstalledMod], wanted: list[str]) -> None:
+        mods = {**self.installation.state.mods, **{mod.guid: mod for mod in new}}
+        for guid in wanted:
+            if guid in mods:
+                mods[guid] = replace(mods[guid], wanted=True)
+        state = InstallationState(self.service.url, mods)
+        if new or state != self.installation.state:
+            self.installation.apply(state, new)
+        self.installation.clear_parts()
+
+    def _question(self, wanted: list[str]) -> Mapping[str, Any]:
+        have = self.intact().values()
+        return {
+            "want": wanted,
+            "have": [{"guid": mod.guid, "version": mod.version, "sha256": mod.sha256} for mod in have],
+        }
+
+    def _refuse_gaps(self, plan: InstallPlan) -> None:
+        if plan.missing and not self.options.allow_missing:
+            guids = ", ".join(str(one["guid"]) for one in plan.missing[:10])
+            sentence = f"Not on the service: {guids}. Nothing was changed; --allow-missing installs the rest."
+            raise GetError(ExitCode.NOT_AVAILABLE, sentence, missing=list(plan.missing))
+        if plan.conflicts and not self.options.allow_conflicts:
+            sentence = f"{len(plan.conflicts)} conflicts between mods. Nothing was changed."
+            raise GetError(ExitCode.CONFLICT, sentence, conflicts=list(plan.conflicts))
+
+    def _look_up(self, guids: list[str]) -> dict[str, RemoteMod]:
+        found: dict[str, RemoteMod] = {}
+        for start in range(0, len(guids), LOOKUP):
+            batch = guids[start : start + LOOKUP]
+            decode = partial(answers.decode_mods, asked=batch)
+            found |= self.service.post("/api/modhub/lookup", {"guids": batch}, decode)
+        return found
+
+    def _installed(self, mod: RemoteMod | None, entry: LockEntry, wanted: list[str]) -> InstalledMod:
+        if mod is None or mod.version != entry.version:
+            raise FileReplaced(entry.guid)
+        answers.check_file(mod, self.options.most_bytes)
+        before = self.installation.state.mods.get(mod.guid)
+        return InstalledMod(
+            guid=mod.guid,
+            id=mod.id,
+            title=mod.title,
+            version=mod.version,
+            sha256=entry.sha256,
+            bytes=mod.bytes,
+            name=answers.local_name(mod),
+            requires=mod.requires,
+            wanted=mod.guid in wanted or (before is not None and before.wanted),
+        )

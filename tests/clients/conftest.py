@@ -1,0 +1,287 @@
+"""A stand-in for a service with mods, and a connection to it that fails in many ways."""
+
+import hashlib
+import http.server
+import json
+import random
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+import pytest
+
+from modhub_get import service
+from modhub_get.lockfile import LockEntry, make_lock
+
+
+@dataclass
+class FakeMod:
+    """A mod of the stand-in; ``name``, ``url`` and ``size`` may be lies."""
+
+    id: int
+    guid: str
+    content: bytes
+    version: str = "1"
+    requires: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    name: str = "mod.zip"
+    url: str = ""
+    size: int = 0
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+    @property
+    def document(self) -> dict[str, Any]:
+        asset = {
+            "kind": "code",
+            "name": self.name,
+            "bytes": self.size or len(self.content),
+            "url": self.url or f"/Modhub/file/{self.id}",
+        }
+        listed = {"requires": list(self.requires), "conflictsWith": list(self.conflicts)}
+        return {
+            "id": self.id,
+            "guid": self.guid,
+            "title": f"Mod {self.id}",
+            "version": self.version,
+            "assets": [asset],
+            **listed,
+        }
+
+
+def guid_of(number: int) -> str:
+    return str(uuid5(NAMESPACE_URL, str(number)))
+
+
+@dataclass
+class FakeService:
+    """The calls that modhub-get uses. ``changed(path, answer)`` may damage what it says; ``asked`` is what it heard."""
+
+    port: int = 0
+    mods: dict[str, FakeMod] = field(default_factory=dict)
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    sent: int = 0
+    changed: Callable[[str, Any], Any] | None = None
+    served: Callable[[FakeMod, dict[str, str]], tuple[int, dict[str, str], bytes] | None] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def add(self, number: int, content: bytes = b"", **values: Any) -> FakeMod:
+        given = {"requires": tuple(guid_of(one) for one in values.pop("requires", ()))}
+        mod = FakeMod(number, guid_of(number), content or b"content %d " % number * 50, **{**given, **values})
+        self.mods[mod.guid] = mod
+        return mod
+
+    def plan(self, body: Any) -> Any:
+        order: dict[str, tuple[str, ...]] = {}
+        missing: dict[str, list[str]] = {}
+
+        def walk(guid: str, because: tuple[str, ...]) -> None:
+            if guid not in self.mods:
+                missing.setdefault(guid, []).extend(because[-1:])
+            elif guid not in order and guid not in because:
+                for required in self.mods[guid].requires:
+                    walk(required, (*because, guid))
+                order[guid] = because
+
+        for guid in body["want"]:
+            walk(guid, ())
+        have = {one["guid"]: one["sha256"] for one in body["have"]}
+        every = {*order, *have}
+        conflicts = [
+            {"pair": [guid, other], "paths": [[], []]}
+            for guid in sorted(every & self.mods.keys())
+            for other in self.mods[guid].conflicts
+            if other in every
+        ]
+        steps = [
+            {"guid": guid, "action": self.action(guid, have), "because": list(path)} for guid, path in order.items()
+        ]
+        mods = [self.mods[guid] for guid in order]
+        return {
+            "steps": steps,
+            "conflicts": conflicts,
+            "conflictsTotal": len(conflicts),
+            "missing": [{"guid": guid, "requiredBy": by} for guid, by in missing.items()],
+            "bytes": sum(len(mod.content) for mod in mods),
+            "lock": make_lock(LockEntry(mod.guid, mod.version, mod.sha256) for mod in mods),
+        }
+
+    def action(self, guid: str, have: dict[str, str]) -> str:
+        if guid not in have:
+            return "install"
+        return "keep" if have[guid] == self.mods[guid].sha256 else "update"
+
+    def lookup(self, body: Any) -> Any:
+        found = [self.mods[guid].document for guid in body["guids"] if guid in self.mods]
+        return {"mods": found, "missing": [guid for guid in body["guids"] if guid not in self.mods]}
+
+    def updates(self, body: Any) -> Any:
+        known = [one for one in body["have"] if one["guid"] in self.mods]
+        changed = [one["guid"] for one in known if self.mods[one["guid"]].sha256 != one["sha256"]]
+        return {
+            "changed": [{"guid": guid, "version": self.mods[guid].version} for guid in changed],
+            "gone": [one["guid"] for one in body["have"] if one["guid"] not in self.mods],
+            "same": len(known) - len(changed),
+        }
+
+    def check(self, body: Any) -> Any:
+        def state(entry: Any) -> str:
+            mod = self.mods.get(entry["guid"])
+            return "gone" if mod is None else "same" if mod.sha256 == entry["sha256"] else "replaced"
+
+        return {"entries": [{"guid": entry["guid"], "state": state(entry)} for entry in body["lock"]["entries"]]}
+
+    def answer(self, path: str, body: Any) -> Any:
+        calls = {"/plan": self.plan, "/plan/check": self.check, "/lookup": self.lookup, "/updates": self.updates}
+        if body is None:
+            mods = [mod.document for mod in self.mods.values()]
+            given = {"count": len(mods), "total": len(mods), "page": 1, "size": 20, "more": False, "mods": mods}
+        else:
+            given = calls[path.removeprefix("/api/modhub")](body)
+        return self.changed(path, given) if self.changed else given
+
+    def file(self, path: str, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        mod = next((mod for mod in self.mods.values() if path == f"/Modhub/file/{mod.id}"), None)
+        if mod is None:
+            return 404, {}, b"{}"
+        if self.served and (told := self.served(mod, headers)):
+            return told
+        etag, size = f'"{mod.sha256}"', len(mod.content)
+        shown = {"ETag": etag, "Content-Disposition": f'attachment; filename="{mod.name}"'}
+        if headers.get("If-Match", etag) != etag:
+            return 412, {}, b"{}"
+        asked = re.fullmatch(r"bytes=(\d+)-", headers.get("Range", ""))
+        if asked and headers.get("If-Range") == etag:
+            start = int(asked[1])
+            return 206, {**shown, "Content-Range": f"bytes {start}-{size - 1}/{size}"}, mod.content[start:]
+        return 200, shown, mod.content
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self) -> None:
+        fake: FakeService = self.server.fake  # type: ignore[attr-defined]
+        fake.asked.append((f"{self.command} {self.path}", dict(self.headers)))
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        headers: dict[str, str] = {}
+        if self.path.startswith("/Modhub/file/"):
+            status, headers, told = fake.file(self.path, dict(self.headers))
+        else:
+            given = fake.answer(self.path.partition("?")[0], json.loads(body) if body else None)
+            status, told = 200, given if isinstance(given, bytes) else json.dumps(given).encode()
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(told)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        try:
+            self.wfile.write(told)
+            fake.sent += len(told)
+        except OSError:
+            self.close_connection = True
+
+    do_GET = do_POST = answer  # noqa: N815 - the names are the library's
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: Any) -> None:
+        """A connection that was cut is what these tests are about."""
+
+
+class BadLine:
+    """A connection to the service that ends after ``cut`` bytes, changes bytes now and then, and answers 503 at times.
+
+    ``flip``: the average distance in bytes between changes; ``busy``: the part of the requests that get a 503.
+    """
+
+    def __init__(self, port: int, seed: int, *, cut: int = 0, flip: int = 0, busy: float = 0.0) -> None:
+        self.server_port, self.cut, self.flip, self.busy = port, cut, flip, busy
+        self._random = random.Random(seed)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with client, socket.create_connection(("127.0.0.1", self.server_port)) as server:
+            threading.Thread(target=self._answer, args=(server, client), daemon=True).start()
+            try:
+                while request := client.recv(65536):
+                    if self._random.random() < self.busy:
+                        client.sendall(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nRetry-After: 0\r\n\r\n")
+                        return
+                    server.sendall(request)
+            except OSError:
+                return
+
+    def _answer(self, server: socket.socket, client: socket.socket) -> None:
+        left = self.cut or 1 << 60
+        try:
+            while left and (data := server.recv(min(65536, left))):
+                left -= len(data)
+                client.sendall(self._flipped(data))
+            client.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            return
+
+    def _flipped(self, data: bytes) -> bytes:
+        if self.flip and self._random.random() < len(data) / self.flip:
+            at = self._random.randrange(len(data))
+            return data[:at] + bytes([data[at] ^ (1 << self._random.randrange(8))]) + data[at + 1 :]
+        return data
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeService]:
+    """A stand-in service without mods; waiting between attempts is short."""
+    monkeypatch.setattr(service, "FIRST_WAIT", 0.001)
+    with _Server(("127.0.0.1", 0), _Handler) as server:
+        server.fake = FakeService(server.server_port)  # type: ignore[attr-defined]
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield server.fake  # type: ignore[attr-defined]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def bad_line(fake: FakeService) -> Iterator[Callable[..., BadLine]]:
+    """`bad_line(seed, cut=…, flip=…, busy=…)`: a connection to ``fake`` that fails."""
+    with ExitStack() as opened:
+
+        def make(seed: int, *, port: int = 0, **faults: Any) -> BadLine:
+            line = BadLine(port or fake.port, seed, **faults)
+            opened.callback(line.close)
+            return line
+
+        yield make

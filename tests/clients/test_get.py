@@ -1,0 +1,258 @@
+"""``modhub-get`` against a stand-in service: what it installs, updates, checks, removes and locks."""
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modhub_get import service
+from modhub_get.installation import PRIVATE
+from modhub_get.main import main
+from modhub_get.outcome import ExitCode
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "mods"
+
+
+@pytest.fixture
+def run(fake: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """`run(0, "install", …)`: the JSON of a command that must end with this code."""
+
+    def call(code: int, *words: str, url: str = "") -> Any:
+        capsys.readouterr()
+        into = [] if words[0] == "search" else ["--into", str(folder)]
+        assert main(["--json", "--url", url or fake.url, *words, *into]) == code, capsys.readouterr()
+        out = capsys.readouterr().out
+        return json.loads(out) if out else None
+
+    return call
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """The files of the mods, by ``guid/name``."""
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and PRIVATE not in path.parts)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def expected(*mods: Any) -> dict[str, bytes]:
+    return {f"{mod.guid}/{mod.name}": mod.content for mod in mods}
+
+
+def test_a_mod_and_what_it_requires(fake: Any, run: Run, folder: Path) -> None:
+    base, middle, top = fake.add(1), fake.add(2, requires=[1]), fake.add(3, requires=[2, 1])
+    fake.add(4)
+    told = run(0, "install", top.guid.upper())
+    assert [one["guid"] for one in told["installed"]] == [base.guid, middle.guid, top.guid]
+    assert Path(told["installed"][2]["path"]).read_bytes() == top.content
+    assert files(folder) == expected(base, middle, top)
+    assert list((folder / PRIVATE / "parts").iterdir()) == []
+    fake.asked.clear()
+    assert run(0, "install", top.guid)["kept"] == 3
+    assert [call for call, _ in fake.asked] == ["POST /api/modhub/plan"]
+
+
+def test_an_update_fetches_what_has_changed_alone(fake: Any, run: Run, folder: Path) -> None:
+    base, old, top = fake.add(1), fake.add(2), fake.add(3, requires=[1, 2])
+    run(0, "install", top.guid)
+    assert run(0, "update")["updated"] == []
+    base.content, base.version, base.name = b"newer", "2", "other.zip"
+    top.requires = (base.guid,)
+    top.content = b"newest"
+    fake.asked.clear()
+    told = run(0, "update")
+    assert {one["guid"] for one in told["updated"]} == {base.guid, top.guid}
+    assert told["removed"] == [old.guid]
+    assert files(folder) == expected(base, top)
+    assert not (folder / old.guid).exists()
+    assert sum("/Modhub/file/" in call for call, _ in fake.asked) == 2
+
+
+def test_an_update_keeps_what_has_gone_from_the_service(fake: Any, run: Run, folder: Path) -> None:
+    base, gone, other = fake.add(1), fake.add(2, requires=[1]), fake.add(3)
+    run(0, "install", gone.guid, other.guid)
+    del fake.mods[gone.guid]
+    other.content = b"newer"
+    told = run(ExitCode.NOT_AVAILABLE, "update")
+    assert [one["guid"] for one in told["missing"]] == [gone.guid]
+    assert files(folder) == expected(base, gone, other)
+
+
+def test_damaged_files_are_installed_again(fake: Any, run: Run, folder: Path) -> None:
+    mod = fake.add(1)
+    run(0, "install", mod.guid)
+    (folder / mod.guid / mod.name).write_bytes(b"x" * len(mod.content))
+    assert run(ExitCode.DIFFERENT, "check")["damaged"] == [mod.guid]
+    run(0, "update")
+    assert files(folder) == expected(mod)
+    (folder / mod.guid / mod.name).unlink()
+    run(0, "install", mod.guid)
+    assert files(folder) == expected(mod)
+
+
+def test_check_is_one_request_and_tells_by_its_code(fake: Any, run: Run, folder: Path) -> None:
+    mods = [fake.add(number) for number in range(5)]
+    run(0, "install", *(mod.guid for mod in mods))
+    fake.asked.clear()
+    assert run(0, "check")["same"] == 5
+    assert [call for call, _ in fake.asked] == ["POST /api/modhub/updates"]
+    mods[0].content = b"newer"
+    del fake.mods[mods[1].guid]
+    told = run(ExitCode.DIFFERENT, "check")
+    assert [one["guid"] for one in told["changed"]] == [mods[0].guid]
+    assert (told["gone"], told["same"]) == ([mods[1].guid], 3)
+    assert run(0, "check", "--offline")["same"] == 5
+
+
+def test_remove_takes_what_only_that_mod_required(fake: Any, run: Run, folder: Path) -> None:
+    base, shared, one, other = fake.add(1), fake.add(2), fake.add(3, requires=[1, 2]), fake.add(4, requires=[2])
+    run(0, "install", one.guid, other.guid)
+    (folder / one.guid / "notes.txt").write_text("mine")
+    fake.asked.clear()
+    assert run(ExitCode.CONFLICT, "remove", shared.guid)["required"] == [shared.guid]
+    assert run(ExitCode.NOT_AVAILABLE, "remove", fake.add(9).guid)["error"] == "not_available"
+    assert set(run(0, "remove", one.guid)["removed"]) == {one.guid, base.guid}
+    assert files(folder) == {**expected(shared, other), f"{one.guid}/notes.txt": b"mine"}
+    assert fake.asked == []
+
+
+def test_a_lock_installs_the_same_files_elsewhere(fake: Any, run: Run, folder: Path, tmp_path: Path) -> None:
+    base, top = fake.add(1, version="ä \U0001f600"), fake.add(2, requires=[1])
+    run(0, "install", top.guid)
+    lock = tmp_path / "mods.lock"
+    run(0, "export-lock", "--output", str(lock))
+    printed = run(0, "export-lock")
+    assert printed == json.loads(lock.read_text("utf-8"))
+    elsewhere = tmp_path / "elsewhere"
+    words = ["--url", fake.url, "install", "--lock", str(lock), "--into", str(elsewhere)]
+    assert main(words) == 0
+    assert files(elsewhere) == files(folder) == expected(base, top)
+    # Nothing to fetch, so no service is needed.
+    fake.asked.clear()
+    assert main(words) == 0
+    assert fake.asked == []
+    assert main(["remove", top.guid, "--into", str(elsewhere)]) == 0
+    assert files(elsewhere) == {}
+
+
+def test_a_lock_is_all_or_nothing(fake: Any, run: Run, folder: Path, tmp_path: Path) -> None:
+    base, top = fake.add(1), fake.add(2, requires=[1])
+    run(0, "install", top.guid)
+    lock = tmp_path / "mods.lock"
+    run(0, "export-lock", "--output", str(lock))
+    forged = lock.read_text("utf-8").replace(base.sha256, "0" * 64)
+    base.content = b"replaced"
+    del fake.mods[top.guid]
+    elsewhere = tmp_path / "elsewhere"
+    words = ["--url", fake.url, "install", "--lock", str(lock), "--into", str(elsewhere)]
+    assert main(words) == ExitCode.NOT_AVAILABLE
+    assert files(elsewhere) == {}
+    for damage in ("", "{}", "[" * 100_000, forged):
+        lock.write_text(damage)
+        assert main(words) == ExitCode.WRONG_CALL
+
+
+def test_nothing_is_changed_if_something_is_missing_or_conflicts(fake: Any, run: Run, folder: Path) -> None:
+    one, other = fake.add(1, requires=[9]), fake.add(2, conflicts=(fake.add(1).guid,))
+    fake.mods[one.guid] = one
+    told = run(ExitCode.NOT_AVAILABLE, "install", one.guid)
+    assert told["missing"][0]["requiredBy"] == [one.guid]
+    run(ExitCode.NOT_AVAILABLE, "install", "0" * 8 + "-0000-0000-0000-" + "0" * 12)
+    assert files(folder) == {}
+    run(0, "install", one.guid, "--allow-missing")
+    assert run(ExitCode.CONFLICT, "install", other.guid, "--allow-missing")["conflicts"]
+    assert files(folder) == expected(one)
+    run(0, "install", other.guid, "--allow-conflicts")
+    assert files(folder) == expected(one, other)
+
+
+def test_search_lists_guids(fake: Any, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    mod = fake.add(1)
+    assert [one["guid"] for one in run(0, "search", "two", "words", "--game", "Portal 2")["mods"]] == [mod.guid]
+    assert fake.asked[0][0] == "GET /api/modhub?q=two+words&game=Portal+2&sort=new&page=1&size=20"
+    assert main(["search", "--url", fake.url]) == 0
+    assert capsys.readouterr().out == f"{mod.guid}  Mod 1 1\n1 of 1 mods\n"
+
+
+def test_a_folder_remembers_its_service(fake: Any, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mod = fake.add(1)
+    monkeypatch.setenv("MODHUB_URL", fake.url)
+    assert main(["install", mod.guid, "--into", str(folder)]) == 0
+    monkeypatch.setenv("MODHUB_URL", "http://127.0.0.1:9")
+    assert main(["update", "--into", str(folder)]) == 0
+    run(ExitCode.WRONG_CALL, "update", url="http://127.0.0.1:9")
+    monkeypatch.chdir(folder)
+    assert main(["check"]) == 0
+
+
+def test_without_the_service(fake: Any, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mod = fake.add(1)
+    run(0, "install", mod.guid)
+    state = folder / PRIVATE / "state.json"
+    state.write_text(state.read_text("utf-8").replace(fake.url, "http://127.0.0.1:9"))
+    before = files(folder)
+    for words in (["update"], ["check"], ["install", mod.guid], ["install", fake.add(2).guid]):
+        told = run(ExitCode.UNREACHABLE, *words, url="http://127.0.0.1:9")
+        assert "127.0.0.1:9" in told["message"]
+    assert files(folder) == before
+    run(0, "check", "--offline", url="http://127.0.0.1:9")
+    run(0, "export-lock")
+    run(0, "remove", mod.guid)
+
+
+def test_files_are_fetched_side_by_side(fake: Any, run: Run) -> None:
+    mods = [fake.add(number) for number in range(4)]
+    together = threading.Barrier(4, timeout=60)
+    fake.served = lambda *_: together.wait() and None
+    run(0, "install", *(mod.guid for mod in mods), "--jobs", "4")
+
+
+def test_no_credential_is_ever_sent(fake: Any, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # C-PRO-1
+    netrc = tmp_path / ".netrc"
+    netrc.write_text("machine 127.0.0.1 login me password secret\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("NETRC", str(netrc))
+    monkeypatch.setenv("MODHUB_API_KEY", "a-key")
+    mod = fake.add(1)
+    run(0, "search")
+    run(0, "install", mod.guid)
+    run(0, "check")
+    names = {name for _, headers in fake.asked for name in headers}
+    conditions = {"If-Match", "If-Range", "Range"}
+    plain = {"Host", "User-Agent", "Accept", "Accept-Encoding", "Content-Type", "Content-Length"}
+    assert names <= plain | conditions
+    run(ExitCode.WRONG_CALL, "search", url=fake.url.replace("//", "//me:secret@"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["install"],
+        ["install", "no-guid"],
+        ["remove", "no-guid"],
+        ["install", "--lock", "/does/not/exist"],
+        ["update"],
+        ["check"],
+        ["export-lock"],
+    ],
+)
+def test_wrong_calls_send_nothing(fake: Any, run: Run, folder: Path, words: list[str]) -> None:
+    assert run(ExitCode.WRONG_CALL, *words)["error"] == "wrong_call"
+    assert fake.asked == []
+    assert files(folder) == {}
+
+
+@pytest.mark.parametrize("url", ["mods.example.org", "ftp://a", "https://", "https://a?b", "https://a:x", "//a"])
+def test_a_wrong_address(run: Run, url: str) -> None:
+    run(ExitCode.WRONG_CALL, "search", url=url)
+
+
+def test_a_service_below_a_path(fake: Any, run: Run) -> None:
+    assert service.ModhubService("https://a/sub/", 1.0).url == "https://a/sub"

@@ -1,0 +1,435 @@
+"""``modhub-get`` against hostile services, bad connections, links and kills: never a wrong file in place."""
+
+import ast
+import json
+import os
+import pty
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import modhub_get
+from modhub_get import folder as folder_module
+from modhub_get import installation as installation_module
+from modhub_get.installation import PRIVATE
+from modhub_get.main import main
+from modhub_get.names import clean_name
+from modhub_get.outcome import ExitCode
+
+PACKAGE = Path(modhub_get.__file__).parent
+PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from modhub_get.main import main; sys.exit(main())"
+COMMAND = [sys.executable, "-I", "-S", "-c", PROGRAM, str(PACKAGE.parent)]
+MB = 1 << 20
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "mods"
+
+
+@pytest.fixture
+def install(fake: Any, folder: Path) -> Callable[..., int]:
+    """`install(mod, …, url=…)`: the exit code."""
+
+    def call(*mods: Any, url: str = "", options: tuple[str, ...] = ()) -> int:
+        words = ["--url", url or fake.url, "install", *(mod.guid for mod in mods), "--into", str(folder), *options]
+        return main(words)
+
+    return call
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and PRIVATE not in path.parts)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def expected(*mods: Any) -> dict[str, bytes]:
+    return {f"{mod.guid}/{mod.name}": mod.content for mod in mods}
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        *({"name": name} for name in ("/etc/x", "../x", "a/b", "..", ".", "", "C:\\x", "\\\\host\\x", "a\0b")),
+        *({"url": url} for url in ("//127.0.0.1:9/x", "http://127.0.0.1:9/x", "x", "/a b", "/a\r\nHost: x", "\\\\x")),
+        {"size": 10**15},
+        {"size": (1 << 30) + 1},
+    ],
+    ids=repr,
+)
+def test_an_answer_that_no_service_gives_is_refused(
+    fake: Any, install: Callable[..., int], folder: Path, lie: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, bad = fake.add(1), fake.add(2, **lie)
+    assert install(good, bad) == ExitCode.BAD_ANSWER
+    assert capsys.readouterr().err.startswith("modhub-get: ")
+    assert files(folder) == {}
+    assert not [call for call, _ in fake.asked if "/Modhub/file" in call]
+
+
+def of_plan(change: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
+    return lambda path, answer: change(answer) if path.endswith("/plan") else answer
+
+
+def of_lookup(change: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
+    return lambda path, answer: change(answer) if path.endswith("/lookup") else answer
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        of_plan(lambda answer: b"<html>"),
+        of_plan(lambda answer: []),
+        of_plan(lambda answer: b"[" * 200_000),
+        of_plan(lambda answer: {}),
+        of_plan(lambda answer: {**answer, "lock": {**answer["lock"], "digest": "0" * 64}}),
+        of_plan(lambda answer: {**answer, "lock": {}}),
+        of_plan(lambda answer: {**answer, "steps": [{"guid": "..", "action": "install", "because": []}]}),
+        of_plan(lambda answer: {**answer, "steps": [{**answer["steps"][0], "action": "run"}]}),
+        of_plan(lambda answer: {**answer, "steps": [{**answer["steps"][0], "guid": "0" * 8 + "-0000" * 4 + "0" * 8}]}),
+        of_lookup(lambda answer: {**answer, "mods": [{**answer["mods"][0], "guid": "../../x"}]}),
+        of_lookup(lambda answer: {**answer, "mods": [{**answer["mods"][0], "assets": []}]}),
+        of_lookup(lambda answer: {**answer, "mods": [{**answer["mods"][0], "version": "other"}]}),
+        of_lookup(lambda answer: {**answer, "mods": []}),
+    ],
+)
+def test_an_answer_without_sense_is_refused(
+    fake: Any, install: Callable[..., int], folder: Path, changed: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mod = fake.add(1)
+    fake.changed = changed
+    assert install(mod) == ExitCode.BAD_ANSWER
+    assert "Traceback" not in capsys.readouterr().err
+    assert files(folder) == {}
+
+
+def test_an_answer_without_end_is_refused(fake: Any, install: Callable[..., int], monkeypatch: Any) -> None:
+    monkeypatch.setattr("modhub_get.service.MAX_ANSWER", 1000)
+    fake.changed = lambda *_: b" " * 2000
+    assert install(fake.add(1)) == ExitCode.BAD_ANSWER
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("elsewhere", ["http://127.0.0.1:9/x", "/Modhub/file/1"])
+def test_no_redirect_is_followed(
+    fake: Any, install: Callable[..., int], folder: Path, status: int, elsewhere: str
+) -> None:
+    mod = fake.add(1)
+    fake.served = lambda *_: (status, {"Location": elsewhere}, b"")
+    assert install(mod) == ExitCode.BAD_ANSWER
+    assert files(folder) == {}
+    assert sum("/Modhub/file" in call for call, _ in fake.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        lambda mod: (200, {"ETag": f'"{mod.sha256}"'}, b"x" * len(mod.content)),
+        lambda mod: (200, {"ETag": f'"{mod.sha256}"'}, mod.content + b"more"),
+        lambda mod: (200, {"ETag": f'"{mod.sha256}"', "Content-Length": str(10**12)}, mod.content),
+        lambda mod: (200, {"ETag": '"other"'}, mod.content),
+        lambda mod: (200, {}, mod.content),
+        lambda mod: (206, {"ETag": f'"{mod.sha256}"', "Content-Range": "bytes 5-9/10"}, b"other"),
+        lambda mod: (200, {"ETag": f'"{mod.sha256}"', "Content-Encoding": "gzip"}, mod.content),
+        lambda mod: (404, {}, b""),
+        lambda mod: (403, {}, b""),
+        lambda mod: (416, {}, b""),
+    ],
+)
+def test_a_file_that_is_another_one_is_not_put_in_place(
+    fake: Any, install: Callable[..., int], folder: Path, told: Any
+) -> None:
+    old, mod = fake.add(1), fake.add(2)
+    assert install(old) == 0
+    fake.served = lambda served, _headers: told(served) if served is mod else None
+    assert install(mod) == ExitCode.BAD_ANSWER
+    assert files(folder) == expected(old)
+
+
+def test_a_file_that_is_replaced_meanwhile_is_planned_again(
+    fake: Any, install: Callable[..., int], folder: Path
+) -> None:
+    mod = fake.add(1)
+
+    def replace(*_: Any) -> None:
+        if mod.version == "1":
+            mod.content, mod.version = b"newer", "2"
+
+    fake.served = replace
+    assert install(mod) == 0
+    assert files(folder) == {f"{mod.guid}/{mod.name}": b"newer"}
+
+
+def test_a_name_that_was_damaged_on_its_way_is_asked_for_again(
+    fake: Any, install: Callable[..., int], folder: Path
+) -> None:
+    mod, damaged = fake.add(1), []
+
+    def damage(path: str, answer: Any) -> Any:
+        if path.endswith("/lookup") and not damaged:
+            damaged.append(answer["mods"][0]["assets"][0].update(name="moe.zip"))
+        return answer
+
+    fake.changed = damage
+    assert install(mod) == 0
+    assert files(folder) == expected(mod)
+
+
+@pytest.mark.parametrize(
+    ("name", "cleaned"),
+    [
+        ("My mod (1).zip", "My mod (1).zip"),
+        ("Überflug ☃.zip", "Überflug ☃.zip"),
+        ("u\u0308.zip", "ü.zip"),
+        ("../../x", "x"),
+        ("C:\\x\\y.dll", "y.dll"),
+        ("..", "file"),
+        (".htaccess", "_htaccess"),
+        ("con.txt", "_con.txt"),
+        ("COM1", "_COM1"),
+        ("a.zip. . ", "a.zip"),
+        ('a<b>c:"d|e?*.zip', "a_b_c__d_e__.zip"),
+        ("a\u202egpj.exe", "agpj.exe"),
+        ("a\n\x1b[31m\0.zip", "a[31m.zip"),
+        ("\udc80", "file"),
+        ("x" * 300 + ".zip", "x" * 196 + ".zip"),
+        ("ä" * 255, "ä" * 100),
+    ],
+)
+def test_names_are_safe_on_every_system(name: str, cleaned: str) -> None:
+    assert clean_name(name) == cleaned
+    assert clean_name(cleaned) == cleaned
+
+
+def test_a_cut_download_goes_on_where_it_ended(fake: Any, install: Callable[..., int], bad_line: Any) -> None:
+    mod = fake.add(1, random.Random(1).randbytes(2 * MB))
+    line = bad_line(1, cut=300_000)
+    assert install(mod, url=line.url) == 0
+    ranges = [headers for call, headers in fake.asked if "Range" in headers]
+    assert ranges
+    assert all(headers["If-Range"] == f'"{mod.sha256}"' for headers in ranges)
+    starts = [int(headers["Range"].removeprefix("bytes=").rstrip("-")) for headers in ranges]
+    assert starts == sorted(starts)
+    assert len(starts) < 20
+
+
+def test_a_later_run_goes_on_with_what_has_arrived(fake: Any, install: Callable[..., int], folder: Path) -> None:
+    mod = fake.add(1, random.Random(1).randbytes(MB))
+    part = folder / PRIVATE / "parts" / f"{mod.guid}.{mod.sha256}"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(mod.content[:700_000])
+    assert install(mod) == 0
+    assert [headers["Range"] for _, headers in fake.asked if "Range" in headers] == ["bytes=700000-"]
+    assert files(folder) == expected(mod)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_bad_line_never_puts_a_wrong_file_in_place(
+    fake: Any, install: Callable[..., int], folder: Path, bad_line: Any, seed: int, capsys: Any
+) -> None:
+    noise = random.Random(seed)
+    old = [fake.add(number, noise.randbytes(MB)) for number in range(3)]
+    assert install(*old) == 0
+    before = files(folder)
+    for mod in old:
+        mod.content = noise.randbytes(MB)
+    top = fake.add(9, noise.randbytes(MB), requires=[0, 1, 2])
+    line = bad_line(seed, cut=400_000, flip=500_000 if seed % 3 == 0 else 6 * MB, busy=0.1)
+    code = install(top, url=line.url)
+    # The folder knows its service by its address.
+    assert code == ExitCode.WRONG_CALL
+    state = folder / PRIVATE / "state.json"
+    state.write_text(state.read_text("utf-8").replace(fake.url, line.url))
+    code = install(top, url=line.url)
+    after = files(folder)
+    if code == 0:
+        assert after == expected(*old, top)
+    else:
+        assert code in {ExitCode.BAD_ANSWER, ExitCode.UNREACHABLE}
+        assert capsys.readouterr().err.strip().splitlines()[-1].startswith("modhub-get: ")
+        assert after == before
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+STEPS = ["move_into_place", "replace_text", "delete_file", "sync_directory", "own_directory"]
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, at: int) -> Iterator[int]:
+    """End the run before the step with this number, counted over all that change the folder."""
+    left = [at]
+
+    def ending(step: Any) -> Any:
+        def call(*given: Any) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                raise Killed
+            return step(*given)
+
+        return call
+
+    for name in STEPS:
+        monkeypatch.setattr(folder_module, name, ending(getattr(folder_module, name)))
+    yield left[0]
+
+
+def test_wherever_a_run_ends_the_folder_is_whole(fake: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["--into", str(folder)]
+    for at in range(200):
+        fake.mods.clear()
+        base, gone, top = fake.add(1), fake.add(2), fake.add(3, requires=[1, 2])
+        assert main(["--url", fake.url, "install", top.guid, *words]) == 0
+        before = files(folder)
+        base.content, base.name = b"newer", "renamed.zip"
+        top.content, top.requires = b"newest", (base.guid,)
+        with monkeypatch.context() as patched:
+            next(counted(patched, at))
+            try:
+                ended = main(["update", *words]) == 0
+            except Killed:
+                ended = False
+        wanted = {**before, **expected(base, top)}
+        assert all(wanted[name] == content or before[name] == content for name, content in files(folder).items())
+        assert {name.partition("/")[0] for name in files(folder)} >= {base.guid, top.guid}
+        assert main(["update", *words]) == 0
+        assert files(folder) == expected(base, top), at
+        assert list((folder / PRIVATE / "parts").iterdir()) == []
+        assert not (folder / PRIVATE / "journal.json").exists()
+        assert main(["remove", top.guid, *words]) == 0
+        assert files(folder) == {}
+        if ended:
+            break
+    assert at > 10
+
+
+def test_a_killed_program_leaves_a_whole_folder(fake: Any, folder: Path) -> None:
+    noise = random.Random(5)
+    mods = [fake.add(number, noise.randbytes(3 * MB)) for number in range(4)]
+    command = [*COMMAND, "--url", fake.url, "install", *(mod.guid for mod in mods), "--into", str(folder)]
+    wanted = expected(*mods)
+    for _ in range(6):
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            time.sleep(noise.uniform(0.05, 0.5))
+            process.send_signal(signal.SIGKILL)
+        assert all(wanted[name] == content for name, content in files(folder).items())
+    subprocess.run(command, check=True, capture_output=True, timeout=200)
+    assert files(folder) == wanted
+
+
+def test_no_link_is_followed(fake: Any, install: Callable[..., int], folder: Path, tmp_path: Path) -> None:
+    mod = fake.add(1)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / mod.name).write_text("precious")
+    folder.mkdir()
+    (folder / mod.guid).symlink_to(outside)
+    assert install(mod) == ExitCode.FOLDER
+    (folder / mod.guid).unlink()
+    (folder / mod.guid).mkdir()
+    (folder / mod.guid / mod.name).symlink_to(outside / mod.name)
+    assert install(mod) == 0
+    assert not (folder / mod.guid / mod.name).is_symlink()
+    assert (outside / mod.name).read_text() == "precious"
+    (folder / mod.guid / mod.name).unlink()
+    (folder / mod.guid / mod.name).symlink_to(outside / mod.name)
+    assert main(["check", "--offline", "--into", str(folder)]) == ExitCode.DIFFERENT
+    assert main(["remove", mod.guid, "--into", str(folder)]) == 0
+    assert (outside / mod.name).read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["", "parts", "parts/{part}", "state.json", "journal.json", "lock"])
+def test_no_link_among_its_own_files_is_followed(
+    fake: Any, install: Callable[..., int], folder: Path, tmp_path: Path, name: str
+) -> None:
+    mod = fake.add(1)
+    link = folder / PRIVATE / name.format(part=f"{mod.guid}.{mod.sha256}")
+    link.parent.mkdir(parents=True)
+    outside = tmp_path / "outside"
+    link.symlink_to(outside)
+    assert install(mod) == ExitCode.FOLDER
+    assert not outside.exists()
+    assert files(folder) == {}
+
+
+def test_a_second_run_in_the_same_folder_is_refused(fake: Any, install: Callable[..., int], folder: Path) -> None:
+    mod = fake.add(1)
+    with installation_module.open_installation(folder, create=True):
+        assert install(mod) == ExitCode.FOLDER
+    assert install(mod) == 0
+
+
+@pytest.mark.parametrize("damage", ["{", '{"format": 2}', '{"format": 1, "url": "", "mods": [{"guid": "../x"}]}'])
+def test_a_damaged_state_is_said(fake: Any, install: Callable[..., int], folder: Path, damage: str) -> None:
+    mod = fake.add(1)
+    assert install(mod) == 0
+    (folder / PRIVATE / "state.json").write_text(damage)
+    assert install(mod) == ExitCode.FOLDER
+
+
+def test_a_folder_that_cannot_be_written(fake: Any, install: Callable[..., int], folder: Path) -> None:
+    folder.write_text("a file")
+    assert install(fake.add(1)) == ExitCode.FOLDER
+
+
+def on_a_terminal(*words: str) -> tuple[int, str, str]:
+    controller, terminal = pty.openpty()
+    environ = {"COLUMNS": "80"}
+    process = subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=terminal, env=environ)
+    os.close(terminal)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(controller, 4096)
+        except OSError:
+            break
+    os.close(controller)
+    with process:
+        assert process.stdout is not None
+        out = process.stdout.read()
+    return process.returncode, out.decode(), shown.decode()
+
+
+def test_a_bar_on_a_terminal_alone(
+    fake: Any, install: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mod = fake.add(1, bytes(MB))
+    words = ["--url", fake.url, "install", mod.guid, "--into", str(tmp_path / "one")]
+    code, out, shown = on_a_terminal(*words)
+    assert (code, out) == (0, f"Installed Mod 1 1: {tmp_path / 'one' / mod.guid / mod.name}\n")
+    steps = shown.split("\r")
+    assert max(map(len, steps)) <= 80
+    assert steps[-2].endswith("] 100 %")
+    words[-1] = str(tmp_path / "two")
+    code, out, shown = on_a_terminal("--json", *words)
+    assert (code, shown, json.loads(out)["exit"]) == (0, "", 0)
+    assert install(mod) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_what_a_service_says_does_not_reach_the_terminal(fake: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    fake.add(1, version="\x1b[2J\u202e")
+    assert main(["search", "--url", fake.url]) == 0
+    assert "\x1b" not in (out := capsys.readouterr().out)
+    assert "\u202e" not in out
+
+
+def test_it_needs_the_standard_library_alone() -> None:
+    names: set[str] = set()
+    for file in PACKAGE.glob("*.py"):
+        tree = ast.parse(file.read_text("utf-8"))
+        names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    found = {name.partition(".")[0] for name in names}
+    assert found <= {*sys.stdlib_module_names, "modhub_get"}
+    assert not found & {"zipfile", "tarfile", "gzip", "shutil.unpack_archive", "urllib.request"}
+    done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)
+    assert "exit codes" in done.stdout
