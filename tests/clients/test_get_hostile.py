@@ -232,7 +232,7 @@ def test_a_later_run_goes_on_with_what_has_arrived(fake: Any, install: Callable[
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_bad_line_never_puts_a_wrong_file_in_place(
-    fake: Any, install: Callable[..., int], folder: Path, bad_line: Any, seed: int, capsys: Any
+    fake: Any, install: Callable[..., int], folder: Path, bad_line: Any, seed: int
 ) -> None:
     noise = random.Random(seed)
     old = [fake.add(number, noise.randbytes(MB)) for number in range(3)]
@@ -242,9 +242,8 @@ def test_a_bad_line_never_puts_a_wrong_file_in_place(
         mod.content = noise.randbytes(MB)
     top = fake.add(9, noise.randbytes(MB), requires=[0, 1, 2])
     line = bad_line(seed, cut=400_000, flip=500_000 if seed % 3 == 0 else 6 * MB, busy=0.1)
-    code = install(top, url=line.url)
     # The folder knows its service by its address.
-    assert code == ExitCode.WRONG_CALL
+    assert install(top, url=line.url) == ExitCode.WRONG_CALL
     state = folder / PRIVATE / "state.json"
     state.write_text(state.read_text("utf-8").replace(fake.url, line.url))
     code = install(top, url=line.url)
@@ -253,7 +252,6 @@ def test_a_bad_line_never_puts_a_wrong_file_in_place(
         assert after == expected(*old, top)
     else:
         assert code in {ExitCode.BAD_ANSWER, ExitCode.UNREACHABLE}
-        assert capsys.readouterr().err.strip().splitlines()[-1].startswith("modhub-get: ")
         assert after == before
 
 
@@ -286,7 +284,8 @@ def test_wherever_a_run_ends_the_folder_is_whole(fake: Any, folder: Path, monkey
     words = ["--into", str(folder)]
     for at in range(200):
         fake.mods.clear()
-        base, gone, top = fake.add(1), fake.add(2), fake.add(3, requires=[1, 2])
+        fake.add(2)
+        base, top = fake.add(1), fake.add(3, requires=[1, 2])
         assert main(["--url", fake.url, "install", top.guid, *words]) == 0
         before = files(folder)
         base.content, base.name = b"newer", "renamed.zip"
