@@ -35,6 +35,7 @@ from modhub.traversal import ApiResource, SiteResource, root_factory
 __all__ = ["configure", "includeme", "main"]
 log = logging.getLogger(__name__)
 DEVELOPMENT_SECRET = "development-only-secret-never-for-production"  # noqa: S105 - refused beside a public base_url
+CORE_COPIES = ("core_public_", "core_counter", "core_compatible_revision", "core_observation")
 
 
 def main(global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any:
@@ -43,9 +44,11 @@ def main(global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any
     try:
         config = configure(settings)
         declared = find_service(config.registry, Declarations)
-        refuse_when_behind(find_service(config.registry, Databases), declared.migrations, ini)
+        newer = refuse_when_behind(find_service(config.registry, Databases), declared.migrations, ini)
     except StartRefused as error:
         sys.exit(f"modhub does not start: {error}.")
+    if newer:
+        log.warning("the database is newer than this code (%s), and compatible with it.", ", ".join(newer))
     for warning in start_warnings(config.registry, settings):
         log.warning("%s.", warning)
     app = config.make_wsgi_app()
@@ -159,7 +162,7 @@ def _register_core_services(config: Configurator) -> None:
         _recognize_machine_keys(config, side)
     config.add_child(IRoot, "api", ApiResource)
     config.add_child(IRoot, "Modhub", SiteResource)
-    config.add_migrations("modhub", "modhub:migrations", "core_")
+    config.add_migrations("modhub", "modhub:migrations", "core_", copies=CORE_COPIES)
 
 
 def includeme(config: Configurator) -> None:

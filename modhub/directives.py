@@ -78,15 +78,18 @@ def add_scope(
     config.action(("modhub scope", name), register)
 
 
-def add_migrations(config: Configurator, package: str, folder: str, table_prefix: str) -> None:
+def add_migrations(
+    config: Configurator, package: str, folder: str, table_prefix: str, *, copies: tuple[str, ...] = ()
+) -> None:
     """Add the package's tables, named ``table_prefix...``, to ``modhub-admin migrate``.
 
-    ``folder`` is an asset, such as ``modhub_reports:migrations``.
+    ``folder`` is an asset, such as ``modhub_reports:migrations``. ``copies`` are prefixes of tables that can be filled
+    again from others: ``migrate --down`` may drop their content.
     """
     path = AssetResolver().resolve(folder).abspath()
 
     def register() -> None:
-        _declared(config).migrations.append(Migrations(package, path, table_prefix))
+        _declared(config).migrations.append(Migrations(package, path, table_prefix, copies))
 
     config.action(("modhub migrations", package), register)
     config.action(("modhub table prefix", table_prefix), None)

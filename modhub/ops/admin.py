@@ -19,6 +19,7 @@ from modhub.declarations import AdminCommand, Declarations
 from modhub.errors import ApiError
 from modhub.ops import migrate
 from modhub.ops.ini_file import application_settings, set_up_logging
+from modhub.ops.migrate_command import migrate_arguments, run_migrate
 from modhub.ops.new_migration import migration_arguments, run_migration_new
 from modhub.service_registry import Service, find_optional_service, find_service
 from modhub.settings import StartRefused
@@ -75,13 +76,6 @@ class Admin:
     def say(self, line: str) -> None:
         """Print one line for the operator."""
         sys.stdout.write(line + "\n")
-
-
-def run_migrate(admin: Admin, _arguments: argparse.Namespace) -> int:
-    """Bring the schema up to date."""
-    changed = migrate.upgrade_or_refuse(admin.databases, admin.declarations.migrations)
-    admin.say(f"Migrated: {', '.join(changed)}." if changed else "The database is up to date.")
-    return 0
 
 
 def run_check(admin: Admin, _arguments: argparse.Namespace) -> int:
@@ -159,7 +153,9 @@ def no_arguments(_parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    AdminCommand("migrate", "bring the database's schema up to date", no_arguments, run_migrate, needs_schema=False),
+    AdminCommand(
+        "migrate", "bring the database's schema up to date", migrate_arguments, run_migrate, needs_schema=False
+    ),
     AdminCommand("check", "check the ini and the database, as before a start", no_arguments, run_check),
     AdminCommand("migration", "write a new migration", migration_arguments, run_migration_new, needs_schema=False),
     AdminCommand("verify", "check every stored file and every public copy", no_arguments, run_verify),

@@ -1,10 +1,11 @@
 """Schema migrations: alembic without an ini file, with one version table for each package."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -17,10 +18,11 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from modhub.db import Base, Databases, is_transient
 from modhub.declarations import Migrations
-from modhub.ops import database_errors
+from modhub.ops import compatibility, database_errors
 from modhub.settings import StartRefused
 
 log = logging.getLogger(__name__)
+Found = TypeVar("Found")
 ENV_FOLDER = Path(__file__).parents[1] / "migrations"
 ADVISORY_LOCK = 0x6D6F6468
 UNMAPPED = "fts_"
@@ -62,11 +64,21 @@ def include_object(package: Migrations) -> Any:
     return include
 
 
+class SchemaState(Enum):
+    """A package's tables, seen from this code."""
+
+    CURRENT = "current"
+    BEHIND = "behind"
+    COMPATIBLE = "newer, but compatible"
+    NEWER = "newer"
+
+
 @contextmanager
-def _migration_lock(databases: Databases) -> Iterator[Connection]:
+def migration_lock(databases: Databases) -> Iterator[Connection]:
     """Allow one migrating process at a time: SQLite by its write lock, PostgreSQL by an advisory lock."""
     with databases.write_engine.begin() as connection:
         if databases.dialect == "postgresql":
+            connection.execute(text("SET LOCAL statement_timeout = 0"))
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK})
         yield connection
 
@@ -74,26 +86,47 @@ def _migration_lock(databases: Databases) -> Iterator[Connection]:
 def upgrade(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
     """Bring every package to its newest revision in one transaction; returns the packages that changed.
 
-    Raises :class:`modhub.settings.StartRefused` if the database has a revision that this code does not know.
+    A compatible newer schema is left as it is. Raises :class:`modhub.settings.StartRefused` if the database has a
+    revision that this code does not know, and that is not compatible with it.
     """
     changed = []
-    with _migration_lock(databases) as connection:
-        _refuse_newer(package.package for package in packages if _is_newer(connection, package))
-        for package in packages:
-            before = current(connection, package)
-            command.upgrade(_config(package, connection), "head")
-            if current(connection, package) != before:
+    with migration_lock(databases) as connection:
+        states = {package: schema_state(connection, package) for package in packages}
+        refuse_newer(states)
+        for package, state in states.items():
+            if state is SchemaState.BEHIND:
+                upgrade_package(connection, package, "head")
                 changed.append(package.package)
+        for package, state in states.items():
+            # Again for those that were up to date: the table may be new.
+            if state in (SchemaState.BEHIND, SchemaState.CURRENT):
+                record_applied(connection, package)
     return changed
 
 
-def upgrade_or_refuse(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
-    """As `upgrade`; failures become one sentence for the operator (:class:`modhub.settings.StartRefused`)."""
-    packages = list(packages)
+def upgrade_package(connection: Connection, package: Migrations, revision: str) -> None:
+    """Bring one package to ``revision``."""
+    command.upgrade(_config(package, connection), revision)
+
+
+def downgrade_package(connection: Connection, package: Migrations, revision: str) -> None:
+    """Take one package back to ``revision``."""
+    command.downgrade(_config(package, connection), revision)
+
+
+def record_applied(connection: Connection, package: Migrations) -> None:
+    """Record with which older code the applied revisions of ``package`` are compatible."""
+    scripts = revision_scripts(package)
+    applied = [script.revision for script in scripts.iterate_revisions(current(connection, package), "base")]
+    compatibility.record_compatible(connection, package.package, scripts, applied)
+
+
+def run_or_refuse(databases: Databases, packages: Iterable[Migrations], change: Callable[[], Found]) -> Found:
+    """Call ``change``, which migrates; failures become one sentence for the operator (`StartRefused`)."""
     # First: an unreachable database is not a failed migration.
-    _with_connection(databases, lambda connection: [current(connection, package) for package in packages])
+    with_connection(databases, lambda connection: [current(connection, package) for package in packages])
     try:
-        return upgrade(databases, packages)
+        return change()
     except StartRefused:
         raise
     except Exception as error:
@@ -103,6 +136,12 @@ def upgrade_or_refuse(databases: Databases, packages: Iterable[Migrations]) -> l
             raise StartRefused(f"the database cannot be written right now, nothing was migrated ({reason})") from None
         kind = "" if isinstance(error, SQLAlchemyError | CommandError) else f"{type(error).__name__}: "
         raise StartRefused(f"migrating failed and changed nothing: {kind}{reason}") from None
+
+
+def upgrade_or_refuse(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
+    """As `upgrade`; failures become one sentence for the operator (:class:`modhub.settings.StartRefused`)."""
+    packages = list(packages)
+    return run_or_refuse(databases, packages, lambda: upgrade(databases, packages))
 
 
 def current(connection: Connection, package: Migrations) -> tuple[str, ...]:
@@ -116,24 +155,32 @@ def head(package: Migrations) -> tuple[str, ...]:
     return tuple(revision_scripts(package).get_heads())
 
 
-def _is_newer(connection: Connection, package: Migrations) -> bool:
-    """Whether the database has a revision of ``package`` that this code does not know."""
-    current_revisions = current(connection, package)
-    known_revisions = {script.revision for script in revision_scripts(package).walk_revisions()}
-    return not known_revisions.issuperset(current_revisions)
+def schema_state(connection: Connection, package: Migrations) -> SchemaState:
+    """Compare the tables of ``package`` with this code."""
+    current_revisions, scripts = set(current(connection, package)), revision_scripts(package)
+    if current_revisions == set(scripts.get_heads()):
+        return SchemaState.CURRENT
+    known_revisions = {script.revision for script in scripts.walk_revisions()}
+    if known_revisions.issuperset(current_revisions):
+        return SchemaState.BEHIND
+    if compatibility.is_compatible(connection, package.package, current_revisions, known_revisions):
+        return SchemaState.COMPATIBLE
+    return SchemaState.NEWER
 
 
 def behind(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
     """The packages whose tables are not at their newest revision."""
     with databases.readonly_engine.connect() as connection:
-        return _behind(connection, packages)
+        states = {package: schema_state(connection, package) for package in packages}
+    return packages_in(states, SchemaState.BEHIND, SchemaState.NEWER)
 
 
-def _behind(connection: Connection, packages: Iterable[Migrations]) -> list[str]:
-    return [package.package for package in packages if current(connection, package) != head(package)]
+def packages_in(states: Mapping[Migrations, SchemaState], *wanted: SchemaState) -> list[str]:
+    """The names of the packages in one of the ``wanted`` states."""
+    return [package.package for package, state in states.items() if state in wanted]
 
 
-def _with_connection(databases: Databases, query: Callable[[Connection], Any]) -> Any:
+def with_connection(databases: Databases, query: Callable[[Connection], Found]) -> Found:
     """Call ``query`` with a connection. Database errors become one sentence for the operator and close every one."""
     url = databases.readonly_engine.url
     try:
@@ -146,30 +193,31 @@ def _with_connection(databases: Databases, query: Callable[[Connection], Any]) -
         raise StartRefused(f"the database cannot be used: {database_errors.driver_reason(error, url)}") from None
 
 
-def refuse_when_behind(databases: Databases, packages: Iterable[Migrations], ini: str = "YOUR.ini") -> None:
+def refuse_when_behind(databases: Databases, packages: Iterable[Migrations], ini: str = "YOUR.ini") -> list[str]:
     """Stop the start if the schema is older than this code, or newer; then all connections are closed.
 
-    Checking creates no file: a missing SQLite database is left to the migration.
+    Returns the packages whose schema is newer, but compatible. Checking creates no file: a missing SQLite database is
+    left to the migration.
     """
     packages = list(packages)
-
-    def find_outdated(connection: Connection) -> tuple[list[str], list[str]]:
-        newer = [package.package for package in packages if _is_newer(connection, package)]
-        return newer, _behind(connection, packages)
-
     if database_errors.has_no_file(databases.readonly_engine.url):
-        newer, outdated = [], [package.package for package in packages]
+        states = dict.fromkeys(packages, SchemaState.BEHIND)
     else:
-        newer, outdated = _with_connection(databases, find_outdated)
-    if not outdated:
-        return
-    databases.dispose()
-    _refuse_newer(newer)
-    raise StartRefused(f"the database is behind ({', '.join(outdated)}); run: modhub-admin -c {ini} migrate")
+        states = with_connection(
+            databases, lambda connection: {package: schema_state(connection, package) for package in packages}
+        )
+    outdated = packages_in(states, SchemaState.BEHIND)
+    if outdated or packages_in(states, SchemaState.NEWER):
+        databases.dispose()
+    refuse_newer(states)
+    if outdated:
+        raise StartRefused(f"the database is behind ({', '.join(outdated)}); run: modhub-admin -c {ini} migrate")
+    return packages_in(states, SchemaState.COMPATIBLE)
 
 
-def _refuse_newer(packages: Iterable[str]) -> None:
-    if names := ", ".join(packages):
+def refuse_newer(states: Mapping[Migrations, SchemaState]) -> None:
+    """Raise `StartRefused` if a package's schema is newer than this code, and not compatible with it."""
+    if names := ", ".join(packages_in(states, SchemaState.NEWER)):
         raise StartRefused(f"the database is newer than this code ({names}); install the newer version of modhub")
 
 

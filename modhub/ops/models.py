@@ -1,0 +1,31 @@
+"""Tables for the operation of the service."""
+
+from datetime import datetime
+
+from sqlalchemy import String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from modhub.db import Base, Timestamp
+
+
+class CompatibleRevision(Base):
+    """A revision of a package in this database on which older code still works (docs/adr/027-expand-and-contract.md).
+
+    ``oldest`` is the oldest such revision of the package: code that knows it may run.
+    """
+
+    __tablename__ = "core_compatible_revision"
+
+    package: Mapped[str] = mapped_column(String(100), primary_key=True)
+    revision: Mapped[str] = mapped_column(String(100), primary_key=True)
+    oldest: Mapped[str] = mapped_column(String(100))
+
+
+class Observation(Base):
+    """What a process noticed that ``modhub-admin doctor`` and others need to know, by a name."""
+
+    __tablename__ = "core_observation"
+
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    observed_at: Mapped[datetime] = mapped_column(Timestamp)
+    text: Mapped[str] = mapped_column(Text)
