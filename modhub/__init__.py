@@ -17,7 +17,7 @@ from pyramid.tweens import EXCVIEW
 from pyramid_retry import BeforeRetry
 
 from modhub.blobs import BlobStore, FollowsAddress, open_local_store, storage_from_url
-from modhub.db import Databases
+from modhub.db import DatabaseLimits, Databases
 from modhub.declarations import Declarations, StartOptions
 from modhub.events import ApplicationStarted
 from modhub.interfaces import IApi, IRoot, ISite, IStorageAddress
@@ -49,24 +49,25 @@ def main(global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any
         sys.exit(f"modhub does not start: {error}.")
     if newer:
         log.warning("the database is newer than this code (%s), and compatible with it.", ", ".join(newer))
-    for warning in start_warnings(config.registry, settings):
+    for warning in start_warnings(config.registry):
         log.warning("%s.", warning)
     app = config.make_wsgi_app()
     config.registry.notify(ApplicationStarted(config.registry))
     return app
 
 
-def configure(settings: Mapping[str, Any], *, makes_store: bool = True) -> Configurator:
+def configure(settings: Mapping[str, Any], *, makes_store: bool = True, limits_statements: bool = True) -> Configurator:
     """The committed configuration, for ``main`` and for commands; serves nothing and does not query the database.
 
-    ``makes_store``: create the file store's folder if it is missing.
+    ``makes_store``: create the file store's folder if it is missing. ``limits_statements``: statements of the database
+    have a time limit, unlike those of commands.
 
     Raises :class:`modhub.settings.StartRefused` with one sentence for the operator.
     """
     ini_settings = dict(settings)
     features = aslist(os.environ.get(variable("pyramid.includes"), ini_settings.pop("pyramid.includes", "")))
     config = Configurator(settings=ini_settings, root_factory=root_factory, request_factory=Request)
-    add_service(config, StartOptions, StartOptions(tuple(features)))
+    add_service(config, StartOptions, StartOptions(tuple(features), tuple(ini_settings), limits_statements))
     config.include("modhub")
     for feature in features:
         _include(config, feature)
@@ -107,6 +108,7 @@ def _rewind(event: BeforeRetry) -> None:
 def _read_core_settings(config: Configurator) -> None:
     settings = config.registry.settings
     config.declare_settings("modhub.", CORE)
+    find_service(config.registry, Declarations).settings_prefixes.add("sqlalchemy.")
     secrets = settings["modhub.secret"]
     if DEVELOPMENT_SECRET in secrets and not is_loopback(settings["modhub.base_url"]):
         raise StartRefused(
@@ -146,7 +148,9 @@ def _recognize_machine_keys(config: Configurator, side: Any) -> None:
 def _register_core_services(config: Configurator) -> None:
     registry = config.registry
     settings = registry.settings
-    databases = Databases(settings["sqlalchemy.url"])
+    limits_statements = find_service(registry, StartOptions).limits_statements
+    limits = DatabaseLimits.from_settings(settings, limits_statements=limits_statements)
+    databases = Databases(settings["sqlalchemy.url"], limits)
     config.add_service(Databases, databases)
     if settings["modhub.slow_statement_ms"]:
         config.add_service(SlowStatements, SlowStatements(settings["modhub.slow_statement_ms"]))

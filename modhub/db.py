@@ -6,6 +6,8 @@ be lost, and waits for nothing.
 """
 
 import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Any
@@ -21,10 +23,10 @@ from modhub.ops import database_errors
 from modhub.raw_queries import RawQueryExecutor
 from modhub.settings import StartRefused
 
-BUSY_SECONDS = 5
+DATABASE_CONNECT_SECONDS = 5
 LOCK_RETRY_MS = 20
-"""SQLite's ``busy_timeout`` for one attempt; `_try_begin` retries until `BUSY_SECONDS`. SQLite's own back-off reaches
-100 ms and starves waiters: with eight writers one waited 2.7 s; with this, 0.2 s."""
+"""SQLite's ``busy_timeout`` for one attempt; `_try_begin` retries for ``modhub.lock_seconds``. SQLite's own back-off
+reaches 100 ms and starves waiters: with eight writers one waited 2.7 s; with this, 0.2 s."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SQLITE_TRANSIENT = {
     sqlite3.SQLITE_BUSY,
@@ -92,14 +94,43 @@ def iso(value: datetime) -> str:
     return value.isoformat(timespec="microseconds")[:26] + "Z"
 
 
+@dataclass(frozen=True, slots=True)
+class DatabaseLimits:
+    """How many connections a process opens, and how long it waits (docs/settings.md)."""
+
+    pool_size: int = 8
+    max_overflow: int = 7
+    pool_timeout: int = 5
+    lock_seconds: int = 5
+    statement_seconds: int = 0
+    """0: no limit, as for commands."""
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any], *, limits_statements: bool) -> "DatabaseLimits":
+        """Those of the ini; commands do not limit their statements."""
+        return cls(
+            settings["sqlalchemy.pool_size"],
+            settings["sqlalchemy.max_overflow"],
+            settings["sqlalchemy.pool_timeout"],
+            settings["modhub.lock_seconds"],
+            settings["modhub.statement_seconds"] if limits_statements else 0,
+        )
+
+    @property
+    def connections(self) -> int:
+        """The most connections of a process: of the writing, the reading and the raw pool, and one of best effort."""
+        return 3 * (self.pool_size + self.max_overflow) + 1
+
+
 class Databases:
     """The engines of one application, and the session factories for them."""
 
-    def __init__(self, url: str, pool_size: int = 10) -> None:
+    def __init__(self, url: str, limits: DatabaseLimits | None = None) -> None:
+        self.limits = limits or DatabaseLimits()
         try:
-            self.write_engine = _engine(url, pool_size)
-            self.readonly_engine = _engine(url, pool_size, isolation_level="AUTOCOMMIT")
-            self.best_effort_engine = _engine(url, 1, waits=False)
+            self.write_engine = _engine(url, self.limits)
+            self.readonly_engine = _engine(url, self.limits, isolation_level="AUTOCOMMIT")
+            self.best_effort_engine = _engine(url, self.limits, waits=False)
         except Exception as error:  # noqa: BLE001 - a bad URL can make the driver raise anything
             raise StartRefused(f"the setting sqlalchemy.url {database_errors.unusable_url(error)}") from None
         self.dialect = self.write_engine.dialect.name
@@ -107,14 +138,20 @@ class Databases:
             raise StartRefused(f"the setting sqlalchemy.url must be {database_errors.ACCEPTED}")
         if database_errors.is_relative(self.write_engine.url):
             raise StartRefused(f"the setting sqlalchemy.url has a relative path: it must be {database_errors.ACCEPTED}")
-        _prepare(self.write_engine, begin="BEGIN IMMEDIATE")
-        _prepare(self.readonly_engine, begin=None)
-        _prepare(self.best_effort_engine, begin="BEGIN IMMEDIATE", waits=False)
+        lock_seconds = self.limits.lock_seconds
+        _prepare(self.write_engine, lock_seconds, begin="BEGIN IMMEDIATE")
+        _prepare(self.readonly_engine, lock_seconds, begin=None)
+        _prepare(self.best_effort_engine, 0, begin="BEGIN IMMEDIATE")
         self.write_session = sessionmaker(self.write_engine, autoflush=False)
         self.readonly_session = sessionmaker(self.readonly_engine, autoflush=False)
         self.best_effort_session = sessionmaker(self.best_effort_engine, autoflush=False)
         """For writes that may be lost: if a lock, or their one connection, is not free, they fail at once."""
-        self.raw_queries = RawQueryExecutor(self.readonly_engine)
+        self.raw_queries = RawQueryExecutor(
+            self.readonly_engine,
+            max_idle=self.limits.pool_size,
+            max_connections=self.limits.pool_size + self.limits.max_overflow,
+            pool_timeout=self.limits.pool_timeout,
+        )
 
     def joined_session(self, manager: Any) -> Session:
         """A write session that commits and ends with the transaction ``manager``.
@@ -134,20 +171,30 @@ class Databases:
         self.best_effort_engine.dispose()
 
 
-def _engine(url: str, pool_size: int, *, waits: bool = True, **options: Any) -> Engine:
+def _engine(url: str, limits: DatabaseLimits, *, waits: bool = True, **options: Any) -> Engine:
     if url.startswith("postgresql"):
         # 0 would mean no timeout.
-        lock_timeout = f"{BUSY_SECONDS}s" if waits else "1ms"
+        lock_timeout = f"{limits.lock_seconds}s" if waits else "1ms"
+        session_settings = {
+            "lock_timeout": lock_timeout,
+            "statement_timeout": f"{limits.statement_seconds}s",
+            "idle_in_transaction_session_timeout": "60s",
+            "timezone": "UTC",
+        }
         options["connect_args"] = {
-            "connect_timeout": BUSY_SECONDS,
-            "options": f"-c lock_timeout={lock_timeout} -c timezone=UTC -c idle_in_transaction_session_timeout=60s",
+            "connect_timeout": DATABASE_CONNECT_SECONDS,
+            "options": " ".join(f"-c {name}={value}" for name, value in session_settings.items()),
         }
         options["pool_pre_ping"] = True
-    max_overflow, pool_timeout = (pool_size, BUSY_SECONDS) if waits else (0, 0)
-    return create_engine(url, pool_size=pool_size, max_overflow=max_overflow, pool_timeout=pool_timeout, **options)
+    if waits:
+        pool = {"pool_size": limits.pool_size, "max_overflow": limits.max_overflow, "pool_timeout": limits.pool_timeout}
+    else:
+        pool = {"pool_size": 1, "max_overflow": 0, "pool_timeout": 0}
+    return create_engine(url, **pool, **options)
 
 
-def _prepare(engine: Engine, begin: str | None, *, waits: bool = True) -> None:
+def _prepare(engine: Engine, lock_seconds: int, begin: str | None) -> None:
+    """Listen to the connections of SQLite. ``lock_seconds`` 0: fail at once."""
     if engine.dialect.name != "sqlite":
         return
 
@@ -155,7 +202,7 @@ def _prepare(engine: Engine, begin: str | None, *, waits: bool = True) -> None:
     def _connect(connection: Any, _record: Any) -> None:
         # The driver must not begin transactions: our "begin" listener does.
         connection.isolation_level = None
-        connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
+        connection.execute(f"PRAGMA busy_timeout = {lock_seconds * 1000}")
         connection.execute("PRAGMA foreign_keys = ON")
         if begin is None:
             connection.execute("PRAGMA query_only = ON")
@@ -163,7 +210,7 @@ def _prepare(engine: Engine, begin: str | None, *, waits: bool = True) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
             # FULL: acknowledged writes survive a power cut (T-F3).
             connection.execute("PRAGMA synchronous = FULL")
-            connection.execute(f"PRAGMA busy_timeout = {LOCK_RETRY_MS if waits else 0}")
+            connection.execute(f"PRAGMA busy_timeout = {LOCK_RETRY_MS if lock_seconds else 0}")
 
     if begin is not None:
 
@@ -174,7 +221,7 @@ def _prepare(engine: Engine, begin: str | None, *, waits: bool = True) -> None:
 
         @event.listens_for(engine, "begin")
         def _begin(connection: Any) -> None:
-            deadline = monotonic() + (BUSY_SECONDS if waits else 0)
+            deadline = monotonic() + lock_seconds
             while not _try_begin(connection, begin, last=monotonic() >= deadline):
                 pass
 

@@ -14,9 +14,11 @@ from modhub.settings import Setting
 
 @dataclass(frozen=True, slots=True)
 class StartOptions:
-    """How this application was started: the packages that ``pyramid.includes`` names, in order."""
+    """How this application was started: the packages that ``pyramid.includes`` names, in order, and the ini's keys."""
 
     includes: tuple[str, ...] = ()
+    ini_keys: tuple[str, ...] = ()
+    limits_statements: bool = True
 
 
 @dataclass(frozen=True, slots=True)

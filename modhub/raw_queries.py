@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from threading import BoundedSemaphore
 from time import perf_counter
 from typing import Any, Final
 
 from sqlalchemy import Engine
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.dialects.sqlite import dialect as SqliteDialect  # noqa: N812 - a class by a function's name
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.sql import Select
 
 Row = Sequence[Any]
-MAX_IDLE_CONNECTIONS: Final = 16
-"""Connections that are kept open between requests."""
-
 _DIALECTS: Final[dict[str, Any]] = {
     "sqlite": SqliteDialect(paramstyle="named"),
     "postgresql": PGDialect_psycopg(),  # type: ignore[no-untyped-call]
@@ -48,8 +47,12 @@ class RawQueryExecutor:
     microseconds each time).
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, max_idle: int, max_connections: int, pool_timeout: float) -> None:
+        """``max_idle`` connections are kept open between requests."""
         self.engine = engine
+        self._max_idle = max_idle
+        self._pool_timeout = pool_timeout
+        self._slots = BoundedSemaphore(max_connections)
         self.dialect = engine.dialect.name
         # psycopg: as bytes, half the time of text for long documents.
         self._cursor_options: dict[str, Any] = {"binary": True} if self.dialect == "postgresql" else {}
@@ -68,9 +71,17 @@ class RawQueryExecutor:
         return PreparedQuery(select, self.dialect)
 
     def rows(self, statement: PreparedQuery, **parameters: Any) -> list[Row]:
-        """All rows. Idle connections that were closed meanwhile (the database was restarted) are skipped."""
+        """All rows. PoolTimeout if no connection is free for too long."""
         sql, bound_values = statement.compiled
-        all_parameters = {**bound_values, **parameters}
+        if not self._slots.acquire(timeout=self._pool_timeout):
+            raise PoolTimeout("all connections for reading are in use")
+        try:
+            return self._rows_of_pool(sql, {**bound_values, **parameters})
+        finally:
+            self._slots.release()
+
+    def _rows_of_pool(self, sql: str, all_parameters: dict[str, Any]) -> list[Row]:
+        """Idle connections that were closed meanwhile (the database was restarted) are skipped."""
         while (connection := self._pop_idle()) is not None:
             try:
                 return self._rows(connection, sql, all_parameters, reused=True)
@@ -109,7 +120,7 @@ class RawQueryExecutor:
             if reused and is_disconnect:
                 raise _ConnectionLost from error
             raise
-        if len(self._idle) < MAX_IDLE_CONNECTIONS:
+        if len(self._idle) < self._max_idle:
             self._idle.append(connection)
         else:
             connection.close()

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 LOOPBACK_NAMES = frozenset({"localhost"})
 SECRET_LENGTH = 32
+MAX_LOCK_SECONDS = 600
 _PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]*:[0-9a-f:.]*", re.ASCII)
 
@@ -91,6 +92,14 @@ def whole(value: str) -> int:
     return int(value)
 
 
+def lock_seconds(value: str) -> int:
+    """Seconds from 1 to 600: a sweep must not find the file of an upload that still waits for a lock."""
+    number = positive(value)
+    if number > MAX_LOCK_SECONDS:
+        raise ValueError(f"must be a whole number from 1 to {MAX_LOCK_SECONDS}, not {value!r}")
+    return number
+
+
 def port(value: str) -> int:
     """A TCP port."""
     number = positive(value)
@@ -136,6 +145,10 @@ class MachineKey:
 def machine_keys(value: str) -> tuple[MachineKey, ...]:
     """One key a line, ``KEY [scope ...]``; blank lines are ignored."""
     lines = [line.split() for line in value.splitlines() if line.strip()]
+    first_lines: dict[str, int] = {}
+    for number, (key, *_) in enumerate(lines, 1):
+        if (first := first_lines.setdefault(key, number)) != number:
+            raise ValueError(f"names the same key twice: its keys {first} and {number}")
     return tuple(MachineKey(Secret(key), frozenset(scopes)) for key, *scopes in lines)
 
 
@@ -169,8 +182,22 @@ def refuse_unknown(declared: Iterable[Setting], prefixes: Iterable[str], setting
 FEATURE_KEYS: Final = frozenset({"modhub.mail_dir"})
 """Keys under the core's prefix that a feature may declare; without that feature they are ignored."""
 
-CORE = (
+DATABASE = (
     Setting("sqlalchemy.url", secret, None, "sqlite:////absolute/path or postgresql+psycopg://..."),
+    Setting("sqlalchemy.pool_size", positive, "8", "connections that each of a process's three pools keeps open"),
+    Setting("sqlalchemy.max_overflow", whole, "7", "connections that each pool may open beyond that"),
+    Setting("sqlalchemy.pool_timeout", positive, "5", "seconds to wait for a free connection; then 503"),
+)
+
+CORE = (
+    *DATABASE,
+    Setting("modhub.lock_seconds", lock_seconds, "5", "seconds to wait for a lock; then 503; at most 600"),
+    Setting(
+        "modhub.statement_seconds",
+        positive,
+        "60",
+        "seconds for a statement, on PostgreSQL; then 503",
+    ),
     Setting(
         "modhub.base_url", origin, "http://127.0.0.1:6543", "public origin, for links in emails, feeds and redirects"
     ),

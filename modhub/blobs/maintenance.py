@@ -55,9 +55,10 @@ def _sweep_orphans(databases: Databases, store: BlobStore, older_than: int) -> i
 
     `_block_row_writers` waits until every published file has its row committed. A file without a row is then an orphan,
     or a staged upload whose row comes next. Such an upload is seconds old: a request stages its file just before it
-    takes locks, waits at most `BUSY_SECONDS` for each, and a retry stages again. So a file older than `GRACE_SECONDS`
-    is an orphan and is deleted after the lock is released. A younger one is deleted under the lock, in smaller batches:
-    if it belonged to an upload, publishing fails before the row can be committed, and the upload is rejected.
+    takes locks, waits at most ``modhub.lock_seconds`` for each, and a retry stages again. So a file older than
+    `GRACE_SECONDS` is an orphan and is deleted after the lock is released. A younger one is deleted under the lock, in
+    smaller batches: if it belonged to an upload, publishing fails before the row can be committed, and the upload is
+    rejected.
     """
     cutoff = time.time() - older_than
     keys = store.keys()

@@ -192,7 +192,7 @@ def admin_main(argv: Sequence[str] | None = None) -> int:
     except StartRefused as error:
         return print_error(error, 2)
     try:
-        return run_command(modhub.configure(settings, makes_store=False), arguments, ini)
+        return run_command(modhub.configure(settings, makes_store=False, limits_statements=False), arguments, ini)
     except (StartRefused, ApiError) as error:
         return print_error(error, 1)
 

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from pyramid.config import Configurator
 from pyramid.response import Response
-from sqlalchemy import text
 
 from modhub.blobs import BlobStore
 from modhub.db import Databases
 from modhub.declarations import Declarations
 from modhub.interfaces import IRoot
+from modhub.ops import observations
 from modhub.payload import encode
 from modhub.request import Request
 from modhub.server.rules import IBodyRules
@@ -22,6 +22,8 @@ from modhub.views import OPEN, page
 
 log = logging.getLogger(__name__)
 UNREACHABLE: Final = "unreachable"
+WRITTEN: Final = "database written"
+"""The observation that `check_database` records."""
 CACHE_SECONDS: Final = 2.0
 CHECK_TIMEOUT_SECONDS: Final = 5.0
 
@@ -93,9 +95,9 @@ def _run_check(name: str, check: Any, registry: Any) -> str:
 
 
 def check_database(registry: Any) -> None:
-    """Execute a statement."""
-    with find_service(registry, Databases).readonly_engine.connect() as connection:
-        connection.execute(text("SELECT 1"))
+    """Commit a row: a database that is full, read-only or locked can still be read."""
+    with find_service(registry, Databases).write_session.begin() as session:
+        observations.record(session, WRITTEN)
 
 
 def check_storage(registry: Any) -> str | None:

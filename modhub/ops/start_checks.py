@@ -1,14 +1,18 @@
 """Warnings for the operator at the start: settings that are accepted but most likely a mistake."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import ip_address
+from math import log2
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from modhub.declarations import Declarations
+from modhub.declarations import Declarations, StartOptions
 from modhub.service_registry import find_service
 from modhub.settings import SECRET_LENGTH, MachineKey
 
+MIN_ENTROPY_BITS: Final = 80
+MAKE_SECRET: Final = "create one with: openssl rand -hex 32"  # noqa: S105 - a command
 _PRIVATE_HOSTS: Final = (
     ".localhost",
     ".local",
@@ -33,16 +37,45 @@ _PYRAMID_KEYS: Final = (
 """Prefixes of keys that Pyramid and its extensions read."""
 
 
-def start_warnings(registry: Any, ini_keys: Iterable[str]) -> Iterator[str]:
-    """Sentences without their full stop; ``ini_keys`` are the keys of the ini. No key and no secret is shown."""
-    settings = registry.settings
-    yield from _base_url_warnings(settings)
-    yield from _machine_key_warnings(settings["ApiPrivateKeys"], find_service(registry, Declarations))
-    if 0 < len(settings["modhub.storage_address_key"]) < SECRET_LENGTH:
-        yield f"modhub.storage_address_key has fewer than {SECRET_LENGTH} characters and may be guessed"
-    declared_names = {setting.name for setting in find_service(registry, Declarations).settings}
+def start_warnings(registry: Any) -> Iterator[str]:
+    """Sentences without their full stop. No key and no secret is shown."""
+    yield from base_url_warnings(registry.settings)
+    yield from secret_warnings(registry.settings["modhub.secret"])
+    yield from key_warnings(registry)
+
+
+def secret_warnings(secret_values: Iterable[str]) -> Iterator[str]:
+    """Secrets that may be guessed."""
+    for number, value in enumerate(secret_values, 1):
+        if is_guessable(value):
+            yield f"secret {number} of modhub.secret repeats too few characters and may be guessed; {MAKE_SECRET}"
+
+
+def key_warnings(registry: Any) -> Iterator[str]:
+    """Keys of callers that are weak or have a wrong scope, and keys of the ini that nothing reads."""
+    settings, declared = registry.settings, find_service(registry, Declarations)
+    yield from _machine_key_warnings(settings["ApiPrivateKeys"], declared)
+    address_key = settings["modhub.storage_address_key"]
+    if address_key and (weakness := _weakness(address_key)):
+        yield f"modhub.storage_address_key {weakness} and may be guessed"
+    declared_names = {setting.name for setting in declared.settings}
+    ini_keys = find_service(registry, StartOptions).ini_keys
     if unused := sorted(key for key in ini_keys if key not in declared_names and not key.startswith(_PYRAMID_KEYS)):
         yield f"no included package reads these keys of the ini: {', '.join(unused)}"
+
+
+def is_guessable(value: str) -> bool:
+    """Whether ``value`` has low entropy, judging by how often its characters occur, or repeats a shorter text."""
+    if value in (value + value)[1:-1]:
+        return True
+    shares = [count / len(value) for count in Counter(value).values()]
+    return -len(value) * sum(share * log2(share) for share in shares) < MIN_ENTROPY_BITS
+
+
+def _weakness(key: str) -> str:
+    if len(key) < SECRET_LENGTH:
+        return f"has fewer than {SECRET_LENGTH} characters"
+    return "repeats too few characters" if is_guessable(key) else ""
 
 
 def is_public(url: str) -> bool:
@@ -54,7 +87,8 @@ def is_public(url: str) -> bool:
         return "." in host and not host.endswith(_PRIVATE_HOSTS)
 
 
-def _base_url_warnings(settings: Mapping[str, Any]) -> Iterator[str]:
+def base_url_warnings(settings: Mapping[str, Any]) -> Iterator[str]:
+    """An origin without TLS that everybody may reach."""
     url = settings["modhub.base_url"]
     if url.startswith("http:") and is_public(url):
         yield (
@@ -65,10 +99,10 @@ def _base_url_warnings(settings: Mapping[str, Any]) -> Iterator[str]:
 
 def _machine_key_warnings(keys: Iterable[MachineKey], declared: Declarations) -> Iterator[str]:
     for number, machine_key in enumerate(keys, 1):
-        if len(machine_key.key) < SECRET_LENGTH:
+        if weakness := _weakness(machine_key.key):
             yield (
-                f"machine key {number} of ApiPrivateKeys has fewer than {SECRET_LENGTH} characters and may be guessed; "
-                "modhub-admin key new creates a long one"
+                f"machine key {number} of ApiPrivateKeys {weakness} and may be guessed; "
+                "modhub-admin key new creates a better one"
             )
         if unknown := sorted(machine_key.scopes - declared.scopes.keys()):
             yield (

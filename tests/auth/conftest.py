@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from modhub import db
 from modhub.testing import TEST_SECRET, Site, Start
 from modhub_auth import container
 from modhub_auth.container import AuthServices
@@ -94,7 +93,7 @@ def _contend() -> Callable[..., tuple[list[Any], int]]:
 @pytest.fixture
 def race(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Callable[[], Any]]], list[Any]]:
     """``race(calls)``: every call in a thread of its own, all let go at the same moment; what each answered."""
-    monkeypatch.setattr(db, "BUSY_SECONDS", 60)
+    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
 
     def run(calls: list[Callable[[], Any]]) -> list[Any]:
         barrier = threading.Barrier(len(calls))

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, update
 
-from modhub import db
 from modhub.catalogue.models import Mod
 from modhub.errors import ApiError
 from modhub.interfaces import IAccounts
@@ -31,7 +30,7 @@ Person = dict[str, str]
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is told that the database is busy because the machine is: here that is no answer."""
-    monkeypatch.setattr(db, "BUSY_SECONDS", 60)
+    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
 
 
 def at_once(calls: list[Callable[[], Any]]) -> list[Any]:

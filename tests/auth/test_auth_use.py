@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event, select, update
 
-from modhub import db
 from modhub.db import now
 from modhub_auth.models import PageSession
 from modhub_auth.signin import session_cookies
@@ -76,7 +75,7 @@ def test_reading_does_not_wait_for_writers(
     auth: Any, person: Person, holder: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     # T-F4
-    monkeypatch.setattr(db, "BUSY_SECONDS", 40)
+    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "40")
     app = auth()
     send(app.get(f"{HOME}/register"), 303, **person)
     before = age(app)

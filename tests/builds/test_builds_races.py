@@ -5,14 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
-from modhub import db
 from modhub.testing import stored_files
 
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch):
     """Nobody is told that the database is busy because the machine is: here that is no answer."""
-    monkeypatch.setattr(db, "BUSY_SECONDS", 60)
+    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
 
 
 def at_once(calls):

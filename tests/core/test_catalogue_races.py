@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from modhub import db
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue import moderation, public_copies
@@ -38,7 +37,7 @@ GUID = "11111111-2222-4333-8444-555555555555"
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is told that the database is busy because the machine is: here that is no answer."""
-    monkeypatch.setattr(db, "BUSY_SECONDS", 60)
+    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
 
 
 @pytest.fixture

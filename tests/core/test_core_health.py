@@ -6,9 +6,13 @@ from threading import Event
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from modhub.ops import health
+from modhub.ops.observations import record
 from modhub.testing import Site, Start
+from modhub.testing.databases import locked_database
+from modhub.testing.mods import published_mod
 
 
 class Clock:
@@ -126,3 +130,38 @@ def test_those_who_come_first_together_ask_once(site: Site) -> None:
         part.go.set()
         assert [one.result(60).json["storage"] for one in waiting] == ["ok"] * 4
     assert part.asked == 1
+
+
+def test_a_database_that_cannot_be_written_is_503_and_read_from(site: Site, clock: Clock, dialect: str) -> None:
+    # C-RUN-8
+    engine, owner = site.databases.write_engine, published_mod(site)
+    stop = {"sqlite": "PRAGMA query_only = ON", "postgresql": "SET transaction_read_only = on"}[dialect]
+
+    def read_only(connection: Any, *_: Any) -> None:
+        cursor = connection.cursor()
+        cursor.execute(stop)
+        cursor.close()
+
+    event.listen(engine, "checkout", read_only)
+    for _ in range(2):
+        answer = site.get("/readyz", status=503).json
+        assert answer == {"status": "unavailable", "database": "unreachable", "storage": "ok"}
+        clock.forward(health.CACHE_SECONDS)
+    site.get(f"/api/modhub/{owner['id']}", status=200)
+    site.get("/healthz", status=200)
+    event.remove(engine, "checkout", read_only)
+    engine.dispose()
+    assert site.get("/readyz", status=200).json["database"] == "ok"
+
+
+def test_a_lock_that_lasts_is_503_and_a_short_one_is_waited_for(start: Start, clock: Clock) -> None:
+    # C-RUN-8
+    site = start(modhub__lock_seconds="1")
+    url = str(site.registry.settings["sqlalchemy.url"])
+    # Another process checks at the same moment.
+    with site.databases.write_session.begin() as session:
+        record(session, health.WRITTEN)
+    with locked_database(url):
+        assert site.get("/readyz", status=503).json["database"] == "unreachable"
+        clock.forward(health.CACHE_SECONDS)
+    assert site.get("/readyz", status=200).json["database"] == "ok"

@@ -8,12 +8,12 @@ import pytest
 import modhub
 from modhub.db import Databases
 from modhub.ops import admin
-from modhub.ops.start_checks import is_public
+from modhub.ops.start_checks import is_guessable, is_public
 from modhub.service_registry import find_service
 from modhub.testing import TEST_SECRET, Start
 
 SHORT = "k3y-of-the-agent"
-LONG = "l" * 32
+LONG = "0f3c9d1e5b7a4862b1d4e7f0a3c68952"
 
 
 @pytest.fixture
@@ -48,10 +48,10 @@ def test_each_slip_is_one_sentence(warned: Any) -> None:
             "ApiPrivateKeys": f"{LONG} x Modhub:app Modhub:wikki"
         },
         "modhub.storage_address_key has fewer than 32 characters": {"modhub__storage_address_key": SHORT},
-        "no included package reads these keys of the ini: maill.host, sqlalchemy.pool_size": {
-            "maill__host": SHORT,
-            "sqlalchemy__pool_size": "20",
-        },
+        "no included package reads these keys of the ini: maill.host, x": {"maill__host": SHORT, "x": "1"},
+        "secret 2 of modhub.secret repeats too few characters": {"modhub__secret": f"{TEST_SECRET}\n{'ab' * 20}"},
+        "machine key 1 of ApiPrivateKeys repeats too few characters": {"ApiPrivateKeys": f"{'k' * 64} Modhub:app"},
+        "modhub.storage_address_key repeats too few characters": {"modhub__storage_address_key": "0123456789" * 4},
     }
     slips["machine key 1 of ApiPrivateKeys names no scope, and no included feature declares one"] = {
         "ApiPrivateKeys": LONG,
@@ -61,6 +61,22 @@ def test_each_slip_is_one_sentence(warned: Any) -> None:
         (said,) = warned(**settings)
         assert said.startswith(sentence)
     assert len(warned(ApiPrivateKeys=f"{SHORT} x", modhub__base_url="http://8.8.8.8")) == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "guessable"),
+    [
+        ("x" * 64, True),
+        ("abc" * 20, True),
+        ("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", True),
+        ("0000000000000000000000000000000000000000000000000000000000000001", True),
+        ("0f3c9d1e5b7a4862b1d4e7f0a3c68952", False),
+        ("correct horse battery staple of mine", False),
+        (TEST_SECRET, False),
+    ],
+)
+def test_what_can_be_guessed(value: str, guessable: bool) -> None:
+    assert is_guessable(value) is guessable
 
 
 @pytest.mark.parametrize(

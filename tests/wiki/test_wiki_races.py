@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from modhub import db
 from modhub.testing import Site, Start
 
 KEYS = "wiki-key Modhub:wiki"
@@ -15,7 +14,7 @@ WRITERS = 8
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is told that the database is busy because the machine is: here that is no answer."""
-    monkeypatch.setattr(db, "BUSY_SECONDS", 60)
+    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
 
 
 def at_once(site: Site, count: int, call: Any) -> list[Any]:
