@@ -1,5 +1,6 @@
 # modhub: `make help` lists the targets. Nothing outside this folder is changed, except that as root missing Debian packages
-# (python3-venv, chromium, nginx-light, curl, openssl) are installed; otherwise a message names them.
+# (python3-venv, chromium, nginx-light, curl, openssl, systemd, debootstrap, systemd-container) are installed; otherwise a
+# message names them.
 
 PYTHON ?= python3
 INI ?= development.ini
@@ -15,7 +16,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-browser test-deploy test-waitress lint messages language bench coverage lock venv test-tools chromium nginx
+.PHONY: help install run test test-quick test-browser test-deploy test-waitress soak lint messages language bench coverage lock venv test-tools chromium nginx debian
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -63,7 +64,7 @@ test-tools: install
 	$(call install-lock,test)
 
 # Keep compiled bytecode, whatever the environment says: tests start some programs many times.
-test test-quick test-browser test-deploy coverage: export PYTHONDONTWRITEBYTECODE =
+test test-quick test-browser test-deploy soak coverage: export PYTHONDONTWRITEBYTECODE =
 
 # Three processes on two cores: tests spend much of their time waiting (for locks, starts, deadlines).
 test: test-tools ## run the tests, except those in a browser and behind nginx
@@ -87,17 +88,32 @@ test-browser: test-tools chromium ## run the tests in a real browser (installs D
 	@$(BIN)/pytest -n 2 --dist loadfile tests/browser $(PYTEST_ARGS)
 
 nginx:
-	@PATH="$$PATH:/usr/sbin"; command -v nginx >/dev/null && command -v curl >/dev/null && command -v openssl >/dev/null || \
+	@PATH="$$PATH:/usr/sbin"; command -v nginx >/dev/null && command -v curl >/dev/null && command -v openssl >/dev/null && \
+		command -v systemd-analyze >/dev/null || \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo 'modhub: installing the Debian packages nginx-light, curl and openssl'; \
-			$(APT) update >/dev/null && $(APT) install nginx-light curl openssl >/dev/null; \
+			echo 'modhub: installing the Debian packages nginx-light, curl, openssl and systemd'; \
+			$(APT) update >/dev/null && $(APT) install nginx-light curl openssl systemd >/dev/null; \
 		else \
-			echo 'modhub: the tests of deploy/ need nginx, curl and openssl: install nginx-light, curl and openssl first.' >&2; \
+			echo 'modhub: the tests of deploy/ need the Debian packages nginx-light, curl, openssl and systemd: install them first.' >&2; \
 			exit 1; \
 		fi
 
-test-deploy: test-tools nginx ## test deploy/nginx.conf in a real nginx (installs Debian's nginx-light when root)
+test-deploy: test-tools nginx ## test deploy/ with a real nginx and systemd's tools (installs Debian's packages when root)
 	@$(BIN)/pytest tests/deploy $(PYTEST_ARGS)
+
+debian:
+	@PATH="$$PATH:/usr/sbin"; command -v debootstrap >/dev/null && command -v systemd-nspawn >/dev/null || \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo 'modhub: installing the Debian packages debootstrap and systemd-container'; \
+			$(APT) update >/dev/null && $(APT) install debootstrap systemd-container >/dev/null; \
+		else \
+			echo 'modhub: "make soak" needs root and the Debian packages debootstrap and systemd-container.' >&2; \
+			exit 1; \
+		fi
+
+# Not part of CI: each test takes minutes.
+soak: test-tools nginx debian ## run the long tests: docs/operations.md on a bare Debian, 50 rolling restarts
+	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/soak $(PYTEST_ARGS)
 
 WAITRESS ?= https://github.com/Pylons/waitress/archive/refs/heads/main.zip
 

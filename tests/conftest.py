@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 TESTS = Path(__file__).parent
-PROCESSES = ("functional", "packaging", "clients", "browser", "deploy")
+PROCESSES = ("functional", "packaging", "clients", "browser", "deploy", "soak")
 """Folders whose tests start programs."""
 
 # A starved machine draws examples slowly, and runs them slowly: neither is a fault of a strategy or of the program.

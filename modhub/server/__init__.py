@@ -15,6 +15,7 @@ from modhub.ops.ini_file import refuse_unreadable
 from modhub.server.loop import Server
 from modhub.server.rules import BodyRule, BodyRules, IBodyRules
 from modhub.server.settings import Settings
+from modhub.server.systemd import notify_systemd
 from modhub.settings import StartRefused
 
 __all__ = ["BodyRule", "BodyRules", "IBodyRules", "make_server", "serve"]
@@ -85,6 +86,7 @@ def serve(app: Any, global_conf: Any = None, **settings: Any) -> int:  # noqa: A
             # Under nohup SIGHUP is ignored.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 previous[number] = signal.signal(number, lambda *_: server.stop())
+    notify_systemd("READY=1")
     try:
         server.run()
     finally:

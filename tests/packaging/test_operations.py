@@ -80,12 +80,12 @@ def test_the_errors_of_a_broken_ini_are_documented(tmp_path: Path, capsys: pytes
 
 
 def test_the_unit_checks_the_ini_before_a_start_and_a_reload() -> None:
-    lines = (ROOT / "deploy" / "modhub.service").read_text().splitlines()
+    lines = (ROOT / "deploy" / "modhub@.service").read_text().splitlines()
     commands = [line.partition("=")[::2] for line in lines if line.startswith("Exec")]
-    check = "/opt/modhub/.venv/bin/modhub-admin -c production.ini check"
+    check = "/opt/modhub/.venv/bin/modhub-admin -c /etc/modhub/modhub.ini check"
     assert commands == [
         ("ExecStartPre", check),
-        ("ExecStart", "/opt/modhub/.venv/bin/pserve production.ini"),
+        ("ExecStart", "/opt/modhub/.venv/bin/pserve /etc/modhub/modhub.ini port=%i"),
         ("ExecReload", check),
         ("ExecReload", "/bin/kill -HUP $MAINPID"),
     ]

@@ -1,0 +1,56 @@
+"""``Type=notify``: systemd hears that the service is ready when it accepts connections, not before."""
+
+import socket
+from typing import Any
+
+import pytest
+
+from modhub.server import serve
+from modhub.server.loop import Server
+from modhub.server.systemd import notify_systemd
+
+
+@pytest.fixture(params=["path", "abstract"])
+def heard(request: pytest.FixtureRequest, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """systemd's end of the socket."""
+    name = str(tmp_path / "notify") if request.param == "path" else f"@modhub-{tmp_path.name}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(name.replace("@", "\0", 1))
+        systemd.setblocking(False)
+        monkeypatch.setenv("NOTIFY_SOCKET", name)
+        yield systemd
+
+
+def test_ready_means_that_connections_are_accepted(heard: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = []
+
+    def run(server: Server) -> None:
+        told.append(heard.recv(100))
+        with socket.create_connection(server.addresses[0], 10):
+            pass
+        server.map.close()
+
+    monkeypatch.setattr(Server, "run", run)
+    assert serve(lambda *_: [], listen="127.0.0.1:0") == 0
+    assert told == [b"READY=1"]
+
+
+def test_a_start_that_fails_is_not_ready(heard: socket.socket) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(Exception, match="cannot listen"):
+            serve(lambda *_: [], listen=f"127.0.0.1:{taken.getsockname()[1]}")
+    with pytest.raises(BlockingIOError):
+        heard.recv(100)
+
+
+def test_no_systemd_and_a_dead_one_disturb_nothing(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
+    notify_systemd("READY=1")
+    assert caplog.text == ""
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "none"))
+    notify_systemd("READY=1")
+    assert "systemd cannot be notified: No such file or directory" in caplog.text

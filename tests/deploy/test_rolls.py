@@ -1,0 +1,34 @@
+"""A few rolling restarts behind the shipped nginx; ``make soak`` does fifty, across a migration."""
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from modhub.testing.databases import TemplateDatabases
+from modhub.testing.nginx import BEHIND_PROXY, HOST, Proxy
+from modhub.testing.service import Installation
+from modhub.testing.traffic import Traffic, restart
+
+
+def test_a_rolling_restart_loses_no_request(
+    template_databases: TemplateDatabases, nginx: Callable[[list[int]], Proxy], tmp_path: Path
+) -> None:
+    url = template_databases.new("postgresql", "modhub_auth", tmp_path / "unused")
+    settings = {"modhub.base_url": f"https://{HOST}"}
+    folder = tmp_path / "service"
+    folder.mkdir()
+    service = Installation(folder, url, "modhub_auth", settings=settings, server=BEHIND_PROXY)
+    traffic = None
+    try:
+        processes = [service.start() for _ in range(2)]
+        traffic = Traffic(nginx([process.port for process in processes]))
+        for turn, number in enumerate((signal.SIGTERM, signal.SIGHUP, signal.SIGHUP, signal.SIGTERM)):
+            processes[turn % 2] = restart(service, processes[turn % 2], number)
+    finally:
+        if traffic is not None:
+            traffic.end()
+        service.stop()
+    assert traffic.failures == []
+    assert {"read", "write", "upload", "download"} <= traffic.answered.keys()
+    assert "Traceback" not in service.log()
+    template_databases.drop(url)

@@ -1,0 +1,64 @@
+"""The systemd units in ``deploy/``, judged by systemd's own tools; ``make soak`` starts them."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from modhub.testing.commands import find_program
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+SERVICES = sorted(DEPLOY.glob("*.service"))
+TIMERS = sorted(DEPLOY.glob("*.timer"))
+MOST_EXPOSED = 2.5
+
+
+def analyze(*words: str) -> "subprocess.CompletedProcess[str]":
+    command = [find_program("systemd-analyze"), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+
+
+def test_everything_that_an_operator_needs_is_there() -> None:
+    names = {"modhub@", "modhub-migrate", "modhub-sweep", "modhub-backup", "modhub-letters"}
+    assert {path.stem for path in SERVICES} == names
+    assert {path.stem for path in TIMERS} == names - {"modhub@", "modhub-migrate"}
+
+
+@pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.stem)
+def test_each_service_is_exposed_as_little_as_it_can_be(path: Path) -> None:
+    told = analyze("security", "--offline=true", "--no-pager", str(path))
+    found = re.search(r"Overall exposure level for \S+: ([0-9.]+)", told.stdout)
+    assert found, told
+    assert float(found[1]) <= MOST_EXPOSED
+
+
+def test_systemd_finds_no_fault_in_the_units(tmp_path: Path) -> None:
+    units = tmp_path / "etc" / "systemd" / "system"
+    units.mkdir(parents=True)
+    for path in (*SERVICES, *TIMERS):
+        shutil.copy(path, units)
+    # What the units start must be there: it is judged too.
+    for command in re.findall(r"^Exec\w+=(/\S+)", "\n".join(path.read_text() for path in SERVICES), re.MULTILINE):
+        program = tmp_path / command.removeprefix("/")
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+    shutil.copytree("/usr/lib/systemd/system", tmp_path / "usr" / "lib" / "systemd" / "system", symlinks=True)
+    for path in (*SERVICES, *TIMERS):
+        name = path.name.replace("@", "@6543")
+        told = analyze("verify", "--man=no", "--recursive-errors=no", f"--root={tmp_path}", name)
+        assert (told.returncode, told.stdout + told.stderr) == (0, "")
+
+
+def test_every_unit_has_the_same_restrictions() -> None:
+    parts = {path.stem: path.read_text().partition("# The same in every unit of modhub.\n")[2] for path in SERVICES}
+    restrictions = {part.partition("\n\n")[0].strip() for part in parts.values()}
+    assert len(restrictions) == 1
+    assert "ProtectSystem=strict" in restrictions.pop()
+
+
+def test_a_late_database_is_waited_for() -> None:
+    lines = (DEPLOY / "modhub@.service").read_text().splitlines()
+    assert {"Restart=always", "RestartSec=5", "StartLimitIntervalSec=0", "Type=notify"} <= set(lines)

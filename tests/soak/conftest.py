@@ -1,0 +1,107 @@
+"""A bare Debian of one's own, with systemd as its first process, in namespaces of this machine (``make soak``)."""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from modhub.testing.commands import find_program
+
+ROOT = Path(__file__).parents[2]
+# What a company's machines are told about certificates and package mirrors, beyond a bare Debian.
+LOCAL_FILES = ("etc/pip.conf", "usr/local/share/ca-certificates")
+BOOT_SECONDS = 300
+ENVIRON = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
+
+
+class Debian:
+    """Debian 12. It uses the network of this machine until it is booted, then only its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "debian"
+        self.log = folder / "boot.log"
+        self._booted: subprocess.Popen[bytes] | None = None
+        self._leader = 0
+        # `minbase` lacks what every installed Debian has: an init system.
+        command = [find_program("debootstrap"), "--variant=minbase", "--include=systemd-sysv", "bookworm"]
+        made = subprocess.run([*command, str(self.root)], capture_output=True, text=True, check=False, timeout=900)
+        assert made.returncode == 0, made.stdout[-4000:]
+        for name in LOCAL_FILES:
+            found, target = Path("/", name), self.root / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if found.is_dir():
+                shutil.copytree(found, target, dirs_exist_ok=True)
+            elif found.exists():
+                shutil.copy(found, target)
+
+    def _nspawn(self, *words: str) -> list[str]:
+        command = [find_program("systemd-nspawn"), "--quiet", "--register=no", "--keep-unit", "--console=pipe"]
+        return [*command, f"--directory={self.root}", f"--machine=modhub-{os.getpid()}", *words]
+
+    def run(self, script: str, *, check: bool = True) -> "subprocess.CompletedProcess[str]":
+        """Run a script of bash in it, as root."""
+        command = ["/bin/bash", "-euo", "pipefail", "-c", script]
+        if self._booted is None:
+            pairs = [f"--setenv={name}={value}" for name, value in ENVIRON.items()]
+            command = self._nspawn("--resolv-conf=copy-host", *pairs, *command)
+        else:
+            spaces = ["--mount", "--uts", "--ipc", "--net", "--pid", "--root", "--wd"]
+            command = [find_program("nsenter"), f"--target={self._leader}", *spaces, *command]
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=900, env=ENVIRON
+        )
+        assert not check or done.returncode == 0, f"{script}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+        return done
+
+    def boot(self) -> None:
+        """Start its systemd, and wait until everything that it starts is up."""
+        with self.log.open("ab") as log:
+            self._booted = subprocess.Popen(
+                self._nspawn("--boot", "--private-network"), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        children = Path(f"/proc/{self._booted.pid}/task/{self._booted.pid}/children")
+        deadline = time.monotonic() + BOOT_SECONDS
+        while True:
+            assert self._booted.poll() is None, self.log.read_text("utf-8", "replace")[-4000:]
+            assert time.monotonic() < deadline, self.log.read_text("utf-8", "replace")[-4000:]
+            found = children.read_text().split()
+            if found:
+                self._leader = int(found[0])
+                state = self.run("systemctl is-system-running --wait", check=False).stdout.strip()
+                if state in {"running", "degraded"}:
+                    return
+            time.sleep(0.5)
+
+    def shut_down(self) -> None:
+        """End it as a power button does."""
+        if self._booted is not None:
+            self._booted.terminate()
+            try:
+                self._booted.wait(120)
+            except subprocess.TimeoutExpired:
+                self._booted.kill()
+                self._booted.wait()
+            self._booted = None
+
+
+@pytest.fixture(scope="module")
+def debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Debian]:
+    machine = Debian(tmp_path_factory.mktemp("machine"))
+    yield machine
+    machine.shut_down()
+    shutil.rmtree(machine.root, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with the files of this checkout as they are now, committed or not."""
+    folder = tmp_path_factory.mktemp("source") / "modhub.git"
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".git", ".venv", "var", "__pycache__", ".*_cache"))
+    git = [find_program("git"), "-C", str(folder), "-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for words in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message=As it is"]):
+        subprocess.run([*git, *words], check=True, capture_output=True, timeout=100)
+    return folder
