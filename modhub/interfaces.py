@@ -1,6 +1,6 @@
 """All that a feature may rely on: the resources of the tree, the services and credentials of the core."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -24,11 +24,15 @@ __all__ = [
     "INote",
     "IOwnMod",
     "IProfiles",
+    "IPublicMods",
     "IRoot",
     "ISite",
     "IStorageAddress",
     "ModSummary",
     "Profile",
+    "PublicFile",
+    "PublicNote",
+    "RelatedMod",
 ]
 
 
@@ -161,6 +165,64 @@ class IMods(Protocol):
 
     def get_mods_of_account(self, session: Any, account_id: int) -> list[AccountMod]:
         """All mods of an account, last changed first."""
+
+
+class PublicFile(NamedTuple):
+    """The code file of a published mod."""
+
+    guid: str
+    id: int
+    version: str
+    bytes: int
+    sha256: str
+    url: str
+
+
+class RelatedMod(NamedTuple):
+    """What a published mod requires and excludes, GUIDs as its owner wrote them, and its code file."""
+
+    file: PublicFile
+    requires: list[str]
+    conflicts: list[str]
+
+
+class PublicNote(NamedTuple):
+    """A changelog entry with the upload that it describes; ``document`` is its JSON."""
+
+    version: str
+    sha256: str
+    document: Any
+
+
+class IPublicMods(Protocol):
+    """The service for published mods by GUID, read from the public copies: neither drafts nor hidden mods.
+
+    GUIDs are in lower case. The number of statements does not depend on the number of mods.
+    """
+
+    def read(self, guid: str) -> tuple[bytes, str] | None:
+        """The body and the ``Link`` header of ``GET /api/modhub/{id}``; None if there is no such mod."""
+
+    def get_documents(self, guids: Collection[str]) -> dict[str, bytes]:
+        """The JSON of these mods, by GUID."""
+
+    def get_files(self, guids: Collection[str]) -> dict[str, PublicFile]:
+        """The code files of these mods, by GUID."""
+
+    def get_notes(self, mod_ids: Collection[int], most: int) -> dict[int, list[PublicNote]]:
+        """The newest ``most`` changelog entries of each mod, newest first."""
+
+    def get_related(self, guids: Collection[str]) -> dict[str, RelatedMod]:
+        """These mods, by GUID."""
+
+    def get_chains(self, guids: Collection[str]) -> dict[str, RelatedMod]:
+        """These mods and all that they require, directly or through others, by GUID."""
+
+    def order(self, wanted: Iterable[str], requires: dict[str, list[str]]) -> tuple[list[str], list[str]]:
+        """The installation order of the wanted mods, and the GUIDs that are missing, as the single mod has them."""
+
+    def get_page(self, after: int, until: int, size: int) -> list[tuple[int, bytes]]:
+        """(serial, JSON) of the mods whose last change has a serial above ``after``, up to ``until``, by serial."""
 
 
 class Profile(NamedTuple):

@@ -28,6 +28,14 @@ def cached_json_response(request: Request, body: bytes, content_type: str = "app
     return revalidated(request, body, content_type, _PUBLIC)
 
 
+def linked_json_response(request: Request, body: bytes, links: str) -> Response:
+    """As :func:`cached_json_response`, with a ``Link`` header (RFC 8288) unless it is empty."""
+    response = cached_json_response(request, body)
+    if links and response.status_int == 200:
+        response.headerlist.append(("Link", links))
+    return response
+
+
 def revalidated(request: Request, body: bytes, content_type: str, headers: tuple[tuple[str, str], ...]) -> Response:
     """``body`` with a strong ETag and these headers; 304 if the caller has it already.
 

@@ -7,6 +7,7 @@ from modhub.catalogue import mod_events, public_copies, subscribers
 from modhub.catalogue.commands import GAMES_CHANGED
 from modhub.catalogue.mod_lookup import ModLookup
 from modhub.catalogue.owner_queries import OwnerReader
+from modhub.catalogue.public_lookup import PublicLookup
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.resources import (
     CatalogueResource,
@@ -22,7 +23,7 @@ from modhub.changes import MOD, ChangeReader, write_changes_before_commit
 from modhub.db import Databases
 from modhub.declarations import Declarations
 from modhub.events import AccountDeleted
-from modhub.interfaces import IApi, IMod, IMods, IOwnMod, ISite
+from modhub.interfaces import IApi, IMod, IMods, IOwnMod, IPublicMods, ISite
 from modhub.service_registry import find_service
 from modhub.traversal import ANY
 
@@ -30,7 +31,9 @@ from modhub.traversal import ANY
 def includeme(config: Configurator) -> None:
     """Register services, resources, body limits, subscribers and views."""
     databases, declared = find_service(config.registry, Databases), find_service(config.registry, Declarations)
-    config.add_service(CatalogueReader, CatalogueReader(databases.raw_queries))
+    mods = CatalogueReader(databases.raw_queries)
+    config.add_service(CatalogueReader, mods)
+    config.add_service(IPublicMods, PublicLookup(databases.raw_queries, mods))
     config.add_service(OwnerReader, OwnerReader(databases.raw_queries))
     config.add_service(IMods, ModLookup())
     public_copies.register_listeners(databases.write_session)

@@ -18,8 +18,8 @@ class InstallChain:
     links: str
 
 
-def install_order(root: str, requires: Mapping[str, list[str]]) -> tuple[list[str], list[str]]:
-    """Return (order, missing) for ``root`` and all that it requires (C-READ-5).
+def install_order(wanted: Iterable[str], requires: Mapping[str, list[str]]) -> tuple[list[str], list[str]]:
+    """Return (order, missing) for the wanted GUIDs and all that they require (C-READ-5).
 
     A depth-first post-order traversal that visits each mod once; iterative, since the depth is not limited.
     ``requires`` maps folded GUIDs to lists of GUIDs as written. A GUID without an entry is missing, and is returned in
@@ -27,8 +27,9 @@ def install_order(root: str, requires: Mapping[str, list[str]]) -> tuple[list[st
     """
     order: list[str] = []
     missing: list[str] = []
-    seen = {root}
-    stack: list[tuple[str, Iterable[str]]] = [(root, iter(requires[root]))]
+    seen: set[str] = set()
+    # The wanted ones are what nothing requires; no GUID is empty.
+    stack: list[tuple[str, Iterable[str]]] = [("", iter(wanted))]
     while stack:
         guid, guids = stack[-1]
         for spelling in guids:
@@ -43,4 +44,4 @@ def install_order(root: str, requires: Mapping[str, list[str]]) -> tuple[list[st
         else:
             order.append(guid)
             stack.pop()
-    return order, missing
+    return order[:-1], missing

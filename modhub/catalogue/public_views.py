@@ -14,7 +14,7 @@ from modhub.errors import not_found
 from modhub.interfaces import IAsset, ICatalogue, IGameIcon, IMod, INotes, IVotes
 from modhub.payload import encode, query
 from modhub.request import Request
-from modhub.responses import cached_json_response
+from modhub.responses import cached_json_response, linked_json_response
 from modhub.security.identity import NOBODY, CredentialKind
 from modhub.views import OPEN, api, page
 
@@ -67,11 +67,7 @@ def read_mod_view(context: ModResource, request: Request) -> Response:
     prepared = catalogue_reader(request).mod(context.id)
     if prepared is None:
         raise not_found()
-    body, links = prepared
-    response = cached_json_response(request, body)
-    if links and response.status_int == 200:
-        response.headerlist.append(("Link", links))
-    return response
+    return linked_json_response(request, *prepared)
 
 
 @api(context=INotes, request_method="GET", permission=OPEN)

@@ -144,7 +144,7 @@ class CatalogueReader:
             return None
         by_guid = {row[0]: row for row in rows if row[1] is not None}
         root = next(guid for guid, row in by_guid.items() if row[1] == mod_id)
-        order, missing = install_order(root, {guid: row[3].split() for guid, row in by_guid.items()})
+        order, missing = install_order([root], {guid: row[3].split() for guid, row in by_guid.items()})
         return InstallChain([bytes(by_guid[guid][2]) for guid in order], missing, by_guid[root][4])
 
     def notes(self, mod_id: int | None) -> list[NoteDocument] | None:

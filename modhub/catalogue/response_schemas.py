@@ -1,5 +1,6 @@
 """Response bodies of the catalogue (C-MOD-1)."""
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from modhub.catalogue.models import Asset, AssetKind, Mod, Note
 from modhub.db import iso
 
 _ORDER = list(AssetKind)
+_CODE_DIGEST = re.compile('kind="code"; sha256="([0-9a-f]{64})"')
 
 
 class AssetDocument(Struct, rename="camel"):
@@ -146,6 +148,12 @@ def file_links(mod: Mod) -> str:
         for kind in (AssetKind.CODE, AssetKind.CSS)
         if (file := files.get(kind.value)) is not None
     )
+
+
+def code_digest(links: str) -> str:
+    """Return the SHA-256 of the code in the ``Link`` header of a published mod; empty without code."""
+    found = _CODE_DIGEST.search(links)
+    return found[1] if found else ""
 
 
 def note_document(note: Note) -> NoteDocument:

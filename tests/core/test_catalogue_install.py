@@ -120,7 +120,7 @@ def test_the_order_has_no_greatest_depth() -> None:
     # C-READ-5
     names = [str(at) for at in range(50_000)]
     requires = {name: names[at + 1 : at + 2] for at, name in enumerate(names)}
-    assert install_order("0", requires) == (list(reversed(names)), [])
+    assert install_order(["0"], requires) == (list(reversed(names)), [])
 
 
 def test_capitals_of_a_guid_matter_nowhere_and_stay(site: Site) -> None:

@@ -203,7 +203,7 @@ class PageReader:
         rows = self.reader.rows(self._chains, **_guid_params(document.requires)) if document.requires else []
         by_guid = {row[0]: row for row in rows if row[1] is not None}
         requires = {document.guid: document.requires, **{guid: row[3].split() for guid, row in by_guid.items()}}
-        order, missing = install_order(document.guid, requires)
+        order, missing = install_order([document.guid], requires)
         chain = (*(bytes(by_guid[guid][2]) for guid in order[:-1]), detail.document_bytes)
         detail.sha256 = sha256
         detail.notes = notes

@@ -1,0 +1,75 @@
+"""Statements that look up many published mods at once. Their lists are single parameters, JSON arrays."""
+
+from typing import Any, Final
+
+from sqlalchemy import JSON, BigInteger, Select, String, bindparam, cast, func, select
+
+from modhub.blobs.models import StoredBlob
+from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod
+from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect, chain_statement
+from modhub.changes import MOD, PublicChange
+
+
+def _items(name: str, dialect: str) -> Select[Any]:
+    """The items of the JSON array in the parameter ``name``, as text.
+
+    One parameter, since a list of them would need another statement for each length.
+    """
+    array: Any = bindparam(name, type_=String)
+    if dialect == "sqlite":
+        return select(func.json_each(array).table_valued("value").c.value)
+    return select(func.json_array_elements_text(cast(array, JSON)).table_valued("value").c.value)
+
+
+def _has_guid(dialect: str) -> Any:
+    return PublicMod.guid.in_(_items("guids", dialect))
+
+
+def id_statement() -> AnySelect:
+    """The id of the published mod ``guid``."""
+    return select(PublicMod.id).where(PublicMod.guid == bindparam("guid"))
+
+
+def documents_statement(dialect: str) -> AnySelect:
+    """(guid, document) of the published mods ``guids``."""
+    return select(PublicMod.guid, PublicMod.document).where(_has_guid(dialect))
+
+
+def files_statement(dialect: str) -> AnySelect:
+    """(guid, id, version, size, sha256, asset id) of the published mods ``guids``."""
+    columns = (PublicMod.guid, PublicMod.id, Mod.version, StoredBlob.size, StoredBlob.sha256, Asset.id)
+    joined = select(*columns).join(Mod, Mod.id == PublicMod.id).join(Asset, Asset.mod_id == PublicMod.id)
+    joined = joined.join(StoredBlob, StoredBlob.id == Asset.blob_id)
+    return joined.where(_has_guid(dialect), Asset.kind == AssetKind.CODE.value)
+
+
+RANK: Final = "rank"
+
+
+def newest_notes_statement(dialect: str) -> AnySelect:
+    """(mod id, version, sha256, columns of the entry) of the newest ``most`` entries of the published mods ``ids``."""
+    place = func.row_number().over(partition_by=Note.mod_id, order_by=Note.id.desc()).label(RANK)
+    published = select(Note.mod_id, Note.version, Note.sha256, *NOTE_COLUMNS, place)
+    published = published.join(PublicMod, PublicMod.id == Note.mod_id)
+    ids = select(cast(_items("ids", dialect).subquery().c.value, BigInteger))
+    ranked = published.where(PublicMod.id.in_(ids)).subquery()
+    columns = [column for column in ranked.c if column.name != RANK]
+    return select(*columns).where(ranked.c[RANK] <= bindparam("most")).order_by(ranked.c.mod_id, ranked.c.id.desc())
+
+
+def related_statement(dialect: str) -> AnySelect:
+    """(guid, id, document, requires, links) of the published mods ``guids``."""
+    columns = (PublicMod.guid, PublicMod.id, PublicMod.document, PublicMod.requires, PublicMod.links)
+    return select(*columns).where(_has_guid(dialect))
+
+
+def related_chains_statement(dialect: str) -> AnySelect:
+    """The same of the mods ``guids`` and, recursively, of all that they require; NULL but for ``guid`` if missing."""
+    return chain_statement(_has_guid(dialect))
+
+
+def serials_statement() -> AnySelect:
+    """(serial, document) of ``size`` published mods by serial, after ``after`` and up to ``until``."""
+    joined = select(PublicChange.serial, PublicMod.document).join(PublicMod, PublicMod.guid == PublicChange.key)
+    page = joined.where(PublicChange.serial > bindparam("after"), PublicChange.serial <= bindparam("until"))
+    return page.where(PublicChange.kind == MOD).order_by(PublicChange.serial).limit(bindparam("size"))

@@ -1,0 +1,94 @@
+"""Published mods by GUID, many at once: the service :class:`modhub.interfaces.IPublicMods`."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import msgspec
+
+from modhub.catalogue import lookup_queries
+from modhub.catalogue.chains import install_order
+from modhub.catalogue.read_service import CatalogueReader, note_of
+from modhub.catalogue.response_schemas import AssetDocument, code_digest
+from modhub.interfaces import PublicFile, PublicNote, RelatedMod
+from modhub.payload import encode
+from modhub.raw_queries import RawQueryExecutor, Row
+
+
+class _Related(msgspec.Struct, rename="camel"):
+    """The fields of a mod's document that a plan needs."""
+
+    version: str
+    conflicts_with: list[str]
+    assets: list[AssetDocument]
+
+
+class PublicLookup:
+    """See :class:`modhub.interfaces.IPublicMods`; one per application."""
+
+    def __init__(self, executor: RawQueryExecutor, mods: CatalogueReader) -> None:
+        self._executor = executor
+        self._mods = mods
+        dialect, prepare = executor.dialect, executor.prepare
+        self._id = prepare(lookup_queries.id_statement())
+        self._documents = prepare(lookup_queries.documents_statement(dialect))
+        self._files = prepare(lookup_queries.files_statement(dialect))
+        self._notes = prepare(lookup_queries.newest_notes_statement(dialect))
+        self._related = prepare(lookup_queries.related_statement(dialect))
+        self._chains = prepare(lookup_queries.related_chains_statement(dialect))
+        self._serials = prepare(lookup_queries.serials_statement())
+
+    def read(self, guid: str) -> tuple[bytes, str] | None:
+        """Two statements: the id, then the mod by its id like any other read of it."""
+        rows = self._executor.rows(self._id, guid=guid)
+        return self._mods.mod(rows[0][0]) if rows else None
+
+    def get_documents(self, guids: Collection[str]) -> dict[str, bytes]:
+        """One statement."""
+        return {guid: bytes(document) for guid, document in self._of(self._documents, guids)}
+
+    def get_files(self, guids: Collection[str]) -> dict[str, PublicFile]:
+        """One statement."""
+        return {
+            guid: PublicFile(guid, mod_id, version, size, sha256, f"/Modhub/file/{asset_id}")
+            for guid, mod_id, version, size, sha256, asset_id in self._of(self._files, guids)
+        }
+
+    def get_notes(self, mod_ids: Collection[int], most: int) -> dict[int, list[PublicNote]]:
+        """One statement."""
+        notes: dict[int, list[PublicNote]] = defaultdict(list)
+        for row in self._executor.rows(self._notes, ids=_array(mod_ids), most=most):
+            notes[row[0]].append(PublicNote(row[1], row[2], note_of(row[3:])))
+        return notes
+
+    def get_related(self, guids: Collection[str]) -> dict[str, RelatedMod]:
+        """One statement."""
+        return {row[0]: _related(row) for row in self._of(self._related, guids)}
+
+    def get_chains(self, guids: Collection[str]) -> dict[str, RelatedMod]:
+        """One statement."""
+        return {row[0]: _related(row) for row in self._of(self._chains, guids) if row[1] is not None}
+
+    def order(self, wanted: Iterable[str], requires: dict[str, list[str]]) -> tuple[list[str], list[str]]:
+        """No statement."""
+        return install_order(wanted, requires)
+
+    def get_page(self, after: int, until: int, size: int) -> list[tuple[int, bytes]]:
+        """One statement."""
+        rows = self._executor.rows(self._serials, after=after, until=until, size=size)
+        return [(serial, bytes(document)) for serial, document in rows]
+
+    def _of(self, statement: Any, guids: Collection[str]) -> list[Row]:
+        return self._executor.rows(statement, guids=_array(guids))
+
+
+def _array(items: Collection[Any]) -> str:
+    return encode(list(items)).decode()
+
+
+def _related(row: Row) -> RelatedMod:
+    guid, mod_id, document, requires, links = row
+    fields = msgspec.json.decode(document, type=_Related)
+    code = next((asset for asset in fields.assets if asset.kind == "code"), AssetDocument("code", "", 0, ""))
+    file = PublicFile(guid, mod_id, fields.version, code.bytes, code_digest(links), code.url)
+    return RelatedMod(file, requires.split(), fields.conflicts_with)
