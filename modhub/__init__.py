@@ -122,11 +122,11 @@ def _read_core_settings(config: Configurator) -> None:
     )
 
 
-def open_store(registry: Any, *, make: bool) -> BlobStore | None:
-    """The file store. Raises :class:`modhub.settings.StartRefused` with one sentence."""
+def open_store(registry: Any, *, make: bool, url: str | None = None) -> BlobStore | None:
+    """The file store at ``url``, or that of the ini. Raises :class:`modhub.settings.StartRefused` with one sentence."""
     factories, settings = find_service(registry, Declarations).blob_stores, registry.settings
     try:
-        store = storage_from_url(settings["modhub.storage"], factories, settings, make=make)
+        store = storage_from_url(settings["modhub.storage"] if url is None else url, factories, settings, make=make)
     except ValueError as error:
         raise StartRefused(str(error).rstrip(".")) from None
     if isinstance(store, FollowsAddress):

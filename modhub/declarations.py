@@ -68,7 +68,8 @@ class Panel:
 class AdminCommand:
     """A command of ``modhub-admin``: ``run(admin, arguments)`` returns the exit code.
 
-    ``needs_schema``: run it only if the database has the schema of this code.
+    ``needs_schema``: run it only if the database has the schema of this code. ``examples`` are lines for ``--help``,
+    each a command line after ``modhub-admin -c my.ini``.
     """
 
     name: str
@@ -76,6 +77,12 @@ class AdminCommand:
     arguments: Callable[[ArgumentParser], None]
     run: Callable[[Any, Namespace], int]
     needs_schema: bool = True
+    examples: str = ""
+
+
+def add_json_option(parser: ArgumentParser) -> None:
+    """Add ``--json`` to a command that lists something: it prints by ``admin.say_json``, one object a line."""
+    parser.add_argument("--json", action="store_true", help="for programs: one JSON object a line")
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """The events of the core, for subscribers (``config.add_subscriber``)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -74,3 +74,18 @@ class ModsDeleted:
     mod_ids: tuple[int, ...]
     session: Any
     registry: Any
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseRestored:
+    """A backup has been restored into this database, in the transaction of ``session``; no request has seen it yet.
+
+    End what must not come back to life, such as sessions, and hold what must not happen twice, such as emails.
+    ``previous_base_url`` is the setting ``modhub.base_url`` of the installation that was backed up. Append sentences
+    for the operator to ``notes``.
+    """
+
+    session: Any
+    registry: Any
+    previous_base_url: str
+    notes: list[str] = field(default_factory=list)

@@ -3,7 +3,7 @@
 from pyramid.config import Configurator
 
 from modhub.db import Databases
-from modhub.events import ApplicationStarted
+from modhub.events import ApplicationStarted, DatabaseRestored
 from modhub.interfaces import IAccounts, IApi, IDemoAccounts, IProfiles
 from modhub.security.identity import CredentialKind
 from modhub.service_registry import find_service
@@ -11,6 +11,7 @@ from modhub_auth.container import AuthServices, create_auth_services
 from modhub_auth.profiles import AccountLocks, AccountProfiles, DemoAccounts
 from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
 from modhub_auth.resources import Auth
+from modhub_auth.restoring import end_sessions_and_hold_emails
 from modhub_auth.settings import ACCOUNT_SETTINGS, MAIL_SETTINGS
 from modhub_auth.signin.bearer import BearerCredential
 
@@ -34,8 +35,10 @@ def includeme(config: Configurator) -> None:
     config.add_service(IAccounts, AccountLocks())
     config.add_service(IDemoAccounts, DemoAccounts())
     config.add_subscriber(start_mail_worker, ApplicationStarted)
+    config.add_subscriber(end_sessions_and_hold_emails, DatabaseRestored)
     config.include("modhub_auth.commands")
     config.include("modhub_auth.metrics")
+    config.include("modhub_auth.mail.commands")
     config.include("modhub_auth.pages")
     config.include("modhub_auth.documentation")
     config.add_body_limit(("POST", "PUT", "DELETE"), "/api/auth/{rest...}", MAX_ACCOUNT_BODY)

@@ -1,4 +1,4 @@
-"""``modhub-admin letters`` and ``modhub-admin account``: the operator's commands for emails and accounts."""
+"""``modhub-admin account``: the operator's commands for accounts."""
 
 import argparse
 from collections.abc import Callable
@@ -16,42 +16,10 @@ from modhub.ui.i18n import Catalogs
 from modhub_auth import account_blocking, email_addresses
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.container import AuthServices
-from modhub_auth.mail.transports import DeliveryUnavailable
-from modhub_auth.models import Account, Login, LoginKind, OutgoingEmail
+from modhub_auth.models import Account, Login, LoginKind
 from modhub_auth.read_service import LoginMethod
 from modhub_auth.services import lock_account
 from modhub_auth.signin import recovery, totp
-
-
-def email_state(email: OutgoingEmail) -> str:
-    """``sent``, ``dead``, or the time of the next attempt."""
-    if email.finished_at is not None:
-        return "dead" if email.problem else "sent"
-    return f"waits until {iso(email.next_at)}" if email.attempts else "waits"
-
-
-def send_due_emails(admin: Any) -> int:
-    """Send all due emails."""
-    sent_count = 0
-    try:
-        while batch_count := admin.find_service(AuthServices).mail_worker.send_due():
-            sent_count += batch_count
-    except DeliveryUnavailable as error:
-        admin.say(f"Sent {sent_count}; the others are waiting: {error}.")
-        return 1
-    admin.say(f"Sent {sent_count}.")
-    return 0
-
-
-def run_emails(admin: Any, arguments: argparse.Namespace) -> int:
-    """``letters send|list``"""
-    if arguments.action == "send":
-        return send_due_emails(admin)
-    with admin.reading() as session:
-        for email in session.scalars(select(OutgoingEmail).order_by(OutgoingEmail.id)):
-            state = email_state(email) + (f": {email.problem}" if email.problem else "")
-            admin.say(f"{email.id} {iso(email.created_at)} {email.kind} {email.recipient} {state}")
-    return 0
 
 
 def find_account(session: Session, name: str) -> Account:
@@ -181,12 +149,6 @@ def account_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("--reason", default="", help="a note for operators, shown by account show")
 
 
-def email_arguments(parser: argparse.ArgumentParser) -> None:
-    """``send`` or ``list``"""
-    parser.add_argument("action", choices=["send", "list"])
-
-
 def includeme(config: Configurator) -> None:
-    """The commands."""
-    config.add_command(AdminCommand("letters", "the emails in the outbox", email_arguments, run_emails))
+    """Register the command."""
     config.add_command(AdminCommand("account", "the accounts", account_arguments, run_account))

@@ -18,6 +18,10 @@ BLOCK_REASON: Final = 200
 """Code points of a block's reason."""
 
 
+HELD: Final = "held after a restore"
+"""The problem of an email that waited when its database was backed up: it may have been sent since."""
+
+
 class LoginKind(StrEnum):
     """The kind of a login, and of the login that an account was created with."""
 
@@ -111,7 +115,10 @@ class RecoveryCode(Base):
 
 
 class OutgoingEmail(Base):
-    """An email in the outbox. Its content is encrypted, because links are secrets, and deleted once it is sent."""
+    """An email in the outbox. Its content is encrypted, because links are secrets, and deleted once it is sent.
+
+    Of a dead email it stays, so that the operator can retry it.
+    """
 
     __tablename__ = "auth_letter"
     __table_args__ = (Index("ix_auth_letter_due", "finished_at", "next_at"), {"sqlite_autoincrement": True})
@@ -126,7 +133,7 @@ class OutgoingEmail(Base):
     attempts: Mapped[int] = mapped_column(default=0)
     finished_at: Mapped[datetime | None] = mapped_column(Timestamp)
     problem: Mapped[str | None] = mapped_column(String(200))
-    """Why the last attempt failed. A finished email with a problem is dead."""
+    """Why the last attempt failed. A finished email with a problem is dead, or held (`HELD`)."""
 
 
 class Link(Base):

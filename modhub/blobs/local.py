@@ -8,6 +8,7 @@ import hashlib
 import io
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -87,6 +88,27 @@ class LocalStore:
                 key,
                 _error_message(error),
             )
+
+    def put(self, blob: Blob, stream: Readable) -> None:
+        """Write to the staging folder, compare, then publish."""
+        staged = self._staged_path(blob.key)
+        with _write_errors():
+            staged.unlink(missing_ok=True)  # of a copy that was killed
+            descriptor = self._create(staged)
+        try:
+            try:
+                copied = _copy(blob.key, stream, descriptor, sys.maxsize)
+            finally:
+                with _write_errors():
+                    os.close(descriptor)
+            if copied != blob:
+                log.error("ALARM: a copy of the stored file %s is not what was stored", blob.key)
+                raise storage_refused()
+            self.publish(blob.key)
+        except BaseException:
+            with suppress(OSError):
+                staged.unlink(missing_ok=True)
+            raise
 
     def open(self, key: str, size: int, sha256: str) -> BinaryIO:
         """Open the published file unbuffered, after checking its content."""

@@ -6,16 +6,18 @@ Safe while the service runs, in any number of processes. Each function says what
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import delete, select, text
+from sqlalchemy import delete, func, select, text
 from sqlalchemy.orm import Session
 
 from modhub import bulk
+from modhub.blobs.holds import HoldPurpose, held_since
 from modhub.blobs.models import StoredBlob
 from modhub.blobs.store import BlobStore
 from modhub.db import Databases, now
+from modhub.settings import StartRefused
 
 GRACE_SECONDS: Final = 3600
 """Files older than this cannot belong to a running request."""
@@ -28,8 +30,37 @@ def sweep(databases: Databases, store: BlobStore, older_than: int = GRACE_SECOND
     """Remove replaced and deleted files, and files without a row, once they are ``older_than`` seconds old.
 
     Returns (rows removed, orphans removed). A file with a row is never removed, whatever is written concurrently.
+    While a backup copies files, those stay that were replaced or deleted since it began. While a restore copies files,
+    they have no rows yet: `StartRefused`.
     """
+    refuse_while_restoring(databases)
     return _sweep_trash(databases, store, older_than), _sweep_orphans(databases, store, older_than)
+
+
+def count_sweepable(databases: Databases, store: BlobStore, older_than: int = GRACE_SECONDS) -> tuple[int, int]:
+    """What :func:`sweep` would remove now: (rows, orphans). Nothing is locked or changed."""
+    refuse_while_restoring(databases)
+    with databases.readonly_session() as session:
+        trashed = select(func.count()).where(StoredBlob.trashed_at <= _trash_cutoff(session, older_than))
+        cutoff = time.time() - older_than
+        keys = store.keys()
+        old_keys = (key for key, changed in keys if changed <= cutoff)
+        orphans = sum(len(_without_row(session, batch)) for batch in bulk.batches(old_keys))
+        return session.scalar(trashed) or 0, orphans
+
+
+def refuse_while_restoring(databases: Databases) -> None:
+    """Raise `StartRefused` while a restore is running."""
+    with databases.readonly_session() as session:
+        if held_since(session, HoldPurpose.RESTORE) is not None:
+            raise StartRefused("a restore is running: its files have no rows yet; sweep when it has finished")
+
+
+def _trash_cutoff(session: Session, older_than: int) -> datetime:
+    """A running backup keeps what was trashed since it began, and before: clocks differ, transactions take a while."""
+    cutoff = now() - timedelta(seconds=older_than)
+    backup_began = held_since(session, HoldPurpose.BACKUP)
+    return cutoff if backup_began is None else min(cutoff, backup_began - timedelta(seconds=GRACE_SECONDS))
 
 
 def _sweep_trash(databases: Databases, store: BlobStore, older_than: int) -> int:
@@ -37,16 +68,22 @@ def _sweep_trash(databases: Databases, store: BlobStore, older_than: int) -> int
 
     Files are deleted before their rows, so that the next sweep continues after a crash. The rows of a batch are deleted
     by one statement in its own transaction.
+
+    A backup may begin at any time: so each batch looks for one after its rows were read. If there is none yet, these
+    rows were trash before it began, and it needs none of their files.
     """
     cutoff = now() - timedelta(seconds=older_than)
-    trashed = select(StoredBlob.id, StoredBlob.key).where(StoredBlob.trashed_at <= cutoff).order_by(StoredBlob.id)
+    trashed = select(StoredBlob.id, StoredBlob.key, StoredBlob.trashed_at).where(StoredBlob.trashed_at <= cutoff)
+    trashed = trashed.order_by(StoredBlob.id).limit(bulk.BATCH)
     removed = last = 0
     with databases.readonly_session() as session:
-        while batch := session.execute(trashed.where(StoredBlob.id > last).limit(bulk.BATCH)).all():
-            _delete(store, [row.key for row in batch])
+        while batch := session.execute(trashed.where(StoredBlob.id > last)).all():
+            last, safe_cutoff = batch[-1].id, _trash_cutoff(session, older_than)
+            rows = [row for row in batch if row.trashed_at <= safe_cutoff]
+            _delete(store, [row.key for row in rows])
             with databases.write_session.begin() as write_session:
-                bulk.execute_bulk(write_session, delete(StoredBlob).where(StoredBlob.id.in_([row.id for row in batch])))
-            removed, last = removed + len(batch), batch[-1].id
+                bulk.execute_bulk(write_session, delete(StoredBlob).where(StoredBlob.id.in_([row.id for row in rows])))
+            removed += len(rows)
     return removed
 
 
@@ -70,6 +107,7 @@ def _sweep_orphans(databases: Databases, store: BlobStore, older_than: int) -> i
     for index, batch in enumerate(bulk.batches(suspects, LOCKED_BATCH if delete_under_lock else bulk.BATCH)):
         if index:
             time.sleep(bulk.BATCH_PAUSE_SECONDS)
+        refuse_while_restoring(databases)
         with _block_row_writers(databases) as session:
             orphans = _without_row(session, batch)
             if delete_under_lock:

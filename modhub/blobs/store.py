@@ -60,6 +60,13 @@ class BlobStore(Protocol):
         logged and left to the sweep.
         """
 
+    def put(self, blob: Blob, stream: Readable) -> None:
+        """Store a copy of a blob from elsewhere under its own key, durable and readable; replace what is there.
+
+        502 ``storage_refused`` if the store fails, or if the stream is not exactly the blob. Then nothing of the stream
+        is left. Exceptions of ``stream.read`` are passed on unchanged.
+        """
+
     def open(self, key: str, size: int, sha256: str) -> BinaryIO:
         """Open the blob as a seekable binary file at position 0; the caller closes it.
 

@@ -162,6 +162,29 @@ class BlobStoreSuite(ABC):
         assert set(listed) == expected
         assert all(abs(time.time() - changed) < 60 for changed in listed.values())
 
+    def test_puts_a_copy_under_its_own_key(self, store: BlobStore) -> None:
+        """Also over one that is there, damaged or not."""
+        blob = Blob(new_key(), len(CONTENT), hashlib.sha256(CONTENT).hexdigest())
+        for _ in range(2):
+            store.put(blob, Dribble(CONTENT))
+            listed = dict(store.keys())
+            assert list(listed) == [blob.key]
+            assert store.verify(blob.key, blob.size, blob.sha256) is None
+            with store.open(blob.key, blob.size, blob.sha256) as file:
+                assert file.read() == CONTENT
+            self.overwrite(store, blob.key, CONTENT[:-1])
+
+    @pytest.mark.parametrize("other", [b"", CONTENT[:-1], CONTENT + b"!", CONTENT[:-1] + b"?"])
+    def test_a_copy_that_is_not_the_blob_is_refused(self, store: BlobStore, other: bytes) -> None:
+        """A stream that differs leaves nothing, nor does one that breaks."""
+        blob = Blob(new_key(), len(CONTENT), hashlib.sha256(CONTENT).hexdigest())
+        with pytest.raises(ApiError) as caught:
+            store.put(blob, io.BytesIO(other))
+        assert (caught.value.status, caught.value.code) == (502, "storage_refused")
+        with pytest.raises(ConnectionResetError):
+            store.put(blob, Dribble(other, error=ConnectionResetError()))
+        assert list(store.keys()) == []
+
     def test_missing_is_unreachable(self, store: BlobStore) -> None:
         """A row without its file is 503, never 404."""
         blob = self.publish_blob(store)

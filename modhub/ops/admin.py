@@ -21,6 +21,8 @@ from modhub.ops import migrate
 from modhub.ops.ini_file import application_settings, set_up_logging
 from modhub.ops.migrate_command import migrate_arguments, run_migrate
 from modhub.ops.new_migration import migration_arguments, run_migration_new
+from modhub.ops.progress import ProgressDisplay
+from modhub.payload import encode
 from modhub.service_registry import Service, find_optional_service, find_service
 from modhub.settings import StartRefused
 
@@ -73,9 +75,22 @@ class Admin:
         with self.databases.readonly_session() as session:
             yield session
 
+    @property
+    def progress(self) -> ProgressDisplay:
+        """Draws progress bars, if somebody watches."""
+        return ProgressDisplay()
+
     def say(self, line: str) -> None:
         """Print one line for the operator."""
         sys.stdout.write(line + "\n")
+
+    def say_json(self, value: object) -> None:
+        """Print one JSON document, in one line, for a program."""
+        sys.stdout.write(encode(value).decode() + "\n")
+
+    def warn(self, sentence: str) -> None:
+        """Print a warning, which does not mix with the output."""
+        sys.stderr.write(f"modhub-admin: warning: {sentence}.\n")
 
 
 def run_check(admin: Admin, _arguments: argparse.Namespace) -> int:
@@ -171,8 +186,16 @@ def build_admin_parser(config: Configurator) -> argparse.ArgumentParser:
     parser.add_argument("-c", "--config", required=True, metavar="INI")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in find_service(config.registry, Declarations).commands.values():
-        subparser = commands.add_parser(command.name, help=command.help, description=command.help)
+        subparser = commands.add_parser(
+            command.name,
+            help=command.help,
+            description=f"{command.help[0].upper()}{command.help[1:]}.",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         command.arguments(subparser)
+        if command.examples:
+            examples = "".join(f"  {line}\n" for line in command.examples.strip().splitlines())
+            subparser.epilog = f"examples (after modhub-admin -c my.ini):\n{examples}"
         subparser.set_defaults(run=command.run, needs_schema=command.needs_schema)
     return parser
 
@@ -225,3 +248,4 @@ def includeme(config: Configurator) -> None:
     """The commands of the core."""
     for command in COMMANDS:
         config.add_command(command)
+    config.include("modhub.ops.backup.commands")

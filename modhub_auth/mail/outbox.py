@@ -98,6 +98,13 @@ class Outbox:
             kind=kind, recipient=recipient, sealed=sealed, message_id=message_id, created_at=time, next_at=time
         )
 
+    def with_base_url(self, sealed: str, message_id: str, old: str, new: str) -> str | None:
+        """The encrypted email with links to ``new`` instead of ``old``; None if its secret is not configured."""
+        decrypted = self._secret_box.decrypt(sealed, message_id)
+        if decrypted is None:
+            return None
+        return self._secret_box.encrypt(decrypted.replace(f"{old}/", f"{new}/"), message_id)
+
     def build_message(self, sealed: str, recipient: str, message_id: str, created_at: datetime) -> EmailMessage | None:
         """The message to send; None when it can no longer be decrypted because its secret was removed."""
         decrypted = self._secret_box.decrypt(sealed, message_id)

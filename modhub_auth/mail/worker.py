@@ -128,7 +128,8 @@ class MailWorker:
         time = now()
         if permanent or time - email.created_at > DEAD_AFTER:
             log.warning("email %d (%s) is dead: %s", email.id, email.kind, reason)
-            self._record(email, finished_at=time, sealed=None, problem=reason)
+            # Its content stays until it is cleaned up: the operator may retry it, if it was the mail server's fault.
+            self._record(email, finished_at=time, problem=reason)
         else:
             self._record(email, next_at=time + retry_pause(email.attempts + 1), problem=reason)
 

@@ -1,14 +1,19 @@
 """``modhub-admin letters`` and ``account``; profiles; account deletion."""
 
+import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
+from modhub.db import now
+from modhub.events import DatabaseRestored
 from modhub.interfaces import IDemoAccounts, IProfiles
 from modhub.ops.admin import Admin, build_admin_parser
 from modhub.settings import StartRefused
-from modhub_auth.models import Account, OutgoingEmail
+from modhub_auth.container import AuthServices
+from modhub_auth.models import HELD, Account, OutgoingEmail
 
 Person = dict[str, str]
 
@@ -120,3 +125,57 @@ def test_nobody_can_sign_in_to_a_sample(app: Any, person: Person) -> None:
 def test_an_unknown_account_id_is_reported(admin: Any, action: str, name: str) -> None:
     with pytest.raises(StartRefused, match=f"there is no account {name}"):
         admin("account", action, name)
+
+
+def test_emails_that_were_given_up_can_be_sent_again(app: Any, person: Person, admin: Any, mail: Any) -> None:
+    # C-MAIL-11
+    for name in ("ada", "eve", "ida"):
+        app.post_json("/api/auth/register", {**person, "email": f"{name}@example.org"})
+    with app.databases.write_session.begin() as session:
+        dead, held, emptied = session.scalars(select(OutgoingEmail).order_by(OutgoingEmail.id))
+        dead.finished_at = held.finished_at = emptied.finished_at = now() - timedelta(days=1)
+        dead.problem, held.problem, emptied.problem = "the recipient was refused (554)", HELD, "refused"
+        emptied.sealed = None
+        ids = [dead.id, held.id, emptied.id]
+    told = admin("letters", "list")[1]
+    assert "ada@example.org dead: the recipient was refused (554)\n" in told
+    assert "eve@example.org held\n" in told
+    listed = [json.loads(line) for line in admin("letters", "list", "--json")[1].splitlines()]
+    assert [(email["id"], email["state"]) for email in listed] == [(ids[0], "dead"), (ids[1], "held"), (ids[2], "dead")]
+    assert admin("letters", "send") == (0, "Sent 0.\n")
+    assert admin("letters", "retry", "--dry-run")[1].endswith("Would be sent again: 2.\n")
+    assert admin("letters", "send") == (0, "Sent 0.\n")
+    code, said = admin("letters", "retry", str(ids[0]), str(ids[2]), "99", "x")
+    assert code == 1
+    assert said.count("There is no dead or held email") == 3
+    assert admin("letters", "send") == (0, "Sent 1.\n")
+    assert admin("letters", "retry")[1].endswith("content is gone.\nWaiting to be sent again: 1.\n")
+    assert admin("letters", "send") == (0, "Sent 1.\n")
+    assert admin("letters", "retry")[1].endswith("Waiting to be sent again: 0.\n")
+
+
+def test_after_a_restore_nobody_is_signed_in_and_emails_wait_for_the_operator(
+    app: Any, person: Person, admin: Any, mail: Any
+) -> None:
+    # C-RUN-13
+    made = app.post_json("/api/auth/register", person).json
+    app.post_json("/api/auth/forgot", {"email": person["email"]})
+    with app.databases.write_session.begin() as session:
+        event = DatabaseRestored(session, app.registry, "https://old.example.org")
+        outbox = app.find_service(AuthServices).outbox
+        email = session.scalars(select(OutgoingEmail)).one()
+        email.sealed = outbox.with_base_url(
+            email.sealed, email.message_id, "http://127.0.0.1:6543", "https://old.example.org"
+        )
+        session.flush()
+        app.registry.notify(event)
+    assert event.notes[0].startswith("All sessions are ended (1)")
+    assert event.notes[1].startswith("1 waiting emails are held")
+    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
+    assert admin("letters", "send") == (0, "Sent 0.\n")
+    assert admin("letters", "retry")[0] == 0
+    assert admin("letters", "send") == (0, "Sent 1.\n")
+    (sent,) = mail.folder.glob("*.eml")
+    assert "http://127.0.0.1:6543/Modhub/account/confirm?token=" in sent.read_text("utf-8")
+    assert "old.example.org" not in sent.read_text("utf-8")
+    app.post_json("/api/auth/login", person)

@@ -181,7 +181,8 @@ def test_a_permanently_rejected_email_is_given_up(auth: Any, person: Person, mai
     app.find_service(AuthServices).mail_worker.send_due()
     [dead] = letters(app)
     assert dead.finished_at is not None
-    assert (dead.problem, dead.sealed) == ("the recipient was refused (550)", None)
+    assert dead.problem == "the recipient was refused (550)"
+    assert app.find_service(AuthServices).mail_worker.send_due() == 0
 
 
 def test_an_email_is_given_up_after_three_days(auth: Any, person: Person, mail_server: Any) -> None:
@@ -272,11 +273,8 @@ def test_an_email_that_the_server_cannot_accept_delays_no_other(auth: Any, perso
     with pytest.raises(DeliveryUnavailable):
         sender.send_due()
     poison = letters(app)[0]
-    assert (poison.recipient, poison.sealed, poison.problem) == (
-        "poison@example.org",
-        None,
-        "the mail server closed the connection",
-    )
+    assert poison.recipient == "poison@example.org"
+    assert (poison.finished_at is None, poison.problem) == (False, "the mail server closed the connection")
 
 
 def test_an_email_sent_while_the_database_was_busy_is_not_sent_again(

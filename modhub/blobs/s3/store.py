@@ -3,6 +3,7 @@
 import hashlib
 import io
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, NoReturn
 
@@ -66,6 +67,18 @@ class S3Store:
             self._remove(key)
         except StoreTrouble as trouble:
             log.warning("an undone upload could not be removed, a sweep will take it: %s (%s)", key, trouble)
+
+    def put(self, blob: Blob, stream: Readable) -> None:
+        """Upload the stream, then compare both its hash and what the store has."""
+        pieces = UploadPieces(stream, sys.maxsize)
+        try:
+            etag = self.connection.put(_checked_key(blob.key), pieces)
+            if Blob(blob.key, pieces.size, pieces.sha256) != blob:
+                raise StoreTrouble("a copy of a stored file is not what was stored")
+            self._prove(blob, etag, proved=pieces.proves(etag))
+        except StoreTrouble as trouble:
+            self.discard(blob.key)
+            _refuse(trouble)
 
     def open(self, key: str, size: int, sha256: str) -> BinaryIO:
         """Open the published object after making sure of its content; its bytes are fetched when they are wanted."""

@@ -1,0 +1,186 @@
+"""Rows as JSON lines, the same from either database. Tables are reflected, so that no column is missed."""
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Connection,
+    Float,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    bindparam,
+    cast,
+    func,
+    insert,
+    inspect,
+    select,
+    text,
+)
+
+from modhub import bulk
+from modhub.db import Base
+from modhub.ops.backup.manifest import Column, TableEntry, new_file, table_file
+from modhub.ops.migrate import UNMAPPED
+from modhub.settings import StartRefused
+
+ID_GAP: Final = 1000
+"""Ids that are skipped after a restore. Tokens, cached images and addresses that were given out after the backup name
+ids that the restored database does not know: they must never name something else."""
+_KINDS: Final = (
+    (JSON, "json"),
+    (Boolean, "boolean"),
+    (Integer, "integer"),
+    (Float, "float"),
+    (LargeBinary, "bytes"),
+    (String, "text"),
+)
+
+
+def reflect_tables(connection: Connection, prefixes: Iterable[str]) -> list[Table]:
+    """The tables with these prefixes that belong into a backup; those that others refer to come first."""
+    wanted = tuple(prefixes)
+    names = [
+        name
+        for name in inspect(connection).get_table_names()
+        if name.startswith(wanted) and not name.startswith(UNMAPPED) and _in_backup(name)
+    ]
+    metadata = MetaData()
+    metadata.reflect(connection, only=names)
+    return [table for table in metadata.sorted_tables if table.name in names]
+
+
+def _in_backup(name: str) -> bool:
+    """A model may exclude its table by ``__table_args__ = {"info": {"in_backup": False}}``."""
+    mapped = Base.metadata.tables.get(name)
+    return mapped is None or bool(mapped.info.get("in_backup", True))
+
+
+def write_table(connection: Connection, table: Table, folder: Path, advance: Callable[[int], None]) -> TableEntry:
+    """Write all rows of a table, a few at a time; ``connection`` reads from one snapshot."""
+    columns = [Column(str(column.name), _kind_of(table, column)) for column in table.columns]
+    selected = [
+        cast(column, Text) if kind.kind == "json" else column
+        for column, kind in zip(table.columns, columns, strict=True)
+    ]
+    statement = select(*selected).order_by(*table.primary_key.columns)
+    digest, count = hashlib.sha256(), 0
+    last_id = last_used_id(connection, table)
+    result = connection.execution_options(yield_per=bulk.BATCH).execute(statement)
+    with new_file(table_file(folder, table.name)) as file:
+        for rows in result.partitions():
+            # Bytes become base64.
+            lines = b"".join(msgspec.json.encode(tuple(row)) + b"\n" for row in rows)
+            digest.update(lines)
+            file.write(lines)
+            count += len(rows)
+            advance(len(rows))
+    return TableEntry(str(table.name), columns, count, digest.hexdigest(), last_id)
+
+
+def _kind_of(table: Table, column: Any) -> str:
+    for known, kind in _KINDS:
+        if isinstance(column.type, known):
+            return kind
+    raise StartRefused(f"a backup cannot hold the column {table.name}.{column.name} of the type {column.type}")
+
+
+def read_rows(folder: Path, entry: TableEntry) -> Iterator[list[Any]]:
+    """The rows of a table file whose hash has been checked."""
+    binary = [index for index, column in enumerate(entry.columns) if column.kind == "bytes"]
+    with table_file(folder, entry.name).open("rb") as file:
+        for line in file:
+            row: list[Any] = msgspec.json.decode(line)
+            for index in binary:
+                row[index] = None if row[index] is None else base64.b64decode(row[index])
+            yield row
+
+
+def load_table(
+    connection: Connection, table: Table, folder: Path, entry: TableEntry, advance: Callable[[int], None]
+) -> None:
+    """Insert the rows of the backup into an empty table."""
+    missing = [column.name for column in entry.columns if column.name not in table.columns]
+    if missing:
+        raise StartRefused(f"the table {table.name} has no column {missing[0]}, which the backup has")
+    names = [f"value_{index}" for index in range(len(entry.columns))]
+    values = {
+        column.name: _bound(connection, table, column, name) for column, name in zip(entry.columns, names, strict=True)
+    }
+    statement = insert(table).values(values)
+    for rows in bulk.batches(read_rows(folder, entry)):
+        connection.execute(statement, [dict(zip(names, row, strict=True)) for row in rows])
+        advance(len(rows))
+    _continue_ids(connection, table, entry)
+
+
+def _bound(connection: Connection, table: Table, column: Column, name: str) -> Any:
+    """JSON is stored as it was written: it is never parsed on the way."""
+    kind = table.columns[column.name].type
+    if column.kind != "json":
+        return bindparam(name, type_=kind)
+    written = bindparam(name, type_=Text)
+    return written if connection.dialect.name == "sqlite" else cast(written, kind)
+
+
+def last_used_id(connection: Connection, table: Table) -> int | None:
+    """The highest id that the database has given out for the table, also if its row is gone; None if it is not kept."""
+    if connection.dialect.name == "sqlite":
+        if not inspect(connection).has_table("sqlite_sequence"):
+            return None
+        statement = text("SELECT seq FROM sqlite_sequence WHERE name = :name")
+        last_id: int | None = connection.scalar(statement, {"name": table.name})
+        return last_id
+    sequence = _sequence_of(connection, table)
+    if sequence is None:
+        return None
+    last_value, is_called = connection.execute(text(f"SELECT last_value, is_called FROM {sequence}")).one()  # noqa: S608
+    return int(last_value) if is_called else None
+
+
+def _sequence_of(connection: Connection, table: Table) -> str | None:
+    """The quoted name of the sequence that numbers a PostgreSQL table."""
+    key = list(table.primary_key.columns)
+    if len(key) != 1:
+        return None
+    names = {"table": connection.dialect.identifier_preparer.format_table(table), "column": key[0].name}
+    sequence: str | None = connection.scalar(text("SELECT pg_get_serial_sequence(:table, :column)"), names)
+    return sequence
+
+
+def _continue_ids(connection: Connection, table: Table, entry: TableEntry) -> None:
+    """Number new rows after all that were ever numbered."""
+    key = list(table.primary_key.columns)
+    if len(key) != 1 or not isinstance(key[0].type, Integer):
+        return
+    highest = max(entry.last_id or 0, connection.scalar(select(func.max(key[0]))) or 0)
+    if not highest:
+        return
+    if connection.dialect.name == "sqlite":
+        numbered = text("SELECT count(*) FROM sqlite_master WHERE name = :name AND sql LIKE '%AUTOINCREMENT%'")
+        if connection.scalar(numbered, {"name": table.name}):
+            connection.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), {"name": table.name})
+            statement = text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :last)")
+            connection.execute(statement, {"name": table.name, "last": highest + ID_GAP})
+    elif (sequence := _sequence_of(connection, table)) is not None:
+        connection.execute(text("SELECT setval(:sequence, :last)"), {"sequence": sequence, "last": highest + ID_GAP})
+
+
+def clear_tables(connection: Connection, tables: list[Table]) -> None:
+    """Delete the rows that migrations put into new tables."""
+    for table in reversed(tables):
+        connection.execute(table.delete())
+
+
+def count_rows(connection: Connection, tables: Iterable[Table]) -> dict[str, int]:
+    """The number of rows of each table."""
+    return {table.name: connection.scalar(select(func.count()).select_from(table)) or 0 for table in tables}

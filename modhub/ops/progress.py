@@ -1,0 +1,60 @@
+"""A progress bar on standard error, where somebody watches: none in a pipe, a log or a timer."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Final, TextIO
+
+_WIDTH: Final = 30
+_SECONDS_BETWEEN: Final = 0.2
+
+
+class ProgressDisplay:
+    """Draws on ``stream`` if it is a terminal."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+
+    @contextmanager
+    def of(self, label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+        """The block calls what it gets with the number of steps it has done; ``total`` is None if nobody knows it."""
+        if not self._stream.isatty():
+            yield lambda _count: None
+            return
+        bar = _Bar(self._stream, label, total)
+        try:
+            yield bar.advance
+        finally:
+            bar.end()
+
+
+class _Bar:
+    def __init__(self, stream: TextIO, label: str, total: int | None) -> None:
+        self._stream = stream
+        self._label = label
+        self._total = total
+        self._done = 0
+        self._drawn_at = 0.0
+
+    def advance(self, count: int) -> None:
+        self._done += count
+        if monotonic() - self._drawn_at >= _SECONDS_BETWEEN:
+            self._draw()
+
+    def end(self) -> None:
+        self._draw()
+        self._stream.write("\n")
+        self._stream.flush()
+
+    def _draw(self) -> None:
+        self._drawn_at = monotonic()
+        self._stream.write(f"\r{self._text()}\x1b[K")
+        self._stream.flush()
+
+    def _text(self) -> str:
+        if self._total is None:
+            return f"{self._done} {self._label}"
+        share = min(self._done / self._total, 1.0) if self._total else 1.0
+        bar = "#" * round(share * _WIDTH)
+        return f"[{bar:<{_WIDTH}}] {share:4.0%} of {self._total} {self._label}"

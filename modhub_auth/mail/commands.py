@@ -1,0 +1,117 @@
+"""``modhub-admin letters``: the emails in the outbox."""
+
+import argparse
+from typing import Any, Final
+
+from pyramid.config import Configurator
+from sqlalchemy import func, select, update
+
+from modhub import bulk
+from modhub.db import iso, now
+from modhub.declarations import AdminCommand, add_json_option
+from modhub.traversal import parse_id
+from modhub_auth.container import AuthServices
+from modhub_auth.mail.transports import DeliveryUnavailable
+from modhub_auth.models import HELD, OutgoingEmail
+
+_EXAMPLES: Final = """\
+letters list                   every email of the last 30 days and its state
+letters list --json            the same, one JSON object a line
+letters send                   sends those that are due now
+letters retry --dry-run        says how many dead and held emails would be sent
+letters retry                  sends every dead and held email once more
+letters retry 12 13            only these"""
+
+
+def email_state(email: OutgoingEmail) -> str:
+    """``sent``, ``held``, ``dead``, or ``waits`` with the time of the next attempt."""
+    if email.finished_at is None:
+        return f"waits until {iso(email.next_at)}" if email.attempts else "waits"
+    if email.problem == HELD:
+        return "held"
+    return "dead" if email.problem else "sent"
+
+
+def send_due_emails(admin: Any) -> int:
+    """Send all due emails."""
+    sent_count = 0
+    try:
+        while batch_count := admin.find_service(AuthServices).mail_worker.send_due():
+            sent_count += batch_count
+    except DeliveryUnavailable as error:
+        admin.say(f"Sent {sent_count}; the others are waiting: {error}.")
+        return 1
+    admin.say(f"Sent {sent_count}.")
+    return 0
+
+
+def list_emails(admin: Any, *, as_json: bool) -> int:
+    """Print one line per email."""
+    with admin.reading() as session:
+        for email in session.scalars(select(OutgoingEmail).order_by(OutgoingEmail.id)):
+            if as_json:
+                admin.say_json(_email_document(email))
+                continue
+            state = email_state(email)
+            problem = f": {email.problem}" if email.problem and email.problem != HELD else ""
+            admin.say(f"{email.id} {iso(email.created_at)} {email.kind} {email.recipient} {state}{problem}")
+    return 0
+
+
+def _email_document(email: OutgoingEmail) -> dict[str, Any]:
+    return {
+        "id": email.id,
+        "createdAt": iso(email.created_at),
+        "kind": email.kind,
+        "recipient": email.recipient,
+        "state": email_state(email).partition(" ")[0],
+        "nextAt": iso(email.next_at) if email.finished_at is None else None,
+        "attempts": email.attempts,
+        "problem": email.problem,
+    }
+
+
+def retry_emails(admin: Any, numbers: list[str], *, dry_run: bool) -> int:
+    """Let dead and held emails be sent again: all, or those with these numbers."""
+    is_unsent = (OutgoingEmail.finished_at.is_not(None), OutgoingEmail.problem.is_not(None))
+    chosen = [OutgoingEmail.id.in_([parse_id(number) or 0 for number in numbers])] if numbers else []
+    can_be_sent = OutgoingEmail.sealed.is_not(None)
+    with admin.writing() as (session, _):
+        found = set(session.scalars(select(OutgoingEmail.id).where(*is_unsent, *chosen, can_be_sent)))
+        emptied = session.scalar(select(func.count()).select_from(OutgoingEmail).where(*is_unsent, ~can_be_sent)) or 0
+        if not dry_run:
+            due = {"finished_at": None, "problem": None, "attempts": 0, "next_at": now()}
+            bulk.execute_bulk(session, update(OutgoingEmail).where(*is_unsent, *chosen, can_be_sent).values(due))
+    missing = [number for number in numbers if parse_id(number) not in found]
+    for number in missing:
+        admin.say(f"There is no dead or held email {number} that can be sent.")
+    if emptied and not numbers:
+        admin.say(f"{emptied} dead emails of an earlier version cannot be sent: their content is gone.")
+    admin.say(f"{'Would be sent again' if dry_run else 'Waiting to be sent again'}: {len(found)}.")
+    return 1 if missing else 0
+
+
+def run_emails(admin: Any, arguments: argparse.Namespace) -> int:
+    """``letters send|list|retry``"""
+    if arguments.action == "send":
+        return send_due_emails(admin)
+    if arguments.action == "retry":
+        return retry_emails(admin, arguments.number, dry_run=arguments.dry_run)
+    return list_emails(admin, as_json=arguments.json)
+
+
+def email_arguments(parser: argparse.ArgumentParser) -> None:
+    """``send``, ``list``, ``retry [NUMBER ...]``"""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    add_json_option(actions.add_parser("list", help="list the emails of the last 30 days"))
+    actions.add_parser("send", help="send those that are due")
+    retry = actions.add_parser("retry", help="let dead emails and those held after a restore be sent again")
+    retry.add_argument("number", nargs="*", metavar="NUMBER", help="only these; the list shows the numbers")
+    retry.add_argument("--dry-run", action="store_true", help="say how many would be sent, change nothing")
+
+
+def includeme(config: Configurator) -> None:
+    """Register the command."""
+    config.add_command(
+        AdminCommand("letters", "the emails in the outbox", email_arguments, run_emails, examples=_EXAMPLES)
+    )

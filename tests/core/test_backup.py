@@ -1,0 +1,435 @@
+"""Backup and restore: every table from either database into either; damage, occupied places, sweeps."""
+
+import os
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import JSON, Boolean, Connection, Integer, LargeBinary, Table, insert, select, update
+
+import modhub
+from modhub.blobs import BlobStore, maintenance
+from modhub.blobs.holds import HOLD_TIME, FileHold, HoldPurpose, hold_files
+from modhub.blobs.models import StoredBlob
+from modhub.db import Databases, now
+from modhub.declarations import Declarations, Migrations
+from modhub.ops import migrate
+from modhub.ops.backup import create
+from modhub.ops.backup import restore as restoring
+from modhub.ops.backup.archive import check_archive
+from modhub.ops.backup.create import BackupSource, create_backup, snapshot
+from modhub.ops.backup.manifest import Manifest, blob_file, read_manifest, table_file
+from modhub.ops.backup.restore import RestoreTarget, refuse_unfit_place, restore, verify_in_scratch
+from modhub.ops.backup.tables import ID_GAP, count_rows, load_table, reflect_tables, write_table
+from modhub.ops.progress import ProgressDisplay
+from modhub.service_registry import find_service
+from modhub.settings import StartRefused
+from modhub.testing import Site, stored_files
+from modhub.testing.databases import TEST_SECRET, TemplateDatabases
+from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
+
+FEATURES = "modhub_auth modhub_builds modhub_wiki"
+TEXT = 'Zeile 1\nZeile 2\t"«Ü» 🎮'
+PREFIXES = ("core_", "auth_", "builds_", "wiki_")
+QUIET = ProgressDisplay()
+
+
+@pytest.fixture(scope="module")
+def packages() -> list[Migrations]:
+    settings = {"sqlalchemy.url": "sqlite:////unused", "modhub.secret": TEST_SECRET, "pyramid.includes": FEATURES}
+    return find_service(modhub.configure(settings).registry, Declarations).migrations
+
+
+@pytest.fixture
+def new(template_databases: TemplateDatabases, tmp_path: Path) -> Iterator[Callable[..., Databases]]:
+    """``new(dialect)`` is a migrated database, ``new(dialect, None)`` one without tables."""
+    made: list[tuple[str, Databases]] = []
+
+    def begin(dialect: str, includes: str | None = FEATURES) -> Databases:
+        url = template_databases.new(dialect, includes, tmp_path / f"backup-{len(made)}.sqlite")
+        made.append((url, Databases(url)))
+        return made[-1][1]
+
+    yield begin
+    for url, databases in made:
+        databases.dispose()
+        template_databases.drop(url)
+
+
+def value_for(column: Any, row: int) -> Any:
+    """A value that another database could get wrong; every third row has NULL where it may."""
+    if column.foreign_keys or (column.primary_key and isinstance(column.type, Integer)):
+        return row
+    if column.nullable and row == 3:
+        return None
+    return value_of_type(column, row)
+
+
+def value_of_type(column: Any, row: int) -> Any:
+    if isinstance(column.type, Boolean):
+        return row % 2 == 0
+    if isinstance(column.type, JSON):
+        return [TEXT, row, None, {"deep": True}]
+    if isinstance(column.type, LargeBinary):
+        return bytes(range(256)) * row
+    if isinstance(column.type, Integer):
+        # The rowid of the full-text index is one of these; small integers stay small.
+        return 2**62 + row if type(column.type).__name__ == "BIGINT" else row
+    length = getattr(column.type, "length", None) or 100
+    return f"{row}{TEXT}"[:length]
+
+
+def fill(databases: Databases) -> None:
+    """Three rows in every table, whatever tables there are."""
+    with databases.write_engine.begin() as connection:
+        tables = reflect_tables(connection, PREFIXES)
+        assert len(tables) > 25
+        for table in reversed(tables):
+            connection.execute(table.delete())
+        for table in tables:
+            rows = [{column.name: value_for(column, row) for column in table.columns} for row in (1, 2, 3)]
+            connection.execute(insert(table), rows)
+
+
+def rows_of(databases: Databases) -> dict[str, list[Any]]:
+    with databases.readonly_engine.connect() as connection:
+        return {
+            table.name: [tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key.columns))]
+            for table in reflect_tables(connection, PREFIXES)
+        }
+
+
+def back_up(databases: Databases, packages: list[Migrations], folder: Path, store: Any = None) -> Manifest:
+    source = BackupSource(databases, store, packages, "https://old.example.org", (TEST_SECRET,))
+    return create_backup(source, folder, frozenset(), QUIET)
+
+
+@pytest.mark.parametrize("kinds", list(product(["sqlite", "postgresql"], repeat=2)), ids=" to ".join)
+def test_every_table_goes_from_either_database_into_either(
+    kinds: tuple[str, str],
+    new: Callable[..., Databases],
+    packages: list[Migrations],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # C-RUN-11
+    source, target = kinds
+    databases = new(source)
+    fill(databases)
+    # Blobs of rows without files: their copies are tested elsewhere.
+    monkeypatch.setattr(create, "live_blobs", lambda _folder, _entry: iter(()))
+    back_up(databases, packages, tmp_path / "made")
+    manifest = check_archive_without_files(tmp_path / "made", monkeypatch)
+    for place in (new(target), new(target, None)):
+        restored = RestoreTarget(place, None, packages)
+        refuse_unfit_place(restored, tmp_path / "made", manifest)
+        restore(restored, tmp_path / "made", manifest, QUIET)
+        assert rows_of(place) == rows_of(databases)
+        assert migrate.behind(place, packages) == []
+        with place.readonly_engine.connect() as connection:
+            for package in packages:
+                assert migrate.schema_differences(place, package) == []
+            assert count_rows(connection, reflect_tables(connection, PREFIXES))
+        with pytest.raises(StartRefused, match="the database is not empty"):
+            refuse_unfit_place(restored, tmp_path / "made", manifest)
+        with pytest.raises(StartRefused, match="the database is not empty"):
+            restore(restored, tmp_path / "made", manifest, QUIET)
+        assert rows_of(place) == rows_of(databases)
+
+
+def check_archive_without_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Manifest:
+    monkeypatch.setattr("modhub.ops.backup.archive.live_blobs", lambda _folder, _entry: iter(()))
+    return check_archive(folder, QUIET)
+
+
+def new_place(site: Site, new: Callable[..., Databases], tmp_path: Path, dialect: str = "sqlite") -> RestoreTarget:
+    """An empty database and an empty file store."""
+    files = tmp_path / f"restored-{dialect}"
+    store = modhub.open_store(site.registry, make=True, url=f"file://{files}")
+    return RestoreTarget(new(dialect, None), store, site.declarations.migrations)
+
+
+def back_up_site(site: Site, folder: Path) -> Manifest:
+    return back_up(site.databases, site.declarations.migrations, folder, site.find_service(BlobStore))
+
+
+def bite(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def tree(folder: Path) -> dict[str, int]:
+    return {str(path.relative_to(folder)): path.stat().st_mode & 0o777 for path in folder.rglob("*")}
+
+
+def test_files_come_with_the_rows_and_ids_go_on(
+    site: Site, dialect: str, new: Callable[..., Databases], tmp_path: Path
+) -> None:
+    # C-RUN-11, C-MOD-2
+    mod = published_mod(site)
+    upload_asset(site, mod, "code", b"two", version="2")
+    last = published_mod(site)
+    site.as_account(OWNER).delete(mod_address(last), status=204)
+    folder = tmp_path / "made"
+    manifest = back_up_site(site, folder)
+    # Deleted files are not in it, and nobody else may read it.
+    assert manifest.files == 1
+    assert folder.stat().st_mode & 0o777 == 0o700
+    modes = tree(folder)
+    assert {modes[name] for name in modes if (folder / name).is_file()} == {0o600}
+    assert {modes[name] for name in modes if (folder / name).is_dir()} == {0o700}
+    assert TEST_SECRET not in "".join(
+        (folder / name).read_text("utf-8", "replace") for name in modes if (folder / name).is_file()
+    )
+    for kind in ("sqlite", "postgresql"):
+        place = new_place(site, new, tmp_path, kind)
+        refuse_unfit_place(place, folder, check_archive(folder, QUIET))
+        restore(place, folder, manifest, QUIET)
+        with place.databases.readonly_session() as session:
+            assert place.store is not None
+            assert list(maintenance.blob_damage(session, place.store)) == []
+            assert session.scalar(select(StoredBlob.id).where(StoredBlob.trashed_at.is_(None))) is not None
+        with place.databases.write_engine.begin() as connection:
+            table = next(table for table in reflect_tables(connection, ["core_"]) if table.name == "core_mod")
+            row = dict(connection.execute(select(table)).mappings().one())
+            del row["id"]
+            added = connection.execute(insert(table).values({**row, "guid": "x"})).inserted_primary_key
+        assert added == (last["id"] + ID_GAP + 1,)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.parametrize("kind", ["table", "file", "manifest", "hash", "missing table", "missing file", "short file"])
+def test_a_damaged_backup_is_refused_before_anything_is_touched(
+    site: Site, new: Callable[..., Databases], tmp_path: Path, kind: str
+) -> None:
+    # C-RUN-12
+    published_mod(site)
+    folder = tmp_path / "made"
+    back_up_site(site, folder)
+    (file,) = [path for path in (folder / "files").rglob("*") if path.is_file()]
+    damages: dict[str, Callable[[], Any]] = {
+        "table": lambda: bite(table_file(folder, "core_mod")),
+        "file": lambda: bite(file),
+        "manifest": lambda: bite(folder / "manifest.json"),
+        "hash": lambda: bite(folder / "manifest.sha256"),
+        "missing table": table_file(folder, "core_mod").unlink,
+        "missing file": file.unlink,
+        "short file": lambda: os.truncate(file, 1),
+    }
+    check_archive(folder, QUIET)
+    damages[kind]()
+    with pytest.raises(StartRefused, match="the backup is damaged"):
+        check_archive(folder, QUIET)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_an_unfinished_backup_is_refused(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    published_mod(site)
+    with monkeypatch.context() as patch:
+        patch.setattr(create, "write_manifest", killed)
+        with pytest.raises(KeyboardInterrupt):
+            back_up_site(site, tmp_path / "made")
+    with pytest.raises(StartRefused, match="no finished backup"):
+        read_manifest(tmp_path / "made")
+    with pytest.raises(StartRefused, match="is not empty"):
+        back_up_site(site, tmp_path / "made")
+    with pytest.raises(StartRefused, match="no backup folder"):
+        read_manifest(tmp_path / "none")
+
+
+def test_a_restore_that_was_killed_is_run_again(
+    site: Site, dialect: str, new: Callable[..., Databases], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        published_mod(site)
+    folder = tmp_path / "made"
+    manifest = back_up_site(site, folder)
+    place = new_place(site, new, tmp_path, dialect)
+    assert place.store is not None
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    put, load = place.store.put, load_table
+    for module, name in ((place.store, "put"), (restoring, "load_table"), (restoring, "_notify")):
+        calls: list[Any] = []
+
+        def at_the_second(*given: Any, calls: list[Any] = calls, name: str = name) -> None:
+            calls.append(given)
+            if len(calls) == 2 or name == "_notify":
+                killed()
+            (put if name == "put" else load)(*given)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, at_the_second)
+            with pytest.raises(KeyboardInterrupt):
+                restore(place, folder, manifest, QUIET)
+        refuse_unfit_place(place, folder, manifest)
+        with place.databases.readonly_engine.connect() as connection:
+            assert reflect_tables(connection, ["core_"]) == []
+    restore(place, folder, manifest, QUIET)
+    with place.databases.readonly_session() as session:
+        assert list(maintenance.blob_damage(session, place.store)) == []
+    assert rows_of(place.databases)["core_mod"] == rows_of(site.databases)["core_mod"]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_place_that_is_in_use_is_refused(site: Site, new: Callable[..., Databases], tmp_path: Path) -> None:
+    # C-RUN-12
+    published_mod(site)
+    folder = tmp_path / "made"
+    manifest = back_up_site(site, folder)
+    packages, store = site.declarations.migrations, site.find_service(BlobStore)
+    empty = new("sqlite", "")
+    (tmp_path / "other" / "ab").mkdir(parents=True)
+    (tmp_path / "other" / "ab" / ("0" * 30)).write_bytes(b"another file")
+    in_use = modhub.open_store(site.registry, make=True, url=f"file://{tmp_path}/other")
+    with pytest.raises(StartRefused, match="the file store is not empty"):
+        refuse_unfit_place(RestoreTarget(empty, in_use, packages), folder, manifest)
+    with pytest.raises(StartRefused, match=r"modhub\.storage is empty"):
+        refuse_unfit_place(RestoreTarget(empty, None, packages), folder, manifest)
+    # Those of the same backup are what a killed restore has left.
+    refuse_unfit_place(RestoreTarget(empty, store, packages), folder, manifest)
+    # One row that somebody wrote is enough.
+    with empty.write_engine.begin() as connection:
+        (table,) = (table for table in reflect_tables(connection, ["core_game"]) if table.name == "core_game")
+        connection.execute(insert(table).values(name="Portal", folded="portal", display_name=""))
+    with pytest.raises(StartRefused, match="the database is not empty: core_game has rows"):
+        refuse_unfit_place(RestoreTarget(empty, store, packages), folder, manifest)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_features_and_versions_must_fit(
+    site: Site, new: Callable[..., Databases], packages: list[Migrations], tmp_path: Path
+) -> None:
+    core = site.declarations.migrations
+    with pytest.raises(StartRefused, match=r"tables of modhub_auth, .* --without modhub_auth"):
+        back_up(new("sqlite", "modhub_auth"), core, tmp_path / "refused")
+    assert not (tmp_path / "refused").exists()
+    folder = tmp_path / "made"
+    manifest = back_up(new("sqlite"), packages, folder)
+    with pytest.raises(StartRefused, match="has the tables of modhub_auth, which"):
+        refuse_unfit_place(RestoreTarget(new("sqlite", None), None, core), folder, manifest)
+    manifest.revisions["modhub"] = ["core_9999"]
+    with pytest.raises(StartRefused, match=r"newer than this code \(modhub\)"):
+        refuse_unfit_place(RestoreTarget(new("sqlite", None), None, packages), folder, manifest)
+    manifest.revisions["modhub"] = ["core_0001"]
+    with pytest.raises(StartRefused, match="a database without tables"):
+        refuse_unfit_place(RestoreTarget(new("sqlite"), None, packages), folder, manifest)
+
+
+def test_an_older_backup_gets_the_schema_of_this_code(
+    dialect: str, new: Callable[..., Databases], packages: list[Migrations], tmp_path: Path
+) -> None:
+    core = [package for package in packages if package.package == "modhub"]
+    old = new(dialect, None)
+    with migrate.migration_lock(old) as connection:
+        migrate.upgrade_package(connection, core[0], "core_0001")
+        (games,) = (table for table in reflect_tables(connection, ["core_game"]) if table.name == "core_game")
+        connection.execute(insert(games).values(name="Portal", folded="portal", display_name=""))
+    source = BackupSource(old, None, core, "", ())
+    with snapshot(old) as connection:
+        manifest = written(source, connection, tmp_path / "made")
+    place = RestoreTarget(new(dialect, None), None, core)
+    refuse_unfit_place(place, tmp_path / "made", manifest)
+    restore(place, tmp_path / "made", manifest, QUIET)
+    assert migrate.behind(place.databases, core) == []
+    assert [row[1] for row in rows_of(place.databases)["core_game"]] == ["Portal"]
+
+
+def written(source: BackupSource, connection: Connection, folder: Path) -> Manifest:
+    """A backup by the code of then, which had no holds yet."""
+    (folder / "tables").mkdir(parents=True)
+    entries = create._write_tables(connection, source.packages, folder, QUIET)
+    revisions = {package.package: list(migrate.current(connection, package)) for package in source.packages}
+    return Manifest(1, "", "", source.databases.dialect, "", [], revisions, entries, 0, 0, [])
+
+
+def test_the_rows_are_of_one_moment(
+    site: Site, dialect: str, new: Callable[..., Databases], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-RUN-11
+    published_mod(site)
+    told = []
+
+    def write_slowly(connection: Connection, table: Table, *rest: Any) -> Any:
+        told.append(published_mod(site, title=f"Meanwhile {table.name}"))
+        return write_table(connection, table, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(create, "write_table", write_slowly)
+        folder = tmp_path / "made"
+        manifest = back_up_site(site, folder)
+    assert len(told) > 10
+    assert {entry.name: entry.rows for entry in manifest.tables if entry.name in {"core_mod", "core_public_mod"}} == {
+        "core_mod": 1,
+        "core_public_mod": 1,
+    }
+    assert manifest.files == 1
+    checks = {"catalogue": site.declarations.maintenance["catalogue"]}
+    assert verify_in_scratch(site.declarations.migrations, checks, folder, check_archive(folder, QUIET)) == []
+
+
+def test_no_sweep_takes_a_file_that_a_running_backup_needs(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-RUN-11
+    mods = [published_mod(site) for _ in range(3)]
+    store = site.find_service(BlobStore)
+    copied: list[str] = []
+    swept: list[tuple[int, int]] = []
+    open_blob = store.open
+
+    def open_slowly(key: str, size: int, sha256: str) -> Any:
+        if not copied:
+            for mod in mods:
+                site.as_account(OWNER).delete(mod_address(mod), status=204)
+            swept.append(maintenance.sweep(site.databases, store, 0))
+        copied.append(key)
+        return open_blob(key, size, sha256)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "open", open_slowly)
+        manifest = back_up_site(site, tmp_path / "made")
+    assert (manifest.files, manifest.damaged, swept) == (3, [], [(0, 0)])
+    check_archive(tmp_path / "made", QUIET)
+    assert maintenance.sweep(site.databases, store, 0) == (3, 0)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_hold_of_a_killed_process_ends_and_a_restore_keeps_sweeps_away(site: Site) -> None:
+    store = site.find_service(BlobStore)
+    with hold_files(site.databases, HoldPurpose.RESTORE):
+        for sweep in (maintenance.sweep, maintenance.count_sweepable):
+            with pytest.raises(StartRefused, match="a restore is running"):
+                sweep(site.databases, store, 0)
+        with site.databases.write_session.begin() as session:
+            session.execute(update(FileHold).values(renewed_at=now() - 2 * HOLD_TIME))
+        assert maintenance.sweep(site.databases, store, 0) == (0, 0)
+    with site.databases.readonly_session() as session:
+        assert session.scalars(select(FileHold)).all() == []
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_file_that_the_store_lost_is_named_and_the_rest_is_saved(
+    site: Site, new: Callable[..., Databases], tmp_path: Path
+) -> None:
+    for _ in range(2):
+        published_mod(site)
+    stored_files(site)[0].unlink()
+    folder = tmp_path / "made"
+    manifest = back_up_site(site, folder)
+    assert (manifest.files, len(manifest.damaged)) == (1, 1)
+    check_archive(folder, QUIET)
+    assert not blob_file(folder, manifest.damaged[0]).exists()
+    place = new_place(site, new, tmp_path)
+    restore(place, folder, manifest, QUIET)
+    with place.databases.readonly_session() as session:
+        assert place.store is not None
+        assert len(list(maintenance.blob_damage(session, place.store))) == 1
