@@ -56,12 +56,24 @@ class _JsonFeed(Struct, omit_defaults=True):
     home_page_url: str
     feed_url: str
     items: list[JsonFeedItem]
+    extension: Struct | None = msgspec.field(default=None, name="_modhub")
 
 
-def json_feed(request: Request, path: str, page: str, title: str, items: Iterable[JsonFeedItem]) -> Response:
-    """Return the feed at ``path``. ``items`` are newest first; ``page`` is the HTML page with the same content."""
+def json_feed(
+    request: Request,
+    path: str,
+    page: str,
+    title: str,
+    items: Iterable[JsonFeedItem],
+    *,
+    extension: Struct | None = None,
+) -> Response:
+    """Return the feed at ``path``. ``items`` are newest first; ``page`` is the HTML page with the same content.
+
+    ``extension`` is what only this service has (``_modhub``).
+    """
     base_url = str(request.registry.settings["modhub.base_url"])
-    feed = _JsonFeed(_VERSION, title, base_url + page, base_url + path, list(items))
+    feed = _JsonFeed(_VERSION, title, base_url + page, base_url + path, list(items), extension)
     return revalidated(request, msgspec.json.encode(feed), JSON_FEED_TYPE, (("Cache-Control", "no-cache"),))
 
 

@@ -6,7 +6,16 @@ from xml.etree import ElementTree
 import pytest
 
 from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
+from modhub.testing.mods import (
+    OWNER,
+    hide_mod,
+    mod_address,
+    new_mod,
+    notes_of_mod,
+    published_mod,
+    restore_mod,
+    upload_asset,
+)
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 BASE = "https://mods.example.org"
@@ -33,6 +42,7 @@ def twin_of(address: str) -> str:
 @pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("address", FEEDS)
 def test_a_twin_has_the_entries_of_its_atom_feed(site: Site, address: str) -> None:
+    # C-PAGE-14
     mod = published_mod(site, title="A <b> & name", version="1", description="<p>What</p>")
     upload_asset(site, mod, "code", version="2")
     site.post("/api/modhub/app/linux?version=1.4&name=a.zip", b"build", headers=AGENT)
@@ -106,3 +116,50 @@ def test_it_follows_filter_drafts_and_conditions(site: Site) -> None:
     assert feed(site, "/Modhub/feed.json?q=nothing")["items"] == []
     for missing in (draft["id"], "x", 999):
         site.get(f"/Modhub/{missing}/feed.json", status=404)
+
+
+TOMBSTONES = "{http://purl.org/atompub/tombstones/1.0}deleted-entry"
+
+
+def deleted(site: Site, query: str = "") -> list[str]:
+    """The GUIDs of the tombstones, which must be the same in both feeds."""
+    atom = ElementTree.fromstring(site.get(f"/Modhub/feed{query}").body)
+    marks = [(mark.get("ref").removeprefix("urn:uuid:"), mark.get("when")) for mark in atom.findall(TOMBSTONES)]
+    told = feed(site, f"/Modhub/feed.json{query}")["_modhub"]["deleted"]
+    assert [(one["guid"], one["at"]) for one in told] == marks
+    assert all(one.keys() == {"serial", "guid", "at", "what"} and one["what"] == "deleted" for one in told)
+    assert sorted((one["serial"] for one in told), reverse=True) == [one["serial"] for one in told]
+    assert atom.findtext(f"{ATOM}updated") >= max((when for _, when in marks), default="")
+    return [guid for guid, _ in marks]
+
+
+def test_deleted_and_hidden_mods_are_tombstones(site: Site) -> None:
+    # C-PAGE-15
+    first, second, third = (published_mod(site, games=["Portal"]) for _ in range(3))
+    draft = new_mod(site)
+    own = site.as_account(OWNER)
+    assert deleted(site) == []
+    about = f"{ATOM}entry/{ATOM}link[@rel='about']"
+    links = ElementTree.fromstring(site.get("/Modhub/feed").body).findall(about)
+    assert [link.get("href") for link in links] == [f"urn:uuid:{mod['guid']}" for mod in (third, second, first)]
+    before = site.get("/Modhub/feed.json").headers["ETag"]
+    own.delete(mod_address(draft))
+    site.get("/Modhub/feed.json", headers={"If-None-Match": before}, status=304)
+    own.delete(mod_address(first))
+    hide_mod(site, second)
+    assert deleted(site) == [second["guid"], first["guid"]]
+    assert deleted(site, "?game=other") == [second["guid"], first["guid"]]
+    restore_mod(site, second)
+    assert deleted(site) == [first["guid"]]
+    assert {item["_modhub"]["guid"] for item in feed(site, "/Modhub/feed.json")["items"]} == {
+        second["guid"],
+        third["guid"],
+    }
+
+
+def test_only_the_latest_deletions_are_shown(site: Site) -> None:
+    own = site.as_account(OWNER)
+    mods = [published_mod(site) for _ in range(102)]
+    for mod in mods:
+        own.delete(mod_address(mod))
+    assert deleted(site) == [mod["guid"] for mod in reversed(mods[2:])]

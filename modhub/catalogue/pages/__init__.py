@@ -6,6 +6,7 @@ from markupsafe import Markup
 from pyramid.config import Configurator
 
 from modhub import limits
+from modhub.catalogue.pages.queries.deletions import TombstoneReader
 from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.views import feeds
 from modhub.catalogue.read_service import CatalogueReader
@@ -23,7 +24,9 @@ def _workshop_link(_context: Any, request: Request) -> Markup | None:
 
 def includeme(config: Configurator) -> None:
     """Register the pages; included after the catalogue's services."""
-    config.add_service(PageReader, PageReader(find_service(config.registry, CatalogueReader)))
+    catalogue = find_service(config.registry, CatalogueReader)
+    config.add_service(PageReader, PageReader(catalogue))
+    config.add_service(TombstoneReader, TombstoneReader(catalogue.reader))
     config.include(feeds)
     config.add_panel("navigation", "workshop", _workshop_link, order=800)
     render_section = documentation_section("modhub.catalogue:templates/documentation.jinja2", limits=limits)

@@ -1,15 +1,17 @@
 """Atom feeds (RFC 4287) with their twins as JSON Feed, the OpenSearch description, and the mods in the sitemap."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from markupsafe import Markup
+from msgspec import Struct
 from pyramid.config import Configurator
 from pyramid.response import Response
 
 from modhub.catalogue.pages.presenters.card import render_feed_entry
 from modhub.catalogue.pages.queries.authors import name_authors
+from modhub.catalogue.pages.queries.deletions import ModTombstone, TombstoneReader
 from modhub.catalogue.pages.queries.page_queries import NOTES_PER_PAGE, ModCard, PageReader
 from modhub.catalogue.pages.queries.updates import ModUpdate, recent_updates
 from modhub.catalogue.pages.views.browse import address_of, page_reader, query_of
@@ -42,11 +44,19 @@ def _xml(request: Request, document: str, content_type: str) -> Response:
     return xml_response(request, _NOT_XML.sub("\ufffd", document.lstrip()), content_type)
 
 
-def _feed(tools: PageHelpers, entries: list[Markup], *, changed: Iterable[str], **values: str) -> Response:
+def _feed(
+    tools: PageHelpers,
+    entries: list[Markup],
+    *,
+    changed: Iterable[str],
+    deleted: Sequence[ModTombstone] = (),
+    **values: str,
+) -> Response:
     """``values``: the feed's ``title``, its ``path``, that of its ``twin``, and ``page``, the HTML page of the same."""
-    newest = max(changed, default=_EPOCH)
+    newest = max([*changed, *(tombstone.at for tombstone in deleted)], default=_EPOCH)
     render, base = find_service(tools.registry, FragmentCache).render, tools.absolute("")
-    feed = render(MODS_FEED_TEMPLATE, tools.messages, base=base, updated=newest, entries=entries, **values)
+    dynamic: dict[str, Any] = {"updated": newest, "entries": entries, "deleted": deleted}
+    feed = render(MODS_FEED_TEMPLATE, tools.messages, base=base, **dynamic, **values)
     return _xml(tools.request, feed, "application/atom+xml")
 
 
@@ -59,6 +69,7 @@ def list_feed(_context: Any, request: Request) -> Response:
         tools,
         [render_feed_entry(tools, card, update) for card, update in updates],
         changed=(update.updated for _, update in updates),
+        deleted=_deleted(request),
         title=_list_title(params),
         path="/Modhub/feed" + query_of(params),
         twin="/Modhub/feed.json" + query_of(params),
@@ -73,7 +84,19 @@ def list_json_feed(_context: Any, request: Request) -> Response:
     base = PageHelpers(request).absolute("")
     items = [_update_item(base, card, update) for card, update in _list_updates(request, params)]
     path = "/Modhub/feed.json" + query_of(params)
-    return json_feed(request, path, address_of(params), _list_title(params), items)
+    extension = JsonFeedExtension(deleted=_deleted(request))
+    return json_feed(request, path, address_of(params), _list_title(params), items, extension=extension)
+
+
+class JsonFeedExtension(Struct):
+    """``_modhub`` of the list's feed: the tombstones, as in the change feed."""
+
+    deleted: list[ModTombstone]
+
+
+def _deleted(request: Request) -> list[ModTombstone]:
+    """Whatever the filter: what a deleted mod was is not known any more."""
+    return request.find_service(TombstoneReader).newest()
 
 
 def _list_updates(request: Request, params: ListParams) -> list[tuple[ModCard, ModUpdate]]:
