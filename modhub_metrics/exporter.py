@@ -15,7 +15,7 @@ from modhub.service_registry import find_service
 
 log = logging.getLogger(__name__)
 PREFIX: Final = "modhub_"
-PAUSE_SECONDS: Final = 30.0
+FAILED_METRIC_SECONDS: Final = 30.0
 """How long a metric that failed is left out. If the database is away, each reading may take seconds."""
 
 
@@ -48,7 +48,7 @@ class Exporter(Collector):
             return metric.read(self._registry)
         except Exception as error:  # noqa: BLE001 - the other metrics matter most when something is broken
             log.warning("the metric %s cannot be read (%s)", metric.name, type(error).__name__)
-            self._next_try[metric.read] = monotonic() + PAUSE_SECONDS
+            self._next_try[metric.read] = monotonic() + FAILED_METRIC_SECONDS
             return None
 
 

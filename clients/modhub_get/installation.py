@@ -21,7 +21,7 @@ from modhub_get.names import clean_name, is_sha256, parse_guid
 from modhub_get.outcome import ExitCode, GetError
 
 PRIVATE: Final = ".modhub-get"
-FORMAT: Final = 1
+STATE_FORMAT: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def parse_state(document: Any) -> InstallationState:
     if document is None:
         return InstallationState()
     try:
-        if document["format"] != FORMAT:
+        if document["format"] != STATE_FORMAT:
             raise GetError(ExitCode.FOLDER, "The state of this folder was written by another version of modhub-get.")
         mods = [_parse_mod(mod) for mod in document["mods"]]
         return InstallationState(str(document["url"]), {mod.guid: mod for mod in mods})
@@ -172,4 +172,4 @@ def _parse_journal(document: Any) -> tuple[InstallationState, list[Any], list[An
 
 def _dump_state(state: InstallationState) -> dict[str, Any]:
     mods = [asdict(state.mods[guid]) for guid in sorted(state.mods)]
-    return {"format": FORMAT, "url": state.url, "mods": mods}
+    return {"format": STATE_FORMAT, "url": state.url, "mods": mods}

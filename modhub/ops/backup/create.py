@@ -20,7 +20,7 @@ from modhub.declarations import Migrations
 from modhub.errors import ApiError
 from modhub.ops import migrate
 from modhub.ops.backup.manifest import (
-    FORMAT,
+    MANIFEST_FORMAT,
     Manifest,
     TableEntry,
     blob_file,
@@ -71,7 +71,7 @@ def _write_backup(source: BackupSource, folder: Path, progress: ProgressDisplay)
         if blobs is not None:
             copied.copy_all(folder, blobs)
     manifest = Manifest(
-        format=FORMAT,
+        format=MANIFEST_FORMAT,
         created_at=iso(now()),
         modhub=version("modhub"),
         database=source.databases.dialect,

@@ -14,7 +14,7 @@ import msgspec
 
 from modhub.settings import StartRefused
 
-FORMAT: Final = 1
+MANIFEST_FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 MANIFEST_HASH: Final = "manifest.sha256"
 TABLES: Final = "tables"
@@ -129,7 +129,7 @@ def read_manifest(folder: Path) -> Manifest:
         manifest = msgspec.json.decode(content, type=Manifest)
     except msgspec.MsgspecError:
         raise StartRefused("the backup has another format: install the version of modhub that made it") from None
-    if manifest.format != FORMAT:
+    if manifest.format != MANIFEST_FORMAT:
         raise StartRefused(f"the backup has format {manifest.format}: install the version of modhub that made it")
     return manifest
 

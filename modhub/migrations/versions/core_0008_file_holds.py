@@ -3,10 +3,11 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "core_0006"
-down_revision = "core_0005"
+revision = "core_0008"
+down_revision = "core_0007"
 branch_labels = None
 depends_on = None
+compatible_with = "core_0007"
 
 
 def upgrade() -> None:

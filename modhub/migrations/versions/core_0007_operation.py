@@ -3,11 +3,11 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "core_0006"
-down_revision = "core_0005"
+revision = "core_0007"
+down_revision = "core_0006"
 branch_labels = None
 depends_on = None
-compatible_with = "core_0005"
+compatible_with = "core_0006"
 
 
 def upgrade() -> None:
