@@ -1,0 +1,15 @@
+"""The resource interfaces of following the catalogue."""
+
+from modhub.interfaces import IResource
+
+
+class IGuids(IResource):
+    """``/api/modhub/guid``"""
+
+
+class IGuid(IResource):
+    """``/api/modhub/guid/{guid}``"""
+
+
+class IPlan(IResource):
+    """``/api/modhub/plan``"""

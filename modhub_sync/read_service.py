@@ -1,0 +1,102 @@
+"""Anonymous reads: what has changed, for callers that name mods by GUID and for those that follow all of them."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from modhub.changes import MAX_SERIAL, MOD, ChangeEntry, ChangeReader, What
+from modhub.db import iso
+from modhub.errors import ApiError
+from modhub.interfaces import IPublicMods, PublicFile, PublicNote
+from modhub.text import N_
+from modhub_sync import limits
+from modhub_sync.planning import make_plan
+from modhub_sync.request_schemas import InstalledMod
+from modhub_sync.response_schemas import (
+    ChangedMod,
+    ChangeDocument,
+    ChangesDocument,
+    EntryState,
+    LockStateDocument,
+    LookupDocument,
+    PlanDocument,
+    UpdatesDocument,
+)
+
+
+class SyncReader:
+    """Answers from the public copies; one per application. The number of statements is constant."""
+
+    def __init__(self, mods: IPublicMods, changes: ChangeReader) -> None:
+        self._mods = mods
+        self._changes = changes
+
+    def lookup(self, guids: Mapping[str, str]) -> LookupDocument:
+        """Return the mods, and the GUIDs that are not published, as sent."""
+        documents = self._mods.get_documents(guids)
+        found = [msgspec.Raw(documents[guid]) for guid in guids if guid in documents]
+        return LookupDocument(found, [sent for guid, sent in guids.items() if guid not in documents])
+
+    def updates(self, have: Mapping[str, InstalledMod]) -> UpdatesDocument:
+        """Compare what the caller has with what is published; one statement if nothing has changed, else two."""
+        files = self._mods.get_files(have)
+        changed = [
+            (files[guid], mod)
+            for guid, mod in have.items()
+            if guid in files and not mod.has(files[guid].version, files[guid].sha256)
+        ]
+        notes = self._mods.get_notes([file.id for file, _ in changed], limits.NOTES) if changed else {}
+        return UpdatesDocument(
+            changed=[_changed_mod(file, mod, notes.get(file.id, [])) for file, mod in changed],
+            gone=[mod.guid for guid, mod in have.items() if guid not in files],
+            same=len(files) - len(changed),
+        )
+
+    def changes(self, since: int, limit: int, feed: str) -> ChangesDocument:
+        """Return the changes after ``since``; 410 if the caller knows another sequence of serials."""
+        page = self._changes.page(min(since, MAX_SERIAL), limit + 1)
+        if since > page.head or (feed and feed != page.feed):
+            message = N_("The list of changes has begun again, because the service was restored. Begin with since=0.")
+            raise ApiError(410, "feed_restarted", message)
+        shown, more = page.changes[:limit], len(page.changes) > limit
+        serial = shown[-1].serial if more else page.head
+        return ChangesDocument(page.feed, serial, more, [_change_document(entry) for entry in shown])
+
+    def plan(self, want: Mapping[str, str], have: Mapping[str, InstalledMod]) -> PlanDocument:
+        """Plan an installation; one statement, and one more for installed mods that nothing wanted requires."""
+        mods = self._mods.get_chains(want)
+        others = [guid for guid in have if guid not in mods]
+        if others:
+            mods = {**self._mods.get_related(others), **mods}
+        return make_plan(want, have, mods, self._mods.order)
+
+    def check_lock(self, entries: Mapping[str, InstalledMod]) -> LockStateDocument:
+        """Return the state of each entry of a lock."""
+        files = self._mods.get_files(entries)
+        return LockStateDocument(
+            [EntryState(entry.guid, _state(entry, files.get(guid))) for guid, entry in entries.items()]
+        )
+
+
+def _state(entry: InstalledMod, file: PublicFile | None) -> str:
+    if file is None:
+        return "gone"
+    return "same" if entry.has(file.version, file.sha256) else "replaced"
+
+
+def _changed_mod(file: PublicFile, installed: InstalledMod, notes: list[PublicNote]) -> ChangedMod:
+    newer = []
+    for note in notes:
+        if note.version == installed.version or note.sha256 == installed.sha256:
+            break
+        newer.append(note.document)
+    return ChangedMod(file.guid, file.id, file.version, file.bytes, file.sha256, file.url, newer)
+
+
+def _change_document(entry: ChangeEntry) -> ChangeDocument:
+    document = ChangeDocument(entry.serial, entry.kind, entry.what, iso(entry.at))
+    if entry.kind == MOD:
+        document.guid = entry.key
+        if entry.what != What.DELETED and entry.mod_id is not None:
+            document.id = entry.mod_id
+    return document

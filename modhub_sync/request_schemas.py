@@ -1,0 +1,107 @@
+"""Request bodies: lists of GUIDs, of what is installed, and locks."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import UNSET, Struct, UnsetType
+
+from modhub.errors import invalid
+from modhub.text import N_
+from modhub_sync import limits
+
+OptionalLabel = str | UnsetType | None
+_GUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+
+
+def clean_guid(value: str) -> str | None:
+    """Return a GUID in lower case; None if it is not one."""
+    return value.lower() if _GUID.fullmatch(value) else None
+
+
+class InstalledMod(Struct):
+    """A mod that the caller has: its label, or the SHA-256 of its code file, or both."""
+
+    guid: str
+    version: OptionalLabel = UNSET
+    sha256: OptionalLabel = UNSET
+
+    def has(self, version: str, sha256: str) -> bool:
+        """Whether it is this version. The file decides if the caller named it; labels are only compared."""
+        if isinstance(self.sha256, str):
+            return self.sha256.lower() == sha256
+        return self.version == version
+
+
+def clean_guids(field: str, guids: list[str], most: int) -> dict[str, str]:
+    """Return the GUIDs in order, each once: in lower case, and as sent. 400 for anything else, and for too many."""
+    if len(guids) > most:
+        message = N_("%(field)s may list at most %(most)s entries; there are %(count)s.")
+        raise invalid(message, field=field, most=most, count=len(guids))
+    cleaned: dict[str, str] = {}
+    for position, guid in enumerate(guids, 1):
+        folded = clean_guid(guid)
+        if folded is None:
+            message = N_("In %(field)s, item %(item)s is not a GUID such as 01234567-89ab-cdef-0123-456789abcdef.")
+            raise invalid(message, field=field, item=position)
+        cleaned.setdefault(folded, guid)
+    return cleaned
+
+
+def clean_installed(field: str, mods: Iterable[InstalledMod], most: int) -> dict[str, InstalledMod]:
+    """Return the mods in order by GUID, the first of each. 400 as in :func:`clean_guids`."""
+    listed = list(mods)
+    guids = clean_guids(field, [mod.guid for mod in listed], most)
+    first = {mod.guid.lower(): mod for mod in reversed(listed)}
+    return {guid: first[guid] for guid in guids}
+
+
+class LookupRequest(Struct):
+    """``POST /api/modhub/lookup``"""
+
+    guids: list[str]
+
+    def cleaned(self) -> dict[str, str]:
+        """The GUIDs in order, in lower case and as sent."""
+        return clean_guids("guids", self.guids, limits.GUIDS_AT_ONCE)
+
+
+class UpdateRequest(Struct):
+    """``POST /api/modhub/updates``"""
+
+    have: list[InstalledMod]
+
+    def cleaned(self) -> dict[str, InstalledMod]:
+        """What the caller has, by GUID."""
+        return clean_installed("have", self.have, limits.GUIDS_AT_ONCE)
+
+
+class PlanRequest(Struct):
+    """``POST /api/modhub/plan``: without ``have`` nothing is installed."""
+
+    want: list[str]
+    have: list[InstalledMod] | UnsetType | None = UNSET
+
+    def wanted(self) -> dict[str, str]:
+        """The wanted GUIDs in order, in lower case and as sent."""
+        return clean_guids("want", self.want, limits.GUIDS_AT_ONCE)
+
+    def installed(self) -> dict[str, InstalledMod]:
+        """What is installed, by GUID."""
+        return clean_installed("have", self.have or (), limits.INSTALLED_AT_ONCE)
+
+
+class LockedMods(Struct):
+    """A lock; its digest is for the caller."""
+
+    entries: list[InstalledMod]
+
+
+class LockRequest(Struct):
+    """``POST /api/modhub/plan/check``"""
+
+    lock: LockedMods
+
+    def cleaned(self) -> dict[str, InstalledMod]:
+        """The entries of the lock, by GUID."""
+        return clean_installed("entries", self.lock.entries, limits.INSTALLED_AT_ONCE)

@@ -1,0 +1,25 @@
+"""The resources of following the catalogue. All are open to everybody."""
+
+from zope.interface import implementer
+
+from modhub.traversal import Resource
+from modhub_sync.interfaces import IGuid, IGuids, IPlan
+
+
+@implementer(IGuids)
+class GuidsResource(Resource):
+    """``/api/modhub/guid``"""
+
+    def get_member(self, name: str) -> "GuidResource":
+        """The mod with this GUID, whether or not it exists."""
+        return GuidResource(self, name)
+
+
+@implementer(IGuid)
+class GuidResource(Resource):
+    """``/api/modhub/guid/{guid}``"""
+
+
+@implementer(IPlan)
+class PlanResource(Resource):
+    """``/api/modhub/plan``"""

@@ -1,0 +1,118 @@
+"""Response bodies of following the catalogue."""
+
+from typing import Any
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+
+class LookupDocument(Struct):
+    """``POST /api/modhub/lookup``: mods in the order asked, and GUIDs as sent."""
+
+    mods: list[Raw]
+    missing: list[str]
+
+
+class ChangedMod(Struct):
+    """A mod whose code file is another than the caller's."""
+
+    guid: str
+    id: int
+    version: str
+    bytes: int
+    sha256: str
+    url: str
+    changelog: list[Any]
+
+
+class UpdatesDocument(Struct):
+    """``POST /api/modhub/updates``"""
+
+    changed: list[ChangedMod]
+    gone: list[str]
+    same: int
+
+
+class ChangeDocument(Struct):
+    """A change; ``guid`` and ``id`` only of mods, and no ``id`` once it is deleted."""
+
+    serial: int
+    kind: str
+    what: str
+    at: str
+    guid: str | UnsetType = UNSET
+    id: int | UnsetType = UNSET
+
+
+class ChangesDocument(Struct):
+    """``GET /api/modhub/changes``; ``serial`` is the next ``since``."""
+
+    feed: str
+    serial: int
+    more: bool
+    changes: list[ChangeDocument]
+
+
+class PathDocument(Struct, kw_only=True):
+    """A mod and why it is in a plan: the path from a wanted mod to whoever requires it; ``depth`` if it is cut."""
+
+    guid: str
+    because: list[str]
+    depth: int | UnsetType = UNSET
+
+
+class StepDocument(PathDocument, kw_only=True):
+    """A step of a plan: ``install``, ``update`` or ``keep``."""
+
+    action: str
+
+
+class ConflictDocument(Struct):
+    """Two mods that exclude each other."""
+
+    pair: list[PathDocument]
+
+
+class MissingDocument(Struct, rename="camel"):
+    """A GUID that is not published, and the mods that require it."""
+
+    guid: str
+    required_by: list[str]
+
+
+class LockEntryDocument(Struct):
+    """Exactly one file of a mod. The fields are in the order of canonical JSON."""
+
+    guid: str
+    sha256: str
+    version: str
+
+
+class LockDocument(Struct):
+    """A lock; ``digest`` is the SHA-256 of the canonical JSON of ``entries``."""
+
+    digest: str
+    entries: list[LockEntryDocument]
+
+
+class PlanDocument(Struct, rename="camel"):
+    """``POST /api/modhub/plan``; ``bytes`` is what has to be downloaded."""
+
+    steps: list[StepDocument]
+    conflicts: list[ConflictDocument]
+    conflicts_total: int
+    missing: list[MissingDocument]
+    bytes: int
+    lock: LockDocument
+
+
+class EntryState(Struct):
+    """An entry of a lock: ``same``, ``replaced`` or ``gone``."""
+
+    guid: str
+    state: str
+
+
+class LockStateDocument(Struct):
+    """``POST /api/modhub/plan/check``"""
+
+    entries: list[EntryState]

@@ -1,0 +1,78 @@
+"""The calls for programs that follow the catalogue. All are anonymous."""
+
+from typing import Any
+
+from pyramid.response import Response
+
+from modhub.errors import invalid, not_found
+from modhub.interfaces import ICatalogue, IPublicMods
+from modhub.payload import encode, query, read_json
+from modhub.request import Request
+from modhub.responses import cached_json_response, linked_json_response
+from modhub.views import OPEN, api
+from modhub_sync import limits
+from modhub_sync.interfaces import IGuid, IPlan
+from modhub_sync.read_service import SyncReader
+from modhub_sync.request_schemas import LockRequest, LookupRequest, PlanRequest, UpdateRequest, clean_guid
+from modhub_sync.resources import GuidResource
+from modhub_sync.response_schemas import LockStateDocument, LookupDocument, PlanDocument, UpdatesDocument
+
+_DIGITS = 18
+"""A serial has fewer; a longer number lies beyond every one."""
+
+
+def sync_reader(request: Request) -> SyncReader:
+    """The read service of this feature."""
+    return request.find_service(SyncReader)
+
+
+@api(context=IGuid, request_method="GET", permission=OPEN)
+def read_by_guid_view(context: GuidResource, request: Request) -> Response:
+    """``GET /api/modhub/guid/{guid}``: the same as ``GET /api/modhub/{id}``."""
+    guid = clean_guid(context.__name__)
+    prepared = None if guid is None else request.find_service(IPublicMods).read(guid)
+    if prepared is None:
+        raise not_found()
+    return linked_json_response(request, *prepared)
+
+
+@api(context=ICatalogue, name="lookup", request_method="POST", permission=OPEN)
+def lookup_view(_context: Any, request: Request) -> LookupDocument:
+    """``POST /api/modhub/lookup``"""
+    return sync_reader(request).lookup(read_json(request, LookupRequest, limits.QUESTION).cleaned())
+
+
+@api(context=ICatalogue, name="updates", request_method="POST", permission=OPEN)
+def updates_view(_context: Any, request: Request) -> UpdatesDocument:
+    """``POST /api/modhub/updates``"""
+    return sync_reader(request).updates(read_json(request, UpdateRequest, limits.QUESTION).cleaned())
+
+
+@api(context=ICatalogue, name="changes", request_method="GET", permission=OPEN)
+def changes_view(_context: Any, request: Request) -> Response:
+    """``GET /api/modhub/changes``"""
+    since = _number("since", query(request, "since") or "0")
+    # Clamped like the size of a page (C-LIST-2).
+    limit = min(max(_number("limit", query(request, "limit") or str(limits.CHANGES)), 1), limits.CHANGES_MOST)
+    document = sync_reader(request).changes(since, limit, query(request, "feed") or "")
+    return cached_json_response(request, encode(document))
+
+
+def _number(name: str, value: str) -> int:
+    if not (value.isascii() and value.isdigit()):
+        raise invalid("The parameter %(field)s must be a whole number from 0.", field=name)
+    digits = value.lstrip("0") or "0"
+    return int(digits) if len(digits) <= _DIGITS else 10**_DIGITS
+
+
+@api(context=IPlan, request_method="POST", permission=OPEN)
+def plan_view(_context: Any, request: Request) -> PlanDocument:
+    """``POST /api/modhub/plan``"""
+    question = read_json(request, PlanRequest, limits.PLAN_QUESTION)
+    return sync_reader(request).plan(question.wanted(), question.installed())
+
+
+@api(context=IPlan, name="check", request_method="POST", permission=OPEN)
+def check_lock_view(_context: Any, request: Request) -> LockStateDocument:
+    """``POST /api/modhub/plan/check``"""
+    return sync_reader(request).check_lock(read_json(request, LockRequest, limits.PLAN_QUESTION).cleaned())

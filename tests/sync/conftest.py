@@ -1,0 +1,12 @@
+"""The core with accounts, builds and the feature, on a fresh database of each kind."""
+
+import pytest
+
+from modhub.testing import TEST_ACCOUNTS, Site, Start
+
+FEATURES = f"{TEST_ACCOUNTS} modhub_builds modhub_sync"
+
+
+@pytest.fixture
+def site(start: Start) -> Site:
+    return start(FEATURES, ApiPrivateKeys="agent")

@@ -1,0 +1,184 @@
+"""The change feed: what is in it, how it is read on, and when it begins again."""
+
+from typing import Any
+
+import pytest
+
+from modhub import changes
+from modhub.catalogue import commands
+from modhub.ops.admin import Admin
+from modhub.testing import TEST_ACCOUNTS, Site, Start
+from modhub.testing.mods import (
+    OWNER,
+    hide_mod,
+    insert_mods,
+    mod_address,
+    new_mod,
+    published_mod,
+    restore_mod,
+    upload_asset,
+)
+
+CHANGES = "/api/modhub/changes"
+
+
+def feed(site: Site, query: str = "", status: int = 200) -> Any:
+    return site.get(CHANGES + query, status=status).json
+
+
+def follow(site: Site, since: int = 0, limit: int = 7) -> tuple[int, list[Any]]:
+    """All changes after ``since`` in pages, and the next serial."""
+    found: list[Any] = []
+    while True:
+        page = feed(site, f"?since={since}&limit={limit}")
+        found += page["changes"]
+        since = page["serial"]
+        if not page["more"]:
+            return since, found
+
+
+def test_an_entry_for_each_mod_with_its_latest_change(site: Site) -> None:
+    # C-SYNC-4, C-SYNC-5
+    assert feed(site) == {"feed": feed(site)["feed"], "serial": 0, "more": False, "changes": []}
+    one, two, three = (published_mod(site, title=title) for title in ("One", "Two", "Three"))
+    new_mod(site)
+    site.as_account(OWNER).put_json(mod_address(one), {"title": "Uno"})
+    upload_asset(site, two, "code", b"new", version="2")
+    site.as_account(OWNER).delete(mod_address(three))
+    answer = feed(site)
+    assert [entry.pop("at")[-1] for entry in answer["changes"]] == ["Z"] * 3
+    assert answer == {
+        "feed": answer["feed"],
+        "serial": 6,
+        "more": False,
+        "changes": [
+            {"serial": 4, "kind": "mod", "guid": one["guid"], "id": one["id"], "what": "edited"},
+            {"serial": 5, "kind": "mod", "guid": two["guid"], "id": two["id"], "what": "file"},
+            {"serial": 6, "kind": "mod", "guid": three["guid"], "what": "deleted"},
+        ],
+    }
+    assert [entry["serial"] for entry in feed(site, "?since=4")["changes"]] == [5, 6]
+    assert feed(site, "?since=6")["changes"] == []
+
+
+def test_hiding_is_a_tombstone_and_restoring_a_publication(site: Site) -> None:
+    # C-SYNC-5
+    mod = published_mod(site)
+    hide_mod(site, mod)
+    (tombstone,) = feed(site)["changes"]
+    assert tombstone.keys() == {"serial", "kind", "guid", "what", "at"}
+    assert tombstone["what"] == "deleted"
+    site.as_account(OWNER).put_json(mod_address(mod), {"title": "Changed while hidden"})
+    assert feed(site)["serial"] == 2
+    restore_mod(site, mod)
+    (restored,) = feed(site)["changes"]
+    assert (restored["serial"], restored["what"], restored["id"]) == (3, "published", mod["id"])
+
+
+def test_other_kinds_have_neither_guid_nor_id(site: Site) -> None:
+    # C-SYNC-7
+    commands.add_game(Admin(site.config), "Portal", None, None)
+    site.post("/api/modhub/app/linux", b"build", headers={"X-Api-Key": "agent", "Content-Type": "application/zip"})
+    site.post("/api/modhub/app/changelog", b"1.0", headers={"X-Api-Key": "agent", "Content-Type": "text/plain"})
+    entries = feed(site)["changes"]
+    assert [entry["kind"] for entry in entries] == ["game", "build", "app_changelog"]
+    assert all(entry.keys() == {"serial", "kind", "what", "at"} for entry in entries)
+
+
+def test_pages_lead_to_the_head_in_rising_serials(site: Site) -> None:
+    # C-SYNC-4
+    insert_mods(site, [{"title": f"mod {number}"} for number in range(25)])
+    serial, entries = follow(site)
+    assert [entry["serial"] for entry in entries] == list(range(1, 26))
+    assert serial == 25
+    page = feed(site, "?since=3&limit=2")
+    assert (page["more"], page["serial"], len(page["changes"])) == (True, 5, 2)
+    page = feed(site, "?since=23&limit=2")
+    assert (page["more"], page["serial"], len(page["changes"])) == (False, 25, 2)
+    assert len(feed(site)["changes"]) == 25
+    for query, count in (
+        ("?limit=0", 1),
+        ("?limit=1", 1),
+        ("?limit=5000", 25),
+        ("?limit=", 25),
+        (f"?limit={'9' * 30}", 25),
+    ):
+        assert len(feed(site, query)["changes"]) == count, query
+
+
+def test_the_default_and_the_largest_page(site: Site) -> None:
+    insert_mods(site, [{}] * 1002)
+    assert len(feed(site)["changes"]) == 100
+    assert len(feed(site, "?limit=100000")["changes"]) == 1000
+    with site.counted() as statements:
+        feed(site, "?limit=1000")
+    assert len(statements) == 1
+
+
+def test_an_idle_question_costs_little(site: Site) -> None:
+    # C-SYNC-4
+    published_mod(site)
+    first = site.get(f"{CHANGES}?since=1")
+    assert first.headers["ETag"]
+    idle = site.get(f"{CHANGES}?since=1", headers={"If-None-Match": first.headers["ETag"]}, status=304)
+    assert idle.body == b""
+    head = "\r\n".join(f"{name}: {value}" for name, value in idle.headerlist)
+    assert len(head) < 900  # The server adds the status, Date, Server and Connection.
+    published_mod(site)
+    assert site.get(f"{CHANGES}?since=1", headers={"If-None-Match": first.headers["ETag"]}).json["serial"] == 2
+
+
+def test_a_new_feed_or_a_serial_from_elsewhere_is_410(site: Site) -> None:
+    # C-SYNC-6
+    published_mod(site)
+    known = feed(site)["feed"]
+    assert feed(site, f"?since=1&feed={known}")["changes"] == []
+    for query in ("?since=2", f"?since={'9' * 40}", "?since=1&feed=another", f"?feed={known}x"):
+        refused = feed(site, query, 410)
+        assert refused["error"] == "feed_restarted"
+    with site.databases.write_session.begin() as session:
+        changes.start_new_feed(session)
+    assert feed(site, f"?since=1&feed={known}", 410)["error"] == "feed_restarted"
+    assert feed(site)["feed"] != known
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("query", ["?since=x", "?since=-1", "?since=1.0", "?since=%D9%A1", "?limit=x", "?limit=-1"])
+def test_what_is_no_number_is_400(site: Site, query: str) -> None:
+    assert feed(site, query, 400)["error"] == "invalid_input"
+
+
+def test_changes_while_the_feature_is_out_are_in_the_feed(site: Site, start: Start) -> None:
+    # C-SYNC-8
+    mod, other = published_mod(site), published_mod(site)
+    url = str(site.registry.settings["sqlalchemy.url"])
+    without = start(TEST_ACCOUNTS, url=url)
+    for path in ("changes", f"guid/{mod['guid']}", "snapshot", "plan"):
+        without.get(f"/api/modhub/{path}", status=404)
+    assert "/api/modhub/changes" not in without.get("/Modhub/doc").text
+    without.as_account(OWNER).delete(mod_address(mod))
+    without.as_account(OWNER).put_json(mod_address(other), {"title": "Changed meanwhile"})
+    _, entries = follow(start(f"{TEST_ACCOUNTS} modhub_sync", url=url))
+    assert [(entry["guid"], entry["what"]) for entry in entries] == [
+        (mod["guid"], "deleted"),
+        (other["guid"], "edited"),
+    ]
+
+
+def test_a_client_that_misses_a_thousand_changes_is_equal_again(site: Site) -> None:
+    # C-SYNC-4
+    first = [published_mod(site, title=f"mod {number}") for number in range(3)]
+    since, entries = follow(site)
+    known = {entry["guid"] for entry in entries}
+    own = site.as_account(OWNER)
+    insert_mods(site, [{}] * 1000)
+    own.delete(mod_address(first[0]))
+    hide_mod(site, first[1])
+    own.put_json(mod_address(first[2]), {"title": "new"})
+    _, entries = follow(site, since, limit=200)
+    for entry in entries:
+        (known.discard if entry["what"] == "deleted" else known.add)(entry["guid"])
+    listed: set[str] = set()
+    for page in range(1, 12):
+        listed |= {mod["guid"] for mod in site.get(f"/api/modhub?size=100&page={page}").json["mods"]}
+    assert known == listed

@@ -1,0 +1,182 @@
+"""Looking mods up by GUID, and asking which of those that one has have changed."""
+
+import uuid
+from typing import Any
+
+import pytest
+
+from modhub.testing import Site
+from modhub.testing.mods import (
+    OWNER,
+    hide_mod,
+    insert_mods,
+    mod_address,
+    new_mod,
+    published_mod,
+    restore_mod,
+    upload_asset,
+)
+
+ABSENT = "01234567-89AB-cdef-0123-456789abcdef"
+LOOKUP, UPDATES = "/api/modhub/lookup", "/api/modhub/updates"
+
+
+def guid_address(mod: Any) -> str:
+    return f"/api/modhub/guid/{mod['guid']}"
+
+
+def sha256(site: Site, mod: Any) -> str:
+    return str(site.get(mod_address(mod, "download")).headers["ETag"].strip('"'))
+
+
+def updates(site: Site, *have: dict[str, Any]) -> Any:
+    return site.post_json(UPDATES, {"have": list(have)}, status=200).json
+
+
+def test_a_mod_by_its_guid_is_the_mod_by_its_id(site: Site) -> None:
+    # C-SYNC-1
+    required = published_mod(site)
+    mod = published_mod(site, requires=[required["guid"], ABSENT])
+    by_id, by_guid = site.get(mod_address(mod)), site.get(guid_address(mod))
+    assert by_guid.body == by_id.body
+    assert len(by_guid.json["install"]) == 2
+    assert by_guid.json["missing"] == [ABSENT]
+    for name in ("ETag", "Link", "Cache-Control", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"):
+        assert by_guid.headers[name] == by_id.headers[name], name
+    assert site.get(f"/api/modhub/guid/{mod['guid'].upper()}").body == by_id.body
+    unchanged = site.get(guid_address(mod), headers={"If-None-Match": by_id.headers["ETag"]}, status=304)
+    assert "Link" not in unchanged.headers
+
+
+def test_what_is_not_public_looks_like_what_is_not_there(site: Site) -> None:
+    # C-SYNC-1, C-SYNC-2
+    draft, mod = new_mod(site), published_mod(site)
+    hide_mod(site, mod)
+    absent = site.get(f"/api/modhub/guid/{ABSENT}", status=404)
+    assert absent.json["error"] == "not_found"
+    names = (draft["guid"], mod["guid"], "x", "1", draft["guid"] + "0", "%0a" + draft["guid"], draft["guid"] + "/x")
+    for name in names:
+        for caller in (site, site.as_account(OWNER)):
+            assert caller.get(f"/api/modhub/guid/{name}", status=404).json == absent.json, name
+    site.get("/api/modhub/guid", status=404)
+    asked = [draft["guid"], mod["guid"]]
+    assert site.post_json(LOOKUP, {"guids": asked}).json == {"mods": [], "missing": asked}
+    assert updates(site, *({"guid": guid} for guid in asked)) == {"changed": [], "gone": asked, "same": 0}
+    restore_mod(site, mod)
+    assert site.post_json(LOOKUP, {"guids": asked}).json["missing"] == [draft["guid"]]
+
+
+def test_a_lookup_answers_in_the_order_asked(site: Site) -> None:
+    # C-SYNC-2
+    mods = [published_mod(site, title=f"mod {number}") for number in range(4)]
+    other = str(uuid.uuid4()).upper()
+    asked = [ABSENT, mods[2]["guid"].upper(), mods[0]["guid"], ABSENT.lower(), other, mods[2]["guid"], mods[3]["guid"]]
+    answer = site.post_json(LOOKUP, {"guids": asked}, status=200)
+    assert answer.json["mods"] == [site.get(f"/api/modhub?q=mod+{number}").json["mods"][0] for number in (2, 0, 3)]
+    assert answer.json["missing"] == [ABSENT, other]
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_changed_means_another_file_or_else_another_label(site: Site) -> None:
+    # C-SYNC-3
+    mod = published_mod(site, version="1.0")
+    guid, code = mod["guid"], mod["assets"][0]
+    digest = sha256(site, mod)
+    for same in ({"version": "1.0"}, {"sha256": digest}, {"sha256": digest.upper(), "version": "other"}):
+        assert updates(site, {"guid": guid.upper(), **same}) == {"changed": [], "gone": [], "same": 1}, same
+    for changed in ({"version": "1"}, {"version": "1.0", "sha256": "0" * 64}, {}, {"version": None, "sha256": None}):
+        answer = updates(site, {"guid": guid, **changed}, {"guid": ABSENT, "version": "1"})
+        assert (answer["gone"], answer["same"]) == ([ABSENT], 0)
+        (found,) = answer["changed"]
+        notes = found.pop("changelog")
+        assert len(notes) == (changed.get("version") != "1.0")
+        assert found == {
+            "guid": guid,
+            "id": mod["id"],
+            "version": "1.0",
+            "bytes": code["bytes"],
+            "sha256": digest,
+            "url": code["url"],
+        }
+
+
+def test_the_changelog_of_a_changed_mod_has_what_is_new_to_the_caller(site: Site) -> None:
+    # C-SYNC-3
+    mod, other = published_mod(site, version="1"), published_mod(site)
+    digests = {"1": sha256(site, mod)}
+    for version in "234567":
+        upload_asset(site, mod, "code", version.encode(), version=version)
+        digests[version] = sha256(site, mod)
+
+    def titles(**have: str) -> list[str]:
+        (changed,) = updates(site, {"guid": other["guid"], "version": "1"}, {"guid": mod["guid"], **have})["changed"]
+        return [note["title"] for note in changed["changelog"]]
+
+    assert titles(version="5") == titles(sha256=digests["5"]) == ["7", "6"]
+    assert titles(version="1") == titles(sha256="0" * 64) == titles() == ["7", "6", "5", "4", "3"]
+    shown = site.get(mod_address(mod, "changelog")).json["notes"]
+    (changed,) = updates(site, {"guid": mod["guid"], "version": "6"})["changed"]
+    assert changed["changelog"] == shown[:1]
+
+
+def test_the_number_of_statements_is_constant(site: Site) -> None:
+    # C-SYNC-2, C-SYNC-3
+    ids = insert_mods(site, [{"version": "1"}] * 30)
+    mods = [published_mod(site) for _ in range(3)]
+    guids = [site.get(f"/api/modhub/{number}").json["guid"] for number in ids] + [mod["guid"] for mod in mods]
+    for asked in (guids[-1:], guids):
+        with site.counted() as statements:
+            site.post_json(LOOKUP, {"guids": asked})
+        assert len(statements) == 1
+        with site.counted() as statements:
+            updates(site, *({"guid": guid, "version": "1"} for guid in asked))
+        assert len(statements) == 1
+        with site.counted() as statements:
+            updates(site, *({"guid": guid} for guid in asked))
+        assert len(statements) == 2
+    with site.counted() as statements:
+        site.get(f"/api/modhub/guid/{guids[0]}")
+    assert len(statements) == 2
+
+
+BAD_BODIES: list[Any] = [
+    {},
+    [],
+    {"guids": None, "have": None, "want": None, "lock": None},
+    {"guids": ABSENT, "have": ABSENT, "want": ABSENT, "lock": ABSENT},
+    {"guids": ["x"], "have": [{"guid": "x"}], "want": ["x"], "lock": {"entries": [{"guid": "x"}]}},
+    {"guids": [1], "have": [ABSENT], "want": [1], "lock": {"entries": [ABSENT]}},
+    {
+        "guids": [ABSENT + "\n"],
+        "have": [{"guid": ABSENT, "version": 1}],
+        "want": [ABSENT.replace("-", "")],
+        "lock": {"entries": [{"guid": ABSENT, "sha256": []}]},
+    },
+    {"guids": [ABSENT] * 501, "have": [{"guid": ABSENT}] * 501, "want": [ABSENT] * 501, "lock": {}},
+    {"guids": [None], "have": [{}], "want": [[ABSENT]], "lock": {"entries": [{"guid": ABSENT}] * 10_001}},
+]
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("path", ["lookup", "updates", "plan", "plan/check"])
+def test_a_body_that_is_no_question_is_400(site: Site, path: str) -> None:
+    # C-SYNC-2
+    for body in BAD_BODIES:
+        answer = site.post_json(f"/api/modhub/{path}", body, status=400)
+        assert answer.json["error"] == "invalid_input"
+        assert answer.json["message"].endswith(".")
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    site.post(f"/api/modhub/{path}", b"{", status=400)
+    site.get(f"/api/modhub/{path}", status=405)
+
+
+@pytest.mark.one_database
+def test_five_hundred_are_answered_and_a_large_body_is_413(site: Site) -> None:
+    guids = [str(uuid.uuid4()) for _ in range(500)]
+    assert site.post_json(LOOKUP, {"guids": guids}).json == {"mods": [], "missing": guids}
+    assert updates(site, *({"guid": guid} for guid in guids))["gone"] == guids
+    large = {"lookup": 1024**2, "updates": 1024**2, "plan": 4 * 1024**2, "plan/check": 4 * 1024**2}
+    for path, limit in large.items():
+        answer = site.post(f"/api/modhub/{path}", b" " * (limit + 1), status=413)
+        assert answer.json["limitBytes"] == limit
