@@ -157,7 +157,7 @@ def test_emails_that_were_given_up_can_be_sent_again(app: Any, person: Person, a
 def test_after_a_restore_nobody_is_signed_in_and_emails_wait_for_the_operator(
     app: Any, person: Person, admin: Any, mail: Any
 ) -> None:
-    # C-RUN-13
+    # C-RUN-18
     made = app.post_json("/api/auth/register", person).json
     app.post_json("/api/auth/forgot", {"email": person["email"]})
     with app.databases.write_session.begin() as session:

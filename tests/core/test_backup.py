@@ -114,7 +114,7 @@ def test_every_table_goes_from_either_database_into_either(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # C-RUN-11
+    # C-RUN-16
     source, target = kinds
     databases = new(source)
     fill(databases)
@@ -168,7 +168,7 @@ def tree(folder: Path) -> dict[str, int]:
 def test_files_come_with_the_rows_and_ids_go_on(
     site: Site, dialect: str, new: Callable[..., Databases], tmp_path: Path
 ) -> None:
-    # C-RUN-11, C-MOD-2
+    # C-RUN-16, C-MOD-2
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"two", version="2")
     last = published_mod(site)
@@ -205,7 +205,7 @@ def test_files_come_with_the_rows_and_ids_go_on(
 def test_a_damaged_backup_is_refused_before_anything_is_touched(
     site: Site, new: Callable[..., Databases], tmp_path: Path, kind: str
 ) -> None:
-    # C-RUN-12
+    # C-RUN-17
     published_mod(site)
     folder = tmp_path / "made"
     back_up_site(site, folder)
@@ -281,7 +281,7 @@ def test_a_restore_that_was_killed_is_run_again(
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_place_that_is_in_use_is_refused(site: Site, new: Callable[..., Databases], tmp_path: Path) -> None:
-    # C-RUN-12
+    # C-RUN-17
     published_mod(site)
     folder = tmp_path / "made"
     manifest = back_up_site(site, folder)
@@ -354,7 +354,7 @@ def written(source: BackupSource, connection: Connection, folder: Path) -> Manif
 def test_the_rows_are_of_one_moment(
     site: Site, dialect: str, new: Callable[..., Databases], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # C-RUN-11
+    # C-RUN-16
     published_mod(site)
     told = []
 
@@ -379,7 +379,7 @@ def test_the_rows_are_of_one_moment(
 def test_no_sweep_takes_a_file_that_a_running_backup_needs(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # C-RUN-11
+    # C-RUN-16
     mods = [published_mod(site) for _ in range(3)]
     store = site.find_service(BlobStore)
     copied: list[str] = []

@@ -98,7 +98,7 @@ ONE, TWO, THREE = (f'compatible_with = "steps_{number}"' for number in (1, 2, 3)
 def test_older_code_runs_on_what_is_compatible_with_it(
     core: Any, databases: Databases, tmp_path: Path, newer: tuple[str, ...], works: bool
 ) -> None:
-    # C-RUN-3, C-RUN-11
+    # C-RUN-3, C-RUN-13
     old, new = code_of(tmp_path, UNSAID), code_of(tmp_path, UNSAID, *newer)
     migrate.upgrade(databases, with_core(core, old))
     assert migrate.refuse_when_behind(databases, with_core(core, old)) == []
@@ -114,7 +114,7 @@ def test_older_code_runs_on_what_is_compatible_with_it(
 
 
 def test_code_between_runs_on_what_is_compatible_with_it_alone(core: Any, databases: Databases, tmp_path: Path) -> None:
-    # C-RUN-11
+    # C-RUN-13
     migrate.upgrade(databases, with_core(core, code_of(tmp_path, UNSAID, ONE, TWO, TWO)))
     for known in ((UNSAID, ONE), (UNSAID, ONE, TWO)):
         older = with_core(core, code_of(tmp_path, *known))
@@ -127,7 +127,7 @@ def test_code_between_runs_on_what_is_compatible_with_it_alone(core: Any, databa
 def test_without_its_row_a_newer_schema_is_refused(
     core: Any, databases: Databases, tmp_path: Path, damage: str
 ) -> None:
-    # C-RUN-11
+    # C-RUN-13
     old = code_of(tmp_path, UNSAID)
     migrate.upgrade(databases, with_core(core, code_of(tmp_path, UNSAID, ONE)))
     with databases.write_engine.begin() as connection:
@@ -188,7 +188,7 @@ def columns(databases: Databases) -> set[str]:
 def test_migrating_to_and_back_and_the_plan(
     command: Callable[..., Command], databases: Databases, tmp_path: Path
 ) -> None:
-    # C-RUN-12
+    # C-RUN-14
     migrates = command(code_of(tmp_path, UNSAID, ONE, NONE))
     plan = [
         "modhub_steps: apply steps_1 (Step 1)",
@@ -221,7 +221,7 @@ def test_migrating_to_and_back_and_the_plan(
 
 
 def test_going_back_never_loses_anything(command: Callable[..., Command], databases: Databases, tmp_path: Path) -> None:
-    # C-RUN-12
+    # C-RUN-14
     migrates = command(code_of(tmp_path, UNSAID, ONE, NONE))
     migrates()
     with databases.write_engine.begin() as connection:
@@ -238,7 +238,7 @@ def test_going_back_never_loses_anything(command: Callable[..., Command], databa
 
 
 def test_the_core_goes_back_where_nothing_is_lost(command: Callable[..., Command], tmp_path: Path) -> None:
-    # C-RUN-12
+    # C-RUN-14
     migrates = command(code_of(tmp_path, UNSAID))
     assert migrates("--down", "core_0004")[0] == 0
     assert "core_0005" in migrates("--plan")[1]

@@ -20,7 +20,7 @@ OPEN = text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_datab
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
 def test_a_process_never_has_more_connections_than_the_ini_allows(start: Start) -> None:
-    # C-RUN-13
+    # C-RUN-15
     site = start(**SMALL)
     mod, together = published_mod(site), Barrier(8)
     counted = []
@@ -43,7 +43,7 @@ def test_a_process_never_has_more_connections_than_the_ini_allows(start: Start) 
 
 
 def test_who_finds_no_free_connection_is_told_that_the_service_is_busy(start: Start) -> None:
-    # C-ERR-16, C-RUN-13
+    # C-ERR-16, C-RUN-15
     site = start(**SMALL | {"sqlalchemy__pool_timeout": "1"})
     queries = site.databases.raw_queries
     assert queries._slots.acquire()
@@ -59,7 +59,7 @@ def test_who_finds_no_free_connection_is_told_that_the_service_is_busy(start: St
 
 
 def test_a_lock_is_waited_for_as_long_as_the_ini_says(start: Start) -> None:
-    # C-RUN-13
+    # C-RUN-15
     site = start(modhub__lock_seconds="1")
     own = site.as_account(OWNER)
     mod = published_mod(site)
@@ -73,7 +73,7 @@ def test_a_lock_is_waited_for_as_long_as_the_ini_says(start: Start) -> None:
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
 def test_a_statement_takes_no_longer_than_the_ini_says(start: Start) -> None:
-    # C-RUN-13
+    # C-RUN-15
     site = start(modhub__statement_seconds="1")
     for engine in (site.databases.readonly_engine, site.databases.write_engine):
         with engine.connect() as connection, pytest.raises(DBAPIError) as refusal:

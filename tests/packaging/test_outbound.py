@@ -47,7 +47,9 @@ KNOWN = {
         "obstore.store",
         "obstore.store.S3Store",
     },
-    # A program for build agents, which the service never runs.
+    # Programs for build agents and players, which the service never runs.
+    "clients/modhub_get/service.py": {"http.client"},
+    "clients/modhub_get/transfer.py": {"http.client"},
     "clients/modhub_publish/publish.py": {"http.client"},
 }
 """What calls out, and by what. A line may be added for what asks only where a setting or a stored, validated address
