@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from modhub.blobs.naming import BlobNames
 from modhub.blobs.store import BlobStoreFactory
 from modhub.metrics import Metric
 from modhub.security.identity import CredentialKind
@@ -102,6 +103,8 @@ class Declarations:
     health_checks: dict[str, Callable[[Any], str | None]] = field(default_factory=dict)
     metrics: list[Metric] = field(default_factory=list)
     maintenance: dict[str, Callable[[Any], Iterable[str]]] = field(default_factory=dict)
+    blob_names: dict[str, BlobNames] = field(default_factory=dict)
+    """What tells the operator which files belong to a feature."""
     blob_stores: dict[str, BlobStoreFactory | str] = field(default_factory=dict)
     """The factory of a store, by the scheme of its URL."""
     migrations: list[Migrations] = field(default_factory=list)

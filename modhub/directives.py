@@ -11,6 +11,7 @@ from typing import Any
 from pyramid.config import Configurator
 from pyramid.path import AssetResolver
 
+from modhub.blobs.naming import BlobNames
 from modhub.blobs.store import BlobStoreFactory
 from modhub.declarations import PANEL_PLACES, AdminCommand, Declarations, Feature, Migrations, Panel, StartOptions
 from modhub.limits import CHANGE_KIND
@@ -154,6 +155,18 @@ def add_maintenance(config: Configurator, name: str, verify: Callable[[Any], Ite
     config.action(("modhub maintenance", name), register)
 
 
+def add_blob_names(config: Configurator, name: str, describe: BlobNames) -> None:
+    """Let ``describe(session, blob_ids)`` say what a feature's stored files are, by the ids of their rows.
+
+    ``verify`` and other commands show it to the operator beside a file's key.
+    """
+
+    def register() -> None:
+        _declared(config).blob_names[name] = describe
+
+    config.action(("modhub blob names", name), register)
+
+
 def add_command(config: Configurator, command: AdminCommand) -> None:
     """Add a command to ``modhub-admin``."""
 
@@ -259,6 +272,7 @@ def includeme(config: Configurator) -> None:
         add_health_check,
         add_maintenance,
         add_metric,
+        add_blob_names,
         add_command,
         add_demo,
         add_body_limit,

@@ -9,7 +9,7 @@ from modhub.service_registry import find_service
 from modhub.ui.documentation import documentation_section
 from modhub_builds import limits
 from modhub_builds.interfaces import IBuilds
-from modhub_builds.read_service import BuildReader
+from modhub_builds.read_service import BuildReader, describe_build_files
 from modhub_builds.resources import APP_SCOPE, AppPageResource, BuildsResource, SectionsResource
 from modhub_builds.services import BUILDS_CHANGED, CHANGELOG_CHANGED
 
@@ -31,6 +31,7 @@ def includeme(config: Configurator) -> None:
     key = "X-Api-Key"
     config.add_body_limit("POST", "/api/modhub/app/{os}", limits.BUILD, credential=key)
     config.add_body_limit(("POST", "DELETE"), "/api/modhub/app/changelog", limits.SECTION, credential=key)
+    config.add_blob_names("modhub_builds", describe_build_files)
     config.include("modhub_builds.commands")
     config.include("modhub_builds.pages")
     documentation = documentation_section(

@@ -1,10 +1,12 @@
 """Anonymous reads of app builds, by raw queries (:mod:`modhub.raw_queries`)."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Select, bindparam, func, select
+from sqlalchemy.orm import Session
 
 from modhub.blobs.models import StoredBlob
 from modhub.db import from_micros, iso
@@ -161,3 +163,9 @@ def _platform(releases: tuple[Release, ...]) -> PlatformDocument:
 
 def _version(release: Release) -> VersionDocument:
     return VersionDocument(release.version, release.name, release.size, iso(release.uploaded_at), release.url)
+
+
+def describe_build_files(session: Session, blob_ids: Collection[int]) -> dict[int, str]:
+    """``build 3 for linux: modhub.zip``, by the id of the stored file's row; for the operator."""
+    builds = select(Build.blob_id, Build.id, Build.os, Build.name).where(Build.blob_id.in_(blob_ids))
+    return {blob_id: f"build {build_id} for {os}: {name}" for blob_id, build_id, os, name in session.execute(builds)}

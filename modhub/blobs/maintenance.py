@@ -4,7 +4,7 @@ Safe while the service runs, in any number of processes. Each function says what
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Final
@@ -152,10 +152,12 @@ def _delete(store: BlobStore, keys: Iterable[str]) -> None:
         store.delete(key)
 
 
-def blob_damage(session: Session, store: BlobStore) -> Iterator[str]:
-    """Yield a message for each file that does not match its row; nothing if all is well.
+def blob_damage(
+    session: Session, store: BlobStore, advance: Callable[[int], None] = lambda _: None
+) -> Iterator[tuple[str, str]]:
+    """Yield key and damage of each file that does not match its row; nothing if all is well.
 
-    A file that is replaced and swept during the check is not reported.
+    A file that is replaced and swept during the check is not reported. ``advance`` gets the bytes checked.
     """
     is_live = StoredBlob.trashed_at.is_(None)
     rows = (
@@ -167,5 +169,6 @@ def blob_damage(session: Session, store: BlobStore) -> Iterator[str]:
             damage = store.verify(row.key, row.size, row.sha256)
             # A blob never changes and never leaves the trash: if it is live now, it was live when it was read.
             if damage is not None and session.scalar(select(StoredBlob.id).where(StoredBlob.id == row.id, is_live)):
-                yield f"File {row.key}: {damage}"
+                yield row.key, damage
+            advance(row.size)
         last = batch[-1].id

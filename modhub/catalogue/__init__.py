@@ -5,6 +5,7 @@ from pyramid.config import Configurator
 from modhub import limits
 from modhub.catalogue import mod_events, public_copies, subscribers
 from modhub.catalogue.commands import GAMES_CHANGED
+from modhub.catalogue.file_names import describe_mod_files
 from modhub.catalogue.mod_lookup import ModLookup
 from modhub.catalogue.owner_queries import OwnerReader
 from modhub.catalogue.public_lookup import PublicLookup
@@ -59,6 +60,7 @@ def includeme(config: Configurator) -> None:
     config.add_body_limit("POST", "/api/modhub/{id}/css", limits.CSS, credential=account)
     config.add_body_limit("POST", "/api/modhub/{id}/images", limits.IMAGE, credential=account)
     config.add_body_limit(("POST", "PUT", "DELETE"), "/api/modhub/{rest...}", limits.JSON_BODY, credential=account)
+    config.add_blob_names("catalogue", describe_mod_files)
     config.add_maintenance("catalogue", public_copies.public_copy_damage)
     config.add_subscriber(subscribers.delete_mods_of_account, AccountDeleted)
     # Public views first: among several views of one resource, the first registered is tried first.

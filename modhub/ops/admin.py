@@ -1,19 +1,19 @@
 """``modhub-admin -c INI COMMAND``: what the operator does from a shell (C-RUN-4). Features add commands."""
 
 import argparse
-import re
+import os
 import secrets
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import transaction
 from pyramid.config import Configurator
 from sqlalchemy.orm import Session
 
 import modhub
-from modhub.blobs import BlobStore, maintenance
+from modhub.blobs import BlobStore
 from modhub.db import Databases, is_transient
 from modhub.declarations import AdminCommand, Declarations
 from modhub.errors import ApiError
@@ -25,6 +25,12 @@ from modhub.ops.progress import ProgressDisplay
 from modhub.payload import encode
 from modhub.service_registry import Service, find_optional_service, find_service
 from modhub.settings import StartRefused
+
+INTERRUPTED: Final = 130
+"""The exit code after SIGINT, as a shell reports it."""
+_KEY_EXAMPLES: Final = """\
+key new                a key with the default scope; lists all scopes
+key new SCOPE SCOPE    a key with these scopes"""
 
 
 class Admin:
@@ -99,45 +105,6 @@ def run_check(admin: Admin, _arguments: argparse.Namespace) -> int:
     return 0
 
 
-def run_verify(admin: Admin, _arguments: argparse.Namespace) -> int:
-    """Report damage; the exit code is 1 if there is any."""
-    problems: list[str] = []
-    with admin.reading() as session:
-        for check in admin.declarations.maintenance.values():
-            problems.extend(check(session))
-        if find_optional_service(admin.registry, BlobStore) is not None:
-            problems.extend(maintenance.blob_damage(session, admin.existing_store))
-    for problem in problems:
-        admin.say(problem)
-    admin.say(f"Problems found: {len(problems)}." if problems else "No problems found.")
-    return 1 if problems else 0
-
-
-def run_sweep(admin: Admin, arguments: argparse.Namespace) -> int:
-    """Remove files that nothing refers to."""
-    trashed, orphans = maintenance.sweep(admin.databases, admin.existing_store, arguments.older_than)
-    admin.say(f"Removed {trashed} replaced or deleted files and {orphans} orphaned files.")
-    return 0
-
-
-def seconds(value: str) -> int:
-    """A command line argument: a number of seconds from 0 to 999999999."""
-    if not re.fullmatch(r"[0-9]{1,9}", value):
-        raise argparse.ArgumentTypeError(f"{value!r} is not a number of seconds from 0 to 999999999")
-    return int(value)
-
-
-def sweep_arguments(parser: argparse.ArgumentParser) -> None:
-    """``--older-than``"""
-    parser.add_argument(
-        "--older-than",
-        type=seconds,
-        default=maintenance.GRACE_SECONDS,
-        metavar="SECONDS",
-        help="remove only files that are at least this old (%(default)s); 0 removes all",
-    )
-
-
 def run_key_new(admin: Admin, arguments: argparse.Namespace) -> int:
     """Print a new machine key for the operator to put into the ini; it is not stored."""
     admin.say(" ".join([secrets.token_hex(32), *arguments.scope]))
@@ -171,12 +138,12 @@ COMMANDS = (
     AdminCommand(
         "migrate", "bring the database's schema up to date", migrate_arguments, run_migrate, needs_schema=False
     ),
-    AdminCommand("check", "check the ini and the database, as before a start", no_arguments, run_check),
+    AdminCommand(
+        "check", "check the ini and the database, as before a start", no_arguments, run_check, examples="check"
+    ),
     AdminCommand("migration", "write a new migration", migration_arguments, run_migration_new, needs_schema=False),
-    AdminCommand("verify", "check every stored file and every public copy", no_arguments, run_verify),
-    AdminCommand("sweep", "remove files that nothing refers to", sweep_arguments, run_sweep),
-    AdminCommand("key", "create a machine key", key_arguments, run_key_new, needs_schema=False),
-    AdminCommand("demo", "fill a new installation with samples", no_arguments, run_demo),
+    AdminCommand("key", "create a machine key", key_arguments, run_key_new, needs_schema=False, examples=_KEY_EXAMPLES),
+    AdminCommand("demo", "fill a new installation with samples", no_arguments, run_demo, examples="demo"),
 )
 
 
@@ -201,7 +168,7 @@ def build_admin_parser(config: Configurator) -> argparse.ArgumentParser:
 
 
 def admin_main(argv: Sequence[str] | None = None) -> int:
-    """The console script. Exit code 0 is success, 1 a problem that the command found, 2 a usage error."""
+    """The console script. Exit code 0 is success, 1 a problem that the command found, 2 a usage error, 130 Ctrl-C."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     config_parser = argparse.ArgumentParser(add_help=False)
     config_parser.add_argument("-c", "--config", metavar="INI")
@@ -218,6 +185,13 @@ def admin_main(argv: Sequence[str] | None = None) -> int:
         return run_command(modhub.configure(settings, makes_store=False, limits_statements=False), arguments, ini)
     except (StartRefused, ApiError) as error:
         return print_error(error, 1)
+    except BrokenPipeError:
+        # As in `modhub-admin ... | head`: whoever reads has enough. Python would complain again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        sys.stderr.write("\nmodhub-admin: interrupted; finished work is kept.\n")
+        return INTERRUPTED
 
 
 def print_error(error: Exception, code: int) -> int:
@@ -248,4 +222,6 @@ def includeme(config: Configurator) -> None:
     """The commands of the core."""
     for command in COMMANDS:
         config.add_command(command)
+    config.include("modhub.ops.maintenance_commands")
     config.include("modhub.ops.backup.commands")
+    config.include("modhub.ops.move_storage")

@@ -238,4 +238,4 @@ def test_what_is_replaced_while_files_are_read_is_no_damage(site: Site, monkeypa
         assert acts == []
         (path,) = stored_files(site)
         path.unlink()
-        assert [sentence.endswith("It is missing.") for sentence in maintenance.blob_damage(session, store)] == [True]
+        assert [sentence for _, sentence in maintenance.blob_damage(session, store)] == ["It is missing."]

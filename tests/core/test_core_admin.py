@@ -1,5 +1,6 @@
 """``modhub-admin``: verify, sweep, keys, the curated games, usage errors."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from sqlalchemy import update
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from modhub.blobs import maintenance
 from modhub.catalogue.models import PublicCounter, PublicText
 from modhub.catalogue.samples import SAMPLE_FILES, SAMPLE_GAMES, SAMPLE_MODS
 from modhub.ops import admin
@@ -39,7 +41,7 @@ def run(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypa
 
 def test_verify_finds_what_is_damaged(site: Site, run: Run) -> None:
     # C-RUN-4, C-RUN-5, T-F10
-    published_mod(site)
+    mod = published_mod(site)
     assert run("verify") == (0, "No problems found.\n")
     (path,) = stored_files(site)
     content = path.read_bytes()
@@ -49,6 +51,11 @@ def test_verify_finds_what_is_damaged(site: Site, run: Run) -> None:
         assert code == 1
         assert said.endswith("Problems found: 1.\n")
         assert len(said.splitlines()) == 2
+        assert f'code mod.zip of mod {mod["id"]} "{mod["title"]}", account {OWNER}): ' in said
+        code, said = run("verify", "--json")
+        (problem,) = json.loads(said)["problems"]
+        assert (code, problem["key"]) == (1, path.parent.name + path.name)
+        assert str(mod["id"]) in problem["file"]
     path.write_bytes(content)
     assert run("verify")[0] == 0
 
@@ -68,6 +75,10 @@ def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site: Site, run:
     (folder / "staging" / ("f" * 32)).write_bytes(b"x")
     (folder / "README").write_bytes(b"not ours")
     assert run("sweep") == (0, "Removed 0 replaced or deleted files and 0 orphaned files.\n")
+    assert run("sweep", "--older-than", "0", "--dry-run")[1].startswith(
+        "Would remove 1 replaced or deleted files and 2 "
+    )
+    assert orphan.exists()
     assert run("sweep", "--older-than", "0") == (0, "Removed 1 replaced or deleted files and 2 orphaned files.\n")
     assert not orphan.exists()
     assert (folder / "README").exists()
@@ -195,7 +206,7 @@ def test_a_database_that_is_busy_is_one_line(run: Run, monkeypatch: pytest.Monke
     def busy(*_: object) -> None:
         raise PoolTimeout("QueuePool limit")
 
-    monkeypatch.setattr(admin.maintenance, "sweep", busy)
+    monkeypatch.setattr(maintenance, "sweep", busy)
     code, said = run("sweep")
     assert code == 1
     assert said == ("modhub-admin: the database is busy; finished work is kept, run the command again.\n")

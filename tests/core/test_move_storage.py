@@ -1,0 +1,139 @@
+"""``modhub-admin move-storage``: every file, whole, while the service runs; and again after a kill."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import modhub
+from modhub.blobs import BlobStore, maintenance, moving
+from modhub.blobs.local import LocalStore
+from modhub.ops import admin
+from modhub.testing import Site, stored_files
+from modhub.testing.databases import TEST_SECRET
+from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
+
+pytestmark = pytest.mark.one_database
+
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """``run("file:///from", "file:///to")``: (exit code, what it said)."""
+    monkeypatch.setattr(admin, "set_up_logging", lambda _ini: None)
+    ini, settings = tmp_path / "site.ini", site.registry.settings
+    lines = ["[app:main]", "use = egg:modhub", f"modhub.secret = {TEST_SECRET}"]
+    lines += [f"{name} = {settings[name]!s}" for name in ("sqlalchemy.url", "modhub.storage")]
+    ini.write_text("\n".join(lines) + "\n", "utf-8")
+
+    def command(*words: str) -> tuple[int, str]:
+        code = admin.admin_main(["-c", str(ini), "move-storage", *words])
+        told = capsys.readouterr()
+        return code, told.out + told.err
+
+    return command
+
+
+def storage(site: Site) -> str:
+    return str(site.registry.settings["modhub.storage"])
+
+
+def damage_in(site: Site, url: str) -> list[Any]:
+    store = modhub.open_store(site.registry, make=False, url=url)
+    assert store is not None
+    with site.databases.readonly_session() as session:
+        return list(maintenance.blob_damage(session, store))
+
+
+def test_all_files_are_copied_and_checked(site: Site, run: Run, tmp_path: Path) -> None:
+    # C-RUN-14
+    target = f"file://{tmp_path}/new"
+    mod = published_mod(site)
+    upload_asset(site, mod, "code", b"two", version="2")
+    published_mod(site)
+    assert run("--dry-run", storage(site), target)[1].startswith("Would copy up to 2 files")
+    assert not (tmp_path / "new").exists()
+    code, said = run(storage(site), target)
+    assert code == 0
+    assert said.startswith("Copied 2 files (")
+    assert f"Now set modhub.storage = {target}" in said
+    assert damage_in(site, target) == []
+    assert damage_in(site, storage(site)) == []
+    # What the old store has lost, and what the new one has damaged, is told apart.
+    (tmp_path / "new" / "staging" / ("f" * 32)).write_bytes(b"left by a kill")
+    copy = next(path for path in (tmp_path / "new").rglob("*") if path.is_file() and path.parent.name != "staging")
+    copy.write_bytes(b"?")
+    code, said = run(storage(site), target)
+    assert (code, said.splitlines()[0].partition(" (")[0]) == (0, "Copied 1 files")
+    assert "1 were there already" in said
+    assert damage_in(site, target) == []
+
+
+def test_a_file_that_the_old_store_lost_is_named(site: Site, run: Run, tmp_path: Path) -> None:
+    mods = [published_mod(site) for _ in range(2)]
+    lost = stored_files(site)[0]
+    lost.unlink()
+    code, said = run(storage(site), f"file://{tmp_path}/new")
+    assert code == 1
+    assert "Copied 1 files" in said
+    assert f"file {lost.parent.name}{lost.name} (code mod.zip of mod " in said
+    assert any(f' of mod {mod["id"]} "' in said for mod in mods)
+
+
+def test_a_move_goes_on_where_it_was_killed(site: Site, run: Run, tmp_path: Path, monkeypatch: Any) -> None:
+    # C-RUN-14
+    for _ in range(3):
+        published_mod(site)
+    put, calls = LocalStore.put, []
+
+    def killed_at_the_second(*given: Any) -> None:
+        calls.append(given)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        put(*given)
+
+    target = f"file://{tmp_path}/new"
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalStore, "put", killed_at_the_second)
+        assert run(storage(site), target)[0] == 130
+    code, said = run(storage(site), target)
+    assert (code, said.partition(" (")[0]) == (0, "Copied 2 files")
+    assert "1 were there already" in said
+    assert damage_in(site, target) == []
+
+
+def test_what_is_uploaded_and_deleted_meanwhile_is_right(site: Site, tmp_path: Path) -> None:
+    # C-RUN-14
+    first, second = published_mod(site), published_mod(site)
+    source, target = site.find_service(BlobStore), LocalStore(tmp_path / "new")
+    open_blob, seen = source.open, []
+
+    def open_slowly(key: str, size: int, sha256: str) -> Any:
+        seen.append(key)
+        if len(seen) == 1:
+            upload_asset(site, first, "code", b"two", version="2")
+            site.as_account(OWNER).delete(mod_address(second), status=204)
+            maintenance.sweep(site.databases, source, 0)
+        return open_blob(key, size, sha256)
+
+    source.open = open_slowly  # type: ignore[method-assign]
+    result = moving.copy_store(site.databases, source, target, lambda _: None)
+    assert result.damaged == []
+    with site.databases.readonly_session() as session:
+        assert list(maintenance.blob_damage(session, target)) == []
+
+
+def test_mistakes_are_one_line(site: Site, run: Run, tmp_path: Path) -> None:
+    published_mod(site)
+    here = storage(site)
+    for source, target, sentence in (
+        (here, f"{here}/", "are the same store"),
+        (f"file://{tmp_path}/none", f"file://{tmp_path}/new", "none cannot be read"),
+        (here, "/not/a/url", "use file:///absolute/folder"),
+        (here, "", "are addresses of stores"),
+    ):
+        code, said = run(source, target)
+        assert (code, said.count("\n")) == (1, 1), said
+        assert sentence in said
