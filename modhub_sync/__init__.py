@@ -3,24 +3,51 @@
 from pyramid.config import Configurator
 
 from modhub.changes import ChangeReader
-from modhub.interfaces import ICatalogue, IPublicMods
+from modhub.db import Databases
+from modhub.events import ApplicationStarted
+from modhub.interfaces import ICatalogue, IPublicMods, ISite
 from modhub.service_registry import find_service
 from modhub_sync import limits
 from modhub_sync.read_service import SyncReader
-from modhub_sync.resources import GuidsResource, PlanResource
+from modhub_sync.resources import GuidsResource, PlanResource, SnapshotFilesResource, SnapshotResource
+from modhub_sync.settings import SYNC_SETTINGS
+from modhub_sync.snapshot_reader import SnapshotReader
+from modhub_sync.snapshots import SnapshotMaker
+from modhub_sync.worker import SnapshotWorker
+
+
+def start_snapshot_worker(event: ApplicationStarted) -> None:
+    """A running service makes snapshots in a thread; commands and tests call `SnapshotMaker` themselves."""
+    SnapshotWorker(event.registry).start()
+
+
+def _register_services(config: Configurator) -> None:
+    registry = config.registry
+    databases, changes = find_service(registry, Databases), find_service(registry, ChangeReader)
+    mods = find_service(registry, IPublicMods)
+    config.add_service(SyncReader, SyncReader(mods, changes))
+    config.add_service(SnapshotMaker, SnapshotMaker(databases, changes, mods))
+    key = registry.settings["modhub_sync.signing_key"]
+    config.add_service(SnapshotReader, SnapshotReader(databases.raw_queries, key))
 
 
 def includeme(config: Configurator) -> None:
-    """Register the read service, the resources, body limits and views."""
+    """Register the services, the resources, body limits, the command and views."""
     config.include("modhub")
     config.add_feature("modhub_sync", "Following the catalogue")
-    registry = config.registry
-    reader = SyncReader(find_service(registry, IPublicMods), find_service(registry, ChangeReader))
-    config.add_service(SyncReader, reader)
+    config.declare_settings("modhub_sync.", SYNC_SETTINGS)
+    config.add_migrations("modhub_sync", "modhub_sync:migrations", "sync_")
+    _register_services(config)
     config.add_child(ICatalogue, "guid", GuidsResource)
     config.add_child(ICatalogue, "plan", PlanResource)
+    config.add_child(ICatalogue, "snapshot", SnapshotResource)
+    config.add_child(ISite, "snapshot", SnapshotFilesResource)
+    config.add_cross_origin("/Modhub/snapshot/[^/]+")
+    config.add_subscriber(start_snapshot_worker, ApplicationStarted)
     for name in ("lookup", "updates"):
         config.add_body_limit("POST", f"/api/modhub/{name}", limits.QUESTION)
     for name in ("plan", "plan/check"):
         config.add_body_limit("POST", f"/api/modhub/{name}", limits.PLAN_QUESTION)
+    config.include("modhub_sync.commands")
     config.scan("modhub_sync.views")
+    config.scan("modhub_sync.snapshot_views")

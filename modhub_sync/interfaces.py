@@ -13,3 +13,15 @@ class IGuid(IResource):
 
 class IPlan(IResource):
     """``/api/modhub/plan``"""
+
+
+class ISnapshot(IResource):
+    """``/api/modhub/snapshot``"""
+
+
+class ISnapshotFiles(IResource):
+    """``/Modhub/snapshot``"""
+
+
+class ISnapshotFile(IResource):
+    """``/Modhub/snapshot/{sha256}``"""

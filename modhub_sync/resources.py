@@ -3,7 +3,7 @@
 from zope.interface import implementer
 
 from modhub.traversal import Resource
-from modhub_sync.interfaces import IGuid, IGuids, IPlan
+from modhub_sync.interfaces import IGuid, IGuids, IPlan, ISnapshot, ISnapshotFile, ISnapshotFiles
 
 
 @implementer(IGuids)
@@ -23,3 +23,22 @@ class GuidResource(Resource):
 @implementer(IPlan)
 class PlanResource(Resource):
     """``/api/modhub/plan``"""
+
+
+@implementer(ISnapshot)
+class SnapshotResource(Resource):
+    """``/api/modhub/snapshot``: the pointer to the newest one."""
+
+
+@implementer(ISnapshotFiles)
+class SnapshotFilesResource(Resource):
+    """``/Modhub/snapshot``"""
+
+    def get_member(self, name: str) -> "SnapshotFileResource":
+        """The file with this SHA-256."""
+        return SnapshotFileResource(self, name)
+
+
+@implementer(ISnapshotFile)
+class SnapshotFileResource(Resource):
+    """``/Modhub/snapshot/{sha256}``: never another file."""

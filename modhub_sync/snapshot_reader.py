@@ -1,0 +1,65 @@
+"""Anonymous reads of snapshots."""
+
+from datetime import timedelta
+from typing import Any, Final
+
+from sqlalchemy import Select, bindparam, select
+
+from modhub.blobs.models import StoredBlob
+from modhub.changes import PublicChange
+from modhub.db import from_micros, now, to_micros
+from modhub.downloads import REVALIDATE, StoredFile
+from modhub.raw_queries import RawQueryExecutor, Row
+from modhub_sync.models import Snapshot
+from modhub_sync.signing import SigningKey
+from modhub_sync.snapshots import HAS_LOST_MODS
+
+DELETED_FOR: Final = timedelta(minutes=10)
+"""How long a snapshot may show a mod that has been deleted or hidden. By then there is a new one, or none is shown."""
+_COLUMNS: Final = (Snapshot.serial, StoredBlob.key, StoredBlob.size, StoredBlob.sha256, Snapshot.made_at)
+
+
+def _shown() -> Select[*tuple[Any, ...]]:
+    joined = select(*_COLUMNS).join(StoredBlob, StoredBlob.id == Snapshot.blob_id)
+    long_ago = HAS_LOST_MODS.where(PublicChange.at <= bindparam("deleted_before", type_=PublicChange.serial.type))
+    return joined.where(~long_ago).order_by(Snapshot.id.desc()).limit(1)
+
+
+class SnapshotReader:
+    """Reads the newest snapshot and its file; one per application."""
+
+    def __init__(self, reader: RawQueryExecutor, key: SigningKey) -> None:
+        self._reader = reader
+        self._key = key
+        self._newest = reader.prepare(_shown())
+        self._file = reader.prepare(_shown().where(StoredBlob.sha256 == bindparam("sha256")))
+
+    def pointer(self) -> dict[str, Any] | None:
+        """The pointer to the newest snapshot, signed if there is a key; None before the first."""
+        rows = self._rows(self._newest)
+        if not rows:
+            return None
+        serial, _, size, sha256, _ = rows[0]
+        fields = {"serial": serial, "url": f"/Modhub/snapshot/{sha256}", "bytes": size, "sha256": sha256}
+        return {**fields, "signature": self._key.sign(fields)}
+
+    def file(self, sha256: str) -> StoredFile | None:
+        """The file with this SHA-256; None if there is no such snapshot, or no longer."""
+        rows = self._rows(self._file, sha256=sha256)
+        if not rows:
+            return None
+        serial, key, size, sha256, made_at = rows[0]
+        return StoredFile(
+            key=key,
+            size=size,
+            sha256=sha256,
+            name=f"modhub-{serial}.jsonl.gz",
+            content_type="application/gzip",
+            modified=from_micros(made_at),
+            inline=False,
+            # The content never changes, but it must be gone when one of its mods is deleted.
+            cache_control=REVALIDATE,
+        )
+
+    def _rows(self, statement: Any, **values: Any) -> list[Row]:
+        return self._reader.rows(statement, **values, deleted_before=to_micros(now() - DELETED_FOR))

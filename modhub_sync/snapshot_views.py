@@ -1,0 +1,43 @@
+"""The calls for snapshots. All are anonymous."""
+
+from typing import Any
+
+from pyramid.response import Response
+
+from modhub.downloads import file_response
+from modhub.errors import ApiError, not_found
+from modhub.payload import encode
+from modhub.request import Request
+from modhub.responses import cached_json_response
+from modhub.text import N_
+from modhub.views import OPEN, api, page
+from modhub_sync.interfaces import ISnapshot, ISnapshotFile
+from modhub_sync.resources import SnapshotFileResource
+from modhub_sync.snapshot_reader import SnapshotReader
+
+
+@api(context=ISnapshot, request_method="GET", permission=OPEN)
+def read_pointer_view(_context: Any, request: Request) -> Response:
+    """``GET /api/modhub/snapshot``"""
+    pointer = request.find_service(SnapshotReader).pointer()
+    if pointer is None:
+        raise ApiError(404, "not_found", N_("There is no snapshot yet. Begin with the changes since 0."))
+    return cached_json_response(request, encode(pointer))
+
+
+@api(context=ISnapshot, name="key", request_method="GET", permission=OPEN)
+def read_public_key_view(_context: Any, request: Request) -> Response:
+    """``GET /api/modhub/snapshot/key``"""
+    public = request.registry.settings["modhub_sync.signing_key"].public
+    if public is None:
+        raise ApiError(404, "not_found", N_("This service does not sign its snapshots."))
+    return cached_json_response(request, encode({"algorithm": "Ed25519", "publicKey": public}))
+
+
+@page(context=ISnapshotFile, request_method="GET", permission=OPEN)
+def download_snapshot_view(context: SnapshotFileResource, request: Request) -> Response:
+    """``GET /Modhub/snapshot/{sha256}``"""
+    file = request.find_service(SnapshotReader).file(context.__name__)
+    if file is None:
+        raise not_found()
+    return file_response(request, request.store, file)

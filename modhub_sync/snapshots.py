@@ -1,0 +1,122 @@
+"""Making snapshots: all public documents by serial, as compressed JSON lines in the file store.
+
+A snapshot is not a moment: it is read in pages, and a mod that changes meanwhile gets a higher serial and may be left
+out. Whoever goes on with the changes after the snapshot's serial has every mod as it is.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from gzip import GzipFile
+from tempfile import TemporaryFile
+from typing import IO, Any, Final
+
+import transaction
+from sqlalchemy import delete, exists, select, update
+from sqlalchemy.orm import Session, joinedload
+
+from modhub import bulk
+from modhub.blobs import BlobStore, stage
+from modhub.blobs.models import create_blob_row, trash_blob
+from modhub.changes import MOD, ChangeReader, PublicChange, What
+from modhub.db import Databases, now
+from modhub.interfaces import IPublicMods
+from modhub_sync import limits
+from modhub_sync.models import Snapshot, SnapshotLease
+
+KEPT: Final = 2
+"""Snapshots that are kept: whoever has just read the pointer to the previous one can still fetch it."""
+LEASE: Final = timedelta(minutes=30)
+"""After this a process that is making a snapshot counts as dead."""
+COMPRESSION: Final = 6
+
+HAS_LOST_MODS: Final = exists().where(
+    PublicChange.serial > Snapshot.serial, PublicChange.kind == MOD, PublicChange.what == What.DELETED.value
+)
+"""Whether a mod that may be in the snapshot has been deleted or hidden since."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotMaker:
+    """Makes snapshots and deletes old ones; for the command and for the server's own schedule."""
+
+    databases: Databases
+    changes: ChangeReader
+    mods: IPublicMods
+
+    def make(self, store: BlobStore) -> tuple[int, int]:
+        """Make a snapshot, delete those that it replaces, and return its serial and the number of its mods."""
+        with TemporaryFile() as file:
+            serial, count = self._write(file)
+            file.seek(0)
+            with self._writing() as (session, manager):
+                blob = stage(manager, store, file, limits.SNAPSHOT)
+                made = Snapshot(serial=serial, blob=create_blob_row(session, blob), made_at=now())
+                session.add(made)
+                session.flush()
+                _delete_old(session)
+        return serial, count
+
+    def make_if_due(self, store: BlobStore, hours: int) -> bool:
+        """Make a snapshot if the schedule or a deleted mod asks for one and no other process is at it."""
+        if not self.is_due(hours) or not self._lease():
+            return False
+        try:
+            # Another process may have been faster before we had the lease.
+            if self.is_due(hours):
+                self.make(store)
+                return True
+        finally:
+            self._release()
+        return False
+
+    def is_due(self, hours: int) -> bool:
+        """Whether a snapshot should be made now."""
+        newest = select(Snapshot.serial, Snapshot.made_at, HAS_LOST_MODS).order_by(Snapshot.id.desc()).limit(1)
+        with self.databases.readonly_session() as session:
+            row = session.execute(newest).one_or_none()
+        if row is None:
+            return hours > 0
+        serial, made_at, has_lost_mods = row
+        is_old = hours > 0 and not made_at <= now() < made_at + timedelta(hours=hours)
+        return has_lost_mods or (is_old and serial != self.changes.generation()[0])
+
+    def _write(self, file: IO[bytes]) -> tuple[int, int]:
+        """Write the documents up to the present serial. The same documents always make the same bytes."""
+        head, _ = self.changes.generation()
+        count = last = 0
+        with GzipFile(filename="", mode="wb", fileobj=file, compresslevel=COMPRESSION, mtime=0) as compressed:
+            while page := self.mods.get_page(last, head, limits.SNAPSHOT_PAGE):
+                for _, document in page:
+                    compressed.write(document + b"\n")
+                count, last = count + len(page), page[-1][0]
+        return head, count
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[Session, Any]]:
+        manager = transaction.TransactionManager(explicit=True)
+        with manager:
+            yield self.databases.joined_session(manager), manager
+
+    def _lease(self) -> bool:
+        """Take the lease; False while another process has it. One from the future is of a clock that was set back."""
+        time = now()
+        is_free = (SnapshotLease.until <= time) | (SnapshotLease.until > time + LEASE)
+        return self._update_lease(update(SnapshotLease).where(is_free).values(until=time + LEASE))
+
+    def _release(self) -> None:
+        self._update_lease(update(SnapshotLease).values(until=now()))
+
+    def _update_lease(self, statement: Any) -> bool:
+        with self.databases.write_session.begin() as session:
+            return bulk.execute_bulk(session, statement) == 1
+
+
+def _delete_old(session: Session) -> None:
+    """Delete all but the newest snapshots, and those with mods that have been deleted since; their files are swept."""
+    newest_first = select(Snapshot, HAS_LOST_MODS).options(joinedload(Snapshot.blob)).order_by(Snapshot.id.desc())
+    rows = session.execute(newest_first).all()
+    old = [row for place, (row, has_lost_mods) in enumerate(rows) if place >= KEPT or (place and has_lost_mods)]
+    trash_blob(session, [row.blob_id for row in old])
+    bulk.execute_bulk(session, delete(Snapshot).where(Snapshot.id.in_([row.id for row in old])))

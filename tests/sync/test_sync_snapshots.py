@@ -1,0 +1,267 @@
+"""Snapshots: the file, the pointer and its signature, what replaces them, and the schedule of the server."""
+
+import gzip
+import hashlib
+import json
+from base64 import b64decode, b64encode
+from datetime import timedelta
+from threading import Thread
+from typing import Any
+
+import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from sqlalchemy import select, update
+
+from modhub.blobs import maintenance
+from modhub.changes import PublicChange
+from modhub.db import now
+from modhub.ops import admin, migrate
+from modhub.settings import StartRefused
+from modhub.testing import TEST_ACCOUNTS, Site, Start, stored_files
+from modhub.testing.mods import (
+    OWNER,
+    hide_mod,
+    insert_mods,
+    mod_address,
+    new_mod,
+    published_mod,
+    restore_mod,
+)
+from modhub_sync import limits, worker
+from modhub_sync.models import Snapshot, SnapshotLease
+from modhub_sync.snapshots import LEASE, SnapshotMaker
+
+POINTER = "/api/modhub/snapshot"
+KEY = b64encode(bytes(range(32))).decode()
+
+
+def run(site: Site) -> int:
+    return admin.run_command(site.config, ["-c", "my.ini", "snapshot"])
+
+
+def make(site: Site) -> Any:
+    site.find_service(SnapshotMaker).make(admin.Admin(site.config).store)
+    return site.get(POINTER, status=200).json
+
+
+def make_if_due(site: Site, hours: int = 0) -> bool:
+    return site.find_service(SnapshotMaker).make_if_due(admin.Admin(site.config).store, hours)
+
+
+def lines(site: Site, pointer: Any) -> list[Any]:
+    return [json.loads(line) for line in gzip.decompress(site.get(pointer["url"]).body).splitlines()]
+
+
+def age_changes(site: Site, minutes: int) -> None:
+    with site.databases.write_session.begin() as session:
+        session.execute(update(PublicChange).values(at=now() - timedelta(minutes=minutes)))
+
+
+def test_models_and_migrations_agree(site: Site) -> None:
+    package = next(package for package in site.declarations.migrations if package.package == "modhub_sync")
+    assert migrate.schema_differences(site.databases, package) == []
+
+
+def test_a_snapshot_is_the_list_by_serial(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    # C-SYNC-12
+    before = site.get(POINTER, status=404)
+    assert before.json["error"] == "not_found"
+    mods = [published_mod(site, title=f"Mod ü {number}") for number in range(4)]
+    new_mod(site)
+    hidden = published_mod(site)
+    hide_mod(site, hidden)
+    site.as_account(OWNER).put_json(mod_address(mods[0]), {"title": "Last"})
+    assert run(site) == 0
+    assert "Snapshot made: 4 mods, up to serial 7." in capsys.readouterr().out
+    pointer = site.get(POINTER)
+    assert pointer.json.keys() == {"serial", "url", "bytes", "sha256", "signature"}
+    assert (pointer.json["serial"], pointer.json["signature"]) == (7, None)
+    assert pointer.headers["ETag"]
+    assert pointer.headers["Access-Control-Allow-Origin"] == "*"
+    file = site.get(pointer.json["url"])
+    assert pointer.json["url"].startswith("/Modhub/snapshot/")
+    assert file.headers["Content-Type"] == "application/gzip"
+    assert "Content-Encoding" not in file.headers
+    assert file.headers["Access-Control-Allow-Origin"] == "*"
+    assert (len(file.body), hashlib.sha256(file.body).hexdigest()) == (pointer.json["bytes"], pointer.json["sha256"])
+    found = lines(site, pointer.json)
+    assert [mod["id"] for mod in found] == [mod["id"] for mod in (*mods[1:], mods[0])]
+    listed = {mod["id"]: mod for mod in site.get("/api/modhub").json["mods"]}
+    assert {mod["id"]: mod for mod in found} == listed
+    part = site.get(pointer.json["url"], headers={"Range": "bytes=2-5"}, status=206)
+    assert part.body == file.body[2:6]
+
+
+def test_the_same_documents_make_the_same_file(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    insert_mods(site, [{}] * 12)
+    first = make(site)
+    monkeypatch.setattr(limits, "SNAPSHOT_PAGE", 5)
+    assert make(site) == first
+    assert len(lines(site, first)) == 12
+    assert site.get("/Modhub/snapshot/" + "0" * 64, status=404)
+
+
+def test_a_key_signs_the_pointer(start: Start) -> None:
+    # C-SYNC-13
+    site = start(f"{TEST_ACCOUNTS} modhub_sync", modhub_sync__signing_key=KEY)
+    published_mod(site)
+    pointer = make(site)
+    answer = site.get("/api/modhub/snapshot/key").json
+    assert answer["algorithm"] == "Ed25519"
+    public = Ed25519PublicKey.from_public_bytes(b64decode(answer["publicKey"]))
+    signature = b64decode(pointer.pop("signature"))
+    public.verify(signature, json.dumps(pointer, separators=(",", ":"), sort_keys=True).encode())
+    with pytest.raises(InvalidSignature):
+        public.verify(signature, json.dumps({**pointer, "serial": 9}, separators=(",", ":"), sort_keys=True).encode())
+
+
+def test_without_a_key_nothing_is_signed(site: Site) -> None:
+    # C-SYNC-13
+    assert site.get("/api/modhub/snapshot/key", status=404).json["error"] == "not_found"
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("signing_key", "x"), ("signing_key", KEY[4:]), ("snapshot_hours", "-1"), ("snapshot_hours", "x")],
+)
+def test_wrong_settings_stop_the_start(start: Start, name: str, value: str) -> None:
+    with pytest.raises(StartRefused, match=f"modhub_sync.{name} must be") as refused:
+        start("modhub_sync", **{f"modhub_sync__{name}": value})
+    assert KEY[4:] not in str(refused.value)
+
+
+@pytest.mark.parametrize("lost", [hide_mod, lambda site, mod: site.as_account(OWNER).delete(mod_address(mod))])
+def test_a_deleted_mod_makes_a_new_snapshot_and_ends_the_old_ones(site: Site, lost: Any) -> None:
+    # C-SYNC-14
+    mod = published_mod(site)
+    other = published_mod(site)
+    first = make(site)
+    assert not make_if_due(site)
+    site.as_account(OWNER).put_json(mod_address(other), {"title": "Another"})
+    assert not make_if_due(site)
+    lost(site, mod)
+    assert make_if_due(site)
+    second = site.get(POINTER).json
+    assert second["serial"] == 4
+    assert [line["guid"] for line in lines(site, second)] == [other["guid"]]
+    site.get(first["url"], status=404)
+    assert not make_if_due(site)
+    # The file is swept like any other.
+    maintenance.sweep(site.databases, admin.Admin(site.config).store, 0)
+    assert len([path for path in stored_files(site) if path.read_bytes()[:2] == b"\x1f\x8b"]) == 1
+
+
+def test_ten_minutes_after_a_deletion_no_snapshot_shows_the_mod(site: Site) -> None:
+    # C-SYNC-14
+    mod = published_mod(site)
+    pointer = make(site)
+    hide_mod(site, mod)
+    age_changes(site, 9)
+    site.get(pointer["url"], status=200)
+    age_changes(site, 11)
+    site.get(pointer["url"], status=404)
+    site.get(POINTER, status=404)
+    restore_mod(site, mod)
+    age_changes(site, 11)
+    assert site.get(POINTER).json == pointer
+
+
+def test_old_snapshots_are_deleted(site: Site) -> None:
+    urls = []
+    for _ in range(4):
+        published_mod(site)
+        urls.append(make(site)["url"])
+    assert [site.get(url, status="*").status_int for url in urls] == [404, 404, 200, 200]
+
+
+def test_the_schedule_makes_one_each_n_hours_if_anything_changed(site: Site) -> None:
+    # C-SYNC-12
+    published_mod(site)
+    assert not make_if_due(site, 0)
+    assert make_if_due(site, 6)
+    published_mod(site)
+    assert not make_if_due(site, 6)
+    with site.databases.write_session.begin() as session:
+        session.execute(update(Snapshot).values(made_at=now() - timedelta(hours=5, minutes=59)))
+    assert not make_if_due(site, 6)
+    with site.databases.write_session.begin() as session:
+        session.execute(update(Snapshot).values(made_at=now() - timedelta(hours=6)))
+    assert not make_if_due(site, 0)
+    assert make_if_due(site, 6)
+    with site.databases.write_session.begin() as session:
+        session.execute(update(Snapshot).values(made_at=now() - timedelta(hours=6)))
+    assert not make_if_due(site, 6)
+
+
+def test_one_process_makes_it(site: Site, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    published_mod(site)
+    url = str(site.registry.settings["sqlalchemy.url"])
+    sites = [site, *(start(f"{TEST_ACCOUNTS} modhub_builds modhub_sync", url=url) for _ in range(2))]
+    made: list[bool] = []
+    threads = [Thread(target=lambda one=one: made.append(make_if_due(one, 1))) for one in sites]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(made) == [False, False, True]
+    # A process that died with the lease holds the others up for a while only.
+    published_mod(site)
+    with site.databases.write_session.begin() as session:
+        session.execute(update(Snapshot).values(made_at=now() - timedelta(hours=6)))
+        session.execute(update(SnapshotLease).values(until=now() + LEASE / 2))
+    assert not make_if_due(site, 1)
+    with site.databases.write_session.begin() as session:
+        session.execute(update(SnapshotLease).values(until=now()))
+    assert make_if_due(site, 1)
+
+
+def test_the_worker_survives_every_error(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.registry.settings["modhub_sync.snapshot_hours"] = 1
+    published_mod(site)
+    mine = worker.SnapshotWorker(site.registry)
+
+    def fail(*_: object) -> None:
+        raise OSError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SnapshotMaker, "_write", fail)
+        assert mine.run_once() is False
+    with site.databases.readonly_session() as session:
+        assert session.scalar(select(SnapshotLease.until)) <= now()
+    assert mine.run_once() is True
+    monkeypatch.setattr(worker, "FIRST_SECONDS", 0.0)
+    mine.start()
+    mine.stop()
+
+
+def test_a_mod_that_changes_while_pages_are_read_is_in_the_changes(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-SYNC-12
+    mods = [published_mod(site, title=f"mod {number}") for number in range(6)]
+    monkeypatch.setattr(limits, "SNAPSHOT_PAGE", 2)
+    maker, own = site.find_service(SnapshotMaker), site.as_account(OWNER)
+    pages = type(maker.mods).get_page
+    acts = [
+        lambda: own.put_json(mod_address(mods[5]), {"title": "changed"}),
+        lambda: own.delete(mod_address(mods[0])),
+        lambda: own.delete(mod_address(mods[4])),
+    ]
+
+    def page(*arguments: Any) -> Any:
+        found = pages(*arguments)
+        if acts:
+            acts.pop(0)()
+        return found
+
+    monkeypatch.setattr(type(maker.mods), "get_page", page)
+    pointer = make(site)
+    known = {line["guid"]: line["title"] for line in lines(site, pointer)}
+    assert mods[5]["guid"] not in known
+    changes = site.get(f"/api/modhub/changes?since={pointer['serial']}").json["changes"]
+    for entry in changes:
+        if entry["what"] == "deleted":
+            known.pop(entry["guid"], None)
+        else:
+            known[entry["guid"]] = site.get(f"/api/modhub/{entry['id']}").json["title"]
+    assert known == {mod["guid"]: mod["title"] for mod in site.get("/api/modhub").json["mods"]}
