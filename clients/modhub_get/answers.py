@@ -1,6 +1,6 @@
 """What the service answers, checked before anything is done with it. ``ValueError`` says what makes no sense."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -62,7 +62,22 @@ def decode_plan(answer: Any) -> InstallPlan:
     missing = tuple(_objects(answer, "missing"))
     for one in missing:
         _guid_of(one)
-    return InstallPlan(steps, tuple(_objects(answer, "conflicts")), missing, locked)
+    conflicts = tuple(_objects(answer, "conflicts"))
+    for conflict in conflicts:
+        for mod in _objects(conflict, "pair"):
+            _guid_of(mod)
+    return InstallPlan(steps, conflicts, missing, locked)
+
+
+def merge_plans(plans: Sequence[InstallPlan]) -> InstallPlan:
+    """One plan for all that was wanted; a service plans for at most 500 wanted mods at a time."""
+    steps = {step.guid: step for plan in plans for step in plan.steps}
+    return InstallPlan(
+        steps=tuple(steps.values()),
+        conflicts=tuple(conflict for plan in plans for conflict in plan.conflicts),
+        missing=tuple({_guid_of(one): one for plan in plans for one in plan.missing}.values()),
+        locked={guid: entry for plan in plans for guid, entry in plan.locked.items()},
+    )
 
 
 def decode_mods(answer: Any, asked: Collection[str]) -> dict[str, RemoteMod]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from modhub_get import answers
 from modhub_get.installation import InstallationState, InstalledMod, ModInstallation
-from modhub_get.installer import CHECKED, AppliedPlan, Installer
+from modhub_get.installer import AT_ONCE, AppliedPlan, Installer, in_batches
 from modhub_get.lockfile import LockEntry, make_lock, write_lock
 from modhub_get.outcome import ExitCode, GetError
 from modhub_get.service import ModhubService
@@ -84,8 +84,7 @@ def check_mods(service: ModhubService | None, installation: ModInstallation) -> 
     gone: list[str] = []
     if service is not None:
         have = [{"guid": mod.guid, "version": mod.version, "sha256": mod.sha256} for mod in mods.values()]
-        for start in range(0, len(have), CHECKED):
-            batch = have[start : start + CHECKED]
+        for batch in in_batches(have, AT_ONCE):
             decode = partial(answers.decode_updates, asked=mods.keys())
             found = service.post("/api/modhub/updates", {"have": batch}, decode)
             changed += found.changed

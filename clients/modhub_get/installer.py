@@ -1,9 +1,9 @@
 """From a plan to files in place: look up, download, verify, and only then change the folder."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, TextIO
+from typing import Final, TextIO, TypeVar
 
 from modhub_get import answers
 from modhub_get.answers import InstallPlan, RemoteMod
@@ -19,8 +19,9 @@ ROUNDS: Final = 4
 """Plans that are made, if files are replaced on the service while they are downloaded."""
 LOOKUP: Final = 100
 """Mods in one lookup: at most 500 are allowed, but their descriptions make large answers."""
-CHECKED: Final = 500
-"""Mods in one update check."""
+AT_ONCE: Final = 500
+"""Wanted mods of one plan, and mods of one update check."""
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Installer:
         """Ask for a plan that gets ``want``, and do what it says. Nothing is changed unless all of it can be done."""
         wanted = list(want)
         for attempt in range(ROUNDS):
-            plan = self.service.post("/api/modhub/plan", self._question(wanted), answers.decode_plan)
+            plan = self._ask(wanted)
             self._refuse_gaps(plan)
             steps = [step for step in plan.steps if step.action != "keep"]
             try:
@@ -108,12 +109,13 @@ class Installer:
             self.installation.apply(state, new)
         self.installation.clear_parts()
 
-    def _question(self, wanted: list[str]) -> Mapping[str, Any]:
-        have = self.intact().values()
-        return {
-            "want": wanted,
-            "have": [{"guid": mod.guid, "version": mod.version, "sha256": mod.sha256} for mod in have],
-        }
+    def _ask(self, wanted: list[str]) -> InstallPlan:
+        have = [{"guid": mod.guid, "version": mod.version, "sha256": mod.sha256} for mod in self.intact().values()]
+        plans = [
+            self.service.post("/api/modhub/plan", {"want": batch, "have": have}, answers.decode_plan)
+            for batch in in_batches(wanted, AT_ONCE)
+        ]
+        return answers.merge_plans(plans)
 
     def _refuse_gaps(self, plan: InstallPlan) -> None:
         if plan.missing and not self.options.allow_missing:
@@ -121,13 +123,13 @@ class Installer:
             sentence = f"Not on the service: {guids}. Nothing was changed; --allow-missing installs the rest."
             raise GetError(ExitCode.NOT_AVAILABLE, sentence, missing=list(plan.missing))
         if plan.conflicts and not self.options.allow_conflicts:
-            sentence = f"{len(plan.conflicts)} conflicts between mods. Nothing was changed."
+            pairs = [" and ".join(str(mod["guid"]) for mod in conflict["pair"]) for conflict in plan.conflicts]
+            sentence = f"In conflict: {'; '.join(pairs[:10])}. Nothing was changed."
             raise GetError(ExitCode.CONFLICT, sentence, conflicts=list(plan.conflicts))
 
     def _look_up(self, guids: list[str]) -> dict[str, RemoteMod]:
         found: dict[str, RemoteMod] = {}
-        for start in range(0, len(guids), LOOKUP):
-            batch = guids[start : start + LOOKUP]
+        for batch in in_batches(guids, LOOKUP):
             decode = partial(answers.decode_mods, asked=batch)
             found |= self.service.post("/api/modhub/lookup", {"guids": batch}, decode)
         return found
@@ -148,3 +150,9 @@ class Installer:
             requires=mod.requires,
             wanted=mod.guid in wanted or (before is not None and before.wanted),
         )
+
+
+def in_batches(values: Sequence[_T], size: int) -> Iterator[list[_T]]:
+    """Yield the values in lists of at most ``size``."""
+    for start in range(0, len(values), size):
+        yield list(values[start : start + size])

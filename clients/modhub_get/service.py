@@ -21,7 +21,7 @@ PASSING: Final = frozenset({429, 500, 502, 503, 504})
 """Statuses that may be gone the next time."""
 _PATH: Final = re.compile(r"/(?!/)[!-\[\]-~]*")
 """An address on the same service: one leading slash, printable ASCII, no backslash."""
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class Passing(Exception):
@@ -67,11 +67,11 @@ class ModhubService:
         for connection in self._opened:
             connection.close()
 
-    def get(self, path: str, query: Mapping[str, Any], decode: Callable[[Any], T]) -> T:
+    def get(self, path: str, query: Mapping[str, Any], decode: Callable[[Any], _T]) -> _T:
         """Read ``path``. ``decode`` turns the JSON into a value, or raises ``ValueError`` if it makes no sense."""
         return self._call("GET", f"{path}?{urlencode(query)}", None, decode)
 
-    def post(self, path: str, body: Any, decode: Callable[[Any], T]) -> T:
+    def post(self, path: str, body: Any, decode: Callable[[Any], _T]) -> _T:
         """As `get`, with a JSON body. These calls only read, so they may be repeated."""
         return self._call("POST", path, json.dumps(body).encode(), decode)
 
@@ -98,7 +98,7 @@ class ModhubService:
         if self.stop.wait(seconds):
             raise Stopped
 
-    def _call(self, method: str, path: str, body: bytes | None, decode: Callable[[Any], T]) -> T:
+    def _call(self, method: str, path: str, body: bytes | None, decode: Callable[[Any], _T]) -> _T:
         failures = 0
         while True:
             try:
@@ -107,7 +107,7 @@ class ModhubService:
                 failures += 1
                 self.wait(failures, problem)
 
-    def _exchange(self, method: str, path: str, body: bytes | None, decode: Callable[[Any], T]) -> T:
+    def _exchange(self, method: str, path: str, body: bytes | None, decode: Callable[[Any], _T]) -> _T:
         response = self._send(method, path, body, {"Accept": "application/json"})
         try:
             text = response.read(MAX_ANSWER + 1)

@@ -93,12 +93,13 @@ class FakeService:
                     walk(required, (*because, guid))
                 order[guid] = because
 
+        assert len(body["want"]) <= 500
         for guid in body["want"]:
             walk(guid, ())
         have = {one["guid"]: one["sha256"] for one in body["have"]}
         every = {*order, *have}
         conflicts = [
-            {"pair": [guid, other], "paths": [[], []]}
+            {"pair": [{"guid": guid, "because": []}, {"guid": other, "because": []}]}
             for guid in sorted(every & self.mods.keys())
             for other in self.mods[guid].conflicts
             if other in every
@@ -126,6 +127,7 @@ class FakeService:
         return {"mods": found, "missing": [guid for guid in body["guids"] if guid not in self.mods]}
 
     def updates(self, body: Any) -> Any:
+        assert len(body["have"]) <= 500
         known = [one for one in body["have"] if one["guid"] in self.mods]
         changed = [one["guid"] for one in known if self.mods[one["guid"]].sha256 != one["sha256"]]
         return {

@@ -166,10 +166,20 @@ def test_nothing_is_changed_if_something_is_missing_or_conflicts(fake: Any, run:
     run(ExitCode.NOT_AVAILABLE, "install", "0" * 8 + "-0000-0000-0000-" + "0" * 12)
     assert files(folder) == {}
     run(0, "install", one.guid, "--allow-missing")
-    assert run(ExitCode.CONFLICT, "install", other.guid, "--allow-missing")["conflicts"]
+    assert run(ExitCode.CONFLICT, "install", other.guid, "--allow-missing")["conflicts"][0]["pair"]
     assert files(folder) == expected(one)
     run(0, "install", other.guid, "--allow-conflicts")
     assert files(folder) == expected(one, other)
+
+
+def test_more_mods_than_one_plan_takes(fake: Any, run: Run, folder: Path) -> None:
+    mods = [fake.add(1000), *(fake.add(number, requires=[1000]) for number in range(501))]
+    assert len(run(0, "install", *(mod.guid for mod in mods), "--jobs", "8")["installed"]) == 502
+    assert files(folder) == expected(*mods)
+    fake.asked.clear()
+    assert run(0, "check")["same"] == 502
+    assert len(fake.asked) == 2
+    assert run(0, "update")["kept"] == 502
 
 
 def test_search_lists_guids(fake: Any, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
