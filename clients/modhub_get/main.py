@@ -8,8 +8,8 @@
     modhub-get export-lock --into DIR > mods.lock
     modhub-get install --lock mods.lock --into OTHER --url https://mods.example.org
 
-A folder remembers its service; --url or the environment variable MODHUB_URL names it the first time. No command needs
-an account. Files are kept at DIR/{guid}/{name}; nothing is unpacked.
+A folder remembers the address of its service; --url or the environment variable MODHUB_URL names it the first time, and
+--url a new one. No command needs an account. Files are kept at DIR/{guid}/{name}; nothing is unpacked.
 
 exit codes: 0 done; 1 the service refused, or its answer cannot be trusted; 2 usage error; 3 something is not on the
 service, or not installed; 4 the service is unreachable or busy: try again later; 5 mods conflict, or a mod is still
@@ -99,8 +99,6 @@ def _service(arguments: argparse.Namespace, remembered: str) -> ModhubService:
     url = arguments.url or remembered or os.environ.get("MODHUB_URL", "")
     if not url:
         raise GetError(ExitCode.WRONG_CALL, "Name the service with --url.")
-    if remembered and url.rstrip("/") != remembered:
-        raise GetError(ExitCode.WRONG_CALL, f"This folder has mods from {remembered}. Use another folder.")
     if url.startswith("http://") and not url.startswith(LOOPBACK_HOSTS):
         sys.stderr.write("modhub-get: warning: the connection is not encrypted; use https.\n")
     return ModhubService(url, arguments.timeout)
@@ -117,8 +115,7 @@ def _installing(arguments: argparse.Namespace, *, update: bool = False) -> Itera
             allow_conflicts=arguments.allow_conflicts,
             terminal=None if arguments.json else sys.stderr,
         )
-        state = installation.state
-        with _service(arguments, state.url if state.mods else "") as service:
+        with _service(arguments, installation.state.url) as service:
             yield Installer(service, installation, options)
 
 
@@ -137,7 +134,7 @@ def _count(text: str) -> int:
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     """Options that may stand before the command or after it; `DEFAULTS` has their defaults."""
-    parser.add_argument("--url", default=argparse.SUPPRESS, help="address of the service, the first time")
+    parser.add_argument("--url", default=argparse.SUPPRESS, help="address of the service; the folder remembers it")
     parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object")
     parser.add_argument(
         "--timeout", type=float, default=argparse.SUPPRESS, metavar="SECONDS", help="silence of the service (30)"

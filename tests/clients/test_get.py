@@ -196,7 +196,10 @@ def test_a_folder_remembers_its_service(fake: Any, run: Run, folder: Path, monke
     assert main(["install", mod.guid, "--into", str(folder)]) == 0
     monkeypatch.setenv("MODHUB_URL", "http://127.0.0.1:9")
     assert main(["update", "--into", str(folder)]) == 0
-    run(ExitCode.WRONG_CALL, "update", url="http://127.0.0.1:9")
+    # A service that has moved.
+    moved = fake.url.replace("127.0.0.1", "localhost")
+    run(0, "update", url=moved)
+    assert json.loads((folder / PRIVATE / "state.json").read_text("utf-8"))["url"] == moved
     monkeypatch.chdir(folder)
     assert main(["check"]) == 0
 
@@ -204,8 +207,6 @@ def test_a_folder_remembers_its_service(fake: Any, run: Run, folder: Path, monke
 def test_without_the_service(fake: Any, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mod = fake.add(1)
     run(0, "install", mod.guid)
-    state = folder / PRIVATE / "state.json"
-    state.write_text(state.read_text("utf-8").replace(fake.url, "http://127.0.0.1:9"))
     before = files(folder)
     for words in (["update"], ["check"], ["install", mod.guid], ["install", fake.add(2).guid]):
         told = run(ExitCode.UNREACHABLE, *words, url="http://127.0.0.1:9")
