@@ -1,0 +1,148 @@
+"""The container files in ``deploy/``, as far as a machine without a container engine can tell."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+import modhub
+from modhub.db import Databases
+from modhub.ops.ini_file import application_settings
+from modhub.service_registry import find_service
+from modhub.testing.nginx import Proxy
+from modhub.testing.service import free_port
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+GIVEN = {
+    "MODHUB_HOST": "mods.example.net",
+    "POSTGRES_PASSWORD": "p@ss/wo:rd",
+    "MODHUB_SECRET": "s" * 32,
+    "STORE_ACCESS_KEY": "key",
+    "STORE_SECRET_KEY": "secret",
+    "CERTIFICATE": "/certificate",
+    "MAIL_HOST": "mail.example.net",
+}
+VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?::[-?]([^}]*))?\}")
+
+
+def program(name: str) -> Path:
+    return Path(sys.executable).with_name(name)
+
+
+def lint(*command: Any) -> None:
+    told = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, timeout=100)
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+def filled(value: Any) -> Any:
+    """The value with an operator's values in place of its variables."""
+    if isinstance(value, dict):
+        return {name: filled(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [filled(inner) for inner in value]
+    if isinstance(value, str):
+        return VARIABLE.sub(lambda found: GIVEN.get(found[1], found[2] or ""), value).replace("$$", "$")
+    return value
+
+
+@pytest.fixture(scope="module")
+def compose() -> Any:
+    """compose.yaml as Compose reads it."""
+    return filled(YAML(typ="safe").load((DEPLOY / "compose.yaml").read_text()))
+
+
+def test_the_files_are_what_docker_and_compose_expect() -> None:
+    lint(program("hadolint"), "--no-color", DEPLOY / "Dockerfile")
+    lint(program("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", DEPLOY / "compose.yaml")
+
+
+def test_the_image_gets_only_what_it_needs_and_runs_as_nobody_of_importance() -> None:
+    ignored = (ROOT / ".dockerignore").read_text().split("\n")
+    assert ignored[1] == "*"
+    for line in ignored:
+        assert not line.startswith("!") or (ROOT / line[1:]).exists(), line
+    stages = (DEPLOY / "Dockerfile").read_text().split("\nFROM ")
+    assert "\nUSER 10001:10001\n" in stages[-1]
+    assert "\nHEALTHCHECK " in stages[-1]
+    assert "\nCOPY . ." not in stages[-1]
+    # What its sed changes is there to be changed.
+    ini = (ROOT / "production.ini").read_text()
+    for pattern in re.findall(r"s/(\^\S+ = )\.\*/", "\n".join(stages)):
+        assert re.search(pattern, ini, re.MULTILINE), pattern
+
+
+def test_every_variable_is_in_the_example(compose: Any) -> None:
+    named = {found[1] for found in VARIABLE.finditer((DEPLOY / "compose.yaml").read_text())}
+    example = re.findall(r"^(\w+)=", (DEPLOY / "example.env").read_text(), re.MULTILINE)
+    assert sorted(named) == sorted(example)
+
+
+def test_the_service_understands_its_settings(compose: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in compose["services"]["modhub-1"]["environment"].items():
+        monkeypatch.setenv(name, value)
+    registry = modhub.configure(application_settings(str(ROOT / "production.ini"))).registry
+    find_service(registry, Databases).dispose()
+    settings = registry.settings
+    assert settings["modhub.base_url"] == "https://mods.example.net"
+    assert settings["modhub.storage"] == "s3://modhub/files"
+    assert (settings["mail.host"], settings["mail.port"], settings["mail.tls"]) == ("mail.example.net", 587, True)
+    # Each of them is a setting, or the password that PostgreSQL's own library reads.
+    known = {name.upper().replace(".", "_") for name in settings} | {"PGPASSWORD", "PYRAMID_INCLUDES"}
+    assert compose["services"]["modhub-1"]["environment"].keys() - known == set()
+
+
+def test_every_service_is_watched_restarted_and_started_in_order(compose: Any) -> None:
+    services = compose["services"]
+    lasting = {"database", "store", "modhub-1", "modhub-2", "nginx"}
+    assert lasting | {"migrate", "bucket"} == services.keys()
+    for name in lasting:
+        assert services[name]["restart"] == "unless-stopped"
+        assert "healthcheck" in services[name] or services[name]["image"] == "modhub"  # the image has its own
+    for name, service in services.items():
+        for needed, how in service.get("depends_on", {}).items():
+            wanted = "service_healthy" if needed in lasting else "service_completed_successfully"
+            assert how["condition"] == wanted, (name, needed)
+        assert re.search(r":[\w.]+-?\w*$", service["image"]) or service["image"] == "modhub", "a version"
+    # Nobody but nginx is reached from outside, and the image trusts its address.
+    assert [name for name, service in services.items() if "ports" in service] == ["nginx"]
+    address = services["nginx"]["networks"]["front"]["ipv4_address"]
+    assert f"trusted_proxy = {address}/" in (DEPLOY / "Dockerfile").read_text()
+
+
+@pytest.fixture
+def rewritten(compose: Any, tmp_path: Path) -> Path:
+    """The site as the container's command makes it from the shipped one."""
+    command = compose["services"]["nginx"]["command"][0].partition(" > ")[0]
+    words = [Template(word).safe_substitute(GIVEN) for word in shlex.split(command)]
+    assert words[-1] == "/modhub.conf"
+    made = subprocess.run([*words[:-1], str(DEPLOY / "nginx.conf")], capture_output=True, check=True, timeout=100)
+    site = tmp_path / "site.conf"
+    site.write_bytes(made.stdout)
+    return site
+
+
+def test_nginx_in_a_container_gets_the_same_site(rewritten: Path, tmp_path: Path) -> None:
+    site = rewritten.read_text()
+    for gone in ("mods.example.org", "127.0.0.1:65", "/etc/ssl", "/var/log"):
+        assert gone not in site
+    assert "server modhub-1:6543 max_fails=0;\n    server modhub-2:6543 max_fails=0;" in site
+    assert "server_name mods.example.net;" in site
+    # nginx looks up the names of the other containers when it starts; here are none.
+    for name, shipped in {
+        "modhub-1:6543": "127.0.0.1:6543",
+        "modhub-2:6543": "127.0.0.1:6544",
+        "/certificate/site.crt": "/etc/ssl/certs/mods.example.org.crt",
+        "/certificate/site.key": "/etc/ssl/private/mods.example.org.key",
+        "access_log /dev/stdout": "access_log /var/log/nginx/modhub.log",
+    }.items():
+        assert name in site
+        site = site.replace(name, shipped)
+    rewritten.write_text(site)
+    lint(*Proxy(tmp_path / "nginx", rewritten, [free_port(), free_port()]).command("-t"))
