@@ -108,6 +108,14 @@ class IGameIcon(IResource):
     """``/Modhub/game-icon/{iconId}``"""
 
 
+class IPictures(IResource):
+    """``/Modhub/picture``, and the pictures of one image below it."""
+
+
+class IPicture(IResource):
+    """``/Modhub/picture/{assetId}/{name}``"""
+
+
 class ICredential(Interface):
     """How a kind of caller is recognised on the API or on the site; registered with ``config.add_credential``."""
 

@@ -13,6 +13,7 @@ TITLE: Final = 120
 DESCRIPTION: Final = 8000
 GAME: Final = 120
 NOTE: Final = 4000
+CAPTION: Final = 200
 VERSION: Final = 64
 FILE_NAME: Final = 255
 QUERY: Final = 200

@@ -18,6 +18,7 @@ from modhub.catalogue.resources import (
     MineResource,
     ModResource,
     NotesResource,
+    PicturesResource,
     VotesResource,
 )
 from modhub.changes import MOD, ChangeReader, write_changes_before_commit
@@ -51,9 +52,10 @@ def includeme(config: Configurator) -> None:
     config.add_child(IOwnMod, "images", ImagesResource)
     config.add_child(ISite, "file", FilesResource)
     config.add_child(ISite, "game-icon", GameIconsResource)
+    config.add_child(ISite, "picture", PicturesResource)
     config.add_child(ISite, "mine", MineResource)
     config.add_child(ISite, ANY, ModResource)
-    for read in ("file/[^/]+", "game-icon/[^/]+", r"feed(?:\.json)?", r"[0-9]+/feed(?:\.json)?"):
+    for read in ("file/[^/]+", "game-icon/[^/]+", "picture/[^/]+/[^/]+", r"feed(?:\.json)?", r"[0-9]+/feed(?:\.json)?"):
         config.add_cross_origin("/Modhub/" + read)
     account = "Authorization"
     config.add_body_limit("POST", "/api/modhub/{id}/code", limits.CODE, credential=account)
@@ -67,6 +69,7 @@ def includeme(config: Configurator) -> None:
     config.scan("modhub.catalogue.public_views")
     config.scan("modhub.catalogue.owner_views")
     config.include("modhub.catalogue.pages")
+    config.include("modhub.catalogue.pictures")
     config.include("modhub.catalogue.commands")
     config.include("modhub.catalogue.moderation_commands")
     config.include("modhub.catalogue.demo")

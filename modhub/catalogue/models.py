@@ -8,7 +8,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from modhub.blobs.models import StoredBlob
 from modhub.db import Base, Id, Timestamp
-from modhub.limits import CONTENT_TYPE, FILE_NAME, GAME, TITLE, VERSION
+from modhub.limits import CAPTION, CONTENT_TYPE, FILE_NAME, GAME, TITLE, VERSION
 
 
 class AssetKind(StrEnum):
@@ -52,7 +52,10 @@ class Mod(Base):
 
 
 class Asset(Base):
-    """A file of a mod. A new code or css upload keeps the row and replaces the blob (C-FILE-1)."""
+    """A file of a mod. A new code or css upload keeps the row and replaces the blob (C-FILE-1).
+
+    ``position``: the place of an image in its owner's order; images without one follow in upload order.
+    """
 
     __tablename__ = "core_asset"
     __table_args__ = {"sqlite_autoincrement": True}
@@ -64,6 +67,8 @@ class Asset(Base):
     content_type: Mapped[str] = mapped_column(String(CONTENT_TYPE))
     blob_id: Mapped[int] = mapped_column(ForeignKey("core_blob.id"), index=True)
     stored_at: Mapped[datetime] = mapped_column(Timestamp)
+    position: Mapped[int | None]
+    caption: Mapped[str | None] = mapped_column(String(CAPTION))
 
     blob: Mapped[StoredBlob] = relationship(lazy="raise")
 

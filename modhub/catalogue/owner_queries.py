@@ -10,6 +10,7 @@ from sqlalchemy import Text, bindparam, cast, func, select
 
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note
+from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.queries import FILE_COLUMNS, NOTE_COLUMNS
 from modhub.catalogue.read_service import file_of, note_of
 from modhub.catalogue.response_schemas import AssetRow, ModRow, NoteDocument
@@ -26,6 +27,7 @@ _LISTS: Final = [cast(column, Text) for column in (Mod.games, Mod.requires, Mod.
 _TEXTS: Final = (Mod.id, Mod.guid, Mod.title, Mod.description, Mod.version, *_LISTS)
 _FACTS: Final = (Mod.published, Mod.created_at, Mod.updated_at, Mod.ups, Mod.downs, Mod.hidden_at, Mod.hidden_reason)
 _FILE_COLUMNS: Final = (Asset.mod_id, Asset.id, Asset.kind, Asset.name, Asset.content_type)
+_IMAGE_COLUMNS: Final = (Asset.position, Asset.caption, PictureSet.digest, PictureSet.sizes, PictureSet.problem)
 
 
 class OwnerReader:
@@ -35,8 +37,10 @@ class OwnerReader:
         mods = select(*_TEXTS, *_FACTS).where(_BY_OWNER)
         newest = mods.order_by(Mod.updated_at.desc(), Mod.id.desc())
         is_stored_as = StoredBlob.id == Asset.blob_id
-        files = select(*_FILE_COLUMNS, StoredBlob.size, StoredBlob.sha256).join(Mod, Mod.id == Asset.mod_id)
-        files = files.join(StoredBlob, is_stored_as).where(_BY_OWNER)
+        file_columns = (*_FILE_COLUMNS, StoredBlob.size, StoredBlob.sha256, *_IMAGE_COLUMNS)
+        files = select(*file_columns).select_from(Asset).join(Mod, Mod.id == Asset.mod_id)
+        files = files.join(StoredBlob, is_stored_as).outerjoin(PictureSet, PictureSet.asset_id == Asset.id)
+        files = files.where(_BY_OWNER)
         page_ids: list[Any] = [bindparam(f"mod{index}", 0) for index in range(WORKSHOP_PAGE_SIZE)]
         mod_id = select(Mod.id).where(_BY_OWNER, Mod.id == bindparam("id"))
         image = select(*FILE_COLUMNS).join(StoredBlob, is_stored_as).where(Asset.mod_id.in_(mod_id))

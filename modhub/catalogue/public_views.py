@@ -7,11 +7,18 @@ from pyramid.response import Response
 from modhub import limits, text
 from modhub.catalogue import voting
 from modhub.catalogue.read_service import CatalogueReader, ListParams
-from modhub.catalogue.resources import FileResource, GameIconResource, ModChild, ModResource, VotesResource
+from modhub.catalogue.resources import (
+    FileResource,
+    GameIconResource,
+    ModChild,
+    ModResource,
+    PictureResource,
+    VotesResource,
+)
 from modhub.catalogue.response_schemas import VotesDocument
 from modhub.downloads import file_response
 from modhub.errors import not_found
-from modhub.interfaces import IAsset, ICatalogue, IGameIcon, IMod, INotes, IVotes
+from modhub.interfaces import IAsset, ICatalogue, IGameIcon, IMod, INotes, IPicture, IVotes
 from modhub.payload import encode, query
 from modhub.request import Request
 from modhub.responses import cached_json_response, linked_json_response
@@ -79,6 +86,15 @@ def read_notes_view(context: ModChild, request: Request) -> Response:
     return cached_json_response(request, encode({"count": len(notes), "notes": notes}))
 
 
+@api(context=IMod, name="captions", request_method="GET", permission=OPEN)
+def read_captions_view(context: ModResource, request: Request) -> Response:
+    """``GET /api/modhub/{id}/captions``"""
+    captions = catalogue_reader(request).captions(context.id)
+    if captions is None:
+        raise not_found()
+    return cached_json_response(request, encode({"count": len(captions), "captions": captions}))
+
+
 @api(context=ICatalogue, name="games", request_method="GET", permission=OPEN)
 def list_games_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/games``"""
@@ -96,6 +112,12 @@ def download_view(context: ModResource, request: Request) -> Response:
 def read_file_view(context: FileResource, request: Request) -> Response:
     """``GET /Modhub/file/{assetId}``"""
     return _file(request, catalogue_reader(request).asset(context.id))
+
+
+@page(context=IPicture, request_method="GET", permission=OPEN)
+def read_picture_view(context: PictureResource, request: Request) -> Response:
+    """``GET /Modhub/picture/{assetId}/{name}``"""
+    return _file(request, catalogue_reader(request).picture(context.asset_id, context.__name__))
 
 
 @page(context=IGameIcon, request_method="GET", permission=OPEN)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Select, bindparam, column, func, literal_column, select, table, true
+from sqlalchemy import Select, and_, bindparam, column, func, literal_column, select, table, true
 from sqlalchemy.sql.expression import ColumnElement
 
 from modhub.blobs.models import StoredBlob
@@ -20,6 +20,7 @@ from modhub.catalogue.models import (
     PublicRequirement,
     PublicText,
 )
+from modhub.catalogue.pictures.models import PictureFile
 from modhub.catalogue.public_copies import PUBLISHED
 
 AnySelect = Select[*tuple[Any, ...]]
@@ -150,6 +151,22 @@ def code_statement() -> AnySelect:
     joined = select(*FILE_COLUMNS).select_from(Asset).join(StoredBlob, StoredBlob.id == Asset.blob_id)
     joined = joined.join(PublicMod, PublicMod.id == Asset.mod_id)
     return joined.where(PublicMod.id == bindparam("id"), Asset.kind == AssetKind.CODE.value)
+
+
+def picture_statement() -> AnySelect:
+    """The picture ``name`` of the image ``id``, if its mod is published."""
+    columns = (*_STORED, PictureFile.name, PictureFile.content_type, PictureFile.made_at)
+    joined = select(*columns).select_from(PictureFile).join(StoredBlob, StoredBlob.id == PictureFile.blob_id)
+    joined = joined.join(Asset, Asset.id == PictureFile.asset_id).join(PublicMod, PublicMod.id == Asset.mod_id)
+    return joined.where(PictureFile.asset_id == bindparam("id"), PictureFile.name == bindparam("name"))
+
+
+def captions_statement() -> AnySelect:
+    """(asset id, caption) of the images of the published mod ``id`` in order; one row of NULLs if it has none."""
+    is_image = and_(Asset.mod_id == PublicMod.id, Asset.kind == AssetKind.IMAGE.value)
+    joined = select(Asset.id, Asset.caption).select_from(PublicMod).outerjoin(Asset, is_image)
+    order = (Asset.position.is_(None), Asset.position, Asset.id)
+    return joined.where(PublicMod.id == bindparam("id")).order_by(*order)
 
 
 def icon_statement() -> AnySelect:

@@ -8,7 +8,7 @@ from modhub import limits
 from modhub.catalogue import queries
 from modhub.catalogue.chains import InstallChain, install_order
 from modhub.catalogue.queries import TRIGRAM, AnySelect, ListVariant
-from modhub.catalogue.response_schemas import NoteDocument, is_image_type
+from modhub.catalogue.response_schemas import CaptionDocument, NoteDocument, is_image_type
 from modhub.db import from_micros, iso
 from modhub.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
 from modhub.folding import fold_game, fold_search, like_pattern, search_words
@@ -68,6 +68,8 @@ class CatalogueReader:
         self._asset = reader.prepare(queries.asset_statement())
         self._code = reader.prepare(queries.code_statement())
         self._icon = reader.prepare(queries.icon_statement())
+        self._picture = reader.prepare(queries.picture_statement())
+        self._captions = reader.prepare(queries.captions_statement())
         self._games = reader.prepare(queries.games_statement())
         self._games_cache: tuple[list[Row], list[GameDocument]] = ([], [])
         self._votes = reader.prepare(queries.votes_statement())
@@ -180,6 +182,19 @@ class CatalogueReader:
         """Return the code file of a published mod."""
         rows = [] if mod_id is None else self.reader.rows(self._code, id=mod_id)
         return file_of(rows[0], inline=False, cache_control=REVALIDATE) if rows else None
+
+    def picture(self, asset_id: int | None, name: str) -> StoredFile | None:
+        """Return a derived picture of an image of a published mod; cached as the image itself."""
+        rows = [] if asset_id is None else self.reader.rows(self._picture, id=asset_id, name=name)
+        return file_of(rows[0], inline=True, cache_control=A_DAY) if rows else None
+
+    def captions(self, mod_id: int | None) -> list[CaptionDocument] | None:
+        """Return the captions of all images in the owner's order; None if the mod is not published."""
+        rows = [] if mod_id is None else self.reader.rows(self._captions, id=mod_id)
+        if not rows:
+            return None
+        images = [row for row in rows if row[0] is not None]
+        return [CaptionDocument(asset_id, f"/Modhub/file/{asset_id}", caption or "") for asset_id, caption in images]
 
     def icon(self, icon_id: int | None) -> StoredFile | None:
         """Return the icon of a curated game; a new icon has a new address."""

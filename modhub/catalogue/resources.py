@@ -16,6 +16,8 @@ from modhub.interfaces import (
     INote,
     INotes,
     IOwnMod,
+    IPicture,
+    IPictures,
     IVotes,
 )
 from modhub.security.credentials import MACHINE_KEY_REALM
@@ -169,6 +171,35 @@ class GameIconsResource(Resource):
 @implementer(IGameIcon)
 class GameIconResource(FileResource):
     """``/Modhub/game-icon/{iconId}``"""
+
+
+@implementer(IPictures)
+class PicturesResource(Resource):
+    """``/Modhub/picture``"""
+
+    def get_member(self, name: str) -> "ImagePicturesResource":
+        """Return the pictures of the image with this asset id."""
+        return ImagePicturesResource(self, name)
+
+
+@implementer(IPictures)
+class ImagePicturesResource(Resource):
+    """``/Modhub/picture/{assetId}``"""
+
+    def get_member(self, name: str) -> "PictureResource":
+        """Return the picture of this name."""
+        return PictureResource(self, name)
+
+
+@implementer(IPicture)
+class PictureResource(Resource):
+    """``/Modhub/picture/{assetId}/{name}``"""
+
+    @property
+    def asset_id(self) -> int | None:
+        """The id of the image; None if the path segment is not a number."""
+        assert self.__parent__ is not None
+        return parse_id(self.__parent__.__name__)
 
 
 @implementer_only(IOwnMod)

@@ -1,9 +1,9 @@
 """Response bodies of the catalogue (C-MOD-1)."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -59,6 +59,14 @@ class NoteDocument(Struct, rename="camel", frozen=True):
     automatic: bool
 
 
+class CaptionDocument(Struct, rename="camel"):
+    """The caption of an image, empty if it has none."""
+
+    asset_id: int
+    url: str
+    caption: str
+
+
 class VotesDocument(Struct, omit_defaults=True):
     """The votes on a mod; ``value`` is the caller's own vote, omitted without an account."""
 
@@ -68,7 +76,7 @@ class VotesDocument(Struct, omit_defaults=True):
 
 
 class AssetRow(NamedTuple):
-    """A file of a mod, read without the ORM."""
+    """A file of a mod, read without the ORM; ``digest``, ``sizes`` and ``problem`` are those of its pictures."""
 
     mod_id: int
     id: int
@@ -77,6 +85,11 @@ class AssetRow(NamedTuple):
     content_type: str
     size: int
     sha256: str
+    position: int | None
+    caption: str | None
+    digest: str | None
+    sizes: str | None
+    problem: str | None
 
 
 class ModRow(NamedTuple):
@@ -101,6 +114,7 @@ class ModRow(NamedTuple):
 
 
 AnyAsset = Asset | AssetRow
+_Asset = TypeVar("_Asset", bound=AnyAsset)
 
 
 def is_image_type(content_type: str) -> bool:
@@ -113,13 +127,18 @@ def asset_document(asset: AnyAsset) -> AssetDocument:
     return AssetDocument(asset.kind, asset.name, asset.size, f"/Modhub/file/{asset.id}")
 
 
-def in_order(assets: Iterable[AnyAsset]) -> list[AnyAsset]:
-    """Sort assets: code, css, then images in upload order (C-MOD-12)."""
-    return sorted(assets, key=lambda asset: (_ORDER.index(AssetKind(asset.kind)), asset.id))
+def in_order(assets: Iterable[_Asset]) -> list[_Asset]:
+    """Sort assets: code, css, then images in their owner's order, later uploads last (C-MOD-12)."""
+    return sorted(assets, key=_place)
+
+
+def _place(asset: AnyAsset) -> tuple[int, bool, int, int]:
+    return _ORDER.index(AssetKind(asset.kind)), asset.position is None, asset.position or 0, asset.id
 
 
 def mod_document(mod: Mod | ModRow) -> ModDocument:
     """Build the document of a mod; the assets of a ``Mod`` and their blobs must be loaded."""
+    assets: Sequence[AnyAsset] = mod.assets
     return ModDocument(
         id=mod.id,
         guid=mod.guid,
@@ -133,7 +152,7 @@ def mod_document(mod: Mod | ModRow) -> ModDocument:
         created_at=iso(mod.created_at),
         updated_at=iso(mod.updated_at),
         url=f"/Modhub/{mod.id}",
-        assets=[asset_document(asset) for asset in in_order(mod.assets)],
+        assets=[asset_document(asset) for asset in in_order(assets)],
     )
 
 

@@ -16,6 +16,7 @@ from modhub import bulk
 from modhub.blobs.models import trash_blob
 from modhub.catalogue.mod_events import notify_changed, notify_deleted, notify_published
 from modhub.catalogue.models import Asset, Mod, Note, Vote
+from modhub.catalogue.pictures.services import forget_pictures
 from modhub.catalogue.public_copies import mark_stale
 from modhub.catalogue.references import Lists, check_references
 from modhub.catalogue.request_schemas import CleanedMod, CleanedNote
@@ -129,6 +130,7 @@ def erase_mods(session: Session, mod_ids: Iterable[int]) -> None:
     for batch in bulk.batches(mod_ids):
         notify_deleted(session, batch)
         trash_blob(session, select(Asset.blob_id).where(Asset.mod_id.in_(batch)))
+        forget_pictures(session, select(Asset.id).where(Asset.mod_id.in_(batch)))
         for model in (Asset, Note, Vote):
             bulk.execute_bulk(session, delete(model).where(model.mod_id.in_(batch)))
         bulk.execute_bulk(session, delete(Mod).where(Mod.id.in_(batch)))

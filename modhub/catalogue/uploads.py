@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note
+from modhub.catalogue.pictures.services import forget_pictures, queue_pictures
 from modhub.catalogue.services import own_mod, record_change
 from modhub.db import now
 from modhub.errors import OwnershipLost, conflict, too_large
@@ -33,6 +34,8 @@ class AssetUpload:
     content_type: str
     blob: Blob
     version: str = ""
+    is_recognized: bool = True
+    """Whether the first bytes are those of an image; only for messages, since a type that was sent counts."""
 
 
 def store_upload(session: Session, mod_id: int | None, owner: int, upload: AssetUpload) -> Mod:
@@ -46,8 +49,10 @@ def store_upload(session: Session, mod_id: int | None, owner: int, upload: Asset
         used = sum(asset.blob.size for asset in mod.assets if asset.kind == AssetKind.IMAGE)
         if used + upload.blob.size > IMAGES:
             raise too_large(IMAGES)
-    _add_or_replace(session, mod, upload)
+    asset = _add_or_replace(session, mod, upload)
     record_change(session, mod)
+    if upload.kind is AssetKind.IMAGE:
+        queue_pictures(session, asset)
     return mod
 
 
@@ -77,7 +82,7 @@ def _add_note(session: Session, mod: Mod, upload: AssetUpload) -> None:
     )
 
 
-def _add_or_replace(session: Session, mod: Mod, upload: AssetUpload) -> None:
+def _add_or_replace(session: Session, mod: Mod, upload: AssetUpload) -> Asset:
     """Replace the file of the code or css, keeping the asset id (C-FILE-1), or add an image."""
     blob = create_blob_row(session, upload.blob)
     time = now()
@@ -95,6 +100,7 @@ def _add_or_replace(session: Session, mod: Mod, upload: AssetUpload) -> None:
     asset.content_type = upload.content_type
     asset.blob = blob
     asset.stored_at = time
+    return asset
 
 
 def remove_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int) -> None:
@@ -104,5 +110,6 @@ def remove_image(session: Session, mod_id: int | None, asset_id: int | None, own
     if image is None:
         raise OwnershipLost
     trash_blob(session, [image.blob_id])
+    forget_pictures(session, [image.id])
     mod.assets.remove(image)
     record_change(session, mod)

@@ -8,9 +8,11 @@ from typing import Any
 
 import pyotp
 import pytest
+from sqlalchemy import update
 
 import modhub
 from modhub.catalogue.commands import add_game
+from modhub.catalogue.models import Asset
 from modhub.ops.admin import Admin
 from modhub.server.protocol_errors import ERROR_CODES
 from modhub.testing import Site, Start
@@ -126,6 +128,8 @@ class World:
         self.own("POST", f"{path}/code?name=hud.zip&version=1.4", FILES["hud.zip"], "application/zip")
         filled = self.own("POST", f"{path}/images", FILES["view.png"], "image/png")
         self.own("POST", f"{path}/publish")
+        with self.site.databases.write_session.begin() as session:
+            session.execute(update(Asset).where(Asset.kind == "image").values(caption="The calm layout"))
         code, image = (asset["url"].rpartition("/")[2] for asset in filled["assets"])
         (note,) = self.site.get(f"{path}/changelog").json["notes"]
         (game,) = self.site.get("/api/modhub/games").json["games"]

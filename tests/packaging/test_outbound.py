@@ -90,13 +90,26 @@ def test_only_one_module_makes_a_connection_by_hand() -> None:
 DECODERS = {"PIL", "zlib", "gzip", "bz2", "lzma", "zipfile", "tarfile", "brotli", "zstandard", "imageio", "cv2", "wand"}
 SAMPLES = {"modhub/catalogue/demo.py", "modhub_builds/commands.py"}
 """What the command ``demo`` packs: nothing that anybody has sent."""
+CHILDREN = {"modhub/catalogue/pictures/decoder.py"}
+"""Programs that run in a process of their own, which no module of the service imports."""
 
 
 def test_nothing_decompresses_or_decodes_what_was_sent() -> None:
-    # T-A8
+    # T-A8, T-A10
     decoding = {
         path.relative_to(ROOT).as_posix()
         for path in ROOT.glob("modhub*/**/*.py")
         if any(name.split(".")[0] in DECODERS for name in imported(ast.parse(path.read_text("utf-8"))))
     }
-    assert decoding <= SAMPLES
+    assert decoding <= SAMPLES | CHILDREN
+
+
+def test_no_module_of_the_service_imports_a_child() -> None:
+    # T-A10
+    children = {name.removesuffix(".py").replace("/", ".") for name in CHILDREN}
+    importing = {
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.glob("modhub*/**/*.py")
+        if children & set(imported(ast.parse(path.read_text("utf-8"))))
+    }
+    assert importing == set()

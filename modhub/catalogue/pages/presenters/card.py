@@ -18,7 +18,7 @@ class CardKey(NamedTuple):
     """Everything of a mod that its card shows."""
 
     document: bytes
-    non_image_ids: str | None
+    image_facts: str | None
     author: str | None
     ups: int
     downs: int
@@ -26,21 +26,21 @@ class CardKey(NamedTuple):
     @property
     def presenter(self) -> ModPresenter:
         """A presenter of the document; created for each rendering."""
-        return ModPresenter(self.document, self.non_image_ids)
+        return ModPresenter(self.document, self.image_facts)
 
 
 def card_key(card: ModCard) -> CardKey:
     """Return the cache key of a card."""
-    return CardKey(card.document_bytes, card.non_image_ids, card.author, card.ups, card.downs)
+    return CardKey(card.document_bytes, card.image_facts, card.author, card.ups, card.downs)
 
 
-def render_card(ui: PageHelpers, card: ModCard, games: CuratedGames, eager: bool = False) -> Markup:
-    """Render a card; ``eager``: its image is not loaded lazily, because it is visible at once."""
+def render_card(ui: PageHelpers, card: ModCard, games: CuratedGames, loading: str = "lazy") -> Markup:
+    """Render a card; ``loading`` of its image: ``lazy``, ``eager`` (visible at once) or ``first`` (before others)."""
     assert card.changed is not None
     # As part of the cache key, the age makes the card be rendered again as time passes.
     age = ui.ago(card.changed)
     values: dict[str, Any] = {"changed": card.changed, "age": age, "games": games, "fold_game": fold_game}
-    return ui.cached_fragment(CARD, key=card_key(card), eager=eager, **values)
+    return ui.cached_fragment(CARD, key=card_key(card), loading=loading, **values)
 
 
 def render_feed_entry(ui: PageHelpers, card: ModCard, update: ModUpdate) -> Markup:

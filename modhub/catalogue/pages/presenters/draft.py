@@ -4,10 +4,35 @@ import re
 from typing import Final
 
 from modhub.catalogue.models import AssetKind
+from modhub.catalogue.pages.presenters.images import encode_facts
 from modhub.catalogue.pages.presenters.mod import ModPresenter
-from modhub.catalogue.response_schemas import ModDocument, ModRow, asset_document, in_order, is_image_type, mod_document
+from modhub.catalogue.response_schemas import (
+    AssetRow,
+    ModDocument,
+    ModRow,
+    asset_document,
+    in_order,
+    is_image_type,
+    mod_document,
+)
 
+NOT_SHOWN: Final = frozenset({"not_an_image", "damaged", "failed"})
+"""Reasons why an image has no pictures that mean: browsers cannot show it either."""
 _IMAGE_SRC: Final = re.compile(r'(?<=src=")/Modhub/file/([0-9]{1,18})(?=")')
+
+
+class OwnImage:
+    """A file that was uploaded as an image, in the workshop."""
+
+    def __init__(self, asset: AssetRow) -> None:
+        self.id = asset.id
+        self.name = asset.name
+        self.size = asset.size
+        self.caption = asset.caption or ""
+        self.is_image = is_image_type(asset.content_type)
+        self.is_broken = asset.problem in NOT_SHOWN
+        """Whether it could not be decoded, although its type says that it is an image."""
+        self.is_too_large = asset.problem == "too_large"
 
 
 class OwnModPresenter(ModPresenter):
@@ -15,22 +40,19 @@ class OwnModPresenter(ModPresenter):
 
     def __init__(self, mod: ModRow) -> None:
         ordered = in_order(mod.assets)
-        non_image_ids = {
-            asset.id for asset in mod.assets if asset.kind == AssetKind.IMAGE and not is_image_type(asset.content_type)
-        }
-        super().__init__(mod_document(mod), ",".join(map(str, non_image_ids)))
-        self.assets = {asset.id: asset_document(asset) for asset in ordered}
-        self.uploaded = [(asset.id, self.assets[asset.id]) for asset in ordered if asset.kind == AssetKind.IMAGE]
-        """(id, document) of every file uploaded as an image."""
-        self.pictures = [upload for upload in self.uploaded if upload[0] not in non_image_ids]
-        self.non_images = [upload for upload in self.uploaded if upload[0] in non_image_ids]
-        self.sha256 = next((asset.sha256 for asset in mod.assets if asset.kind == AssetKind.CODE), None)
-        self.votes = (mod.ups, mod.downs)
         self.hidden = mod.hidden_at is not None
         self.reason = mod.hidden_reason
         """The operator's reason for hiding it, if any."""
         self.public = mod.published and not self.hidden
         """Whether it has a public page."""
+        images = [asset for asset in ordered if asset.kind == AssetKind.IMAGE]
+        super().__init__(mod_document(mod), encode_facts(images, public=self.public))
+        self.assets = {asset.id: asset_document(asset) for asset in ordered}
+        self.uploaded = [(asset.id, self.assets[asset.id]) for asset in images]
+        """(id, document) of every file uploaded as an image."""
+        self.own_images = [OwnImage(asset) for asset in images]
+        self.sha256 = next((asset.sha256 for asset in mod.assets if asset.kind == AssetKind.CODE), None)
+        self.votes = (mod.ups, mod.downs)
 
     @property
     def address(self) -> str:

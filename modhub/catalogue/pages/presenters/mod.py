@@ -6,6 +6,7 @@ from functools import cached_property
 import msgspec
 
 from modhub.catalogue.models import AssetKind
+from modhub.catalogue.pages.presenters.images import ImagePresenter, decode_facts
 from modhub.catalogue.response_schemas import AssetDocument, ModDocument
 from modhub.markup import to_text
 
@@ -28,10 +29,10 @@ def truncate_html(cleaned: str) -> str:
 class ModPresenter:
     """Presents a mod: its document and values derived from it."""
 
-    def __init__(self, document: ModDocument | bytes, non_image_ids: str | None = None) -> None:
+    def __init__(self, document: ModDocument | bytes, image_facts: str | None = None) -> None:
         self.document = document
-        self.non_image_ids = non_image_ids
-        """Comma-separated ids of files uploaded as images whose stored type is not an image type."""
+        self.image_facts = image_facts
+        """The facts of its images, encoded, as part of cache keys."""
 
     @classmethod
     def each(cls, documents: Iterable[bytes]) -> "list[ModPresenter]":
@@ -59,23 +60,20 @@ class ModPresenter:
         return next((asset for asset in self.mod.assets if asset.kind == AssetKind.CSS), None)
 
     @cached_property
-    def _images_by_type(self) -> tuple[list[AssetDocument], list[AssetDocument]]:
-        non_image_ids = set((self.non_image_ids or "").split(","))
-        by_type: tuple[list[AssetDocument], list[AssetDocument]] = [], []
-        for asset in self.mod.assets:
-            if asset.kind == AssetKind.IMAGE:
-                by_type[asset.url.rpartition("/")[2] in non_image_ids].append(asset)
-        return by_type
+    def _uploaded_images(self) -> list[ImagePresenter]:
+        facts = decode_facts(self.image_facts)
+        assets = [asset for asset in self.mod.assets if asset.kind == AssetKind.IMAGE]
+        return [ImagePresenter(asset, facts.get(int(asset.url.rpartition("/")[2]))) for asset in assets]
 
-    @property
-    def images(self) -> list[AssetDocument]:
+    @cached_property
+    def images(self) -> list[ImagePresenter]:
         """Files uploaded as images whose stored type is an image type, so that a browser may show them."""
-        return self._images_by_type[0]
+        return [image for image in self._uploaded_images if image.is_image]
 
-    @property
+    @cached_property
     def non_image_files(self) -> list[AssetDocument]:
         """Files uploaded as images with another type; they are offered as downloads (C-FILE-4)."""
-        return self._images_by_type[1]
+        return [image.document for image in self._uploaded_images if not image.is_image]
 
     @property
     def size(self) -> int:

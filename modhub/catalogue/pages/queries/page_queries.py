@@ -36,10 +36,10 @@ class ModCard(ModPresenter):
         ups: int,
         downs: int,
         *,
-        non_image_ids: str | None = None,
+        image_facts: str | None = None,
         changed: datetime | None = None,
     ) -> None:
-        super().__init__(document, non_image_ids)
+        super().__init__(document, image_facts)
         self.document_bytes = document
         """The undecoded document, for cache keys."""
         self.changed = changed
@@ -160,7 +160,7 @@ class PageReader:
     def listing(self, params: ListParams) -> Listing:
         """Return one page of published mods as cards."""
         total, rows = self.catalogue.rows(params, statements.cards_statement)
-        cards = [ModCard(bytes(row[0]), *row[1:4], non_image_ids=row[5], changed=from_micros(row[4])) for row in rows]
+        cards = [ModCard(bytes(row[0]), *row[1:4], image_facts=row[5], changed=from_micros(row[4])) for row in rows]
         return Listing(cards, total, params)
 
     def games(self) -> CuratedGames:
@@ -175,7 +175,7 @@ class PageReader:
         facts = self._facts_of(mod_id)
         if facts is None:
             return None
-        return ModCard(bytes(facts[0]), *facts[1:4], non_image_ids=facts[4]), self._notes_of(mod_id, 0, limit)
+        return ModCard(bytes(facts[0]), *facts[1:4], image_facts=facts[4]), self._notes_of(mod_id, 0, limit)
 
     def detail(self, mod_id: int | None, notes_page: int) -> ModDetail | None:
         """Return everything that a mod's page shows; None if the mod is not published."""
@@ -184,8 +184,8 @@ class PageReader:
         # The mod may be deleted between the two statements.
         if facts is None or chain is None:
             return None
-        document, owner, ups, downs, non_image_ids, notes_total, sha256 = facts
-        detail = ModDetail(bytes(document), owner, ups, downs, non_image_ids=non_image_ids)
+        document, owner, ups, downs, image_facts, notes_total, sha256 = facts
+        detail = ModDetail(bytes(document), owner, ups, downs, image_facts=image_facts)
         detail.sha256 = sha256
         number, pages = clamp_notes_page(notes_page, notes_total)
         detail.notes = NotesPage(
@@ -196,10 +196,10 @@ class PageReader:
         return detail
 
     def preview(
-        self, document: ModDocument, owner: int, notes: NotesPage, sha256: str | None, non_image_ids: str | None = None
+        self, document: ModDocument, owner: int, notes: NotesPage, sha256: str | None, image_facts: str | None = None
     ) -> ModDetail:
         """Return a draft as its public page would show it; for its owner only."""
-        detail = ModDetail(encode(document), owner, 0, 0, non_image_ids=non_image_ids)
+        detail = ModDetail(encode(document), owner, 0, 0, image_facts=image_facts)
         rows = self.reader.rows(self._chains, **_guid_params(document.requires)) if document.requires else []
         by_guid = {row[0]: row for row in rows if row[1] is not None}
         requires = {document.guid: document.requires, **{guid: row[3].split() for guid, row in by_guid.items()}}

@@ -8,39 +8,40 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod, PublicRequirement
+from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect, ListVariant, chain_statement, page_statement
 from modhub.limits import GUIDS
 
 _NEWEST = (PublicMod.updated_at.desc(), PublicMod.id.desc())
 
 
-class _Joined(FunctionElement[str]):
-    """Joins a column's values by commas. SQLAlchemy's ``aggregate_strings`` cannot be compiled without values."""
+class _JsonRows(FunctionElement[str]):
+    """All rows as one JSON text, each an array of the values of these columns; NULL on PostgreSQL without rows."""
 
     type = Text()
     inherit_cache = True
 
 
-@compiles(_Joined, "sqlite")
-def _join_in_sqlite(element: _Joined, compiler: Any, **keywords: Any) -> str:
-    return f"group_concat({compiler.process(element.clauses, **keywords)})"
+@compiles(_JsonRows, "sqlite")
+def _json_in_sqlite(element: _JsonRows, compiler: Any, **keywords: Any) -> str:
+    return f"json_group_array(json_array({compiler.process(element.clauses, **keywords)}))"
 
 
-@compiles(_Joined, "postgresql")
-def _join_in_postgresql(element: _Joined, compiler: Any, **keywords: Any) -> str:
-    return f"string_agg(CAST({compiler.process(element.clauses, **keywords)} AS TEXT), ',')"
+@compiles(_JsonRows, "postgresql")
+def _json_in_postgresql(element: _JsonRows, compiler: Any, **keywords: Any) -> str:
+    return f"CAST(json_agg(json_build_array({compiler.process(element.clauses, **keywords)})) AS TEXT)"
 
 
 def _of_mod(column: Any) -> ColumnElement[Any]:
     return select(column).where(Mod.id == PublicMod.id).correlate(PublicMod).scalar_subquery()
 
 
-def _non_image_ids() -> ColumnElement[Any]:
-    """Comma-separated ids of files uploaded as images with another type; usually NULL."""
-    is_other_type = func.lower(Asset.content_type).not_like("image/%")
-    is_image = Asset.kind == AssetKind.IMAGE.value
-    ids = select(_Joined(Asset.id)).where(Asset.mod_id == PublicMod.id, is_image, is_other_type)
-    return ids.correlate(PublicMod).scalar_subquery()
+def _image_facts() -> ColumnElement[Any]:
+    """What the document does not say about the images: rows of ``ImageFacts``."""
+    columns = (Asset.id, Asset.content_type, Asset.caption, PictureSet.digest, PictureSet.sizes)
+    facts = select(_JsonRows(*columns)).select_from(Asset).outerjoin(PictureSet, PictureSet.asset_id == Asset.id)
+    facts = facts.where(Asset.mod_id == PublicMod.id, Asset.kind == AssetKind.IMAGE.value)
+    return facts.correlate(PublicMod).scalar_subquery()
 
 
 _CARD: Final = (
@@ -49,7 +50,7 @@ _CARD: Final = (
     _of_mod(Mod.ups),
     _of_mod(Mod.downs),
     PublicMod.updated_at,
-    _non_image_ids(),
+    _image_facts(),
 )
 
 
@@ -68,18 +69,18 @@ def updates_statement(variant: ListVariant) -> AnySelect:
 
 
 def cards_statement(variant: ListVariant) -> AnySelect:
-    """(document, owner, ups, downs, time of change, non-image ids) of one page of a list."""
+    """(document, owner, ups, downs, time of change, facts of the images) of one page of a list."""
     return page_statement(variant, _CARD)
 
 
 def facts_statement() -> AnySelect:
     """The columns for the page of the published mod ``id``.
 
-    (document, owner, ups, downs, non-image ids, number of changelog entries, SHA-256 of the code file)
+    (document, owner, ups, downs, facts of the images, number of changelog entries, SHA-256 of the code file)
     """
     code = and_(Asset.mod_id == PublicMod.id, Asset.kind == AssetKind.CODE.value)
     notes = select(func.count()).where(Note.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
-    columns = (PublicMod.document, PublicMod.owner, Mod.ups, Mod.downs, _non_image_ids(), notes, StoredBlob.sha256)
+    columns = (PublicMod.document, PublicMod.owner, Mod.ups, Mod.downs, _image_facts(), notes, StoredBlob.sha256)
     joined = select(*columns).select_from(PublicMod).join(Mod, Mod.id == PublicMod.id)
     joined = joined.outerjoin(Asset, code).outerjoin(StoredBlob, StoredBlob.id == Asset.blob_id)
     return joined.where(PublicMod.id == bindparam("id"))

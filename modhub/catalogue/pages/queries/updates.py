@@ -33,7 +33,7 @@ class ModUpdate(NamedTuple):
 def recent_updates(reader: PageReader, params: ListParams) -> list[tuple[ModCard, ModUpdate]]:
     """Return one page of published mods, each with its current version."""
     _, rows = reader.catalogue.rows(params, statements.updates_statement)
-    cards = [ModCard(bytes(row[0]), *row[1:4], non_image_ids=row[5]) for row in rows]
+    cards = [ModCard(bytes(row[0]), *row[1:4], image_facts=row[5]) for row in rows]
     return [(card, _update(card, row)) for card, row in zip(cards, rows, strict=True)]
 
 

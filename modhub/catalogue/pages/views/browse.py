@@ -96,6 +96,10 @@ def page_numbers(current: int, last: int) -> Iterator[int | None]:
         previous = number
 
 
+def _loading(index: int) -> str:
+    return "first" if index == 0 else "eager" if index < EAGER else "lazy"
+
+
 @page(context=ISite, request_method="GET", permission=OPEN, renderer="modhub.catalogue:templates/browse.jinja2")
 def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub``: ``q``, ``game``, ``sort``, ``page``, ``size`` as in the JSON list."""
@@ -110,7 +114,7 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     feed_query = query_of(replace(params, page=1, size=PAGE_SIZE))
     return {
         "listing": listing,
-        "cards": [render_card(ui, card, games, index < EAGER) for index, card in enumerate(listing.cards)],
+        "cards": [render_card(ui, card, games, _loading(index)) for index, card in enumerate(listing.cards)],
         "options": ui.cached_fragment(OPTIONS, games=games),
         "strip": strip(GAMES_TEMPLATE, games=games, chosen=chosen, filters=Filters(replace(params, page=1, game=""))),
         "params": params,

@@ -52,9 +52,7 @@ def preview_page(context: ModResource, request: Request) -> Any:
         return Redirect(draft.mod.url)
     notes = [replace(note, text=draft.with_own_images(note.text)) for note in reader.notes(context.id, owner)]
     notes_page = paginate_notes(notes, notes_page_number(request))
-    detail = page_reader(request).preview(
-        draft.preview_document(), owner, notes_page, draft.sha256, draft.non_image_ids
-    )
+    detail = page_reader(request).preview(draft.preview_document(), owner, notes_page, draft.sha256, draft.image_facts)
     name_authors(request, [detail])
     return page_values(request, detail, draft.address)
 
@@ -67,7 +65,10 @@ form_address = partial(page, containment=IMine, request_method="GET", permission
 @form_address(context=IOwnMod, name="publish")
 @form_address(context=IOwnMod, name="delete")
 @form_address(context=IImages)
+@form_address(context=IOwnMod, name="image-order")
 @form_address(context=ImageResource, name="remove")
+@form_address(context=ImageResource, name="move")
+@form_address(context=ImageResource, name="caption")
 @form_address(context=INote)
 @form_address(context=INote, name="remove")
 def redirect_to_workshop(context: ModResource | ModChild, _request: Request) -> Redirect:

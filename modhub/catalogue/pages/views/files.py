@@ -1,30 +1,26 @@
-"""The workshop's files: streamed uploads by forms, removal of images, and images for their owner."""
+"""The workshop's files: streamed uploads by forms."""
 
 from functools import partial
 from typing import Any, Final
-
-from pyramid.response import Response
 
 from modhub import text
 from modhub.blobs import stage
 from modhub.catalogue import uploads
 from modhub.catalogue.models import AssetKind
-from modhub.catalogue.owner_views import account_id_of, owner_reader
+from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.pages.presenters.form_errors import field_message, field_of
 from modhub.catalogue.pages.presenters.truncation import is_line_truncated
 from modhub.catalogue.pages.views.workshop import edit_page_context, form, workshop_done
-from modhub.catalogue.resources import ImageResource, ModChild, ModPermission, ModResource
+from modhub.catalogue.resources import ModChild, ModResource
 from modhub.catalogue.response_schemas import is_image_type
 from modhub.catalogue.uploads import FALLBACKS, LIMITS, AssetUpload
-from modhub.downloads import file_response
 from modhub.errors import ApiError, invalid
-from modhub.interfaces import IAsset, IImages, IMine, IOwnMod
+from modhub.interfaces import IImages, IOwnMod
 from modhub.limits import IMAGES
 from modhub.request import Request
 from modhub.ui import forms
 from modhub.ui.form_recovery import json_for_script, wants_json
 from modhub.ui.multipart import UploadForm
-from modhub.views import page
 
 _BODIES: Final = {**LIMITS, AssetKind.IMAGE: IMAGES}
 """Maximum bytes of all files of a form."""
@@ -75,7 +71,9 @@ def _upload(context: ModResource, request: Request, kind: AssetKind) -> Any:
 
 def _done_code(kind: AssetKind, staged: list[AssetUpload]) -> str:
     """Return the code of the success message; an upload as image may be of another type."""
-    if kind is AssetKind.IMAGE and not all(is_image_type(upload.content_type) for upload in staged):
+    if kind is AssetKind.IMAGE and not all(
+        is_image_type(upload.content_type) and upload.is_recognized for upload in staged
+    ):
         return "file" if len(staged) == 1 else "files"
     return kind.value if len(staged) == 1 else "images"
 
@@ -97,24 +95,10 @@ def _stage_files(request: Request, kind: AssetKind, upload_form: UploadForm, ver
 def _stage_file(request: Request, kind: AssetKind, upload_form: UploadForm, version: str) -> AssetUpload:
     if not upload_form.head:
         raise invalid("The file is empty.")
-    content_type = upload_form.content_type
+    content_type, recognized = upload_form.content_type, text.sniff_image(upload_form.head)
     if kind is AssetKind.IMAGE and (not content_type or content_type == text.OCTET_STREAM):
-        content_type = text.sniff_image(upload_form.head) or content_type
+        content_type = recognized or content_type
     # Read the name and type before the content: they are no longer available after it.
     name = text.file_name(upload_form.file_name, FALLBACKS[kind])
     blob = stage(request.tm, request.store, upload_form, LIMITS[kind])
-    return AssetUpload(kind, name, text.content_type(content_type), blob, version)
-
-
-@page(context=IAsset, containment=IMine, request_method="GET", permission=ModPermission.EDIT)
-def show_image_page(context: ImageResource, request: Request) -> Response:
-    """``GET /Modhub/mine/{id}/images/{assetId}``: an image of a draft, for its owner only."""
-    file = owner_reader(request).image(context.mod.id, context.id, account_id_of(request))
-    return file_response(request, request.store, file)
-
-
-@form(context=IAsset, name="remove")
-def delete_image_page(context: ImageResource, request: Request) -> Response:
-    """``POST /Modhub/mine/{id}/images/{assetId}/remove``"""
-    uploads.remove_image(request.dbsession, context.mod.id, context.id, account_id_of(request))
-    return workshop_done(context.mod.id or 0, "image-removed", anchor="#files")
+    return AssetUpload(kind, name, text.content_type(content_type), blob, version, recognized is not None)

@@ -55,7 +55,7 @@ def page_values(request: Request, detail: ModDetail, preview: str = "") -> dict[
     """Return the values for the template of a mod's page. ``preview``: for a draft, its path in the workshop."""
     ui = PageHelpers(request)
     fragment = partial(
-        ui.cached_fragment, presenter=ModPresenter, document=detail.document_bytes, non_image_ids=detail.non_image_ids
+        ui.cached_fragment, presenter=ModPresenter, document=detail.document_bytes, image_facts=detail.image_facts
     )
     base, games, notes = ui.absolute(""), page_reader(request).games(), detail.notes
     # As parts of the cache key, ages make fragments be rendered again as time passes.

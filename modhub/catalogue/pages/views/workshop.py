@@ -144,7 +144,7 @@ def _row(ui: PageHelpers, draft: OwnModPresenter) -> Markup:
     state = {"hidden": draft.hidden, "reason": draft.reason}
     values: dict[str, Any] = {"address": draft.address, "age": age, "ups": ups, "downs": downs, **state}
     return ui.cached_fragment(
-        ROW, document=encode(draft.mod), presenter=ModPresenter, non_image_ids=draft.non_image_ids, **values
+        ROW, document=encode(draft.mod), presenter=ModPresenter, image_facts=draft.image_facts, **values
     )
 
 

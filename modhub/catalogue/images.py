@@ -1,0 +1,73 @@
+"""The order and the captions that owners give their images (docs/adr/033-order-of-images.md)."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from sqlalchemy.orm import Session
+
+from modhub import limits, text
+from modhub.catalogue.models import Asset, AssetKind, Mod
+from modhub.catalogue.response_schemas import in_order
+from modhub.catalogue.services import own_mod, record_change
+from modhub.errors import OwnershipLost, invalid
+
+
+class ImageMove(StrEnum):
+    """Where an image is moved to."""
+
+    FIRST = "first"
+    EARLIER = "earlier"
+    LATER = "later"
+
+
+def _images_of(mod: Mod) -> list[Asset]:
+    return [asset for asset in in_order(mod.assets) if asset.kind == AssetKind.IMAGE]
+
+
+def _find_image(images: Sequence[Asset], asset_id: int | None) -> Asset:
+    image = next((image for image in images if image.id == asset_id), None)
+    if image is None:
+        raise OwnershipLost
+    return image
+
+
+def order_images(session: Session, mod_id: int | None, owner: int, asset_ids: Sequence[int]) -> None:
+    """Put the images into this order; those that are not listed follow. 400 for an id that is not one of them."""
+    mod = own_mod(session, mod_id, owner)
+    images = _images_of(mod)
+    by_id = {image.id: image for image in images}
+    if not by_id.keys() >= set(asset_ids):
+        raise invalid("The new order names an image that this mod does not have.")
+    listed = [by_id[asset_id] for asset_id in dict.fromkeys(asset_ids)]
+    _store_order(session, mod, images, [*listed, *(image for image in images if image not in listed)])
+
+
+def move_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int, move: ImageMove) -> None:
+    """Move one image. Moving the first one earlier or the last one later changes nothing."""
+    mod = own_mod(session, mod_id, owner)
+    images = _images_of(mod)
+    image = _find_image(images, asset_id)
+    place = images.index(image)
+    others = [other for other in images if other is not image]
+    place = {ImageMove.FIRST: 0, ImageMove.EARLIER: max(place - 1, 0), ImageMove.LATER: place + 1}[move]
+    _store_order(session, mod, images, [*others[:place], image, *others[place:]])
+
+
+def _store_order(session: Session, mod: Mod, before: list[Asset], after: list[Asset]) -> None:
+    """Store the places of the images; without a real change ``updated_at`` stays (C-MOD-13)."""
+    if before == after:
+        return
+    for position, image in enumerate(after):
+        image.position = position
+    record_change(session, mod)
+
+
+def caption_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int, caption: str) -> str:
+    """Set the caption of an image, empty to remove it, and return it as stored: too long text is cut off."""
+    mod = own_mod(session, mod_id, owner)
+    image = _find_image(_images_of(mod), asset_id)
+    cleaned = text.line(caption, limits.CAPTION)
+    if cleaned != (image.caption or ""):
+        image.caption = cleaned or None
+        record_change(session, mod)
+    return cleaned

@@ -1,0 +1,97 @@
+"""The images of a mod as pages show them: with their captions, and in the sizes that are there."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from modhub.catalogue.response_schemas import AssetDocument, AssetRow, is_image_type
+
+CARD_WIDTH: Final = 640
+"""The width of the picture for browsers that do not choose one."""
+
+
+class ImageFacts(msgspec.Struct, array_like=True, frozen=True):
+    """What is stored about an image beside its document; ``digest`` and ``sizes`` are None while it has no pictures."""
+
+    asset_id: int
+    content_type: str
+    caption: str | None = None
+    digest: str | None = None
+    sizes: str | None = None
+
+
+_decode = msgspec.json.Decoder(list[ImageFacts]).decode
+
+
+def encode_facts(assets: Iterable[AssetRow], *, public: bool) -> str:
+    """Return the facts of these images as the statements do; pictures are only ``public``."""
+    facts = [
+        ImageFacts(asset.id, asset.content_type, asset.caption, *((asset.digest, asset.sizes) if public else ()))
+        for asset in assets
+    ]
+    return msgspec.json.encode(facts).decode()
+
+
+def decode_facts(encoded: str | None) -> dict[int, ImageFacts]:
+    """Return the facts by asset id."""
+    return {facts.asset_id: facts for facts in _decode(encoded or "[]")}
+
+
+@dataclass(frozen=True)
+class ImagePresenter:
+    """An image of a mod."""
+
+    document: AssetDocument
+    facts: ImageFacts | None
+
+    @property
+    def url(self) -> str:
+        """The address of the image as uploaded."""
+        return self.document.url
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return self.document.name
+
+    @property
+    def caption(self) -> str:
+        """The owner's caption, empty if there is none."""
+        return (self.facts and self.facts.caption) or ""
+
+    @property
+    def is_image(self) -> bool:
+        """Whether its stored type is an image type, so that a browser may show it (C-FILE-4)."""
+        return self.facts is None or is_image_type(self.facts.content_type)
+
+    @cached_property
+    def sizes(self) -> list[tuple[int, int]]:
+        """(width, height) of its derived pictures, smallest first; empty while there are none."""
+        sizes = (self.facts and self.facts.sizes) or ""
+        return [(int(width), int(height)) for width, _, height in (size.partition("x") for size in sizes.split())]
+
+    def picture(self, width: int, extension: str) -> str:
+        """Return the address of the picture of this width."""
+        assert self.facts is not None
+        return f"/Modhub/picture/{self.facts.asset_id}/{width}-{self.facts.digest}.{extension}"
+
+    def srcset(self, extension: str) -> str:
+        """Return the value of ``srcset``, smallest first."""
+        return ", ".join(f"{self.picture(width, extension)} {width}w" for width, _ in self.sizes)
+
+    @property
+    def card(self) -> str:
+        """The address of the picture for browsers that do not choose one, as JPEG."""
+        widths = [width for width, _ in self.sizes]
+        return self.picture(max((width for width in widths if width <= CARD_WIDTH), default=widths[0]), "jpg")
+
+    @property
+    def largest(self) -> tuple[str, int, int] | None:
+        """(address, width, height) of the largest picture, as JPEG."""
+        if not self.sizes:
+            return None
+        width, height = self.sizes[-1]
+        return self.picture(width, "jpg"), width, height

@@ -1,0 +1,64 @@
+"""The workshop's images: their order and their captions."""
+
+from typing import Any
+
+from pyramid.response import Response
+
+from modhub.catalogue import images, uploads
+from modhub.catalogue.images import ImageMove
+from modhub.catalogue.owner_views import account_id_of, owner_reader
+from modhub.catalogue.pages.presenters.truncation import is_line_truncated
+from modhub.catalogue.pages.views.workshop import form, workshop_done
+from modhub.catalogue.resources import ImageResource, ModPermission, ModResource
+from modhub.downloads import file_response
+from modhub.errors import invalid
+from modhub.interfaces import IAsset, IMine, IOwnMod
+from modhub.request import Request
+from modhub.traversal import parse_id
+from modhub.views import page
+
+_MOVES = {move.value: move for move in ImageMove}
+
+
+@page(context=IAsset, containment=IMine, request_method="GET", permission=ModPermission.EDIT)
+def show_image_page(context: ImageResource, request: Request) -> Response:
+    """``GET /Modhub/mine/{id}/images/{assetId}``: an image of a draft, for its owner only."""
+    file = owner_reader(request).image(context.mod.id, context.id, account_id_of(request))
+    return file_response(request, request.store, file)
+
+
+@form(context=IAsset, name="remove")
+def delete_image_page(context: ImageResource, request: Request) -> Response:
+    """``POST /Modhub/mine/{id}/images/{assetId}/remove``"""
+    uploads.remove_image(request.dbsession, context.mod.id, context.id, account_id_of(request))
+    return workshop_done(context.mod.id or 0, "image-removed", anchor="#files")
+
+
+@form(context=IAsset, name="move")
+def move_image_page(context: ImageResource, request: Request) -> Response:
+    """``POST /Modhub/mine/{id}/images/{assetId}/move``: ``to`` is ``first``, ``earlier`` or ``later``."""
+    move = _MOVES.get(request.POST.get("to", ""))
+    if move is None:
+        raise invalid("The field %(field)s must be first, earlier or later.", field="to")
+    images.move_image(request.dbsession, context.mod.id, context.id, account_id_of(request), move)
+    return workshop_done(context.mod.id or 0, "order", anchor=f"#image-{context.id}")
+
+
+@form(context=IAsset, name="caption", preserve_fields={"caption": "Caption"})
+def caption_image_page(context: ImageResource, request: Request) -> Response:
+    """``POST /Modhub/mine/{id}/images/{assetId}/caption``: too long text is cut off, an empty one removes it."""
+    submitted = request.POST.get("caption", "")
+    stored = images.caption_image(request.dbsession, context.mod.id, context.id, account_id_of(request), submitted)
+    truncated = ["caption"] if is_line_truncated(submitted, stored) else []
+    return workshop_done(context.mod.id or 0, "caption", truncated, f"#image-{context.id}")
+
+
+@form(context=IOwnMod, name="image-order")
+def order_images_page(context: ModResource, request: Request) -> Any:
+    """``POST /Modhub/mine/{id}/image-order``: ``order`` has the asset ids, separated by spaces."""
+    ids = [parse_id(word) for word in request.POST.get("order", "").split()]
+    known_ids = [asset_id for asset_id in ids if asset_id is not None]
+    if not known_ids or len(known_ids) < len(ids):
+        raise invalid("The field %(field)s must list the numbers of the images.", field="order")
+    images.order_images(request.dbsession, context.id, account_id_of(request), known_ids)
+    return workshop_done(context.id or 0, "order", anchor="#files")

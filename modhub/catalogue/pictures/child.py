@@ -1,0 +1,159 @@
+"""Runs :mod:`modhub.catalogue.pictures.decoder` on one image, and checks what it returns.
+
+The image is hostile input for a decoder written in C. So the child gets nothing of the service but the image: no
+environment, no open file, no network address; and its time, memory and output are limited.
+"""
+
+import hashlib
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import BinaryIO, Final
+
+import msgspec
+
+from modhub.limits import MB
+
+PROGRAM: Final = Path(__file__).with_name("decoder.py")
+SECONDS: Final = 20.0
+"""How long the child may take, whatever else the machine does."""
+BEAT_SECONDS: Final = 2.0
+MAX_OUTPUT: Final = 8 * MB
+MAX_HEAD: Final = 1000
+MAX_SIDE: Final = 4096
+CONTENT_TYPES: Final = {"webp": "image/webp", "jpg": "image/jpeg"}
+"""The encodings of each picture, in the order in which the child returns them."""
+PROBLEMS: Final = frozenset({"not_an_image", "damaged", "too_large"})
+CHILD_FAILED: Final = "failed"
+"""The child crashed, or exceeded a limit."""
+_SIGNATURES: Final = {"webp": (b"RIFF", b"WEBP"), "jpg": (b"\xff\xd8\xff", b"")}
+
+
+class DecodingFailed(Exception):
+    """There are no pictures of this image; ``problem`` is one of `PROBLEMS` or `CHILD_FAILED`."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedFile:
+    """One picture: its width, the extension of its encoding, and its bytes."""
+
+    width: int
+    extension: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedPictures:
+    """The pictures of an image, and the size of the image as shown."""
+
+    width: int
+    height: int
+    sizes: list[tuple[int, int]]
+    files: list[DerivedFile]
+
+    @property
+    def digest(self) -> str:
+        """Identifies these pictures."""
+        together = hashlib.sha256(b"".join(hashlib.sha256(file.content).digest() for file in self.files))
+        return together.hexdigest()[:16]
+
+
+class _Head(msgspec.Struct):
+    """The first line that the child writes."""
+
+    problem: str | None = None
+    size: tuple[int, int] = (0, 0)
+    sizes: list[tuple[int, int]] = []
+    lengths: list[int] = []
+
+
+class Decoder:
+    """Decodes one image at a time; ``stop`` ends the current child from another thread."""
+
+    def __init__(self, program: Path = PROGRAM, seconds: float = SECONDS) -> None:
+        self._command = [sys.executable, "-I", str(program)]
+        self._seconds = seconds
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def decode(self, source: BinaryIO, beat: Callable[[], object]) -> DerivedPictures:
+        """Return the pictures of the image in ``source``; raises `DecodingFailed`.
+
+        ``beat`` is called every few seconds while the child runs.
+        """
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as returned:
+            for chunk in iter(lambda: source.read(MB), b""):
+                given.write(chunk)
+            given.seek(0)
+            self._run(given, returned, beat)
+            returned.seek(0)
+            return check_output(returned.read(MAX_OUTPUT + 1))
+
+    def _run(self, given: BinaryIO, returned: BinaryIO, beat: Callable[[], object]) -> None:
+        self._child = child = subprocess.Popen(  # noqa: S603 - our own program
+            self._command, stdin=given, stdout=returned, stderr=subprocess.DEVNULL, env={}, cwd="/"
+        )
+        try:
+            code = self._wait(child, beat)
+        finally:
+            child.kill()
+            child.wait()
+            self._child = None
+        if code != 0:
+            raise DecodingFailed(CHILD_FAILED)
+
+    def _wait(self, child: "subprocess.Popen[bytes]", beat: Callable[[], object]) -> int:
+        deadline = monotonic() + self._seconds
+        while (left := deadline - monotonic()) > 0:
+            with suppress(subprocess.TimeoutExpired):
+                return child.wait(min(left, BEAT_SECONDS))
+            beat()
+        raise DecodingFailed(CHILD_FAILED)
+
+    def stop(self) -> None:
+        """End the current child."""
+        child = self._child
+        if child is not None:
+            with suppress(ProcessLookupError):
+                child.kill()
+
+
+def check_output(output: bytes) -> DerivedPictures:
+    """Parse the output of the child, which may be under an attacker's control; raises `DecodingFailed`."""
+    line, _, content = output.partition(b"\n")
+    if len(output) > MAX_OUTPUT or len(line) > MAX_HEAD:
+        raise DecodingFailed(CHILD_FAILED)
+    try:
+        head = msgspec.json.decode(line, type=_Head)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise DecodingFailed(CHILD_FAILED) from None
+    if head.problem is not None:
+        raise DecodingFailed(head.problem if head.problem in PROBLEMS else CHILD_FAILED)
+    widths = [width for width, _ in head.sizes]
+    sides = [*head.size, *(side for size in head.sizes for side in size)]
+    are_sizes_valid = widths == sorted(set(widths)) and 1 <= len(widths) <= 3 and min(sides) >= 1
+    are_bounded = max(side for size in head.sizes for side in size) <= MAX_SIDE if widths else False
+    expected = [(width, extension) for width in widths for extension in CONTENT_TYPES]
+    are_complete = len(head.lengths) == len(expected) and sum(head.lengths) == len(content)
+    if not (are_sizes_valid and are_bounded and are_complete and min(head.lengths) > 0):
+        raise DecodingFailed(CHILD_FAILED)
+    files, start = [], 0
+    for (width, extension), length in zip(expected, head.lengths, strict=True):
+        files.append(DerivedFile(width, extension, content[start : start + length]))
+        start += length
+    if not all(_is_encoded(file) for file in files):
+        raise DecodingFailed(CHILD_FAILED)
+    return DerivedPictures(*head.size, head.sizes, files)
+
+
+def _is_encoded(file: DerivedFile) -> bool:
+    first, later = _SIGNATURES[file.extension]
+    return file.content.startswith(first) and file.content[8:12].startswith(later)

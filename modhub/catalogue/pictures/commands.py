@@ -1,0 +1,40 @@
+"""``modhub-admin pictures rebuild``: make the derived pictures of all images again."""
+
+import argparse
+from typing import Any
+
+from pyramid.config import Configurator
+from sqlalchemy import func, select
+
+from modhub.catalogue.pictures import services
+from modhub.catalogue.pictures.models import PictureSet, PictureTask
+from modhub.catalogue.pictures.worker import PictureWorker
+from modhub.declarations import AdminCommand
+
+
+def run_pictures(admin: Any, _arguments: argparse.Namespace) -> int:
+    """Queue all images and make their pictures. Safe while the service runs, which helps."""
+    worker = PictureWorker(admin.databases, admin.store)
+    with admin.databases.write_session.begin() as session:
+        services.forget_deleted_images(session)
+        services.queue_all(session)
+    while worker.make_next():
+        pass
+    with admin.reading() as session:
+        made = session.scalar(select(func.count()).where(PictureSet.digest.is_not(None)))
+        without = session.scalar(select(func.count()).where(PictureSet.problem.is_not(None)))
+        waiting = session.scalar(select(func.count()).select_from(PictureTask))
+    admin.say(f"Images with pictures: {made}. Images that cannot be decoded: {without}.")
+    if waiting:
+        admin.say(f"The running service is making the pictures of {waiting} more.")
+    return 0
+
+
+def picture_arguments(parser: argparse.ArgumentParser) -> None:
+    """``rebuild``"""
+    parser.add_argument("action", choices=["rebuild"], help="make the pictures of all images again")
+
+
+def includeme(config: Configurator) -> None:
+    """The command ``pictures``."""
+    config.add_command(AdminCommand("pictures", "make smaller pictures of all images", picture_arguments, run_pictures))

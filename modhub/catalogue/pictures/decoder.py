@@ -1,0 +1,163 @@
+"""The child program that decodes one image: it is run as a file, by :mod:`modhub.catalogue.pictures.child`.
+
+It reads the image from standard input, and writes a line of JSON and then the derived pictures to standard output. It
+imports nothing of modhub, has no environment of the service, and sets its own limits before it decodes. The image is
+hostile input, so whatever this program writes is checked again by its parent.
+"""
+
+import io
+import json
+import os
+import resource
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from PIL import ExifTags, Image, ImageCms, ImageOps, UnidentifiedImageError
+
+FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF")
+"""What browsers display. Pillow's other decoders are never tried."""
+MAX_PIXELS: Final = 40_000_000
+ADDRESS_SPACE: Final = 768 * 1024**2
+"""Bytes of address space."""
+CPU_SECONDS: Final = 15
+OUTPUT: Final = 8 * 1024**2
+"""Bytes of all derived pictures."""
+COVERS: Final = ((320, 180), (640, 360))
+"""The sizes that are cropped to 16:9, as cards show them."""
+WIDE: Final = 1280
+"""The width of the picture that is not cropped."""
+TALLEST: Final = 4096
+ENCODINGS: Final[dict[str, dict[str, Any]]] = {
+    "webp": {"format": "WEBP", "quality": 76, "method": 3},
+    "jpg": {"format": "JPEG", "quality": 78, "optimize": True, "progressive": True},
+}
+"""By the extension of the file's name."""
+
+
+def set_limits() -> None:
+    """Limit memory, time and output; where the system has no such limit, the others still hold."""
+    limits = (
+        (resource.RLIMIT_AS, ADDRESS_SPACE),
+        (resource.RLIMIT_CPU, CPU_SECONDS),
+        (resource.RLIMIT_FSIZE, OUTPUT),
+        (resource.RLIMIT_NOFILE, 16),
+        (resource.RLIMIT_CORE, 0),
+    )
+    for kind, limit in limits:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(kind, (limit, limit))
+    with suppress(OSError):
+        os.nice(5)
+    with suppress(OSError):
+        # If memory runs out, the system ends this program before any other.
+        Path("/proc/self/oom_score_adj").write_text("1000", "ascii")
+
+
+def target_scale(width: int, height: int) -> float:
+    """How much of the image's size the largest derived picture needs; never more than all of it."""
+    cover_width, cover_height = COVERS[-1]
+    return min(1.0, max(WIDE / width, cover_width / width, cover_height / height))
+
+
+def to_rgb(image: Image.Image) -> Image.Image:
+    """In sRGB, with transparency only if the image has some."""
+    profile = image.info.get("icc_profile")
+    if image.mode.startswith(("I", "F")):
+        # 16 bits of grey: a plain conversion would cut them off at 255.
+        image = image.point(lambda value: value * (1 / 256)).convert("L")
+    if profile and image.mode in {"RGB", "CMYK", "L"}:
+        with suppress(ImageCms.PyCMSError, OSError, ValueError):
+            source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+            converted = ImageCms.profileToProfile(image, source, ImageCms.createProfile("sRGB"), outputMode="RGB")
+            if converted is not None:
+                return converted
+    return image.convert("RGBA" if image.has_transparency_data else "RGB")
+
+
+def oriented_size(image: Image.Image) -> tuple[int, int]:
+    """Width and height as shown: a camera's image may be stored on its side."""
+    width, height = image.size
+    is_sideways = image.getexif().get(ExifTags.Base.Orientation, 1) in {5, 6, 7, 8}
+    return (height, width) if is_sideways else (width, height)
+
+
+def read_image(image: Image.Image) -> Image.Image:
+    """Decode the first frame, upright and in RGB, not much larger than the derived pictures."""
+    scale = target_scale(*oriented_size(image))
+    wanted = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+    # JPEG can be decoded at an eighth, a quarter or half of its size.
+    image.draft(None, wanted)
+    image.load()
+    small: Image.Image = image
+    if image.mode in {"P", "PA", "1"} or "transparency" in image.info:
+        # A palette cannot be scaled smoothly, nor one colour that stands for transparency.
+        small = to_rgb(image)
+    if wanted != small.size:
+        small = small.resize(wanted, Image.Resampling.LANCZOS, reducing_gap=2.0)
+    # After scaling, since both cost time for each pixel.
+    upright = ImageOps.exif_transpose(small)
+    small = to_rgb(upright)
+    small.info = {}
+    return small
+
+
+def cover(image: Image.Image, size: tuple[int, int]) -> Image.Image:
+    """The middle of the image in the shape of ``size``, never enlarged."""
+    width, height = size
+    scale = min(1.0, image.width / width, image.height / height)
+    fitted = (max(1, round(width * scale)), max(1, round(height * scale)))
+    return ImageOps.fit(image, fitted, Image.Resampling.LANCZOS)
+
+
+def derive(image: Image.Image) -> list[Image.Image]:
+    """The derived pictures, smallest first. A small image has fewer of them."""
+    derived: list[Image.Image] = []
+    whole = image.copy()
+    whole.thumbnail((WIDE, TALLEST), Image.Resampling.LANCZOS)
+    for picture in (*(cover(image, size) for size in COVERS), whole):
+        if not derived or picture.width > derived[-1].width:
+            derived.append(picture)
+    return derived
+
+
+def encode_picture(picture: Image.Image, extension: str) -> bytes:
+    """The bytes of a file."""
+    if extension == "jpg" and picture.mode == "RGBA":
+        background = Image.new("RGB", picture.size, "white")
+        background.paste(picture, mask=picture.getchannel("A"))
+        picture = background
+    file = io.BytesIO()
+    picture.save(file, **ENCODINGS[extension])
+    return file.getvalue()
+
+
+def decode_stream(source: Any) -> tuple[dict[str, Any], list[bytes]]:
+    """The line of JSON and the files; ``problem`` if there are none."""
+    try:
+        with Image.open(source, formats=FORMATS) as image:
+            if image.width * image.height > MAX_PIXELS:
+                return {"problem": "too_large"}, []
+            width, height = oriented_size(image)
+            pictures = derive(read_image(image))
+            files = [encode_picture(picture, extension) for picture in pictures for extension in ENCODINGS]
+    except UnidentifiedImageError:
+        return {"problem": "not_an_image"}, []
+    except (MemoryError, Image.DecompressionBombError):
+        return {"problem": "too_large"}, []
+    except Exception:  # noqa: BLE001 - Pillow's decoders raise almost anything for a broken file
+        return {"problem": "damaged"}, []
+    sizes = [picture.size for picture in pictures]
+    return {"size": [width, height], "sizes": sizes, "lengths": [len(file) for file in files]}, files
+
+
+def main() -> None:
+    """Decode standard input."""
+    set_limits()
+    head, files = decode_stream(sys.stdin.buffer)
+    sys.stdout.buffer.write(json.dumps(head).encode("ascii") + b"\n" + b"".join(files))
+
+
+if __name__ == "__main__":
+    main()

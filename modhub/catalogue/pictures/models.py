@@ -1,0 +1,54 @@
+"""The tables of derived pictures. Rows refer to images by their asset ids, which are never used again.
+
+They have no foreign key to the image: code of an earlier version deletes images without knowing these tables. What it
+leaves behind is removed by :func:`modhub.catalogue.pictures.services.forget_deleted_images`.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, String, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from modhub.db import Base, Id, Timestamp
+
+
+class PictureTask(Base):
+    """An image whose pictures are to be made. ``due_at`` is later while a worker has claimed it or after a failure."""
+
+    __tablename__ = "core_picture_task"
+
+    asset_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    due_at: Mapped[datetime] = mapped_column(Timestamp)
+    attempts: Mapped[int] = mapped_column(default=0)
+
+
+class PictureSet(Base):
+    """What became of an image: its pictures, or the reason why there are none.
+
+    ``width`` and ``height`` are those of the image as shown. ``digest`` identifies this set of pictures in their
+    addresses. ``sizes`` are those of the pictures, smallest first: ``320x180 640x360 1280x720``.
+    """
+
+    __tablename__ = "core_picture_set"
+
+    asset_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    width: Mapped[int | None]
+    height: Mapped[int | None]
+    digest: Mapped[str | None] = mapped_column(String(16))
+    sizes: Mapped[str | None] = mapped_column(String(100))
+    problem: Mapped[str | None] = mapped_column(String(20))
+    made_at: Mapped[datetime] = mapped_column(Timestamp)
+
+
+class PictureFile(Base):
+    """One derived picture; ``name`` is the last segment of its address."""
+
+    __tablename__ = "core_picture_file"
+    __table_args__ = (UniqueConstraint("asset_id", "name"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    asset_id: Mapped[int] = mapped_column(Id)
+    name: Mapped[str] = mapped_column(String(40))
+    content_type: Mapped[str] = mapped_column(String(20))
+    blob_id: Mapped[int] = mapped_column(ForeignKey("core_blob.id"), index=True)
+    made_at: Mapped[datetime] = mapped_column(Timestamp)

@@ -1,0 +1,295 @@
+"""Derived pictures: made by a worker, shown as their image is, deleted with it."""
+
+import io
+import re
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from PIL import Image
+from sqlalchemy import delete, func, select, update
+
+from modhub.blobs import BlobStore
+from modhub.blobs.maintenance import sweep
+from modhub.blobs.models import StoredBlob
+from modhub.catalogue.models import Asset
+from modhub.catalogue.pictures import worker as worker_module
+from modhub.catalogue.pictures.child import CHILD_FAILED, Decoder, DecodingFailed, DerivedFile, DerivedPictures
+from modhub.catalogue.pictures.models import PictureFile, PictureSet, PictureTask
+from modhub.catalogue.pictures.services import picture_damage
+from modhub.catalogue.pictures.worker import LEASE, MAX_ATTEMPTS, PictureWorker
+from modhub.db import now
+from modhub.errors import ApiError, storage_unreachable
+from modhub.testing import Site, stored_files
+from modhub.testing.mods import (
+    OWNER,
+    hide_mod,
+    mod_address,
+    new_mod,
+    publish_test_mod,
+    published_mod,
+    restore_mod,
+    upload_asset,
+)
+from modhub.testing.pages import form_at, new_visitor
+
+
+def photograph(size: tuple[int, int] = (900, 500)) -> bytes:
+    file = io.BytesIO()
+    Image.radial_gradient("L").resize(size).convert("RGB").save(file, "JPEG")
+    return file.getvalue()
+
+
+PHOTOGRAPH = photograph()
+
+
+def add_image(site: Site, mod: dict[str, Any], content: bytes = PHOTOGRAPH, content_type: str = "image/jpeg") -> Any:
+    """Upload an image and return its document."""
+    return upload_asset(site, mod, "images", content, content_type=content_type, name="shot.jpg")["assets"][-1]
+
+
+def worker_of(site: Site, decoder: Any = None) -> PictureWorker:
+    return PictureWorker(site.databases, site.find_service(BlobStore), decoder)
+
+
+def work_off(site: Site) -> int:
+    worker, count = worker_of(site), 0
+    while worker.make_next():
+        count += 1
+    return count
+
+
+def rows(site: Site, model: Any) -> int:
+    with site.databases.readonly_session() as session:
+        return session.scalar(select(func.count()).select_from(model)) or 0
+
+
+def sources(page: Any, selector: str) -> list[str]:
+    """The addresses of all sizes of the first image, as the page names them."""
+    image = page.html.select_one(selector)
+    both = [image["srcset"], image.find_parent("picture").find("source")["srcset"]]
+    return [entry.split()[0] for srcset in both for entry in srcset.split(", ")]
+
+
+class FakeDecoder(Decoder):
+    """Returns one tiny picture, or raises ``error``; calls ``meanwhile`` first."""
+
+    def __init__(self, error: Exception | None = None, meanwhile: Any = None) -> None:
+        super().__init__()
+        self.error, self.meanwhile, self.calls = error, meanwhile, 0
+
+    def decode(self, source: Any, beat: Any) -> DerivedPictures:
+        self.calls += 1
+        if self.meanwhile is not None:
+            self.meanwhile()
+        if self.error is not None:
+            raise self.error
+        return DerivedPictures(9, 9, [(9, 9)], [DerivedFile(9, "jpg", b"jpeg")])
+
+
+@pytest.mark.process
+def test_pictures_answer_as_their_image_does(site: Site) -> None:
+    # C-PIC-1, C-PIC-2, C-PIC-3, C-PIC-4
+    mod = new_mod(site)
+    upload_asset(site, mod, "code", version="1")
+    original = add_image(site, mod)["url"]
+    assert work_off(site) == 1
+    with site.databases.readonly_session() as session:
+        names = session.scalars(select(PictureFile.name).order_by(PictureFile.id)).all()
+    number = original.rpartition("/")[2]
+    drafts = [f"/Modhub/picture/{number}/{name}" for name in names]
+    absent = site.get("/Modhub/picture/999/320-0.jpg", status=404)
+    assert {site.get(address, status=404).body for address in drafts} == {absent.body}
+    publish_test_mod(site, mod)
+
+    page = site.get("/Modhub")
+    image = page.html.select_one(".card img")
+    widths = [int(entry.split()[1].removesuffix("w")) for entry in image["srcset"].split(", ")]
+    assert widths == [320, 640, 900]
+    assert sorted(sources(page, ".card img")) == sorted(drafts)
+    assert sorted(sources(site.get(mod["url"]), ".mod-head img")) == sorted(drafts)
+    assert image["src"] in drafts
+    assert re.search(r'og:image" content="[^"]*/900-[0-9a-f]+\.jpg"', site.get(mod["url"]).text)
+    for address in drafts:
+        answer = site.get(address)
+        extension = address.rpartition(".")[2]
+        assert answer.headers["Content-Type"] == {"jpg": "image/jpeg", "webp": "image/webp"}[extension]
+        width = int(address.rpartition("/")[2].partition("-")[0])
+        assert Image.open(io.BytesIO(answer.body)).size == (width, {320: 180, 640: 360, 900: 500}[width])
+        seconds = re.search(r"max-age=([0-9]+)", answer.headers["Cache-Control"])
+        assert seconds is not None
+        assert int(seconds[1]) <= 86_400
+        assert "immutable" not in answer.headers["Cache-Control"]
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+        assert "sandbox" in answer.headers["Content-Security-Policy"]
+        assert site.get(address, headers={"If-None-Match": answer.headers["ETag"]}).status_int == 304
+        site.get(address, headers={"Service-Worker": "script"}, status=403)
+    hide_mod(site, mod)
+    for address in drafts:
+        site.get(address, status=404)
+    restore_mod(site, mod)
+    site.get(drafts[0], status=200)
+    site.as_account(OWNER).delete(mod_address(mod), status=204)
+    for address in drafts:
+        site.get(address, status=404)
+    assert rows(site, PictureFile) == rows(site, PictureSet) == rows(site, PictureTask) == 0
+    sweep(site.databases, site.find_service(BlobStore), 0)
+    assert stored_files(site) == []
+
+
+@pytest.mark.process
+def test_until_then_the_original_is_shown(site: Site) -> None:
+    # C-PIC-5
+    mod = published_mod(site)
+    broken = add_image(site, mod, b"Just a text.", "image/png")["url"]
+    for expected in (1, 0):
+        page = site.get("/Modhub")
+        assert page.html.select_one(".card img")["src"] == broken
+        assert page.html.select_one(".card picture") is None
+        assert work_off(site) == expected
+    author = new_visitor(site, OWNER)
+    assert "not an image that browsers can show" in author.get(f"/Modhub/mine/{mod['id']}").text
+    vector = add_image(site, published_mod(site), b"<svg/>", "image/svg+xml")
+    assert rows(site, PictureTask) == 0
+    assert site.get("/Modhub").html.select_one(".card img")["src"] == vector["url"]
+
+
+def test_an_image_that_is_deleted_meanwhile_leaves_nothing(site: Site) -> None:
+    # C-PIC-2
+    mod = published_mod(site)
+    number = add_image(site, mod)["url"].rpartition("/")[2]
+    before = len(stored_files(site))
+    removal = mod_address(mod, "images", number)
+    decoder = FakeDecoder(meanwhile=lambda: site.as_account(OWNER).delete(removal, status=204))
+    assert worker_of(site, decoder).make_next()
+    assert rows(site, PictureFile) == rows(site, PictureSet) == rows(site, PictureTask) == 0
+    assert len(stored_files(site)) == before
+
+
+def test_a_task_belongs_to_one_worker(site: Site) -> None:
+    # C-PIC-6
+    mod = published_mod(site)
+    for _ in range(5):
+        add_image(site, mod)
+    others: list[bool] = []
+    decoders = [FakeDecoder() for _ in range(3)]
+
+    def work(decoder: FakeDecoder) -> None:
+        own = worker_of(site, decoder)
+        while own.make_next():
+            others.append(True)
+
+    threads = [threading.Thread(target=work, args=(decoder,)) for decoder in decoders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(decoder.calls for decoder in decoders) == 5
+    assert (rows(site, PictureSet), rows(site, PictureTask)) == (5, 0)
+
+
+class _Killed(BaseException):
+    """As if the process ended."""
+
+
+def test_a_killed_worker_is_succeeded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-PIC-6
+    add_image(site, published_mod(site))
+
+    def end() -> None:
+        raise _Killed
+
+    with pytest.raises(_Killed):
+        worker_of(site, FakeDecoder(meanwhile=end)).make_next()
+    assert not worker_of(site).make_next()
+    monkeypatch.setattr(worker_module, "now", lambda: now() + LEASE + timedelta(seconds=1))
+    assert worker_of(site, FakeDecoder()).make_next()
+    assert rows(site, PictureSet) == 1
+
+
+def test_an_image_that_ends_its_process_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-PIC-6
+    add_image(site, published_mod(site))
+    with site.databases.write_session.begin() as session:
+        session.execute(update(PictureTask).values(attempts=MAX_ATTEMPTS))
+    decoder = FakeDecoder()
+    assert worker_of(site, decoder).make_next()
+    assert decoder.calls == 0
+    with site.databases.readonly_session() as session:
+        assert session.scalars(select(PictureSet.problem)).all() == [CHILD_FAILED]
+
+
+def test_a_child_that_fails_is_tried_again_and_a_store_that_fails_is_waited_for(site: Site) -> None:
+    # C-PIC-6
+    add_image(site, published_mod(site))
+    failing = worker_of(site, FakeDecoder(DecodingFailed(CHILD_FAILED)))
+    for left in (1, 1, 0):
+        assert failing.make_next()
+        assert rows(site, PictureTask) == left
+    assert not failing.make_next()
+    add_image(site, published_mod(site))
+    away = worker_of(site, FakeDecoder(storage_unreachable()))
+    with pytest.raises(ApiError, match="cannot be read"):
+        away.make_next()
+    assert not away.make_next()
+    with site.databases.readonly_session() as session:
+        (task,) = session.scalars(select(PictureTask)).all()
+    assert task.attempts == 0
+    assert task.due_at > now()
+
+
+def test_what_an_earlier_version_did_is_made_up_for(site: Site) -> None:
+    # C-PIC-6
+    kept, gone = published_mod(site), published_mod(site)
+    add_image(site, kept)
+    number = int(add_image(site, gone)["url"].rpartition("/")[2])
+    worker = worker_of(site, FakeDecoder())
+    while worker.make_next():
+        pass
+    with site.databases.write_session.begin() as session:
+        session.execute(delete(PictureFile))
+        session.execute(delete(PictureSet).where(PictureSet.asset_id != number))
+        session.execute(delete(Asset).where(Asset.id == number))
+        assert list(picture_damage(session)) == [f"Image {number} was deleted, but its pictures were not."]
+    worker_of(site).clean_up()
+    assert (rows(site, PictureSet), rows(site, PictureTask)) == (0, 1)
+    with site.databases.readonly_session() as session:
+        assert list(picture_damage(session)) == []
+
+
+def test_missing_files_are_damage(site: Site) -> None:
+    # C-PIC-7
+    number = add_image(site, published_mod(site))["url"].rpartition("/")[2]
+    assert worker_of(site, FakeDecoder()).make_next()
+    with site.databases.write_session.begin() as session:
+        assert list(picture_damage(session)) == []
+        session.execute(delete(PictureFile))
+        (sentence,) = picture_damage(session)
+    assert sentence == f"The pictures of image {number} are missing; run modhub-admin pictures rebuild."
+
+
+def test_pictures_are_blobs_of_their_own(site: Site) -> None:
+    # C-PIC-7
+    mod = published_mod(site)
+    number = add_image(site, mod)["url"].rpartition("/")[2]
+    assert worker_of(site, FakeDecoder()).make_next()
+    sweep(site.databases, site.find_service(BlobStore), 0)
+    assert len(stored_files(site)) == 3
+    site.as_account(OWNER).delete(mod_address(mod, "images", number), status=204)
+    with site.databases.readonly_session() as session:
+        trashed = session.scalar(select(func.count()).where(StoredBlob.trashed_at.is_not(None)))
+    assert trashed == 2
+    sweep(site.databases, site.find_service(BlobStore), 0)
+    assert len(stored_files(site)) == 1
+
+
+@pytest.mark.one_database
+def test_the_workshop_says_what_is_no_image(site: Site) -> None:
+    author = new_visitor(site, OWNER)
+    mod = new_mod(site)
+    page = author.get(f"/Modhub/mine/{mod['id']}")
+    form = form_at(page, f"/Modhub/mine/{mod['id']}/images")
+    form["file"] = [("notes.png", b"Just a text.", "image/png")]
+    said = form.submit(status=303).follow().html.select_one(".note.good").text
+    assert "not an image" in said

@@ -1,0 +1,275 @@
+"""The child program that decodes images: what it makes of odd, broken and hostile files, and its limits."""
+
+import io
+import json
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from modhub.catalogue.pictures import child, decoder
+from modhub.catalogue.pictures.child import (
+    CHILD_FAILED,
+    MAX_OUTPUT,
+    PROGRAM,
+    Decoder,
+    DecodingFailed,
+    check_output,
+)
+
+RED, BLUE = (220, 30, 30), (30, 30, 220)
+
+
+def encoded(image: Image.Image, kind: str = "PNG", **more: Any) -> bytes:
+    file = io.BytesIO()
+    image.save(file, kind, **more)
+    return file.getvalue()
+
+
+def halves(size: tuple[int, int], mode: str = "RGB") -> Image.Image:
+    """Red on the left, blue on the right."""
+    image = Image.new("RGB", size, RED)
+    image.paste(BLUE, (size[0] // 2, 0, *size))
+    return image.convert(mode)
+
+
+def decoded(content: bytes) -> tuple[dict[str, Any], list[Image.Image]]:
+    head, files = decoder.decode_stream(io.BytesIO(content))
+    return head, [Image.open(io.BytesIO(file)) for file in files]
+
+
+def is_like(image: Image.Image, place: tuple[float, float], color: tuple[int, int, int], distance: int = 40) -> bool:
+    at = (int(place[0] * image.width), int(place[1] * image.height))
+    found = image.convert("RGB").getpixel(at)
+    assert isinstance(found, tuple)
+    return all(abs(one - other) <= distance for one, other in zip(found, color, strict=True))
+
+
+def png_of(width: int, height: int) -> bytes:
+    """The smallest PNG that claims this size; its pixels are a few bytes that would unpack to gigabytes."""
+
+    def chunk(name: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    pixels = zlib.compress(b"\0" * 2_000_000, 9)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize(
+    ("size", "sizes"),
+    [
+        ((2560, 1440), [[320, 180], [640, 360], [1280, 720]]),
+        ((1000, 1000), [[320, 180], [640, 360], [1000, 1000]]),
+        ((400, 300), [[320, 180], [400, 225]]),
+        ((200, 100), [[178, 100], [200, 100]]),
+        ((1, 1), [[1, 1]]),
+        ((60, 9000), [[60, 34]]),
+        ((9000, 60), [[107, 60], [1280, 9]]),
+    ],
+)
+def test_sizes_are_never_larger_than_the_image(size: tuple[int, int], sizes: list[list[int]]) -> None:
+    head, pictures = decoded(encoded(halves(size)))
+    assert head["size"] == list(size)
+    assert [list(made) for made in head["sizes"]] == sizes
+    assert [list(picture.size) for picture in pictures] == [made for made in sizes for _ in range(2)]
+    assert [picture.format for picture in pictures] == ["WEBP", "JPEG"] * len(sizes)
+
+
+@pytest.mark.parametrize(
+    ("content", "mode"),
+    [
+        (encoded(halves((800, 450), "CMYK"), "JPEG", quality=95), "CMYK"),
+        (encoded(halves((800, 450), "P")), "P"),
+        (encoded(halves((800, 450)), "GIF"), "GIF"),
+        (encoded(halves((800, 450)), "WEBP", lossless=True), "WEBP"),
+        (encoded(halves((800, 450)), "BMP"), "BMP"),
+        (encoded(halves((800, 450)), "AVIF"), "AVIF"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_colours_are_kept_whatever_the_encoding(content: bytes, mode: str) -> None:
+    _, pictures = decoded(content)
+    assert len(pictures) == 6
+    for picture in pictures:
+        assert is_like(picture, (0.2, 0.5), RED)
+        assert is_like(picture, (0.8, 0.5), BLUE)
+
+
+def test_a_camera_on_its_side_is_upright_and_says_nothing_of_its_place() -> None:
+    # T-A10
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    exif[0x8825] = {1: "N", 2: (48.0, 8.0, 0.0)}
+    head, pictures = decoded(encoded(halves((800, 450)), "JPEG", exif=exif, quality=95))
+    assert head["size"] == [450, 800]
+    assert is_like(pictures[-1], (0.5, 0.2), RED)
+    assert is_like(pictures[-1], (0.5, 0.8), BLUE)
+    assert all(not picture.getexif() for picture in pictures)
+
+
+def test_an_animation_stands_still() -> None:
+    # T-A10
+    frames = [Image.new("RGB", (700, 400), RED), Image.new("RGB", (700, 400), BLUE)]
+    for kind in ("GIF", "WEBP", "PNG"):
+        content = encoded(frames[0], kind, save_all=True, append_images=frames[1:], duration=100)
+        _, pictures = decoded(content)
+        assert is_like(pictures[0], (0.5, 0.5), RED), kind
+        assert all(getattr(picture, "n_frames", 1) == 1 for picture in pictures), kind
+
+
+def test_transparency_is_kept_or_becomes_white() -> None:
+    image = Image.new("RGBA", (800, 450), (*RED, 0))
+    image.paste((*BLUE, 255), (400, 0, 800, 450))
+    _, (webp, jpeg, *_) = decoded(encoded(image))
+    assert webp.convert("RGBA").getpixel((20, 90))[3] == 0  # type: ignore[index]
+    assert is_like(jpeg, (0.1, 0.5), (255, 255, 255))
+    assert is_like(jpeg, (0.9, 0.5), BLUE)
+
+
+def test_sixteen_bits_of_grey_are_not_white() -> None:
+    image = Image.new("I;16", (700, 400), 32768)
+    _, pictures = decoded(encoded(image))
+    assert is_like(pictures[0], (0.5, 0.5), (128, 128, 128), 10)
+
+
+def test_what_follows_an_image_is_left_out() -> None:
+    # T-A10
+    for kind in ("GIF", "PNG", "JPEG"):
+        content = encoded(halves((700, 400)), kind) + b"PK\x03\x04<script>alert(1)</script>"
+        head, files = decoder.decode_stream(io.BytesIO(content))
+        assert head["size"] == [700, 400]
+        assert not [file for file in files if b"script" in file]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"Just a text, whatever its name.", "not_an_image"),
+        (b"", "not_an_image"),
+        (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "not_an_image"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not_an_image"),
+        (encoded(halves((700, 400)), "TIFF"), "not_an_image"),
+        (encoded(halves((700, 400)), "JPEG")[:900], "damaged"),
+        (encoded(halves((700, 400)))[:900], "damaged"),
+        (png_of(60_000, 60_000), "too_large"),
+        (png_of(7_000, 7_000), "too_large"),
+        (png_of(6_000, 6_000), "damaged"),
+    ],
+    ids=["text", "empty", "svg", "eps", "tiff", "cut jpeg", "cut png", "bomb", "large", "short of pixels"],
+)
+def test_what_cannot_be_decoded_has_a_reason(content: bytes, problem: str) -> None:
+    # T-A10
+    assert decoder.decode_stream(io.BytesIO(content)) == ({"problem": problem}, [])
+
+
+def program(tmp_path: Path, source: str) -> Path:
+    file = tmp_path / "program.py"
+    file.write_text(source, "utf-8")
+    return file
+
+
+@pytest.mark.process
+def test_the_child_returns_what_it_made() -> None:
+    made = Decoder().decode(io.BytesIO(encoded(halves((2560, 1440)), "JPEG")), print)
+    assert (made.width, made.height, made.sizes) == (2560, 1440, [(320, 180), (640, 360), (1280, 720)])
+    assert [(file.width, file.extension) for file in made.files] == [
+        (width, extension) for width in (320, 640, 1280) for extension in ("webp", "jpg")
+    ]
+    assert len(made.digest) == 16
+
+
+@pytest.mark.process
+def test_the_child_is_given_the_image_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # T-A10
+    monkeypatch.setenv("MODHUB_SECRET", "of the service")
+    told = tmp_path / "told"
+    source = f"""
+import os, pathlib
+opened = [name for name in os.listdir("/proc/self/fd") if int(name) > 2]
+pathlib.Path({str(told)!r}).write_text(repr((sorted(os.environ), len(opened), os.getcwd())))
+"""
+    with (tmp_path / "other").open("wb"), pytest.raises(DecodingFailed):
+        Decoder(program(tmp_path, source)).decode(io.BytesIO(b"x"), print)
+    names, opened, folder = eval(told.read_text("utf-8"))
+    assert [name for name in names if name != "LC_CTYPE"] == []
+    # The listing itself.
+    assert (opened, folder) == (1, "/")
+
+
+LIMITED = f"""
+import runpy, sys
+decoder = runpy.run_path({str(PROGRAM)!r})
+decoder["set_limits"]()
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "act",
+    [
+        "kept = bytearray(2 * 1024**3)",
+        "sys.stdout.buffer.write(b'x' * (20 * 1024**2)); sys.stdout.buffer.flush()",
+        "import os; os.abort()",
+        "import os; os.kill(os.getpid(), 9)",
+    ],
+)
+def test_a_child_beyond_its_limits_fails_alone(tmp_path: Path, act: str) -> None:
+    # T-A10
+    with pytest.raises(DecodingFailed) as caught:
+        Decoder(program(tmp_path, f'{LIMITED}\n{act}\nprint(\'{{"problem": "damaged"}}\')')).decode(
+            io.BytesIO(b"x"), print
+        )
+    assert caught.value.problem == CHILD_FAILED
+
+
+@pytest.mark.process
+def test_a_child_that_hangs_is_ended(tmp_path: Path) -> None:
+    # T-A10
+    with pytest.raises(DecodingFailed) as caught:
+        Decoder(program(tmp_path, "import time; time.sleep(300)"), seconds=0.5).decode(io.BytesIO(b"x"), print)
+    assert caught.value.problem == CHILD_FAILED
+
+
+def output(content: bytes = b"\xff\xd8\xff" + b"x" * 9, **head: Any) -> bytes:
+    webp = b"RIFF\0\0\0\0WEBP"
+    given = {"size": [9, 9], "sizes": [[9, 9]], "lengths": [len(webp), len(content)], **head}
+    return json.dumps(given).encode() + b"\n" + webp + content
+
+
+def test_output_is_believed_only_if_it_is_whole() -> None:
+    assert check_output(output()).sizes == [(9, 9)]
+    for wrong in (
+        b"",
+        b"{}\n",
+        b"[]\n",
+        b"\xff\n",
+        b"x" * 2000,
+        output() + b"more",
+        output(content=b"<html>" + b"x" * 9),
+        output(sizes=[[9, 99999]]),
+        output(sizes=[[0, 9]]),
+        output(sizes=[]),
+        output(sizes=[[9, 9], [9, 9]]),
+        output(lengths=[12, -12]),
+        output(lengths=[0, 24]),
+        output(size=[0, 0]),
+        b'{"problem": "of my own"}\n',
+        output() + b"x" * MAX_OUTPUT,
+    ):
+        with pytest.raises(DecodingFailed) as caught:
+            check_output(wrong)
+        assert caught.value.problem == CHILD_FAILED, wrong[:100]
+
+
+@pytest.mark.process
+def test_a_long_decoding_renews_its_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-PIC-6
+    monkeypatch.setattr(child, "BEAT_SECONDS", 0.05)
+    beats: list[int] = []
+    with pytest.raises(DecodingFailed):
+        Decoder(program(tmp_path, "import time; time.sleep(1)")).decode(io.BytesIO(b"x"), lambda: beats.append(1))
+    assert beats
