@@ -8,6 +8,7 @@ from typing import Final
 
 from pyramid.response import Response
 
+from modhub.http.compression import compressed_etag
 from modhub.http.conditions import if_none_match_names
 from modhub.http.headers import API_POLICY, EXPOSED
 from modhub.request import Request
@@ -42,8 +43,12 @@ def revalidated(request: Request, body: bytes, content_type: str, headers: tuple
     Ranges and conditions by date are ignored: such a response has no date and is never large.
     """
     etag = f'"{hashlib.sha256(body).hexdigest()}"'
+    headers = (*headers, ("Vary", "Accept-Encoding"))
     if_none_match = request.environ.get("HTTP_IF_NONE_MATCH")
-    if if_none_match is not None and if_none_match_names(if_none_match, etag):
-        return Response(status=304, headerlist=[("ETag", etag), *headers], app_iter=())
+    if if_none_match is not None:
+        # Whatever this caller accepts, what it has is the same in either coding.
+        for known in (etag, compressed_etag(etag)):
+            if if_none_match_names(if_none_match, known):
+                return Response(status=304, headerlist=[("ETag", known), *headers], app_iter=())
     body_headers = [("Content-Type", content_type), ("Content-Length", str(len(body))), ("ETag", etag)]
     return Response(headerlist=[*body_headers, *headers], app_iter=[body])

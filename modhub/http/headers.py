@@ -25,6 +25,10 @@ REQUEST_ID: Final = "modhub.request_id"
 """The environ key of the request's id, the same for every attempt."""
 NONCE: Final = "modhub.nonce"
 """The environ key of the page's nonce, if a template has asked for one."""
+PAGE_VARY: Final = "Cookie, Accept-Language"
+"""What a page shows depends on who is signed in and on the reader's language."""
+HAS_TOKEN: Final = "modhub.has_token"  # noqa: S105 - not the token
+"""The environ key of a page with a form's token, which must not be compressed."""
 Pairs = tuple[tuple[str, str], ...]
 
 
@@ -103,10 +107,12 @@ def page_headers(request: Request, response: Any) -> Pairs:
     A page without a script has no nonce, so that error pages are identical for everything that does not exist. Style
     sheets need none, since our files cannot be used as one (:mod:`modhub.downloads`).
     """
+    if response.status_int == 304:
+        # The page that the browser has kept has the nonce of its own policy: another policy would forbid its scripts.
+        return ()
     nonce = request.environ.get(NONCE)
     policy = PAGE_POLICY.format(source=f"'nonce-{nonce}'" if nonce else "'none'")
     pairs: Pairs = (("Content-Security-Policy", policy),)
     if response.content_type == "text/html":
-        # What a page shows depends on who is signed in and on the reader's language.
-        pairs += (("Vary", "Cookie, Accept-Language"),)
+        pairs += (("Vary", PAGE_VARY),)
     return pairs

@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 from pyramid.csrf import get_csrf_token
 
 from modhub.declarations import Declarations
-from modhub.http.headers import NONCE
+from modhub.http.headers import HAS_TOKEN, NONCE
 from modhub.interfaces import ISite
 from modhub.request import Request
 from modhub.security.identity import CredentialKind
@@ -99,6 +99,7 @@ class PageHelpers(Formatter):
     @cached_property
     def csrf_token(self) -> str:
         """The value of the hidden field ``csrf_token``; reading it may set a cookie."""
+        self.request.environ[HAS_TOKEN] = True
         return str(get_csrf_token(self.request))
 
     def panels(self, place: str) -> list[Markup]:

@@ -143,10 +143,11 @@ def test_a_file_that_is_not_an_image_is_not_shown_as_one_in_the_workshop(site: S
 
 def test_an_upload_is_confirmed_as_what_it_is(site: Site) -> None:
     page = make_mod_by_form(new_visitor(site, OWNER))
+    contents = {"image/png": b"\x89PNG\r\n\x1a\n", "text/plain": b"words"}
 
     def said(*files: tuple[str, str]) -> str:
         (form,) = (form for form in page.forms.values() if form.action.endswith("/images"))
-        form["file"] = [(name, b"words", content_type) for name, content_type in files]
+        form["file"] = [(name, contents[content_type], content_type) for name, content_type in files]
         return str(form.submit(status=303).follow().html.select_one(".note.good").text)
 
     image, other = ("a.png", "image/png"), ("b.txt", "text/plain")

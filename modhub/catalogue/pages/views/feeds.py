@@ -20,6 +20,7 @@ from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.resources import ModResource
 from modhub.catalogue.response_schemas import NoteDocument
 from modhub.errors import not_found
+from modhub.http.compression import add_vary
 from modhub.interfaces import IMod, IRoot, ISite
 from modhub.request import Request
 from modhub.service_registry import find_service
@@ -181,7 +182,7 @@ def search_description(_context: Any, request: Request) -> Response:
     tools = PageHelpers(request)
     document = tools.cached_fragment(SEARCH_TEMPLATE, base=tools.absolute(""))
     response = _xml(request, document, "application/opensearchdescription+xml")
-    response.headers["Vary"] = "Accept-Language"
+    add_vary(response, "Accept-Language")
     return response
 
 

@@ -1,0 +1,150 @@
+"""Compressed responses, and the validators of pages: what is compressed, what never is, and the ETags of both forms."""
+
+import gzip
+from typing import Any
+
+import pytest
+from webob import Request
+
+from modhub.http.compression import accepts_gzip
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, new_mod, published_mod, upload_asset
+from modhub.testing.pages import new_visitor
+
+pytestmark = pytest.mark.one_database
+GZIP = {"Accept-Encoding": "gzip, deflate, br"}
+
+
+@pytest.mark.parametrize(
+    ("header", "accepted"),
+    [
+        ("gzip", True),
+        ("GZIP;q=0.1", True),
+        ("br, x-gzip", True),
+        ("*", True),
+        ("gzip;q=0, *", False),
+        ("gzip; q=0.000", False),
+        ("gzip;q=", False),
+        ("br;q=1, identity", False),
+        ("", False),
+        ("gzip," * 4000, True),
+        (";;=,q=0", False),
+    ],
+)
+def test_accept_encoding(header: str, accepted: bool) -> None:
+    assert accepts_gzip(header) is accepted
+
+
+def plain(answer: Any) -> bytes:
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert int(answer.headers["Content-Length"]) == len(answer.body)
+    return gzip.decompress(answer.body)
+
+
+def read(site: Site, address: str, status: int = 200, **headers: str) -> Any:
+    """The response as it is sent: WebTest would decompress it."""
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    answer = Request.blank(address, headers=sent).get_response(site.app)
+    assert answer.status_int == status
+    return answer
+
+
+def test_json_is_compressed_and_revalidated_in_either_form(site: Site) -> None:
+    # C-HTTP-12, C-HTTP-9
+    for number in range(3):
+        mod = published_mod(site, title=f"Mod {number}", description="<p>A calm HUD.</p>" * 20)
+    for address in ("/api/modhub", f"/api/modhub/{mod['id']}", "/Modhub/feed", "/sitemap.xml?of=mods"):
+        whole, small = read(site, address), read(site, address, Accept_Encoding="gzip")
+        assert "Content-Encoding" not in whole.headers
+        assert plain(small) == whole.body
+        if not address.startswith("/sitemap"):
+            assert len(small.body) < len(whole.body) / 2
+        assert "Accept-Encoding" in whole.headers["Vary"]
+        assert whole.headers["Vary"] == small.headers["Vary"]
+        tags = {whole.headers["ETag"], small.headers["ETag"]}
+        assert len(tags) == 2
+        assert not any(tag.startswith("W/") for tag in tags)
+        for tag in tags:
+            for encoding in ("gzip", "identity"):
+                kept = read(site, address, 304, Accept_Encoding=encoding, If_None_Match=tag)
+                assert (kept.headers["ETag"], kept.body) == (tag, b"")
+                assert "Accept-Encoding" in kept.headers["Vary"]
+        assert read(site, address, Accept_Encoding="gzip", If_None_Match='"x-gzip"').status_int == 200
+    # The same bytes from every process.
+    assert read(site, "/api/modhub", **GZIP).body == read(site, "/api/modhub", **GZIP).body
+    head = site.head("/api/modhub", headers=GZIP)
+    assert head.headers["ETag"] == read(site, "/api/modhub", **GZIP).headers["ETag"]
+
+
+def test_pages_are_compressed_and_revalidated(site: Site) -> None:
+    # C-HTTP-12, C-HTTP-13
+    mod = published_mod(site, description="<p>A calm HUD.</p>" * 20)
+    for address in ("/Modhub", "/Modhub?q=mod", mod["url"], "/Modhub/doc"):
+        whole, small = read(site, address), read(site, address, **GZIP)
+        assert len(plain(small)) == len(whole.body)
+        assert "Accept-Encoding" in whole.headers["Vary"]
+        assert whole.headers["ETag"] == small.headers["ETag"]
+        for headers in ({}, GZIP):
+            kept = read(site, address, 304, If_None_Match=whole.headers["ETag"], **headers)
+            assert kept.body == b""
+            assert "Content-Security-Policy" not in kept.headers
+            assert kept.headers["ETag"] == whole.headers["ETag"]
+            assert set(kept.headers["Vary"].split(", ")) == set(whole.headers["Vary"].split(", "))
+    german = read(site, "/Modhub", Accept_Language="de")
+    assert german.headers["ETag"] != read(site, "/Modhub").headers["ETag"]
+    read(site, "/Modhub", 200, Accept_Language="de", If_None_Match=read(site, "/Modhub").headers["ETag"])
+    before = read(site, "/Modhub").headers["ETag"]
+    published_mod(site, title="Another")
+    assert read(site, "/Modhub", If_None_Match=before).status_int == 200
+
+
+def test_what_is_for_one_caller_is_never_compressed(site: Site) -> None:
+    # C-HTTP-12, T-D18
+    mod = published_mod(site, description="<p>A calm HUD.</p>" * 20)
+    author = new_visitor(site, OWNER)
+    for address in ("/Modhub", "/Modhub?q=mod", mod["url"], "/Modhub/mine", f"/Modhub/mine/{mod['id']}"):
+        answer = author.get(address, headers=GZIP)
+        assert "Content-Encoding" not in answer.headers
+        assert "ETag" not in answer.headers
+        assert len(answer.body) > 600
+    mine = site.as_account(OWNER).get("/api/modhub/mine", headers=GZIP)
+    assert "Content-Encoding" not in mine.headers
+
+
+def test_files_are_never_changed(site: Site) -> None:
+    # C-HTTP-12, C-FILE-1
+    content = b"/* calm */" * 500
+    mod = published_mod(site)
+    sheet = upload_asset(site, mod, "css", content, content_type="text/css")["assets"][1]["url"]
+    vector = upload_asset(site, mod, "images", b"<svg>" + b" " * 2000, content_type="image/svg+xml")["assets"][2]["url"]
+    for address in (sheet, vector, f"/api/modhub/{mod['id']}/download"):
+        whole = site.get(address)
+        for method in ("GET", "HEAD"):
+            answer = site.request(address, method=method, headers=GZIP)
+            assert "Content-Encoding" not in answer.headers
+            assert answer.headers["ETag"] == whole.headers["ETag"]
+            assert answer.headers["Content-Length"] == whole.headers["Content-Length"]
+        assert "Accept-Encoding" not in whole.headers["Vary"]
+    part = site.get(sheet, headers={**GZIP, "Range": "bytes=2-5"}, status=206)
+    assert part.body == content[2:6]
+
+
+def test_static_files_are_compressed(site: Site) -> None:
+    # C-HTTP-12
+    page = site.get("/Modhub").html
+    address = page.find("link", rel="stylesheet")["href"]
+    whole, small = site.get(address), read(site, address, **GZIP)
+    assert plain(small) == whole.body
+    assert len(small.body) < len(whole.body) / 3
+    assert "Accept-Encoding" in whole.headers["Vary"]
+    assert small.headers["Cache-Control"] == whole.headers["Cache-Control"]
+    icon = site.get("/favicon.ico", headers=GZIP)
+    assert "Content-Encoding" not in icon.headers
+
+
+def test_errors_are_the_same_for_everything_that_is_not_there(site: Site) -> None:
+    # C-PAGE-13
+    draft = new_mod(site)
+    answers = [read(site, f"/Modhub/{number}", 404, **GZIP) for number in (draft["id"], 999_999)]
+    assert answers[0].body == answers[1].body
+    assert "ETag" not in answers[0].headers
