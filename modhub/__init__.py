@@ -188,6 +188,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.ops.metrics")
     config.include("modhub.server.metrics")
     config.include("modhub.catalogue")
+    config.include("modhub.http.response_cache")
     config.include("modhub.storage_address")
     config.include("modhub.ops.admin")
     config.scan("modhub.ops.health")

@@ -7,6 +7,7 @@ runs in this process, without a server; see docs/debugging.md.
 
 import argparse
 import cProfile
+import os
 import pstats
 import sys
 import time
@@ -30,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Trace the request. Returns 1 if the response is an error."""
     options = _parser().parse_args(arguments)
     setup_logging(options.ini)
+    # A kept response has nothing to show.
+    os.environ.setdefault("MODHUB_RESPONSE_CACHE_BYTES", "0")
     app = get_app(options.ini)
     # Warm up: the first request compiles templates and statements.
     _send(app, options)

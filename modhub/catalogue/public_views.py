@@ -62,13 +62,18 @@ def _number(value: str | None, default: int, maximum: int) -> int:
     return maximum if len(digits) > _DIGITS else min(max(int(digits or "0"), 1), maximum)
 
 
-@api(context=ICatalogue, request_method="GET", permission=OPEN)
+def _is_by_time(request: Request) -> bool:
+    """Whether a list is the same until a mod changes: votes change the order of the best."""
+    return query(request, "sort") != "top"
+
+
+@api(context=ICatalogue, request_method="GET", permission=OPEN, response_cache=_is_by_time)
 def list_mods_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub``"""
     return cached_json_response(request, catalogue_reader(request).find(list_params(request)).body())
 
 
-@api(context=IMod, request_method="GET", permission=OPEN)
+@api(context=IMod, request_method="GET", permission=OPEN, response_cache=True)
 def read_mod_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}``"""
     prepared = catalogue_reader(request).mod(context.id)
@@ -95,7 +100,7 @@ def read_captions_view(context: ModResource, request: Request) -> Response:
     return cached_json_response(request, encode({"count": len(captions), "captions": captions}))
 
 
-@api(context=ICatalogue, name="games", request_method="GET", permission=OPEN)
+@api(context=ICatalogue, name="games", request_method="GET", permission=OPEN, response_cache=True)
 def list_games_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/games``"""
     games = catalogue_reader(request).games()

@@ -15,7 +15,9 @@ from pyramid_retry import RetryableExecutionPolicy
 from modhub.http.access_log import log_request
 from modhub.http.error_views import internal_error_view
 from modhub.http.headers import REQUEST_ID, make_header_rules
+from modhub.http.response_cache import CachedResponse, Key, ResponseCache
 from modhub.request import Request
+from modhub.service_registry import find_optional_service
 
 
 def attempts(request: Request) -> int:
@@ -29,8 +31,14 @@ def execution_policy(retry_policy: Callable[[Any, Any], Any]) -> Callable[[Any, 
     def execute(environ: dict[str, Any], router: Any) -> Any:
         started_at = time.perf_counter()
         environ[REQUEST_ID] = secrets.token_hex(8)
+        cache = find_optional_service(router.registry, ResponseCache)
+        key = None if cache is None else cache.key_of(environ)
+        if cache is not None and key is not None and (cached := _find(cache, key)) is not None:
+            return _cached_sender(cached, started_at)
         try:
             response = retry_policy(environ, router)
+            if cache is not None and key is not None and (cached := cache.add(key, response)) is not None:
+                return _cached_sender(cached, started_at)
         except Exception as error:  # noqa: BLE001 - the last resort
             response = server_error_response(environ, router, error)
 
@@ -58,6 +66,23 @@ def execution_policy(retry_policy: Callable[[Any, Any], Any]) -> Callable[[Any, 
         return send_response
 
     return execute
+
+
+def _find(cache: ResponseCache, key: Key) -> CachedResponse | None:
+    try:
+        return cache.find(key)
+    except Exception:  # noqa: BLE001 - the database fails: the view will, too, and the error gets its response
+        return None
+
+
+def _cached_sender(cached: CachedResponse, started_at: float) -> Callable[[Any, Any], Any]:
+    def send_cached(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        status, headers, body = cached.to_wsgi(environ)
+        start_response(status, headers)
+        log_request(environ, int(status[:3]), time.perf_counter() - started_at)
+        return body
+
+    return send_cached
 
 
 def _start_sending(response: Any, environ: dict[str, Any], router: Any, start_response: Callable[..., Any]) -> Any:

@@ -59,11 +59,21 @@ def draft(site: Site, kind: str) -> dict[str, Any]:
     published_mod(site, 8, "Fights it", conflictsWith=[mod["guid"]])
     if kind == HIDDEN_MOD:
         mod = publish_test_mod(site, mod)
+        warm(site, mod)
         site.as_account(8).put_json(mod_address(mod, "vote"), {"value": 1}, status=200)
         assert site.get(f"/api/modhub?q={MARK}").json["total"] == 1
     if kind != DRAFT:
         hide_mod(site, mod, f"{MARK} reason")
+    warm(site, mod)
     return mod
+
+
+def warm(site: Site, mod: dict[str, Any]) -> None:
+    """Let the cache have all that is read below, from while the mod was visible too."""
+    assets = [asset["url"].rpartition("/")[2] for asset in mod["assets"]]
+    queries = ("", f"?q={MARK}", "?game=Portal", f"?game={MARK}%20game", "?size=100", "/games")
+    for url in (*addresses(mod["id"], assets), *(f"/api/modhub{query}" for query in queries)):
+        ask(site, url)
 
 
 def secrets_of(mod: dict[str, Any]) -> list[bytes]:

@@ -61,9 +61,7 @@ def downgrade() -> None:
     """Remove them. The files of the pictures are trash, which the next sweep removes."""
     op.drop_column("core_asset", "caption")
     op.drop_column("core_asset", "position")
-    trashed = sa.text(
-        "UPDATE core_blob SET trashed_at = :time WHERE id IN (SELECT blob_id FROM core_picture_file)"
-    )
+    trashed = sa.text("UPDATE core_blob SET trashed_at = :time WHERE id IN (SELECT blob_id FROM core_picture_file)")
     op.execute(trashed.bindparams(time=int(time.time() * 1_000_000)))
     op.drop_table("core_picture_file")
     op.drop_table("core_picture_set")

@@ -1,0 +1,152 @@
+"""Responses in memory, valid until something changes that everybody can see (docs/adr/024-response-cache.md).
+
+A view with the option ``response_cache`` has the same response for everybody, determined by its address and by what
+raises the serial of :mod:`modhub.changes`. Such responses are sent again without Pyramid, from the execution policy.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from threading import Lock
+from typing import Any, Final
+
+from pyramid.config import Configurator
+from pyramid.exceptions import ConfigurationError
+from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
+
+from modhub.changes import ChangeReader
+from modhub.http.conditions import if_none_match_names
+from modhub.http.headers import REQUEST_ID
+from modhub.service_registry import find_optional_service, find_service
+
+_MAX_SHARE: Final = 8
+"""A response larger than the budget divided by this is not cached: it would evict all others."""
+_OVERHEAD: Final = 4_000
+"""Bytes of an entry besides its key and body: mostly its headers."""
+_SAFE_READS: Final = frozenset({"GET", "HEAD"})
+_NOT_IN_304: Final = frozenset({"content-type", "content-length", "link"})
+_PER_READER: Final = frozenset({"set-cookie", "vary"})
+_IF_NONE_MATCH: Final = "HTTP_IF_NONE_MATCH"
+
+_Generation = tuple[int, str]
+Key = tuple[str, str, str]
+_Sent = tuple[str, list[tuple[str, str]], Iterable[bytes]]
+_View = Callable[[Any, Any], Any]
+
+
+class CachedResponse:
+    """A complete response with status 200; ``generation`` was read before its content."""
+
+    __slots__ = ("_body", "_headers", "_headers_304", "etag", "generation", "size")
+
+    def __init__(self, headers: list[tuple[str, str]], etag: str, body: bytes, generation: _Generation) -> None:
+        self._headers = headers
+        self._headers_304 = [pair for pair in headers if pair[0].lower() not in _NOT_IN_304]
+        self._body = body
+        self.etag = etag
+        self.generation = generation
+        self.size = len(body) + _OVERHEAD
+
+    def to_wsgi(self, environ: dict[str, Any]) -> _Sent:
+        """Return status, headers and body for this request: 304 if the caller has it already."""
+        if_none_match = environ.get(_IF_NONE_MATCH)
+        request_id = ("X-Request-Id", environ[REQUEST_ID])
+        if if_none_match is not None and if_none_match_names(if_none_match, self.etag):
+            return "304 Not Modified", [*self._headers_304, request_id], ()
+        body = () if environ["REQUEST_METHOD"] == "HEAD" else (self._body,)
+        return "200 OK", [*self._headers, request_id], body
+
+
+class ResponseCache:
+    """The cached responses of one application, at most ``budget`` bytes; the least recently used is evicted first."""
+
+    def __init__(self, read_generation: Callable[[], _Generation], budget: int) -> None:
+        self.read_generation = read_generation
+        self._free = budget
+        self._max_entry = budget // _MAX_SHARE
+        self._entries: OrderedDict[Key, CachedResponse] = OrderedDict()
+        self._lock = Lock()
+
+    @staticmethod
+    def key_of(environ: dict[str, Any]) -> Key | None:
+        """Return the key of a request: its whole address. None for a method that may write."""
+        if environ["REQUEST_METHOD"] not in _SAFE_READS:
+            return None
+        return environ.get("SCRIPT_NAME", ""), environ.get("PATH_INFO", ""), environ.get("QUERY_STRING", "")
+
+    def find(self, key: Key) -> CachedResponse | None:
+        """Return the response if nothing has changed since it was read; asks the database (one short statement)."""
+        cached = self._entries.get(key)
+        if cached is None or cached.generation != self.read_generation():
+            return None
+        with self._lock:
+            if key in self._entries:
+                self._entries.move_to_end(key)
+        return cached
+
+    def add(self, key: Key, response: Response) -> CachedResponse | None:
+        """Cache the response of a view with the option ``response_cache``, and return it; None for any other.
+
+        Never one with a cookie, or one that says that it depends on the reader.
+        """
+        generation = getattr(response, "cache_generation", None)
+        if generation is None or response.status_int != 200:
+            return None
+        names = {name.lower() for name, _ in response.headerlist}
+        if "etag" not in names or not _PER_READER.isdisjoint(names):
+            return None
+        headers = [pair for pair in response.headerlist if pair[0] != "X-Request-Id"]
+        cached = CachedResponse(headers, response.headers["ETag"], response.body, generation)
+        self._store(key, cached)
+        return cached
+
+    def _store(self, key: Key, cached: CachedResponse) -> None:
+        cached.size += sum(map(len, key))
+        if cached.size > self._max_entry:
+            return
+        with self._lock:
+            replaced = self._entries.pop(key, None)
+            self._free += 0 if replaced is None else replaced.size
+            self._entries[key] = cached
+            self._free -= cached.size
+            while self._free < 0:
+                _, evicted = self._entries.popitem(last=False)
+                self._free += evicted.size
+
+
+def response_cache_deriver(view: _View, info: Any) -> _View:
+    """``response_cache=True``, or a function of the request that says whether this response may be cached."""
+    option = info.options.get("response_cache")
+    if not option:
+        return view
+    if info.options.get("permission") != NO_PERMISSION_REQUIRED:
+        raise ConfigurationError("response_cache is only for views with the permission OPEN")
+
+    def cached_view(context: Any, request: Any) -> Any:
+        cache = find_optional_service(request.registry, ResponseCache)
+        if cache is None or not (option is True or option(request)):
+            return view(context, request)
+        generation = cache.read_generation()
+        # The view makes the whole response; `CachedResponse` looks at the condition.
+        if_none_match = request.environ.pop(_IF_NONE_MATCH, None)
+        try:
+            response = view(context, request)
+        finally:
+            if if_none_match is not None:
+                request.environ[_IF_NONE_MATCH] = if_none_match
+        response.cache_generation = generation
+        return response
+
+    return cached_view
+
+
+response_cache_deriver.options = ("response_cache",)  # type: ignore[attr-defined]
+
+
+def includeme(config: Configurator) -> None:
+    """Add the cache, unless ``modhub.response_cache_bytes`` is 0, and the view option."""
+    budget = config.registry.settings["modhub.response_cache_bytes"]
+    changes = find_service(config.registry, ChangeReader)
+    if budget:
+        config.add_service(ResponseCache, ResponseCache(changes.generation, budget))
+    config.add_view_deriver(response_cache_deriver)

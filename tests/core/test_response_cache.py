@@ -1,0 +1,310 @@
+"""Cached responses: never different from what the database says, never anybody's own, and bounded."""
+
+import random
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+from pyramid.config import Configurator
+from pyramid.exceptions import ConfigurationExecutionError
+from pyramid.response import Response
+
+from modhub.catalogue import commands
+from modhub.catalogue.read_service import CatalogueReader
+from modhub.changes import raise_serial, start_new_feed
+from modhub.http.response_cache import CachedResponse, ResponseCache
+from modhub.interfaces import IApi
+from modhub.ops.admin import Admin
+from modhub.security.identity import CorePermission
+from modhub.testing import Site, Start
+from modhub.testing.mods import (
+    OWNER,
+    hide_mod,
+    mod_address,
+    new_mod,
+    notes_of_mod,
+    publish_test_mod,
+    published_mod,
+    restore_mod,
+    upload_asset,
+)
+from modhub.views import OPEN
+
+PER_REQUEST = {"date", "x-request-id"}
+ADDRESSES = [
+    "/api/modhub",
+    "/api/modhub?size=2",
+    "/api/modhub?q=mod",
+    "/api/modhub?game=Portal&page=2&size=1",
+    "/api/modhub?sort=top",
+    "/api/modhub/games",
+]
+
+
+def shown(answer: Any) -> tuple[str, bytes, list[tuple[str, str]]]:
+    headers = [pair for pair in answer.headerlist if pair[0].lower() not in PER_REQUEST]
+    return answer.status, answer.body, sorted(headers)
+
+
+def ask(site: Site, url: str, method: str = "GET", **headers: str) -> Any:
+    return site._gen_request(method, url, headers=headers, expect_errors=True)
+
+
+def statements(site: Site, url: str, **headers: str) -> int:
+    with site.counted() as counted:
+        ask(site, url, **headers)
+    return len(counted)
+
+
+@pytest.fixture
+def sites(start: Start, new_database: Callable[[str], str]) -> list[Site]:
+    """Two applications with a cache and one without, over the same database."""
+    cached = start()
+    url = str(cached.registry.settings["sqlalchemy.url"])
+    return [cached, start(url=url), start(url=url, modhub__response_cache_bytes="0")]
+
+
+def test_a_repeated_read_asks_only_whether_anything_has_changed(site: Site) -> None:
+    mod = published_mod(site, title="mod")
+    for url in ("/api/modhub", "/api/modhub?q=mod", mod_address(mod), "/api/modhub/games"):
+        first = ask(site, url)
+        assert statements(site, url) == 1
+        again = ask(site, url)
+        assert shown(again) == shown(first)
+        assert again.headers["X-Request-Id"] != first.headers["X-Request-Id"]
+        assert shown(ask(site, url, "HEAD")) == (first.status, b"", shown(first)[2])
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_conditions_are_evaluated_with_a_warm_and_a_cold_cache(start: Start, warm: bool) -> None:
+    site, plain = start(), start(modhub__response_cache_bytes="0")
+    for one in (site, plain):
+        published_mod(one)
+    for url in ("/api/modhub/games", "/api/modhub/1?x="):
+        etag = ask(plain, "/api/modhub/games").headers["ETag"]
+        for tags in (etag, "*", f'"x", W/{etag}', '"x"', "broken"):
+            address = url if warm else f"{url}&{hash(tags)}"
+            answer, expected = (ask(one, address, **{"If-None-Match": tags}) for one in (site, plain))
+            if url.startswith("/api/modhub/games"):
+                assert shown(answer) == shown(expected)
+            else:  # The two have different GUIDs.
+                assert answer.status == expected.status
+                assert {name for name, _ in answer.headerlist} == {name for name, _ in expected.headerlist}
+
+
+def test_each_change_is_seen_at_once_by_every_application(sites: list[Site]) -> None:
+    """Random writes through any of them: whoever reads afterwards gets what the database says."""
+    rng = random.Random(14)
+    mods = [published_mod(sites[0], title=f"mod {number}", games=["Portal"]) for number in range(3)]
+    mods.append(new_mod(sites[0], title="mod draft"))
+    admin = Admin(sites[0].config)
+
+    def writes(site: Site, mod: dict[str, Any]) -> list[Callable[[], object]]:
+        own, needed = site.as_account(OWNER), rng.choice(mods)["guid"]
+        return [
+            lambda: own.put_json(mod_address(mod), {"title": f"mod {rng.random()}"}, expect_errors=True),
+            lambda: own.put_json(mod_address(mod), {"games": rng.sample(["Portal", "Doom"], 1)}, expect_errors=True),
+            lambda: own.put_json(mod_address(mod), {"requires": [needed]}, expect_errors=True),
+            lambda: site.as_account(8).put_json(mod_address(mod, "vote"), {"value": rng.choice([1, -1])}, status="*"),
+            lambda: own.post(mod_address(mod, f"code?version={rng.random()}"), b"code", expect_errors=True),
+            lambda: own.post(mod_address(mod, "publish"), expect_errors=True),
+            lambda: hide_mod(site, mod),
+            lambda: restore_mod(site, mod),
+            lambda: mods.append(published_mod(site, title=f"mod {rng.random()}", games=["Portal"])),
+            lambda: own.delete(mod_address(mod), expect_errors=True),
+            lambda: commands.add_game(admin, "Portal", f"Portal {rng.random()}", None),
+            lambda: commands.remove_game(admin, "Portal"),
+        ]
+
+    etags: dict[str, str] = {}
+    for _ in range(30):
+        write = rng.choice(writes(rng.choice(sites), rng.choice(mods)))
+        write()
+        for url in (*ADDRESSES, *map(mod_address, rng.sample(mods, 3))):
+            expected = ask(sites[2], url)
+            for site in sites[:2]:
+                assert shown(ask(site, url)) == shown(expected), url
+                condition = {"If-None-Match": etags.get(url, "")}
+                assert shown(ask(site, url, **condition)) == shown(ask(sites[2], url, **condition)), url
+            etags[url] = expected.headers.get("ETag", "")
+
+
+def test_a_change_during_the_read_is_not_hidden_by_it(sites: list[Site], monkeypatch: pytest.MonkeyPatch) -> None:
+    mod = published_mod(sites[0], title="before")
+    real, written = CatalogueReader.find, []
+
+    def read_then_write(self: CatalogueReader, *args: Any) -> Any:
+        found = real(self, *args)
+        if not written:
+            written.append(True)
+            sites[1].as_account(OWNER).put_json(mod_address(mod), {"title": "after"})
+        return found
+
+    monkeypatch.setattr(CatalogueReader, "find", read_then_write)
+    titles = [ask(sites[0], "/api/modhub").json["mods"][0]["title"] for _ in range(3)]
+    assert titles == ["before", "after", "after"]
+
+
+def test_a_hidden_or_deleted_mod_leaves_no_response_behind(sites: list[Site]) -> None:
+    # C-READ-1, T-B1
+    reader, writer = sites[:2]
+    for vanish in (hide_mod, lambda site, mod: site.as_account(OWNER).delete(mod_address(mod))):
+        mod = published_mod(writer, title="Zqxjkvbp")
+        urls = [mod_address(mod), "/api/modhub?q=Zqxjkvbp", f"{mod_address(mod)}?v=1"]
+        assert all(b"Zqxjkvbp" in ask(reader, url).body for url in urls * 2)
+        vanish(writer, mod)
+        for url in urls:
+            answer = ask(reader, url)
+            assert b"Zqxjkvbp" not in answer.body
+            assert answer.status_int == (200 if "q=" in url else 404)
+
+
+def test_drafts_and_what_depends_on_more_than_the_copies_are_never_cached(site: Site) -> None:
+    mod, draft = published_mod(site), new_mod(site)
+    note = notes_of_mod(site, mod)[0]["id"]
+    for url in ("/api/modhub?sort=top", mod_address(mod, "changelog"), mod_address(mod, "vote"), mod_address(draft)):
+        assert statements(site, url) == statements(site, url) >= 1
+    site.as_account(OWNER).put_json(mod_address(mod, "changelog", note), {"text": "corrected"})
+    assert "corrected" in ask(site, mod_address(mod, "changelog")).text
+    upload_asset(site, draft, "code", version="1")
+    publish_test_mod(site, draft)
+    assert ask(site, mod_address(draft)).status_int == 200
+
+
+def test_pages_are_not_cached(site: Site) -> None:
+    # T-B8
+    mod = published_mod(site)
+    for url in ("/Modhub", f"/Modhub/{mod['id']}", "/Modhub/feed", "/sitemap.xml"):
+        in_german, in_english = (ask(site, url, **{"Accept-Language": language}) for language in ("de", "en"))
+        assert ("Vary" not in in_german.headers) == (in_german.body == in_english.body), url
+    assert not cache_of(site)._entries
+
+
+def test_whatever_a_caller_sends_along_the_response_is_the_same(site: Site) -> None:
+    published_mod(site)
+    plain = shown(ask(site, "/api/modhub"))
+    for headers in (
+        {"Cookie": f"account={OWNER}"},
+        {"Authorization": f"Bearer account-{OWNER}"},
+        {"Accept-Language": "de"},
+        {"Range": "bytes=0-3"},
+        {"If-Modified-Since": "Sat, 01 Jan 2033 00:00:00 GMT"},
+        {"Host": "elsewhere.example"},
+        {"X-Vhm-Root": "/api"},
+    ):
+        assert shown(ask(site, "/api/modhub", **headers)) == plain
+    assert ask(site, "/api/modhub", "PATCH").status_int == 405
+    assert ask(site, "/api/modhub", "OPTIONS").status_int == 405
+    assert ask(site, "/api/modhub", "TRACE").status_int == 405
+
+
+def test_a_raised_serial_and_a_new_feed_empty_the_cache(site: Site) -> None:
+    for act in (raise_serial, start_new_feed):
+        ask(site, "/api/modhub")
+        assert statements(site, "/api/modhub") == 1
+        with site.databases.write_session.begin() as session:
+            act(session)
+        assert statements(site, "/api/modhub") > 1
+
+
+def cache_of(site: Site) -> ResponseCache:
+    return site.find_service(ResponseCache)
+
+
+def make_response(size: int, generation: Any = (1, "feed"), **headers: str) -> Response:
+    response = Response(body=b"x" * size, headerlist=[("ETag", '"1"'), ("Content-Type", "text/plain")])
+    response.headers.update(headers)
+    response.cache_generation = generation
+    return response
+
+
+def held(cache: ResponseCache) -> int:
+    assert cache._free >= 0
+    return sum(entry.size for entry in cache._entries.values())
+
+
+def test_the_cache_stays_within_its_budget_and_keeps_what_is_used() -> None:
+    budget = 1_000_000
+    cache = ResponseCache(lambda: (1, "feed"), budget)
+    for number in range(300):
+        cache.add(("", f"/{number}", ""), make_response(20_000))
+        cache.add(("", "/0", ""), make_response(20_000))  # replaced, counted once
+        assert cache.find(("", "/0", "")) is not None
+        assert held(cache) + cache._free == budget
+    assert 30 <= len(cache._entries) <= 50
+    assert cache.find(("", "/1", "")) is None
+    assert cache.find(("", "/299", "")) is not None
+    assert isinstance(cache.add(("", "/large", ""), make_response(budget // 2)), CachedResponse)
+    assert cache.find(("", "/large", "")) is None
+    cache.add(("", "/long", "q" * budget), make_response(1))
+    assert cache.find(("", "/long", "q" * budget)) is None
+
+
+@pytest.mark.parametrize("header", ["Set-Cookie", "Vary"])
+def test_a_response_for_one_reader_is_never_cached(header: str) -> None:
+    # T-B8
+    cache = ResponseCache(lambda: (1, "feed"), 1_000_000)
+    assert cache.add(("", "/", ""), make_response(1, **{header: "Cookie"})) is None
+    assert cache.add(("", "/", ""), make_response(1, generation=None)) is None
+    response = make_response(1)
+    response.status_int = 404
+    assert cache.add(("", "/", ""), response) is None
+    assert not cache._entries
+
+
+def test_another_generation_is_another_response() -> None:
+    generation = [(1, "feed")]
+    cache = ResponseCache(lambda: generation[0], 1_000_000)
+    cache.add(("", "/", ""), make_response(1, generation=(1, "feed")))
+    for other in ((2, "feed"), (0, "feed"), (1, "restored")):
+        generation[0] = other
+        assert cache.find(("", "/", "")) is None
+    generation[0] = (1, "feed")
+    assert cache.find(("", "/", "")) is not None
+
+
+@pytest.fixture
+def feature(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A feature with one view, whose options and response a test chooses."""
+    module, chosen = ModuleType("cached_feature"), {"permission": OPEN, "seen": []}
+
+    def view(_context: Any, request: Any) -> Response:
+        chosen["seen"].append(request.environ.get("HTTP_IF_NONE_MATCH"))
+        return Response(body=b"hello", headerlist=[("ETag", '"1"'), ("Content-Type", "text/plain")])
+
+    def includeme(config: Configurator) -> None:
+        options = {"permission": chosen["permission"], "is_api": True, "response_cache": True}
+        config.add_view(view, context=IApi, name="hello", **options)
+
+    module.includeme = includeme  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "cached_feature", module)
+    return chosen
+
+
+@pytest.mark.one_database
+def test_a_feature_declares_a_view_and_it_is_called_once(start: Start, feature: dict[str, Any]) -> None:
+    site = start("modhub.testing.accounts cached_feature")
+    first = ask(site, "/api/hello", **{"If-None-Match": '"1"'})
+    assert (first.status_int, first.body) == (304, b"")
+    assert ask(site, "/api/hello").body == b"hello"
+    assert ask(site, "/api/hello?other").body == b"hello"
+    assert feature["seen"] == [None, None]  # once per address, and never with a condition
+
+
+@pytest.mark.one_database
+def test_a_view_with_a_permission_cannot_be_cached(start: Start, feature: dict[str, Any]) -> None:
+    feature["permission"] = CorePermission.CLOSED
+    with pytest.raises(ConfigurationExecutionError, match="only for views with the permission OPEN"):
+        start("modhub.testing.accounts cached_feature")
+
+
+def test_a_failing_database_is_told_as_ever(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask(site, "/api/modhub")
+
+    def fail() -> Any:
+        raise OSError("gone")
+
+    monkeypatch.setattr(cache_of(site), "read_generation", fail)
+    assert ask(site, "/api/modhub").status_int >= 500
