@@ -139,7 +139,10 @@ def _recognize_machine_keys(config: Configurator, side: Any) -> None:
 
     def register() -> None:
         declared = find_service(config.registry, Declarations)
-        credential = machine_credential(config.registry.settings["ApiPrivateKeys"], declared.default_scopes)
+        settings = config.registry.settings
+        credential = machine_credential(
+            settings["ApiPrivateKeys"], declared.default_scopes, settings["modhub.secret"][0]
+        )
         declared.credentials[CredentialKind.MACHINE, side] = credential
 
     config.action(("modhub credential", CredentialKind.MACHINE, side), register, order=1_000)
@@ -187,6 +190,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.ops.health")
     config.include("modhub.ops.metrics")
     config.include("modhub.server.metrics")
+    config.include("modhub.audit")
     config.include("modhub.catalogue")
     config.include("modhub.http.response_cache")
     config.include("modhub.storage_address")

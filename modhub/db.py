@@ -153,6 +153,10 @@ class Databases:
             pool_timeout=self.limits.pool_timeout,
         )
 
+    def add_session_info(self, name: str, value: Any) -> None:
+        """Let every write session have ``value`` as ``session.info[name]``."""
+        self.write_session.configure(info={**self.write_session.kw.get("info", {}), name: value})
+
     def joined_session(self, manager: Any) -> Session:
         """A write session that commits and ends with the transaction ``manager``.
 

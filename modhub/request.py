@@ -10,6 +10,7 @@ import transaction
 from sqlalchemy.orm import Session
 from webob.multidict import MultiDict
 
+from modhub.audit.recording import act_for_request
 from modhub.blobs import BlobStore
 from modhub.db import Databases
 from modhub.errors import storage_not_configured
@@ -17,7 +18,7 @@ from modhub.http import cookies
 from modhub.http.forms import MULTIPART, URLENCODED, media_type_of, parse_fields
 from modhub.limits import JSON_BODY
 from modhub.payload import read_body
-from modhub.security.identity import CredentialKind, CredentialPolicy, Identity
+from modhub.security.identity import NOBODY, CredentialKind, CredentialPolicy, Identity
 from modhub.server.rules import NOT_FORWARDED
 from modhub.service_registry import Service, find_optional_service, find_service
 
@@ -105,7 +106,9 @@ class Request(pyramid.request.Request):
     def dbsession(self) -> Session:
         """The request's only session: joined to the transaction if the method may write, otherwise read-only."""
         if not self.is_safe:
-            return self.databases.joined_session(self.tm)
+            session = self.databases.joined_session(self.tm)
+            act_for_request(session, self)
+            return session
         session = self.databases.readonly_session()
         self.add_finished_callback(lambda _request: session.close())
         return session
@@ -121,6 +124,11 @@ class Request(pyramid.request.Request):
     @cached_property
     def _identities(self) -> dict[str, Identity]:
         return {}
+
+    @property
+    def caller(self) -> Identity:
+        """The caller as far as a permission has asked for it; `NOBODY` if it was not asked for or not recognised."""
+        return next((identity for identity in self._identities.values() if identity is not NOBODY), NOBODY)
 
     def identify(self, credential: CredentialKind) -> Identity:
         """The caller's identity by this kind of credential only; a wrong key never falls through to another kind."""

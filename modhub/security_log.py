@@ -1,4 +1,5 @@
-"""The security log, for monitoring: one JSON line for each event of accounts and mods, without secrets."""
+"""The security log, for monitoring: one JSON line for each deed that is recorded (:mod:`modhub.audit`) and for each
+refusal, without secrets."""
 
 import json
 import logging

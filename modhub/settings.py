@@ -208,6 +208,7 @@ CORE = (
     Setting("modhub.storage.access_key", secret, "", "access key of the object store"),
     Setting("modhub.storage.secret_key", secret, "", "secret key of the object store"),
     Setting("modhub.storage_address_key", secret, "", "the address key of the file-storage machine"),
+    Setting("modhub.audit_days", positive, "90", "days that the audit trail keeps addresses and names"),
     Setting("modhub.slow_statement_ms", whole, "1000", "log statements that take so many milliseconds; 0: none"),
     Setting(
         "modhub.response_cache_bytes", whole, "33554432", "memory for responses that nothing has changed; 0: no cache"

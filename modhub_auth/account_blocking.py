@@ -3,8 +3,8 @@
 from sqlalchemy.orm import Session
 
 from modhub import text
+from modhub.audit import record
 from modhub.db import now
-from modhub.security_log import log_event
 from modhub_auth.models import BLOCK_REASON, Account
 from modhub_auth.signin.recovery import end_sessions
 
@@ -23,7 +23,7 @@ def block_account(session: Session, account: Account, reason: str = "") -> bool:
     end_sessions(session, account.id)
     session.flush()
     if newly_blocked:
-        log_event("account blocked", account=account.id)
+        record(session, "account blocked", "account", account.id)
     return newly_blocked
 
 
@@ -33,5 +33,5 @@ def unblock_account(session: Session, account: Account) -> bool:
         return False
     account.blocked_at, account.block_reason = None, None
     session.flush()
-    log_event("account unblocked", account=account.id)
+    record(session, "account unblocked", "account", account.id)
     return True

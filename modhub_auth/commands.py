@@ -8,6 +8,7 @@ from pyramid.config import Configurator
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from modhub.audit import record
 from modhub.db import iso
 from modhub.declarations import AdminCommand
 from modhub.settings import StartRefused
@@ -69,6 +70,7 @@ def show_account(admin: Any, _session: Session, account: Account) -> None:
 def sign_out_account(admin: Any, session: Session, account: Account) -> None:
     """End every session; access tokens expire within half an hour."""
     recovery.end_sessions(session, account.id)
+    record(session, "signed out everywhere", "account", account.id)
     admin.say(f"Account {account.id} is signed out everywhere; access tokens expire within 30 minutes.")
 
 
@@ -105,6 +107,7 @@ def confirm_account(admin: Any, session: Session, account: Account) -> None:
         select(Login).where(Login.account_id == account.id, Login.kind == LoginKind.PASSWORD.value)
     ):
         login.verified = True
+    record(session, "address confirmed", "account", account.id)
     session.flush()
     admin.say(f"The address of account {account.id} is confirmed.")
 

@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from modhub import bulk
+from modhub.audit import act_for_account, record
 from modhub.db import now
 from modhub.errors import ApiError, account_blocked, conflict
 from modhub.security_log import log_event
@@ -105,7 +106,8 @@ def register_account(session: Session, address: str, password_hash: str, display
         session.flush()
     except IntegrityError:
         raise address_taken() from None
-    log_event("registered", account=account.id, login=login.id)
+    act_for_account(session, account.id)
+    record(session, "registered", "account", account.id, login=login.id)
     return account, login
 
 
@@ -147,7 +149,8 @@ def issue_tokens(session: Session, account: Account, login: Login, label: str) -
         delete(ClientSession).where(ClientSession.account_id == account.id, ClientSession.expires_at <= time)
     )
     session.flush()
-    log_event("signed in", account=account.id, login=login.id, via="program")
+    act_for_account(session, account.id)
+    record(session, "signed in", "account", account.id, login=login.id, via="program")
     return SignedIn(login.id, account.id, account.display_name, token)
 
 

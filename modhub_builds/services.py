@@ -11,6 +11,7 @@ from typing import Any, Final
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session, joinedload
 
+from modhub.audit import record
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.changes import What, mark_changed
@@ -62,6 +63,8 @@ def add_build(session: Session, upload: BuildUpload) -> Build:
     session.add(build)
     session.flush()
     mark_changed(session, BUILDS_CHANGED, What.PUBLISHED)
+    target = f"{build.os}/{build.id}"
+    record(session, "build uploaded", "build", target, version=build.version, sha256=upload.blob.sha256)
     return build
 
 
@@ -72,6 +75,7 @@ def remove_build(session: Session, os: str, build_id: int) -> Build | None:
     if build is not None:
         trash_blob(session, [build.blob_id])
         session.delete(build)
+        record(session, "build removed", "build", f"{os}/{build_id}", version=build.version)
         session.flush()
         mark_changed(session, BUILDS_CHANGED, What.DELETED)
     return build
@@ -98,9 +102,11 @@ def _visible_sections(session: Session) -> Any:
 def push_section(session: Session, section: str) -> str:
     """Add a cleaned section on top. Returns the whole changelog."""
     _lock_table(session, ChangelogSection.__tablename__)
-    session.add(ChangelogSection(text=section, added_at=now()))
+    row = ChangelogSection(text=section, added_at=now())
+    session.add(row)
     session.flush()
     mark_changed(session, CHANGELOG_CHANGED, What.PUBLISHED)
+    record(session, "changelog section added", "section", row.id)
     return BREAK.join(row.text for row in _visible_sections(session))
 
 
@@ -111,6 +117,7 @@ def pop_section(session: Session) -> str:
     if newest is None:
         raise ApiError(404, "not_found", "The app changelog has no section to take back.")
     newest.hidden_at = now()
+    record(session, "changelog section withdrawn", "section", newest.id)
     session.flush()
     mark_changed(session, CHANGELOG_CHANGED, What.DELETED)
     return BREAK.join(row.text for row in older)

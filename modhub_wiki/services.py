@@ -12,6 +12,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from modhub.audit import record
 from modhub.db import now
 from modhub.errors import not_found
 from modhub.folding import fold_search
@@ -65,6 +66,7 @@ def publish_page(session: Session, draft: PageDraft, author: str) -> tuple[Page,
     session.merge(
         PageSearchText(page_id=page.id, plain=f"{page.title}\n{page.path}\n{draft.rendered.plain}", folded=draft.folded)
     )
+    record(session, "page published", "page", page.path, revision=page.revision)
     session.flush()
     return page, created
 
@@ -95,5 +97,6 @@ def remove_page(session: Session, path: str) -> None:
     if page is None or page.deleted_at is not None:
         raise not_found()
     page.deleted_at = now()
+    record(session, "page deleted", "page", page.path)
     session.execute(delete(PageSearchText).where(PageSearchText.page_id == page.id))
     session.flush()

@@ -43,7 +43,7 @@ def includeme(config: Configurator) -> None:
     config.add_service(ChangeReader, ChangeReader(databases.raw_queries, declared.change_kinds))
     config.add_change_kind(MOD)
     config.add_change_kind(GAMES_CHANGED)
-    mod_events.connect_sessions(databases.write_session, config.registry)
+    mod_events.connect_sessions(databases, config.registry)
     config.add_child(IApi, "modhub", CatalogueResource)
     config.add_child(IMod, "changelog", NotesResource)
     config.add_child(IMod, "images", ImagesResource)

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from modhub import limits, text
+from modhub.audit import record
 from modhub.blobs import stage
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.catalogue import public_copies
@@ -55,6 +56,7 @@ def add_game(admin: Any, name: str, display_name: str | None, icon: Path | None)
             game.display_name = text.line(display_name, limits.GAME)
         if icon is not None:
             _set_icon(admin, session, manager, game, icon)
+        record(session, "curated game changed", "game", cleaned_name)
 
 
 def _set_icon(admin: Any, session: Session, manager: Any, game: Game, icon: Path) -> None:
@@ -85,6 +87,7 @@ def remove_game(admin: Any, name: str) -> bool:
         if game.icon is not None:
             trash_blob(session, [game.icon.blob_id])
         session.delete(game)
+        record(session, "curated game removed", "game", game.name)
         session.flush()
         mark_changed(session, GAMES_CHANGED, What.DELETED)
     return True
@@ -125,6 +128,8 @@ def game_arguments(parser: argparse.ArgumentParser) -> None:
 def run_rebuild(admin: Any, _arguments: argparse.Namespace) -> int:
     """Rebuild the public copies of all mods."""
     count = public_copies.rebuild_copies(admin.databases.write_session.begin)
+    with admin.writing() as (session, _):
+        record(session, "public copies rebuilt", "catalogue", mods=count)
     admin.say(f"Public copies rebuilt: {count}.")
     return 0
 

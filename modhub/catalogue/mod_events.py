@@ -4,14 +4,15 @@ from typing import Any, Final
 
 from sqlalchemy.orm import Session
 
+from modhub.db import Databases
 from modhub.events import ModChanged, ModPublished, ModsDeleted
 
 _REGISTRY: Final = "modhub registry"
 
 
-def connect_sessions(factory: Any, registry: Any) -> None:
-    """Give the sessions of ``factory`` access to the registry; called once per session factory."""
-    factory.configure(info={_REGISTRY: registry})
+def connect_sessions(databases: Databases, registry: Any) -> None:
+    """Give the write sessions access to the registry; called once."""
+    databases.add_session_info(_REGISTRY, registry)
 
 
 def notify_published(session: Session, mod_id: int) -> None:

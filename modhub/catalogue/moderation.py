@@ -10,11 +10,11 @@ from typing import Final
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
+from modhub.audit import record
 from modhub.catalogue.mod_events import notify_changed
 from modhub.catalogue.models import Mod
 from modhub.catalogue.services import erase_mods
 from modhub.db import now
-from modhub.security_log import log_event
 from modhub.traversal import parse_id
 
 _GUID: Final = re.compile(r"\A[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\Z")
@@ -47,7 +47,7 @@ def hide_mod(session: Session, mod: Mod, reason: str | None = None) -> bool:
     is_new = mod.hidden_at is None
     if is_new:
         mod.hidden_at = now()
-        log_event("mod hidden", mod=mod.id, guid=mod.guid, owner=mod.owner)
+        record(session, "mod hidden", "mod", mod.id, guid=mod.guid, owner=mod.owner)
     session.flush()
     if is_new:
         notify_changed(session, mod.id)
@@ -59,7 +59,7 @@ def restore_mod(session: Session, mod: Mod) -> bool:
     if mod.hidden_at is None:
         return False
     mod.hidden_at = mod.hidden_reason = None
-    log_event("mod restored", mod=mod.id, guid=mod.guid, owner=mod.owner)
+    record(session, "mod restored", "mod", mod.id, guid=mod.guid, owner=mod.owner)
     session.flush()
     notify_changed(session, mod.id)
     return True
@@ -67,5 +67,5 @@ def restore_mod(session: Session, mod: Mod) -> bool:
 
 def remove_mod(session: Session, mod: Mod) -> None:
     """Permanently delete a mod whose row is locked, with its changelog, votes and files."""
-    log_event("mod deleted by the operator", mod=mod.id, guid=mod.guid, owner=mod.owner)
+    record(session, "mod deleted by the operator", "mod", mod.id, guid=mod.guid, owner=mod.owner)
     erase_mods(session, [mod.id])

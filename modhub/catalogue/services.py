@@ -13,6 +13,7 @@ from sqlalchemy import Select, delete, select
 from sqlalchemy.orm import Session, selectinload
 
 from modhub import bulk
+from modhub.audit import record
 from modhub.blobs.models import trash_blob
 from modhub.catalogue.mod_events import notify_changed, notify_deleted, notify_published
 from modhub.catalogue.models import Asset, Mod, Note, Vote
@@ -82,6 +83,7 @@ def create_mod(session: Session, owner: int, cleaned: CleanedMod) -> Mod:
     )
     session.add(mod)
     session.flush()
+    record(session, "mod created", "mod", mod.id, guid=mod.guid)
     return mod
 
 
@@ -100,6 +102,7 @@ def edit_mod(session: Session, mod_id: int | None, owner: int, cleaned: CleanedM
     for name, value in changes.items():
         setattr(mod, name, value)
     if changes:
+        record(session, "mod edited", "mod", mod.id, fields=" ".join(changes))
         record_change(session, mod)
     return mod
 
@@ -112,6 +115,7 @@ def publish_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
     if mod.published:
         return mod
     mod.published = True
+    record(session, "mod published", "mod", mod.id)
     touch_mod(session, mod)
     session.flush()
     notify = notify_published if mod.hidden_at is None else notify_changed
@@ -122,6 +126,7 @@ def publish_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
 def delete_mod(session: Session, mod_id: int | None, owner: int) -> None:
     """Delete the mod with its changelog, votes and files (C-OWN-11)."""
     mod = own_mod(session, mod_id, owner)
+    record(session, "mod deleted", "mod", mod.id, guid=mod.guid)
     erase_mods(session, [mod.id])
 
 
@@ -155,6 +160,7 @@ def edit_note(session: Session, mod_id: int | None, note_id: int | None, owner: 
         note.text = cleaned.text
     note.edited_at = now()
     note.automatic = False
+    record(session, "changelog entry edited", "mod", note.mod_id, entry=note.id)
     session.flush()
     notify_changed(session, note.mod_id)
     return note
@@ -164,5 +170,6 @@ def remove_note(session: Session, mod_id: int | None, note_id: int | None, owner
     """Remove an entry; its version can be used again."""
     note = _own_note(session, mod_id, note_id, owner)
     session.delete(note)
+    record(session, "changelog entry deleted", "mod", note.mod_id, entry=note.id, version=note.version)
     session.flush()
     notify_changed(session, note.mod_id)

@@ -3,6 +3,7 @@
 from sqlalchemy import select, union_all
 from sqlalchemy.orm import aliased
 
+from modhub.audit import record
 from modhub.catalogue.models import Mod, Vote
 from modhub.catalogue.services import erase_mods
 from modhub.catalogue.voting import withdraw_votes
@@ -23,4 +24,7 @@ def delete_mods_of_account(event: AccountDeleted) -> None:
     locked = select(Mod.id, Mod.owner).where(Mod.id.in_(affected)).order_by(Mod.id).with_for_update()
     rows = session.execute(locked).all()
     withdraw_votes(session, account_id, [mod_id for mod_id, owner in rows if owner != account_id])
-    erase_mods(session, [mod_id for mod_id, owner in rows if owner == account_id])
+    owned_ids = [mod_id for mod_id, owner in rows if owner == account_id]
+    if owned_ids:
+        record(session, "mods deleted with their account", "account", account_id, mods=" ".join(map(str, owned_ids)))
+    erase_mods(session, owned_ids)

@@ -10,6 +10,7 @@ from datetime import timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from modhub.audit import record
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note
@@ -50,6 +51,8 @@ def store_upload(session: Session, mod_id: int | None, owner: int, upload: Asset
         if used + upload.blob.size > IMAGES:
             raise too_large(IMAGES)
     asset = _add_or_replace(session, mod, upload)
+    facts = {"kind": upload.kind.value, "version": upload.version or None, "sha256": upload.blob.sha256}
+    record(session, "file uploaded", "mod", mod.id, **facts)
     record_change(session, mod)
     if upload.kind is AssetKind.IMAGE:
         queue_pictures(session, asset)
@@ -112,4 +115,5 @@ def remove_image(session: Session, mod_id: int | None, asset_id: int | None, own
     trash_blob(session, [image.blob_id])
     forget_pictures(session, [image.id])
     mod.assets.remove(image)
+    record(session, "image deleted", "mod", mod.id, asset=image.id, sha256=image.blob.sha256)
     record_change(session, mod)

@@ -13,6 +13,7 @@ from pyramid.config import Configurator
 from sqlalchemy.orm import Session
 
 import modhub
+from modhub.audit import act_for_operator
 from modhub.blobs import BlobStore
 from modhub.db import Databases, is_transient
 from modhub.declarations import AdminCommand, Declarations
@@ -73,7 +74,9 @@ class Admin:
         """A session and its transaction manager; committed at the end, rolled back on an exception."""
         manager = transaction.TransactionManager(explicit=True)
         with manager:
-            yield self.databases.joined_session(manager), manager
+            session = self.databases.joined_session(manager)
+            act_for_operator(session)
+            yield session, manager
 
     @contextmanager
     def reading(self) -> Iterator[Session]:

@@ -97,7 +97,7 @@ def _run_check(name: str, check: Any, registry: Any) -> str:
 def check_database(registry: Any) -> None:
     """Commit a row: a database that is full, read-only or locked can still be read."""
     with find_service(registry, Databases).write_session.begin() as session:
-        observations.record(session, WRITTEN)
+        observations.record_observation(session, WRITTEN)
 
 
 def check_storage(registry: Any) -> str | None:

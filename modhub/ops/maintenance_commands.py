@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from pyramid.config import Configurator
 from sqlalchemy.orm import Session
 
+from modhub.audit import record
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.holds import HoldPurpose, held_since
 from modhub.blobs.moving import count_live
@@ -74,6 +75,9 @@ def run_sweep(admin: Any, arguments: argparse.Namespace) -> int:
         backup_began = held_since(session, HoldPurpose.BACKUP)
     act = maintenance.count_sweepable if arguments.dry_run else maintenance.sweep
     trashed, orphans = act(admin.databases, admin.existing_store, arguments.older_than)
+    if not arguments.dry_run:
+        with admin.writing() as (session, _):
+            record(session, "files swept", "store", replaced=trashed, orphaned=orphans)
     verb = "Would remove" if arguments.dry_run else "Removed"
     admin.say(f"{verb} {trashed} replaced or deleted files and {orphans} orphaned files.")
     if backup_began is not None:

@@ -13,7 +13,7 @@ from modhub.ops.models import Observation
 _INSERTS: Final[dict[str, Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
-def record(session: Session, name: str, text: str = "", *, keeps_first: bool = False) -> None:
+def record_observation(session: Session, name: str, text: str = "", *, keeps_first: bool = False) -> None:
     """Note that ``name`` was observed now. ``keeps_first``: an earlier time and text stay."""
     values = {"observed_at": now(), "text": text}
     insert = _INSERTS[session.get_bind().dialect.name](Observation).values(name=name, **values)

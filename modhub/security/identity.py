@@ -48,6 +48,8 @@ class Identity:
     principals: frozenset[str] = frozenset({Everyone})
     account_id: int | None = None
     details: Any = field(default=None, compare=False)
+    key: str | None = None
+    """The fingerprint of the machine key, or the name of another one; None for an account."""
     blocked: bool = False
     """Whether the operator has blocked the account: it may only do what `Permission.for_blocked` allows."""
 
@@ -78,4 +80,4 @@ def principal_for_scope(name: str) -> str:
 def account_identity(account_id: int, details: Any = None, *, blocked: bool = False) -> Identity:
     """A signed-in account; ``details`` is the feature's own record of the sign-in."""
     principals = frozenset({Everyone, Authenticated, principal_for_account(account_id)})
-    return Identity(principals, account_id, details, blocked)
+    return Identity(principals, account_id, details, blocked=blocked)

@@ -5,6 +5,7 @@ from typing import Any, Final
 from sqlalchemy import delete, select
 
 from modhub import text
+from modhub.audit import record
 from modhub.errors import not_found
 from modhub.payload import query
 from modhub.request import Request
@@ -70,6 +71,7 @@ def rename_page(_context: Any, request: Request) -> Any:
     if not name:
         return Redirect(HOME)
     account.display_name = name
+    record(request.dbsession, "display name changed", "account", account.id)
     request.dbsession.flush()
     return account_done("name")
 
@@ -103,6 +105,7 @@ def sign_out_page(_context: Any, request: Request) -> Any:
         page_sessions.end_page_session(session, login.account_id, parse_id(session_id) or 0)
     else:
         recovery.end_sessions(session, login.account_id, keep=login.session_id)
+        record(session, "signed out everywhere else", "account", login.account_id)
     return account_done("ended")
 
 

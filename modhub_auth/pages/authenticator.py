@@ -9,9 +9,9 @@ from typing import Any, Final
 import segno
 from markupsafe import Markup
 
+from modhub.audit import record
 from modhub.errors import ApiError, conflict
 from modhub.request import Request
-from modhub.security_log import log_event
 from modhub.text import N_
 from modhub.ui.xml_responses import Redirect
 from modhub.views import page
@@ -159,6 +159,6 @@ def recovery_codes_page(_context: Any, request: Request) -> Any:
     if not totp.has_authenticator(request.dbsession, account.id):
         return Redirect(f"{HOME}/authenticator")
     codes = totp.renew_recovery_codes(request.dbsession, account.id)
-    log_event("recovery codes renewed", account=account.id)
+    record(request.dbsession, "recovery codes renewed", "account", account.id)
     send_security_email(request, "codes renewed")
     return _show_codes(request, codes, N_("Your old recovery codes no longer work."))

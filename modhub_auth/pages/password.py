@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from modhub.audit import record
 from modhub.request import Request
-from modhub.security_log import log_event
 from modhub.text import N_
 from modhub.ui.template_helpers import translations_for
 from modhub.views import page
@@ -70,7 +70,7 @@ def password_page(_context: Any, request: Request) -> Any:
     assert login is not None, "an account with a password proves by it"
     recovery.set_password(request.dbsession, login, password_hash)
     send_security_email(request, "password changed")
-    log_event("password changed", account=login_record.account_id, login=login.id)
+    record(request.dbsession, "password changed", "account", login_record.account_id, login=login.id)
     return rotate_session(request, account_done("password"))
 
 

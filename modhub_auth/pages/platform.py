@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from pyramid.csrf import get_csrf_token
 from sqlalchemy.orm import Session
 
+from modhub.audit import act_for_request
 from modhub.db import from_micros, now, to_micros
 from modhub.errors import ApiError, not_found
 from modhub.payload import query
@@ -168,6 +169,7 @@ def _handle_return(request: Request, platform: Steam) -> Any:
     login = current_login(request)
     assert login.session_id is not None
     with auth_services(request).databases.write_session.begin() as session:
+        act_for_request(session, request)
         logins.use_nonce(session, assertion)
         account = page_sessions.lock_session_account(session, login.account_id, login.session_id)
         if visit.purpose == PROVE:
@@ -225,6 +227,7 @@ def link_page(context: PlatformPage, request: Request) -> Any:
 def _sign_in(request: Request, assertion: Assertion, identity: PlatformIdentity, next_path: str | None) -> Any:
     auth, registration = auth_services(request), request.registry.settings["modhub_auth.registration"]
     with auth.databases.write_session.begin() as session:
+        act_for_request(session, request)
         logins.use_nonce(session, assertion)
         outcome = logins.sign_in_or_register(session, identity, registration=registration)
         if not outcome.needs_code:

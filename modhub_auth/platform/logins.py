@@ -9,9 +9,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from modhub import bulk
+from modhub.audit import act_for_account, record
 from modhub.db import now
 from modhub.errors import ApiError, conflict
-from modhub.security_log import log_event
 from modhub_auth import services
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
@@ -96,7 +96,8 @@ def sign_in_or_register(session: Session, identity: PlatformIdentity, *, registr
     session.flush()
     account.display_name = f"Modder {account.id}"
     login = _add_login(session, account, identity, time)
-    log_event("registered", account=account.id, login=login.id)
+    act_for_account(session, account.id)
+    record(session, "registered", "account", account.id, login=login.id)
     return SignInOutcome(account, login, needs_code=False)
 
 
@@ -107,7 +108,7 @@ def link_login(session: Session, account: Account, identity: PlatformIdentity) -
         raise login_taken()
     if linked is None:
         login = _add_login(session, account, identity, now())
-        log_event("login linked", account=account.id, login=login.id)
+        record(session, "login linked", "account", account.id, login=login.id)
     return linked is None
 
 
@@ -134,7 +135,7 @@ def unlink_login(session: Session, account_id: int, login_id: int | None) -> boo
     platform_login = (Login.id == login_id, of_account, Login.kind == LoginKind.PLATFORM.value)
     removed = bulk.execute_bulk(session, delete(Login).where(*platform_login)) == 1
     if removed:
-        log_event("login unlinked", account=account_id, login=login_id)
+        record(session, "login unlinked", "account", account_id, login=login_id)
     return removed
 
 
@@ -189,4 +190,4 @@ def add_password(session: Session, secret: str, account: Account) -> None:
         session.flush()
     except IntegrityError:
         raise services.address_taken() from None
-    log_event("password added", account=account.id, login=login.id)
+    record(session, "password added", "account", account.id, login=login.id)

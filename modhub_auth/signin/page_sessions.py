@@ -7,9 +7,9 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from modhub import text
+from modhub.audit import act_for_account, record
 from modhub.db import now
 from modhub.errors import ApiError
-from modhub.security_log import log_event
 from modhub_auth.models import MAX_CLIENT_LABEL, Account, Login, PageSession
 from modhub_auth.services import blocked_account_error, lock_account
 from modhub_auth.signin.access_tokens import new_refresh_token, token_digest
@@ -71,7 +71,8 @@ def begin_page_session(
         )
     )
     session.flush()
-    log_event("signed in", account=account.id, login=login.id, via="pages")
+    act_for_account(session, account.id)
+    record(session, "signed in", "account", account.id, login=login.id, via="pages")
     return secret
 
 

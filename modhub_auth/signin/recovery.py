@@ -8,9 +8,9 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from modhub import bulk
+from modhub.audit import act_for_account, record
 from modhub.db import Databases, now
 from modhub.errors import ApiError, conflict
-from modhub.security_log import log_event
 from modhub.text import N_
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.outbox import Outbox
@@ -133,13 +133,18 @@ def _consume_link(session: Session, link: Link) -> Login:
     login = None if account is None else session.get(Login, link.login_id, populate_existing=True)
     if login is None or not link_tokens.consume_link(session, link):
         raise dead_link()
+    act_for_account(session, link.account_id)
     return login
 
 
 def _claim_account(session: Session, login: Login) -> None:
     """First proof of the address: remove everything else, in case a stranger registered it."""
     totp.remove_authenticator(session, login.account_id)
-    session.execute(delete(Login).where(Login.account_id == login.account_id, Login.id != login.id))
+    removed = bulk.execute_bulk(
+        session, delete(Login).where(Login.account_id == login.account_id, Login.id != login.id)
+    )
+    if removed:
+        record(session, "other logins unlinked", "account", login.account_id, logins=removed)
     login.verified = True
     session.flush()
 
@@ -160,7 +165,7 @@ def confirm_address(
         raise page_sessions.session_ended()
     login.verified = True
     session.flush()
-    log_event("address confirmed", account=login.account_id, login=login.id)
+    record(session, "address confirmed", "account", login.account_id, login=login.id)
 
 
 def other_access(session: Session, login: Login) -> list[AccountAccess]:
@@ -182,7 +187,7 @@ def _remove_access(session: Session, login: Login, choice: ResetChoice) -> Itera
             yield "factor removed"
         else:
             session.execute(delete(Login).where(Login.id == int(key), Login.account_id == login.account_id))
-            log_event("login unlinked", account=login.account_id, login=int(key))
+            record(session, "login unlinked", "account", login.account_id, login=int(key))
             yield "login unlinked"
 
 
@@ -218,5 +223,5 @@ def reset_password(
     session.execute(delete(Link).where(Link.account_id == login.account_id))
     for kind in kinds:
         queue_security_email(session, outbox, login.account_id, kind, messages, client=client)
-    log_event("password reset", account=login.account_id, login=login.id)
+    record(session, "password reset", "account", login.account_id, login=login.id)
     return login.account_id

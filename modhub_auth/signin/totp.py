@@ -14,9 +14,9 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from modhub import bulk
+from modhub.audit import record
 from modhub.db import now
 from modhub.errors import conflict, invalid
-from modhub.security_log import log_event
 from modhub_auth.encryption import SecretBox
 from modhub_auth.models import Authenticator, RecoveryCode
 from modhub_auth.signin.access_tokens import derive_key, token_digest
@@ -69,7 +69,7 @@ def add_authenticator(session: Session, secret_box: SecretBox, account_id: int, 
     sealed = secret_box.encrypt(secret, str(account_id))
     session.add(Authenticator(account_id=account_id, sealed=sealed, last_step=step, created_at=now()))
     session.flush()
-    log_event("authenticator added", account=account_id)
+    record(session, "authenticator added", "account", account_id)
     return renew_recovery_codes(session, account_id)
 
 
@@ -88,7 +88,7 @@ def remove_authenticator(session: Session, account_id: int) -> bool:
     session.execute(delete(RecoveryCode).where(RecoveryCode.account_id == account_id))
     removed = bulk.execute_bulk(session, delete(Authenticator).where(Authenticator.account_id == account_id)) == 1
     if removed:
-        log_event("authenticator removed", account=account_id)
+        record(session, "authenticator removed", "account", account_id)
     return removed
 
 

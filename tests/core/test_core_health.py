@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import event
 
 from modhub.ops import health
-from modhub.ops.observations import record
+from modhub.ops.observations import record_observation
 from modhub.testing import Site, Start
 from modhub.testing.databases import locked_database
 from modhub.testing.mods import published_mod
@@ -160,7 +160,7 @@ def test_a_lock_that_lasts_is_503_and_a_short_one_is_waited_for(start: Start, cl
     url = str(site.registry.settings["sqlalchemy.url"])
     # Another process checks at the same moment.
     with site.databases.write_session.begin() as session:
-        record(session, health.WRITTEN)
+        record_observation(session, health.WRITTEN)
     with locked_database(url):
         assert site.get("/readyz", status=503).json["database"] == "unreachable"
         clock.forward(health.CACHE_SECONDS)

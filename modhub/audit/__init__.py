@@ -1,0 +1,46 @@
+"""The audit trail: what operators, keys and accounts did, in a table that can only grow (docs/adr/028-audit-chain.md).
+
+``record(session, "mod published", "mod", 12)`` is all that a feature needs: who acts, from where, and in which request
+is known from the session.
+"""
+
+from typing import Any
+
+from pyramid.config import Configurator
+
+from modhub.audit.hashing import EntryMac
+from modhub.audit.metrics import count_unsealed
+from modhub.audit.recording import AUDIT_MAC, act_for_account, act_for_operator, act_for_request, erase_account, record
+from modhub.audit.sealing import AuditSealer
+from modhub.db import Databases
+from modhub.events import AccountDeleted, ApplicationStarted, DatabaseRestored
+from modhub.service_registry import find_service
+
+__all__ = ["act_for_account", "act_for_operator", "act_for_request", "record"]
+
+
+def _erase_deleted_account(event: AccountDeleted) -> None:
+    erase_account(event.session, event.account_id)
+
+
+def _record_restore(event: DatabaseRestored) -> None:
+    act_for_operator(event.session)
+    record(event.session, "backup restored", "database")
+
+
+def _start_sealer(event: ApplicationStarted) -> None:
+    find_service(event.registry, AuditSealer).start()
+
+
+def includeme(config: Configurator) -> None:
+    """Register the sealer, the commands and the metric; give every write session what ``record`` needs."""
+    settings: Any = config.registry.settings
+    databases, mac = find_service(config.registry, Databases), EntryMac(settings["modhub.secret"])
+    databases.add_session_info(AUDIT_MAC, mac)
+    config.add_service(EntryMac, mac)
+    config.add_service(AuditSealer, AuditSealer(databases, mac, settings["modhub.audit_days"]))
+    config.add_subscriber(_erase_deleted_account, AccountDeleted)
+    config.add_subscriber(_record_restore, DatabaseRestored)
+    config.add_subscriber(_start_sealer, ApplicationStarted)
+    config.add_metric("audit_unsealed_entries", "Entries of the audit trail that are not sealed yet.", count_unsealed)
+    config.include("modhub.audit.commands")

@@ -1,0 +1,204 @@
+"""``modhub-admin audit list|verify|export``"""
+
+import argparse
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from pyramid.config import Configurator
+from sqlalchemy import Select, select, true
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from modhub import bulk
+from modhub.audit.hashing import EntryMac
+from modhub.audit.models import AuditEntry, PersonalPart
+from modhub.audit.sealing import seal_entries
+from modhub.audit.verification import ChainHead, chain_head, damage, last_number
+from modhub.db import iso
+from modhub.declarations import AdminCommand
+
+ENTRIES_PER_PAGE: Final = 50
+_EXAMPLES: Final = """\
+examples (after modhub-admin -c my.ini):
+  audit list                            the 50 newest entries
+  audit list --actor "account 7"        what account 7 did
+  audit list --target "mod 12"          what was done to mod 12
+  audit list --since 2026-11-01 --json  one JSON object a line
+  audit verify                          seals new entries, checks all; note the last line
+  audit verify --expect 512:9f86d0...   checks also that the chain still has what was noted
+  audit export > audit.jsonl            all entries, oldest first
+
+ACTOR is "account 7", "key 1a2b3c4d5e6f", operator, service or nobody; without an id, all of that kind.
+"""
+
+
+def entry_document(entry: AuditEntry, personal: PersonalPart | None) -> dict[str, Any]:
+    """An entry as JSON. Erased parts are null."""
+    return {
+        "number": entry.number,
+        "at": iso(entry.at),
+        "actor": {"kind": entry.actor_kind, "id": entry.actor_id},
+        "action": entry.action,
+        "target": {"kind": entry.target_kind, "id": entry.target_id},
+        "details": json.loads(entry.details) if entry.details else {},
+        "requestId": entry.request_id or None,
+        "address": (personal.address or None) if personal else None,
+        "name": (personal.name or None) if personal else None,
+        "personalDigest": entry.personal_digest or None,
+        "token": entry.token,
+        "digest": entry.digest,
+    }
+
+
+def describe_entry(entry: AuditEntry, personal: PersonalPart | None) -> str:
+    """An entry in one line, without control characters."""
+    details = json.loads(entry.details) if entry.details else {}
+    facts = "".join(f", {name} {_plain(value)}" for name, value in details.items())
+    source = " ".join(filter(None, (personal.name, personal.address))) if personal else ""
+    actor = " ".join(filter(None, (entry.actor_kind, entry.actor_id)))
+    target = " ".join(filter(None, (entry.target_kind, _plain(entry.target_id))))
+    number = "(not sealed)" if entry.number is None else str(entry.number)
+    return (
+        f"{number} {iso(entry.at)} {actor}{f' ({_plain(source)})' if source else ''}: {entry.action}: {target}{facts}"
+    )
+
+
+def _plain(value: object) -> str:
+    text = str(value)
+    return text if text.isprintable() else json.dumps(text)[1:-1]
+
+
+def _entries(arguments: argparse.Namespace) -> "Select[AuditEntry, PersonalPart]":
+    query = select(AuditEntry, PersonalPart).outerjoin(PersonalPart, PersonalPart.token == AuditEntry.token)
+    if arguments.since is not None:
+        query = query.where(AuditEntry.at >= arguments.since)
+    if arguments.actor is not None:
+        kind, _, actor_id = arguments.actor.partition(" ")
+        query = query.where(AuditEntry.actor_kind == kind, AuditEntry.actor_id == actor_id if actor_id else true())
+    if arguments.target is not None:
+        kind, _, target_id = arguments.target.partition(" ")
+        query = query.where(AuditEntry.target_kind == kind, AuditEntry.target_id == target_id if target_id else true())
+    if arguments.entry_action is not None:
+        query = query.where(AuditEntry.action == arguments.entry_action)
+    return query
+    return query
+
+
+def _batches(session: Session, arguments: argparse.Namespace) -> Iterator[tuple[AuditEntry, PersonalPart | None]]:
+    """All matching entries, oldest first."""
+    last = 0
+    while batch := session.execute(
+        _entries(arguments).where(AuditEntry.id > last).order_by(AuditEntry.id).limit(bulk.BATCH)
+    ).all():
+        last = batch[-1][0].id
+        yield from ((entry, personal) for entry, personal in batch)
+        session.expunge_all()
+
+
+def list_entries(admin: Any, arguments: argparse.Namespace) -> int:
+    """Print the matching entries, newest first."""
+    newest = _entries(arguments).order_by(AuditEntry.id.desc()).limit(arguments.limit)
+    with admin.reading() as session:
+        found = session.execute(newest).all()
+    for entry, personal in found:
+        admin.say(json.dumps(entry_document(entry, personal)) if arguments.json else describe_entry(entry, personal))
+    if not found and not arguments.json:
+        admin.say("No matching entries.")
+    return 0
+
+
+def export_entries(admin: Any, arguments: argparse.Namespace) -> int:
+    """Print all matching entries as JSON, one object a line, oldest first."""
+    with admin.reading() as session:
+        for entry, personal in _batches(session, arguments):
+            admin.say(json.dumps(entry_document(entry, personal)))
+    return 0
+
+
+def verify_chain(admin: Any, arguments: argparse.Namespace) -> int:
+    """Seal new entries, then check every entry; the exit code is 1 if there is a problem."""
+    mac = admin.find_service(EntryMac)
+    problems = []
+    try:
+        seal_entries(admin.databases.write_session.begin, mac)
+    except IntegrityError:
+        problems.append("New entries cannot be sealed: the end of the chain was changed.")
+    with admin.reading() as session:
+        # In this order: the service may seal meanwhile.
+        number, head = last_number(session), chain_head(session)
+        if number > head.number:
+            problems.append(f"The end of the chain is entry {head.number}, but there are entries up to {number}.")
+        problems += damage(session, mac, head, arguments.expect)
+    _print_result(admin, head, problems, as_json=arguments.json)
+    return 1 if problems else 0
+
+
+def _print_result(admin: Any, head: ChainHead, problems: list[str], *, as_json: bool) -> None:
+    if as_json:
+        admin.say(json.dumps({"entries": head.number, "digest": head.digest, "problems": problems}))
+        return
+    for problem in problems:
+        admin.say(problem)
+    admin.say(f"Problems found: {len(problems)}." if problems else "No problems found.")
+    admin.say(f"Sealed entries: {head.number}. To check later that they are still the same:")
+    admin.say(f"audit verify --expect {head.number}:{head.digest}")
+
+
+AUDIT_ACTIONS: Final = {"list": list_entries, "verify": verify_chain, "export": export_entries}
+
+
+def run_audit(admin: Any, arguments: argparse.Namespace) -> int:
+    """``audit list|verify|export``"""
+    return AUDIT_ACTIONS[arguments.action](admin, arguments)
+
+
+def _moment(value: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{value!r} is not a date or time such as 2026-11-21T08:15Z") from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _head(value: str) -> ChainHead:
+    found = re.fullmatch(r"([0-9]{1,18}):([0-9a-f]{64})", value)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{value!r} is not what audit verify prints after --expect")
+    return ChainHead(int(found[1]), found[2])
+
+
+def _limit(value: str) -> int:
+    if not re.fullmatch(r"0*[1-9][0-9]{0,8}", value, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{value!r} is not a number from 1 to 999999999")
+    return int(value)
+
+
+def audit_arguments(parser: argparse.ArgumentParser) -> None:
+    """``list``, ``verify``, ``export``"""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLES
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    lister = actions.add_parser("list", help="list entries, newest first")
+    lister.add_argument(
+        "--limit", type=_limit, default=ENTRIES_PER_PAGE, metavar="N", help="at most so many (default: %(default)s)"
+    )
+    lister.add_argument("--json", action="store_true", help="one JSON object a line")
+    verify = actions.add_parser("verify", help="seal new entries and check that none was changed, removed or inserted")
+    verify.add_argument("--expect", type=_head, metavar="NUMBER:DIGEST", help="what an earlier verify has printed")
+    verify.add_argument("--json", action="store_true", help="one JSON document")
+    export = actions.add_parser("export", help="print entries as JSON, one object a line, oldest first")
+    export.add_argument("--json", action="store_true", help="no effect: the export is always JSON")
+    for action in (lister, export):
+        action.add_argument("--actor", metavar="ACTOR", help='only what "account 7" did')
+        action.add_argument("--target", metavar="TARGET", help='only what was done to "mod 12"')
+        action.add_argument("--action", dest="entry_action", metavar="TEXT", help='only this action, "mod published"')
+        action.add_argument("--since", type=_moment, metavar="TIME", help="only since then, such as 2026-11-21 (UTC)")
+
+
+def includeme(config: Configurator) -> None:
+    """The command."""
+    help_text = "what operators, keys and accounts did: list, verify, export"
+    config.add_command(AdminCommand("audit", help_text, audit_arguments, run_audit))

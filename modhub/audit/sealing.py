@@ -1,0 +1,124 @@
+"""Sealing: committed entries get their number and digest, so that no writer waits for another.
+
+Entries are sealed in the order of their ids, which may differ from that of their commits. One process seals at a
+time, holding the row of :class:`AuditHead`; the others skip.
+"""
+
+import atexit
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from typing import Any, Final
+
+from sqlalchemy import delete, select, text, update
+from sqlalchemy.orm import Session
+
+from modhub import bulk
+from modhub.audit.hashing import FIRST_DIGEST, EntryMac, chained_digest
+from modhub.audit.models import AuditEntry, AuditHead, PersonalPart
+from modhub.db import Databases, is_transient, now
+
+log = logging.getLogger(__name__)
+SEAL_SECONDS: Final = 5.0
+ERASE_SECONDS: Final = 3600.0
+_CREATE_HEAD: Final = text(
+    "INSERT INTO core_audit_head (id, number, digest) VALUES (1, 0, :digest) ON CONFLICT (id) DO NOTHING"
+)
+BeginSession = Callable[[], AbstractContextManager[Session]]
+
+
+def seal_entries(begin: BeginSession, mac: EntryMac) -> int:
+    """Seal all committed entries and return their number. An entry that this service did not write stays unsealed."""
+    sealed = last_id = 0
+    while True:
+        with begin() as session:
+            head = _locked_head(session)
+            unsealed = select(AuditEntry).where(AuditEntry.number.is_(None), AuditEntry.id > last_id)
+            entries = session.scalars(unsealed.order_by(AuditEntry.id).limit(bulk.BATCH)).all()
+            if not entries:
+                return sealed
+            last_id = entries[-1].id
+            sealed += _seal_batch(session, head, [entry for entry in entries if mac.is_valid(entry)])
+
+
+def _locked_head(session: Session) -> AuditHead:
+    """The end of the chain, locked; the first sealer creates it."""
+    session.execute(_CREATE_HEAD, {"digest": FIRST_DIGEST})
+    return session.scalars(select(AuditHead).with_for_update()).one()
+
+
+def _seal_batch(session: Session, head: AuditHead, entries: list[AuditEntry]) -> int:
+    places = []
+    for entry in entries:
+        number = head.number + 1
+        head.digest = chained_digest(head.digest, number, entry)
+        head.number = number
+        places.append({"id": entry.id, "number": number, "digest": head.digest})
+    if places:
+        session.execute(update(AuditEntry), places)
+    return len(places)
+
+
+def erase_expired(begin: BeginSession, days: int) -> int:
+    """Erase the personal parts that are older than ``days``; returns their number."""
+    expired = select(PersonalPart.token).where(PersonalPart.at <= now() - timedelta(days=days)).limit(bulk.BATCH)
+    erased = 0
+    while True:
+        with begin() as session:
+            count = bulk.execute_bulk(session, delete(PersonalPart).where(PersonalPart.token.in_(expired)))
+        if not count:
+            return erased
+        erased += count
+
+
+def has_unsealed(databases: Databases) -> bool:
+    """Whether there is an entry to seal."""
+    with databases.readonly_session() as session:
+        return session.scalar(select(AuditEntry.id).where(AuditEntry.number.is_(None)).limit(1)) is not None
+
+
+class AuditSealer:
+    """Seals and erases in a thread of each process that serves; commands seal by themselves when they verify."""
+
+    def __init__(self, databases: Databases, mac: EntryMac, days: int) -> None:
+        self._databases = databases
+        self._mac = mac
+        self._days = days
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread = threading.Thread(target=self._run, name="modhub audit", daemon=True)
+        self._thread.start()
+        atexit.register(self.stop)
+
+    def stop(self) -> None:
+        """Stop the thread after its current batch."""
+        atexit.unregister(self.stop)
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        until_erasure = 0.0
+        while not self._stop.wait(SEAL_SECONDS):
+            until_erasure -= SEAL_SECONDS
+            self.run_once(erases=until_erasure <= 0)
+            if until_erasure <= 0:
+                until_erasure = ERASE_SECONDS
+
+    def run_once(self, *, erases: bool) -> None:
+        """Seal, and erase if ``erases``. Whatever fails now is done by the next run, here or in another process."""
+        # Never wait for a lock: writers go first, and one sealer is enough.
+        begin: Any = self._databases.best_effort_session.begin
+        try:
+            if has_unsealed(self._databases):
+                seal_entries(begin, self._mac)
+            if erases:
+                erase_expired(begin, self._days)
+        except Exception as error:  # noqa: BLE001 - the thread must survive any error
+            if not is_transient(error):
+                log.warning("the audit trail could not be sealed: %s", type(error).__name__)

@@ -1,0 +1,61 @@
+"""What accounts do, in the audit trail."""
+
+from typing import Any
+
+from sqlalchemy import select
+
+from modhub.audit.models import AuditEntry, PersonalPart
+from modhub.ops.admin import run_command
+
+Person = dict[str, str]
+
+
+def entries(app: Any) -> list[tuple[str, str, str]]:
+    with app.databases.readonly_session() as session:
+        return [
+            (f"{one.actor_kind} {one.actor_id}".strip(), one.action, f"{one.target_kind} {one.target_id}")
+            for one in session.scalars(select(AuditEntry).order_by(AuditEntry.id))
+        ]
+
+
+def owners_of_personal_parts(app: Any) -> set[int | None]:
+    with app.databases.readonly_session() as session:
+        return set(session.scalars(select(PersonalPart.account_id)))
+
+
+def test_an_account_acts_itself_when_it_signs_in_or_follows_its_link(auth: Any, person: Person, mail: Any) -> None:
+    # C-AUD-1
+    app = mail.app = auth()
+    app.extra_environ = {**app.extra_environ, "REMOTE_ADDR": "192.0.2.7"}
+    made = app.post_json("/api/auth/register", person).json
+    app.post_json("/api/auth/login", person)
+    app.post_json("/api/auth/login", {**person, "password": "a wrong password"}, status=401)
+    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]})
+    app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
+    form = app.get(f"/Modhub/account/reset?token={mail.secret()}").forms[0]
+    form["password"] = "another good password"
+    form.submit(status=200)
+    account = f"account {made['accountId']}"
+    actions = [action for actor, action, target in entries(app) if (actor, target) == (account, account)]
+    assert actions == ["registered", "signed in", "signed in", "password reset"]
+    assert len(entries(app)) == len(actions)
+    with app.databases.readonly_session() as session:
+        assert set(session.scalars(select(PersonalPart.address))) == {"192.0.2.7"}
+        stored = "".join(str(row) for row in session.execute(AuditEntry.__table__.select()))
+    assert person["email"] not in stored
+
+
+def test_a_deleted_account_takes_its_address_along(auth: Any, person: Person, monkeypatch: Any) -> None:
+    # C-AUD-3
+    monkeypatch.setenv("SUDO_USER", "grace\udcff")
+    app = auth()
+    app.extra_environ = {**app.extra_environ, "REMOTE_ADDR": "192.0.2.7"}
+    number = app.post_json("/api/auth/register", person).json["accountId"]
+    other = app.post_json("/api/auth/register", {**person, "email": "other@example.org"}).json["accountId"]
+    assert owners_of_personal_parts(app) == {number, other}
+    run_command(app.config, ["-c", "x.ini", "account", "delete", str(number)])
+    assert entries(app)[-1] == ("operator", "account deleted", f"account {number}")
+    assert owners_of_personal_parts(app) == {other, None}
+    with app.databases.readonly_session() as session:
+        assert session.scalars(select(PersonalPart.name).where(PersonalPart.account_id.is_(None))).one() == "grace?"
+    assert run_command(app.config, ["-c", "x.ini", "audit", "verify"]) == 0
