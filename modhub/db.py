@@ -157,6 +157,11 @@ class Databases:
         """Let every write session have ``value`` as ``session.info[name]``."""
         self.write_session.configure(info={**self.write_session.kw.get("info", {}), name: value})
 
+    @property
+    def has_no_file(self) -> bool:
+        """Whether this is an SQLite database that does not exist yet; connecting would create it."""
+        return database_errors.has_no_file(self.write_engine.url)
+
     def joined_session(self, manager: Any) -> Session:
         """A write session that commits and ends with the transaction ``manager``.
 

@@ -86,6 +86,15 @@ def add_json_option(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="for programs: one JSON object a line")
 
 
+@dataclass(frozen=True, slots=True)
+class DoctorCheck:
+    """A check of ``modhub-admin doctor``: ``find_problems(admin)`` returns sentences that say what to do."""
+
+    label: str
+    order: int
+    find_problems: Callable[[Any], Iterable[str]]
+
+
 @dataclass(slots=True)
 class Declarations:
     """The declarations of one application, filled during configuration and read-only afterwards."""
@@ -102,6 +111,7 @@ class Declarations:
     commands: dict[str, AdminCommand] = field(default_factory=dict)
     health_checks: dict[str, Callable[[Any], str | None]] = field(default_factory=dict)
     metrics: list[Metric] = field(default_factory=list)
+    doctor_checks: list[DoctorCheck] = field(default_factory=list)
     maintenance: dict[str, Callable[[Any], Iterable[str]]] = field(default_factory=dict)
     blob_names: dict[str, BlobNames] = field(default_factory=dict)
     """What tells the operator which files belong to a feature."""

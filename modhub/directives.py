@@ -13,7 +13,16 @@ from pyramid.path import AssetResolver
 
 from modhub.blobs.naming import BlobNames
 from modhub.blobs.store import BlobStoreFactory
-from modhub.declarations import PANEL_PLACES, AdminCommand, Declarations, Feature, Migrations, Panel, StartOptions
+from modhub.declarations import (
+    PANEL_PLACES,
+    AdminCommand,
+    Declarations,
+    DoctorCheck,
+    Feature,
+    Migrations,
+    Panel,
+    StartOptions,
+)
 from modhub.limits import CHANGE_KIND
 from modhub.metrics import COUNTER, GAUGE, Metric, Reading
 from modhub.security.identity import CredentialKind
@@ -146,6 +155,21 @@ def add_metric(
     config.action(("modhub metric", name, config.package_name), lambda: _declared(config).metrics.append(metric))
 
 
+def add_doctor_check(
+    config: Configurator, label: str, find_problems: Callable[[Any], Iterable[str]], *, order: int = 100
+) -> None:
+    """Let ``modhub-admin doctor`` call ``find_problems(admin)``, the lowest ``order`` first.
+
+    It returns sentences, without their full stop, that say what is wrong and what to do; none if all is well. It runs
+    in a thread and has five seconds.
+    """
+
+    def register() -> None:
+        _declared(config).doctor_checks.append(DoctorCheck(label, order, find_problems))
+
+    config.action(("modhub doctor check", label), register)
+
+
 def add_maintenance(config: Configurator, name: str, verify: Callable[[Any], Iterable[str]]) -> None:
     """Let ``modhub-admin verify`` call ``verify(session)``, which returns one sentence per problem found."""
 
@@ -270,6 +294,7 @@ def includeme(config: Configurator) -> None:
         add_migrations,
         add_panel,
         add_health_check,
+        add_doctor_check,
         add_maintenance,
         add_metric,
         add_blob_names,

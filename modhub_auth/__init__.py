@@ -8,6 +8,7 @@ from modhub.interfaces import IAccounts, IApi, IDemoAccounts, IProfiles
 from modhub.security.identity import CredentialKind
 from modhub.service_registry import find_service
 from modhub_auth.container import AuthServices, create_auth_services
+from modhub_auth.mail.mail_check import find_mail_problems
 from modhub_auth.profiles import AccountLocks, AccountProfiles, DemoAccounts
 from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
 from modhub_auth.resources import Auth
@@ -39,6 +40,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub_auth.commands")
     config.include("modhub_auth.metrics")
     config.include("modhub_auth.mail.commands")
+    config.add_doctor_check("mail", find_mail_problems, order=40)
     config.include("modhub_auth.pages")
     config.include("modhub_auth.documentation")
     config.add_body_limit(("POST", "PUT", "DELETE"), "/api/auth/{rest...}", MAX_ACCOUNT_BODY)

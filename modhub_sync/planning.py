@@ -13,7 +13,7 @@ from msgspec import UNSET
 from modhub.interfaces import RelatedMod
 from modhub.payload import encode
 from modhub_sync import limits
-from modhub_sync.request_schemas import InstalledMod
+from modhub_sync.request_schemas import InstalledEntry
 from modhub_sync.response_schemas import (
     ConflictDocument,
     LockDocument,
@@ -64,7 +64,7 @@ class Paths:
 
 def make_plan(
     want: Mapping[str, str],
-    have: Mapping[str, InstalledMod],
+    have: Mapping[str, InstalledEntry],
     mods: Mapping[str, RelatedMod],
     order: InstallOrder,
 ) -> PlanDocument:
@@ -85,11 +85,11 @@ def make_plan(
         conflicts_total=len(pairs),
         missing=_missing(missing, ordered, mods),
         bytes=sum(downloads),
-        lock=make_lock(mods[guid] for guid in ordered),
+        lock=create_lock(mods[guid] for guid in ordered),
     )
 
 
-def _step(mod: RelatedMod, installed: InstalledMod | None, paths: Paths) -> StepDocument:
+def _step(mod: RelatedMod, installed: InstalledEntry | None, paths: Paths) -> StepDocument:
     file = mod.file
     action = "install"
     if installed is not None:
@@ -127,7 +127,7 @@ def _missing(missing: list[str], ordered: list[str], mods: Mapping[str, RelatedM
     return [MissingDocument(guid, requirers[guid.lower()]) for guid in missing]
 
 
-def make_lock(mods: Iterable[RelatedMod]) -> LockDocument:
+def create_lock(mods: Iterable[RelatedMod]) -> LockDocument:
     """Lock exactly these files, in the order of their GUIDs."""
     files = sorted((mod.file for mod in mods), key=lambda file: file.guid)
     entries = [LockEntryDocument(file.guid, file.sha256, file.version) for file in files]

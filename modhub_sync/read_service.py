@@ -11,7 +11,7 @@ from modhub.interfaces import IPublicMods, PublicFile, PublicNote
 from modhub.text import N_
 from modhub_sync import limits
 from modhub_sync.planning import make_plan
-from modhub_sync.request_schemas import InstalledMod
+from modhub_sync.request_schemas import InstalledEntry
 from modhub_sync.response_schemas import (
     ChangedMod,
     ChangeDocument,
@@ -37,7 +37,7 @@ class SyncReader:
         found = [msgspec.Raw(documents[guid]) for guid in guids if guid in documents]
         return LookupDocument(found, [sent for guid, sent in guids.items() if guid not in documents])
 
-    def updates(self, have: Mapping[str, InstalledMod]) -> UpdatesDocument:
+    def updates(self, have: Mapping[str, InstalledEntry]) -> UpdatesDocument:
         """Compare what the caller has with what is published; one statement if nothing has changed, else two."""
         files = self._mods.get_files(have)
         changed = [
@@ -62,7 +62,7 @@ class SyncReader:
         serial = shown[-1].serial if more else page.head
         return ChangesDocument(page.feed, serial, more, [_change_document(entry) for entry in shown])
 
-    def plan(self, want: Mapping[str, str], have: Mapping[str, InstalledMod]) -> PlanDocument:
+    def plan(self, want: Mapping[str, str], have: Mapping[str, InstalledEntry]) -> PlanDocument:
         """Plan an installation; one statement, and one more for installed mods that nothing wanted requires."""
         mods = self._mods.get_chains(want)
         others = [guid for guid in have if guid not in mods]
@@ -70,7 +70,7 @@ class SyncReader:
             mods = {**self._mods.get_related(others), **mods}
         return make_plan(want, have, mods, self._mods.order)
 
-    def check_lock(self, entries: Mapping[str, InstalledMod]) -> LockStateDocument:
+    def check_lock(self, entries: Mapping[str, InstalledEntry]) -> LockStateDocument:
         """Return the state of each entry of a lock."""
         files = self._mods.get_files(entries)
         return LockStateDocument(
@@ -78,13 +78,13 @@ class SyncReader:
         )
 
 
-def _state(entry: InstalledMod, file: PublicFile | None) -> str:
+def _state(entry: InstalledEntry, file: PublicFile | None) -> str:
     if file is None:
         return "gone"
     return "same" if entry.has(file.version, file.sha256) else "replaced"
 
 
-def _changed_mod(file: PublicFile, installed: InstalledMod, notes: list[PublicNote]) -> ChangedMod:
+def _changed_mod(file: PublicFile, installed: InstalledEntry, notes: list[PublicNote]) -> ChangedMod:
     newer = []
     for note in notes:
         if note.version == installed.version or note.sha256 == installed.sha256:

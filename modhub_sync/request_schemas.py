@@ -19,7 +19,7 @@ def clean_guid(value: str) -> str | None:
     return value.lower() if _GUID.fullmatch(value) else None
 
 
-class InstalledMod(Struct):
+class InstalledEntry(Struct):
     """A mod that the caller has: its label, or the SHA-256 of its code file, or both."""
 
     guid: str
@@ -48,7 +48,7 @@ def clean_guids(field: str, guids: list[str], most: int) -> dict[str, str]:
     return cleaned
 
 
-def clean_installed(field: str, mods: Iterable[InstalledMod], most: int) -> dict[str, InstalledMod]:
+def clean_installed(field: str, mods: Iterable[InstalledEntry], most: int) -> dict[str, InstalledEntry]:
     """Return the mods in order by GUID, the first of each. 400 as in :func:`clean_guids`."""
     listed = list(mods)
     guids = clean_guids(field, [mod.guid for mod in listed], most)
@@ -69,9 +69,9 @@ class LookupRequest(Struct):
 class UpdateRequest(Struct):
     """``POST /api/modhub/updates``"""
 
-    have: list[InstalledMod]
+    have: list[InstalledEntry]
 
-    def cleaned(self) -> dict[str, InstalledMod]:
+    def cleaned(self) -> dict[str, InstalledEntry]:
         """What the caller has, by GUID."""
         return clean_installed("have", self.have, limits.GUIDS_AT_ONCE)
 
@@ -80,13 +80,13 @@ class PlanRequest(Struct):
     """``POST /api/modhub/plan``: without ``have`` nothing is installed."""
 
     want: list[str]
-    have: list[InstalledMod] | UnsetType | None = UNSET
+    have: list[InstalledEntry] | UnsetType | None = UNSET
 
     def wanted(self) -> dict[str, str]:
         """The wanted GUIDs in order, in lower case and as sent."""
         return clean_guids("want", self.want, limits.GUIDS_AT_ONCE)
 
-    def installed(self) -> dict[str, InstalledMod]:
+    def installed(self) -> dict[str, InstalledEntry]:
         """What is installed, by GUID."""
         return clean_installed("have", self.have or (), limits.INSTALLED_AT_ONCE)
 
@@ -94,7 +94,7 @@ class PlanRequest(Struct):
 class LockedMods(Struct):
     """A lock; its digest is for the caller."""
 
-    entries: list[InstalledMod]
+    entries: list[InstalledEntry]
 
 
 class LockRequest(Struct):
@@ -102,6 +102,6 @@ class LockRequest(Struct):
 
     lock: LockedMods
 
-    def cleaned(self) -> dict[str, InstalledMod]:
+    def cleaned(self) -> dict[str, InstalledEntry]:
         """The entries of the lock, by GUID."""
         return clean_installed("entries", self.lock.entries, limits.INSTALLED_AT_ONCE)

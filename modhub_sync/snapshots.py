@@ -27,7 +27,7 @@ from modhub_sync.models import Snapshot, SnapshotLease
 
 KEPT: Final = 2
 """Snapshots that are kept: whoever has just read the pointer to the previous one can still fetch it."""
-LEASE: Final = timedelta(minutes=30)
+SNAPSHOT_LEASE: Final = timedelta(minutes=30)
 """After this a process that is making a snapshot counts as dead."""
 COMPRESSION: Final = 6
 
@@ -102,8 +102,8 @@ class SnapshotMaker:
     def _lease(self) -> bool:
         """Take the lease; False while another process has it. One from the future is of a clock that was set back."""
         time = now()
-        is_free = (SnapshotLease.until <= time) | (SnapshotLease.until > time + LEASE)
-        return self._update_lease(update(SnapshotLease).where(is_free).values(until=time + LEASE))
+        is_free = (SnapshotLease.until <= time) | (SnapshotLease.until > time + SNAPSHOT_LEASE)
+        return self._update_lease(update(SnapshotLease).where(is_free).values(until=time + SNAPSHOT_LEASE))
 
     def _release(self) -> None:
         self._update_lease(update(SnapshotLease).values(until=now()))

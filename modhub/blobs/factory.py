@@ -54,6 +54,12 @@ def open_local_store(url: str, _settings: Mapping[str, Any], *, make: bool) -> L
         raise ValueError(f"modhub.storage: the folder {folder} cannot be used: {cause}.") from None
 
 
+def local_folder(url: str) -> Path | None:
+    """The folder of a valid ``modhub.storage`` on this machine, else None."""
+    scheme, _, encoded = url.strip().partition("://")
+    return _parse_folder(encoded) if scheme.lower() == "file" else None
+
+
 def _parse_folder(encoded: str) -> Path:
     """Parse the part of the URL after ``file://``."""
     if not encoded.startswith("/"):

@@ -19,6 +19,7 @@ from modhub.db import Databases, is_transient
 from modhub.declarations import AdminCommand, Declarations
 from modhub.errors import ApiError
 from modhub.ops import migrate
+from modhub.ops.doctor import doctor_arguments, run_doctor
 from modhub.ops.ini_file import application_settings, set_up_logging
 from modhub.ops.migrate_command import migrate_arguments, run_migrate
 from modhub.ops.new_migration import migration_arguments, run_migration_new
@@ -37,8 +38,9 @@ key new SCOPE SCOPE    a key with these scopes"""
 class Admin:
     """What commands work with: the configured application, without serving it."""
 
-    def __init__(self, config: Configurator) -> None:
+    def __init__(self, config: Configurator, ini: str = "YOUR.ini") -> None:
         self.config = config
+        self.ini = ini
         self.registry: Any = config.registry
 
     def find_service(self, kind: type[Service]) -> Service:
@@ -144,6 +146,13 @@ COMMANDS = (
     AdminCommand(
         "check", "check the ini and the database, as before a start", no_arguments, run_check, examples="check"
     ),
+    AdminCommand(
+        "doctor",
+        "check all that the service needs and say what to do",
+        doctor_arguments,
+        run_doctor,
+        needs_schema=False,
+    ),
     AdminCommand("migration", "write a new migration", migration_arguments, run_migration_new, needs_schema=False),
     AdminCommand("key", "create a machine key", key_arguments, run_key_new, needs_schema=False, examples=_KEY_EXAMPLES),
     AdminCommand("demo", "fill a new installation with samples", no_arguments, run_demo, examples="demo"),
@@ -205,7 +214,7 @@ def print_error(error: Exception, code: int) -> int:
 
 def run_command(config: Configurator, argv: Sequence[str], ini: str = "YOUR.ini") -> int:
     """Run the command in ``argv``, then close the database connections."""
-    admin = Admin(config)
+    admin = Admin(config, ini)
     try:
         arguments = build_admin_parser(config).parse_args(argv)
         if arguments.needs_schema:

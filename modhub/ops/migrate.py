@@ -200,7 +200,7 @@ def refuse_when_behind(databases: Databases, packages: Iterable[Migrations], ini
     left to the migration.
     """
     packages = list(packages)
-    if database_errors.has_no_file(databases.readonly_engine.url):
+    if databases.has_no_file:
         states = dict.fromkeys(packages, SchemaState.BEHIND)
     else:
         states = with_connection(

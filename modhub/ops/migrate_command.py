@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from modhub.declarations import Migrations
-from modhub.ops import database_errors, migrate
+from modhub.ops import migrate
 from modhub.ops.compatibility import declared_compatible
 from modhub.ops.downgrade import downgrade
 from modhub.ops.migration_plan import revisions_to_apply, revisions_to_undo
@@ -89,10 +89,8 @@ def print_plan(admin: Any, to: str | None, down: str | None) -> None:
             lines += [describe_step(package, script, "undo" if down else "apply") for script in scripts]
         return lines
 
-    if database_errors.has_no_file(admin.databases.readonly_engine.url):
-        lines = plan(None)
-    else:
-        lines = migrate.with_connection(admin.databases, plan)
+    databases = admin.databases
+    lines = plan(None) if databases.has_no_file else migrate.with_connection(databases, plan)
     for line in lines or ["There is nothing to migrate."]:
         admin.say(line)
 

@@ -5,9 +5,10 @@ from typing import Any, Final
 
 from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from modhub.db import now
+from modhub.db import Databases, now
 from modhub.ops.models import Observation
 
 _INSERTS: Final[dict[str, Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
@@ -23,7 +24,13 @@ def record_observation(session: Session, name: str, text: str = "", *, keeps_fir
         session.execute(insert.on_conflict_do_update(index_elements=[Observation.name], set_=values))
 
 
-def recorded(session: Session, prefix: str) -> dict[str, tuple[datetime, str]]:
-    """The time and text of each observation whose name begins with ``prefix``."""
+def recorded_if_readable(databases: Databases, prefix: str) -> dict[str, tuple[datetime, str]]:
+    """The time and text of each observation whose name begins with ``prefix``; none if they cannot be read."""
+    if databases.has_no_file:
+        return {}
     rows = select(Observation).where(Observation.name.startswith(prefix, autoescape=True))
-    return {row.name: (row.observed_at, row.text) for row in session.scalars(rows)}
+    try:
+        with databases.readonly_session() as session:
+            return {row.name: (row.observed_at, row.text) for row in session.scalars(rows)}
+    except SQLAlchemyError:
+        return {}

@@ -3,7 +3,7 @@
 The server looks a request up at the end of its head, before it reads a byte of the body (C-ERR-19, T-D3).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,6 +37,9 @@ class IBodyRules(Interface):
     error_headers = Attribute("(name, value) pairs that the server's own responses carry besides the fixed ones.")
     server = Attribute("The running :class:`modhub.server.loop.Server`, for metrics; None on any other server.")
     priority_paths = Attribute("Paths whose GET requests have a thread of their own, whatever else waits.")
+    report_untrusted_proxy = Attribute(
+        "Called with the address of a nearby peer whose forwarding headers do not count."
+    )
 
     def find(method: str, path: str) -> BodyRule | None:  # noqa: N805
         """The rule for a request; ``path`` is percent-decoded. None means the default limit and no credential."""
@@ -67,6 +70,7 @@ class BodyRules:
     error_headers: tuple[tuple[str, str], ...] = ()
     priority_paths: frozenset[str] = frozenset()
     server: Any = None
+    report_untrusted_proxy: Callable[[str], None] | None = None
 
     def __init__(self) -> None:
         self._entries: list[_Entry] = []

@@ -95,8 +95,9 @@ def transport_from_settings(settings: Mapping[str, Any]) -> MailTransport:
     return log_transport
 
 
-def _connect(settings: Mapping[str, Any]) -> smtplib.SMTP:
-    address = {"host": settings["mail.host"], "port": settings["mail.port"], "timeout": SMTP_TIMEOUT_SECONDS}
+def connect(settings: Mapping[str, Any], timeout: float = SMTP_TIMEOUT_SECONDS) -> smtplib.SMTP:
+    """Connect to the mail server and sign in, as the settings say. OSError or SMTPException if that fails."""
+    address = {"host": settings["mail.host"], "port": settings["mail.port"], "timeout": timeout}
     if settings["mail.ssl"]:
         server: smtplib.SMTP = _TlsSmtpServer(**address, context=ssl.create_default_context())
     else:
@@ -123,7 +124,7 @@ def _mail_options(server: smtplib.SMTP, message: EmailMessage) -> list[str]:
 def smtp_transport(settings: Mapping[str, Any]) -> Iterator[Transport]:
     """One connection for many emails (RFC 5321)."""
     try:
-        server = _connect(settings)
+        server = connect(settings)
     except (OSError, smtplib.SMTPException) as error:
         raise DeliveryUnavailable(f"the mail server cannot be reached ({type(error).__name__})") from None
 

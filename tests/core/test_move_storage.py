@@ -48,7 +48,7 @@ def damage_in(site: Site, url: str) -> list[Any]:
 
 
 def test_all_files_are_copied_and_checked(site: Site, run: Run, tmp_path: Path) -> None:
-    # C-RUN-14
+    # C-RUN-20
     target = f"file://{tmp_path}/new"
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"two", version="2")
@@ -83,7 +83,7 @@ def test_a_file_that_the_old_store_lost_is_named(site: Site, run: Run, tmp_path:
 
 
 def test_a_move_goes_on_where_it_was_killed(site: Site, run: Run, tmp_path: Path, monkeypatch: Any) -> None:
-    # C-RUN-14
+    # C-RUN-20
     for _ in range(3):
         published_mod(site)
     put, calls = LocalStore.put, []
@@ -105,7 +105,7 @@ def test_a_move_goes_on_where_it_was_killed(site: Site, run: Run, tmp_path: Path
 
 
 def test_what_is_uploaded_and_deleted_meanwhile_is_right(site: Site, tmp_path: Path) -> None:
-    # C-RUN-14
+    # C-RUN-20
     first, second = published_mod(site), published_mod(site)
     source, target = site.find_service(BlobStore), LocalStore(tmp_path / "new")
     open_blob, seen = source.open, []

@@ -1,0 +1,85 @@
+"""``modhub-admin doctor``: whether emails can be sent, and whether they are."""
+
+import os
+import smtplib
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from modhub.db import Databases, now
+from modhub.settings import is_loopback
+from modhub_auth.mail.transports import connect
+from modhub_auth.models import OutgoingEmail
+
+MAIL_CHECK_SECONDS: Final = 4.0
+LONG_WAIT: Final = timedelta(hours=1)
+RECENT: Final = timedelta(days=7)
+
+
+def find_mail_problems(admin: Any) -> Iterator[str]:
+    """Connect to the mail server as for sending, without sending anything; look at the outbox."""
+    settings = admin.registry.settings
+    if settings["mail.host"]:
+        yield from _find_server_problems(settings)
+    elif settings["modhub.mail_dir"]:
+        yield from _find_folder_problems(settings)
+    else:
+        yield "there is neither mail.host nor modhub.mail_dir, so emails go to the log, with their links: set mail.host"
+    yield from _find_outbox_problems(admin.databases)
+
+
+def _find_server_problems(settings: Mapping[str, Any]) -> Iterator[str]:
+    where = f"the mail server {settings['mail.host']}, port {settings['mail.port']},"
+    try:
+        server = connect(settings, MAIL_CHECK_SECONDS)
+        server.ehlo_or_helo_if_needed()
+        server.quit()
+    except socket.gaierror:
+        yield f"{where} is unknown: correct mail.host"
+    except ssl.SSLError as error:
+        reason = error.reason or type(error).__name__
+        yield f"{where} has no TLS that is accepted ({reason}): correct mail.ssl, mail.tls or its certificate"
+    except smtplib.SMTPAuthenticationError as error:
+        yield f"{where} rejects the sign-in ({error.smtp_code}): correct mail.username and mail.password"
+    except smtplib.SMTPNotSupportedError:
+        yield f"{where} offers no STARTTLS or no sign-in: correct mail.tls, mail.ssl or mail.username"
+    except smtplib.SMTPResponseException as error:
+        yield f"{where} does not take emails ({error.smtp_code}): ask its operator"
+    except smtplib.SMTPException:
+        yield f"{where} closes the connection: correct mail.ssl, mail.tls or mail.port"
+    except OSError as error:
+        reason = error.strerror or "no answer"
+        yield f"{where} cannot be reached ({reason}): start it, or correct mail.host and mail.port"
+
+
+def _find_folder_problems(settings: Mapping[str, Any]) -> Iterator[str]:
+    folder = Path(settings["modhub.mail_dir"])
+    existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        yield f"the email folder {folder} cannot be written: correct modhub.mail_dir or its rights"
+    if not is_loopback(settings["modhub.base_url"]):
+        yield f"without mail.host nobody gets the emails, which are written to {folder}: set mail.host"
+
+
+def _find_outbox_problems(databases: Databases) -> Iterator[str]:
+    if databases.has_no_file:
+        return
+    time = now()
+    is_waiting = OutgoingEmail.finished_at.is_(None) & (OutgoingEmail.created_at < time - LONG_WAIT)
+    is_dead = OutgoingEmail.problem.is_not(None) & (OutgoingEmail.finished_at > time - RECENT)
+    counts = select(func.count().filter(is_waiting), func.count().filter(is_dead)).select_from(OutgoingEmail)
+    try:
+        with databases.readonly_session() as session:
+            waiting, dead = session.execute(counts).one()
+    except SQLAlchemyError:
+        return  # the check of the database says why
+    if waiting:
+        yield f"{waiting} emails wait for more than an hour: modhub-admin letters list says why"
+    if dead:
+        yield f"{dead} emails could not be sent in the last {RECENT.days} days: modhub-admin letters list says why"

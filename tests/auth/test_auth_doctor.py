@@ -1,0 +1,118 @@
+"""``modhub-admin doctor``: the line about email."""
+
+import socketserver
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from modhub.db import now
+from modhub.testing.service import free_port
+from modhub_auth.mail.mail_check import find_mail_problems
+from modhub_auth.models import OutgoingEmail
+
+
+class Admin:
+    """What a check needs of ``modhub-admin``."""
+
+    def __init__(self, site: Any) -> None:
+        self.registry, self.databases = site.registry, site.databases
+
+
+def problems(site: Any) -> list[str]:
+    return list(find_mail_problems(Admin(site)))
+
+
+class MailServer(socketserver.StreamRequestHandler):
+    """Answers each command with ``replies``, else with 250."""
+
+    greeting = b"220 here\r\n"
+
+    def handle(self) -> None:
+        self.wfile.write(self.greeting)
+        for line in self.rfile:
+            if line.upper().startswith(b"EHLO"):
+                self.wfile.write(b"250-here\r\n250 AUTH PLAIN\r\n")
+            elif line.upper().startswith(b"AUTH"):
+                self.wfile.write(b"535 no\r\n")
+            else:
+                self.wfile.write(b"250 ok\r\n")
+
+
+@pytest.fixture
+def mail_port(request: pytest.FixtureRequest) -> Iterator[str]:
+    handler = type("Handler", (MailServer,), getattr(request, "param", {}))
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield str(server.server_address[1])
+        server.shutdown()
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_the_mail_server(start: Any, mail_port: str) -> None:
+    # C-RUN-19
+    site = start("modhub_auth", mail__host="127.0.0.1", mail__port=mail_port)
+    assert problems(site) == []
+    where = f"the mail server 127.0.0.1, port {mail_port},"
+    refused = start("modhub_auth", mail__host="127.0.0.1", mail__port=mail_port, mail__username="x", mail__password="y")
+    assert problems(refused) == [f"{where} rejects the sign-in (535): correct mail.username and mail.password"]
+    plain = start("modhub_auth", mail__host="127.0.0.1", mail__port=mail_port, mail__tls="true")
+    assert problems(plain) == [f"{where} offers no STARTTLS or no sign-in: correct mail.tls, mail.ssl or mail.username"]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.parametrize("mail_port", [{"greeting": b"554 go away\r\n"}], indirect=True)
+def test_a_mail_server_that_refuses_everybody(start: Any, mail_port: str) -> None:
+    site = start("modhub_auth", mail__host="127.0.0.1", mail__port=mail_port)
+    (sentence,) = problems(site)
+    assert sentence.endswith("does not take emails (554): ask its operator")
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_mail_server_that_is_down_or_unknown(start: Any) -> None:
+    # C-RUN-19
+    (sentence,) = problems(start("modhub_auth", mail__host="127.0.0.1", mail__port=str(free_port())))
+    assert sentence.endswith("cannot be reached (Connection refused): start it, or correct mail.host and mail.port")
+    (sentence,) = problems(start("modhub_auth", mail__host="nowhere.invalid"))
+    assert sentence == "the mail server nowhere.invalid, port 25, is unknown: correct mail.host"
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_folder_for_emails(start: Any, tmp_path: Path) -> None:
+    # C-RUN-19
+    assert problems(start("modhub_auth", modhub__mail_dir=str(tmp_path / "new" / "mail"))) == []
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "file").write_text("")
+    assert "cannot be written" in problems(start("modhub_auth", modhub__mail_dir=str(tmp_path / "file")))[0]
+    public = start("modhub_auth", modhub__mail_dir=str(tmp_path), modhub__base_url="https://mods.example.org")
+    assert "nobody gets the emails" in problems(public)[0]
+    assert "emails go to the log" in problems(start("modhub_auth"))[0]
+
+
+def test_emails_that_wait_or_died(start: Any, tmp_path: Path) -> None:
+    # C-RUN-19
+    site = start("modhub_auth", modhub__mail_dir=str(tmp_path))
+    time = now()
+    row = {"kind": "confirm", "recipient": "a@example.org", "next_at": time, "attempts": 1}
+    rows = [
+        {"created_at": time, "finished_at": None, "problem": "just now"},
+        {"created_at": time - timedelta(hours=2), "finished_at": time, "problem": None},
+        {"created_at": time - timedelta(days=9), "finished_at": time - timedelta(days=8), "problem": "long ago"},
+    ]
+
+    def add(*added: dict[str, Any]) -> None:
+        with site.databases.write_session.begin() as session:
+            for number, one in enumerate(added):
+                session.execute(insert(OutgoingEmail).values(row | one | {"message_id": f"{number}-{len(added)}"}))
+
+    add(*rows)
+    assert problems(site) == []
+    add({"created_at": time - timedelta(hours=2), "finished_at": None, "problem": "451"})
+    assert problems(site) == ["1 emails wait for more than an hour: modhub-admin letters list says why"]
+    add(*[{"created_at": time, "finished_at": time, "problem": "554"}] * 2)
+    assert problems(site)[1:] == ["2 emails could not be sent in the last 7 days: modhub-admin letters list says why"]

@@ -1,0 +1,298 @@
+"""``modhub-admin doctor``: each line is ok, or says what to do."""
+
+import json
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from time import monotonic
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from sqlalchemy import text, update
+
+from modhub.db import now
+from modhub.declarations import DoctorCheck
+from modhub.ops import admin, doctor
+from modhub.ops.models import Observation
+from modhub.ops.secret_ages import configured_secrets, record_secrets
+from modhub.server.testing import running
+from modhub.testing import TEST_SECRET, Site, Start, stored_files
+from modhub.testing.service import free_port
+
+LABELS = ["database", "schema", "storage", "clock", "secret", "keys", "proxy"]
+SERVER = "[server:main]\nuse = egg:modhub#server\n"
+Lines = dict[str, list[str]]
+
+
+@pytest.fixture
+def examine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, Lines]]:
+    """``examine(site, server)``: the exit code and the sentences by label, with this ``[server:main]``."""
+
+    def run(site: Site, server: str = SERVER) -> tuple[int, Lines]:
+        ini = tmp_path / "x.ini"
+        ini.write_text(server, "utf-8")
+        code = admin.run_command(site.config, ["-c", str(ini), "doctor"], str(ini))
+        lines = capsys.readouterr().out.splitlines()
+        told: Lines = {}
+        for line in lines:
+            label, _, sentence = line.partition(": ")
+            told.setdefault(label, []).append(sentence)
+        assert [label for label in told if label in LABELS] == LABELS
+        assert TEST_SECRET not in str(told)
+        return code, told
+
+    return run
+
+
+@contextmanager
+def served(start: Start, includes: str = "", **settings: str) -> Iterator[Site]:
+    """The application behind its base_url."""
+    port = free_port()
+    site = start(includes, modhub__base_url=f"http://127.0.0.1:{port}", **settings)
+    with running(site.app, listen=f"127.0.0.1:{port}"):
+        yield site
+
+
+def test_all_is_ok(start: Start, examine: Any, tmp_path: Path) -> None:
+    # C-RUN-19
+    with served(start) as site:
+        files = stored_files(site)
+        for _ in range(2):
+            assert examine(site) == (0, {label: ["ok"] for label in LABELS})
+        assert stored_files(site) == files
+
+
+def test_json_is_one_object_per_check(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
+    # C-RUN-19
+    with served(start, modhub__storage="") as site:
+        assert admin.run_command(site.config, ["-c", "x.ini", "doctor", "--json"]) == 1
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [one["label"] for one in told] == LABELS
+    for one in told:
+        assert one["ok"] is (one["label"] != "storage")
+        assert one["ok"] is (one["problems"] == [])
+
+
+def test_a_feature_adds_a_check(site: Site, examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-RUN-19
+    monkeypatch.setattr(doctor, "DOCTOR_SECONDS", 2.0)
+
+    def fails(_admin: Any) -> list[str]:
+        raise ValueError("/secret/path")
+
+    hangs = threading.Event()
+    checks = site.declarations.doctor_checks
+    checks.append(DoctorCheck("tea", 200, lambda _admin: ["it is cold: make new", "the cup leaks: buy one"]))
+    checks.append(DoctorCheck("milk", 201, fails))
+    checks.append(DoctorCheck("spoon", 202, lambda _admin: [str(hangs.wait(60))]))
+    began = monotonic()
+    code, told = examine(site)
+    hangs.set()
+    assert monotonic() - began < 30
+    assert code == 1
+    assert told["tea"] == ["it is cold: make new", "the cup leaks: buy one"]
+    assert told["milk"] == ["the check failed (ValueError)"]
+    assert told["spoon"] == ["no answer within 2 seconds: something that it asks hangs"]
+
+
+def test_a_schema_that_is_behind_or_newer(site: Site, examine: Any) -> None:
+    # C-RUN-19
+    versions = {"core_0001": "behind (modhub); run: modhub-admin -c", "core_9999": "newer than this code (modhub)"}
+    for revision, sentence in versions.items():
+        with site.databases.write_engine.begin() as connection:
+            connection.execute(text(f"UPDATE modhub_alembic_version SET version_num = '{revision}'"))
+        code, told = examine(site)
+        assert code == 1
+        assert sentence in told["schema"][0]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_database_that_is_missing_is_not_created(start: Start, examine: Any, tmp_path: Path) -> None:
+    # C-RUN-19
+    site = start(url=f"sqlite:///{tmp_path}/none.sqlite")
+    code, told = examine(site)
+    assert code == 1
+    assert told["database"][0].startswith("there is no database yet; run: modhub-admin -c ")
+    assert "behind" in told["schema"][0]
+    assert not (tmp_path / "none.sqlite").exists()
+    site = start(url=f"sqlite:///{tmp_path}/nowhere/none.sqlite")
+    assert "there is no folder" in examine(site)[1]["database"][0]
+
+
+def test_a_database_that_cannot_be_written(site: Site, examine: Any) -> None:
+    # C-RUN-19
+    with site.databases.write_engine.begin() as connection:
+        connection.execute(text("DROP TABLE core_observation"))
+    code, told = examine(site)
+    assert code == 1
+    assert told["database"][0].startswith("the database cannot be written (")
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
+def test_more_connections_than_postgresql_has(start: Start, examine: Any) -> None:
+    told = examine(start(sqlalchemy__pool_size="50"))[1]
+    assert told["database"][0].startswith("a process may open 172 connections, PostgreSQL allows ")
+
+
+def test_a_store_that_is_missing_or_not_configured(start: Start, examine: Any, tmp_path: Path) -> None:
+    # C-RUN-19
+    site = start(modhub__storage="")
+    assert "modhub.storage is empty" in examine(site)[1]["storage"][0]
+    site = start()
+    folder = Path(urlsplit(site.registry.settings["modhub.storage"]).path)
+    (folder / "staging").rename(tmp_path / "away")
+    (folder / "staging").write_text("no folder")
+    assert "files cannot be written, read and deleted at file://" in examine(site)[1]["storage"][0]
+    (folder / "staging").unlink()
+    folder.rmdir()
+    assert f"there is no folder {folder}" in examine(site)[1]["storage"][0]
+    assert not folder.exists()
+
+
+def set_time(site: Site, name: str, days: float) -> None:
+    with site.databases.write_session.begin() as session:
+        session.execute(
+            update(Observation)
+            .where(Observation.name.startswith(name))
+            .values(observed_at=now() - timedelta(days=days))
+        )
+
+
+def test_the_age_of_a_secret_counts_from_its_first_use(start: Start, examine: Any) -> None:
+    # C-RUN-19
+    site = start()
+    record_secrets(site.registry)
+    set_time(site, "secret ", 364)
+    assert examine(site)[1]["secret"] == ["ok"]
+    set_time(site, "secret ", 366)
+    record_secrets(site.registry)
+    (sentence,) = examine(site)[1]["secret"]
+    assert "366 days: add a new one as the first line and keep this one below it" in sentence
+    url = str(site.registry.settings["sqlalchemy.url"])
+    fresh = "another secret that is long enough for it"
+    renewed = start(url=url, modhub__secret=f"{fresh}\n{TEST_SECRET}")
+    assert examine(renewed)[1]["secret"] == ["ok"]
+    with renewed.databases.readonly_session() as session:
+        assert session.query(Observation).filter(Observation.name.startswith("secret ")).count() == 2
+    lost = start(url=url, modhub__secret="quite another secret, and none of the two")
+    assert "no secret of modhub.secret was used with this database before" in examine(lost)[1]["secret"][0]
+    assert TEST_SECRET not in str(configured_secrets(site.registry.settings))
+
+
+def test_weak_secrets_and_keys(start: Start, examine: Any) -> None:
+    # C-RUN-19
+    settings = {"modhub__secret": "x" * 40, "ApiPrivateKeys": "short Modhub:wikki", "maill__host": "x"}
+    code, told = examine(start(**settings))
+    assert code == 1
+    assert "repeats too few characters" in told["secret"][0]
+    assert len(told["keys"]) == 3
+    for words in ("fewer than 32", "a scope that no included feature declares: Modhub:wikki", "maill.host"):
+        assert any(words in one for one in told["keys"]), words
+
+
+def test_a_clock_that_is_wrong(start: Start, examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-RUN-19
+    with served(start) as site:
+        record_secrets(site.registry)
+        set_time(site, "secret ", -1)
+        (sentence,) = examine(site)[1]["clock"]
+        assert "which is in the future: set the clock" in sentence
+        set_time(site, "secret ", 0)
+        monkeypatch.setattr("modhub.ops.doctor_checks.now", lambda: now() + timedelta(minutes=5))
+        told = examine(site)[1]["clock"]
+    where = ["the database server"] * (site.databases.dialect == "postgresql") + ["the server at modhub.base_url"]
+    assert len(told) == len(where)
+    for sentence, server in zip(told, where, strict=True):
+        assert " seconds ahead of that of " + server in sentence
+
+
+class Proxy(BaseHTTPRequestHandler):
+    """What stands at base_url; ``upload`` is the status of an upload, 0 for none."""
+
+    upload, health, location = 401, b'{"status":"ok"}', ""
+    patience = threading.Event()
+
+    def do_GET(self) -> None:
+        self._answer(302 if self.location else 200, self.health)
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def do_POST(self) -> None:
+        if not self.upload:
+            self.patience.wait(60)
+            return
+        self._answer(self.upload, b'{"error":"x"}' if self.upload == 401 else b"<html>")
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        if self.location:
+            self.send_header("Location", self.location)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing."""
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.parametrize(
+    ("proxy", "sentence"),
+    [
+        ({}, "ok"),
+        ({"upload": 413}, "the proxy refuses an upload of 64 MB: raise its limit"),
+        ({"upload": 0}, "an upload of 64 MB gets no answer before its body is sent: turn off the proxy's buffering"),
+        ({"upload": 404}, "an upload of 64 MB gets 404 and not the service's answer"),
+        ({"health": b"<html>"}, "/healthz answers 200, and not this service"),
+        ({"location": "https://127.0.0.1/"}, "redirects to https: write https in modhub.base_url"),
+    ],
+)
+def test_the_proxy_in_front(start: Start, examine: Any, proxy: dict[str, Any], sentence: str) -> None:
+    # C-RUN-19
+    handler = type("Handler", (Proxy,), proxy)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as front:
+        front.daemon_threads = True
+        threading.Thread(target=front.serve_forever, daemon=True).start()
+        site = start(modhub__base_url=f"http://127.0.0.1:{front.server_port}")
+        code, told = examine(site)
+        Proxy.patience.set()
+        front.shutdown()
+    Proxy.patience.clear()
+    assert (code, len(told["proxy"])) == (int(sentence != "ok"), 1)
+    assert sentence in told["proxy"][0]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_nothing_at_base_url(start: Start, examine: Any) -> None:
+    code, told = examine(start(modhub__base_url=f"http://127.0.0.1:{free_port()}"))
+    assert code == 1
+    assert "cannot be reached (Connection refused): start the service and the proxy" in told["proxy"][0]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_trusted_proxy_that_was_forgotten(start: Start, examine: Any) -> None:
+    # C-RUN-19, T-F11
+    for server, sentence in (
+        (SERVER, "[server:main] has no trusted_proxy"),
+        (SERVER + "trusted_proxy = 127.0.0.1\n", "trusted_proxy without trusted_proxy_headers"),
+    ):
+        site = start(modhub__base_url=f"https://127.0.0.1:{free_port()}")
+        assert sentence in examine(site, server)[1]["proxy"][-1]
+    with served(start) as site:
+        address = site.registry.settings["modhub.base_url"]
+        assert examine(site)[0] == 0
+        asked = urllib.request.Request(f"{address}/api/modhub", headers={"X-Forwarded-For": "192.0.2.1"})
+        assert urllib.request.urlopen(asked).status == 200
+        code, told = examine(site)
+        assert (code, "127.0.0.1 forwards requests for others but is not trusted" in told["proxy"][0]) == (1, True)
+        assert "set trusted_proxy = 127.0.0.1 in [server:main]" in told["proxy"][0]
+        headers = "trusted_proxy = 127.0.0.1\ntrusted_proxy_headers = x-forwarded-for\n"
+        assert examine(site, SERVER + headers)[0] == 0
+        set_time(site, "untrusted proxy", 1)
+        assert examine(site)[0] == 0
