@@ -36,6 +36,7 @@ _OF_FILES: Final = ("accept-ranges", "content-range", "content-encoding", "repr-
 """Headers of responses whose bytes must stay as they are."""
 
 
+@lru_cache(maxsize=256)
 def accepts_gzip(header: str) -> bool:
     """Whether the value of an ``Accept-Encoding`` header allows gzip; unreadable parts are ignored."""
     allowed: dict[str, bool] = {}
@@ -50,6 +51,11 @@ def accepts_gzip(header: str) -> bool:
 def compressed_etag(etag: str) -> str:
     """The ``ETag`` of the compressed form; a weak one names both."""
     return etag if etag.startswith("W/") else f'{etag[:-1]}-gzip"'
+
+
+def identity_etag(etag: str) -> str:
+    """The ``ETag`` of the form that is not compressed."""
+    return f'{etag[:-6]}"' if etag.endswith('-gzip"') else etag
 
 
 def is_for_everybody(request: Request, response: Any) -> bool:

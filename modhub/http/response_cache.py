@@ -15,6 +15,7 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
 from modhub.changes import ChangeReader
+from modhub.http.compression import accepts_gzip, compressed_etag, identity_etag
 from modhub.http.conditions import if_none_match_names
 from modhub.http.headers import REQUEST_ID
 from modhub.service_registry import find_optional_service, find_service
@@ -24,12 +25,13 @@ _MAX_SHARE: Final = 8
 _OVERHEAD: Final = 4_000
 """Bytes of an entry besides its key and body: mostly its headers."""
 _SAFE_READS: Final = frozenset({"GET", "HEAD"})
-_NOT_IN_304: Final = frozenset({"content-type", "content-length", "link"})
-_PER_READER: Final = frozenset({"set-cookie", "vary"})
+_NOT_IN_304: Final = frozenset({"content-encoding", "content-length", "content-type", "etag", "link"})
+_VARY: Final = "Accept-Encoding"
+"""The one request header that a cached response may depend on: it is a part of the key."""
 _IF_NONE_MATCH: Final = "HTTP_IF_NONE_MATCH"
 
 _Generation = tuple[int, str]
-Key = tuple[str, str, str]
+Key = tuple[str, str, str, bool]
 _Sent = tuple[str, list[tuple[str, str]], Iterable[bytes]]
 _View = Callable[[Any, Any], Any]
 
@@ -37,13 +39,15 @@ _View = Callable[[Any, Any], Any]
 class CachedResponse:
     """A complete response with status 200; ``generation`` was read before its content."""
 
-    __slots__ = ("_body", "_headers", "_headers_304", "etag", "generation", "size")
+    __slots__ = ("_body", "_headers", "_not_modified", "generation", "size")
 
     def __init__(self, headers: list[tuple[str, str]], etag: str, body: bytes, generation: _Generation) -> None:
         self._headers = headers
-        self._headers_304 = [pair for pair in headers if pair[0].lower() not in _NOT_IN_304]
+        always = [pair for pair in headers if pair[0].lower() not in _NOT_IN_304]
+        # Whatever this caller accepts, what it has is the same in either coding.
+        identity = identity_etag(etag)
+        self._not_modified = [(tag, [*always, ("ETag", tag)]) for tag in (identity, compressed_etag(identity))]
         self._body = body
-        self.etag = etag
         self.generation = generation
         self.size = len(body) + _OVERHEAD
 
@@ -51,8 +55,10 @@ class CachedResponse:
         """Return status, headers and body for this request: 304 if the caller has it already."""
         if_none_match = environ.get(_IF_NONE_MATCH)
         request_id = ("X-Request-Id", environ[REQUEST_ID])
-        if if_none_match is not None and if_none_match_names(if_none_match, self.etag):
-            return "304 Not Modified", [*self._headers_304, request_id], ()
+        if if_none_match is not None:
+            for etag, headers in self._not_modified:
+                if if_none_match_names(if_none_match, etag):
+                    return "304 Not Modified", [*headers, request_id], ()
         body = () if environ["REQUEST_METHOD"] == "HEAD" else (self._body,)
         return "200 OK", [*self._headers, request_id], body
 
@@ -69,10 +75,15 @@ class ResponseCache:
 
     @staticmethod
     def key_of(environ: dict[str, Any]) -> Key | None:
-        """Return the key of a request: its whole address. None for a method that may write."""
+        """Return the key of a request: its address, and whether gzip is accepted. None for a method that may write."""
         if environ["REQUEST_METHOD"] not in _SAFE_READS:
             return None
-        return environ.get("SCRIPT_NAME", ""), environ.get("PATH_INFO", ""), environ.get("QUERY_STRING", "")
+        return (
+            environ.get("SCRIPT_NAME", ""),
+            environ.get("PATH_INFO", ""),
+            environ.get("QUERY_STRING", ""),
+            accepts_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")),
+        )
 
     def find(self, key: Key) -> CachedResponse | None:
         """Return the response if nothing has changed since it was read; asks the database (one short statement)."""
@@ -92,8 +103,8 @@ class ResponseCache:
         generation = getattr(response, "cache_generation", None)
         if generation is None or response.status_int != 200:
             return None
-        names = {name.lower() for name, _ in response.headerlist}
-        if "etag" not in names or not _PER_READER.isdisjoint(names):
+        present = response.headers
+        if "ETag" not in present or "Set-Cookie" in present or present.get("Vary", _VARY) != _VARY:
             return None
         headers = [pair for pair in response.headerlist if pair[0] != "X-Request-Id"]
         cached = CachedResponse(headers, response.headers["ETag"], response.body, generation)
@@ -101,7 +112,7 @@ class ResponseCache:
         return cached
 
     def _store(self, key: Key, cached: CachedResponse) -> None:
-        cached.size += sum(map(len, key))
+        cached.size += sum(map(len, key[:3]))
         if cached.size > self._max_entry:
             return
         with self._lock:

@@ -30,7 +30,7 @@ from modhub.testing.mods import (
 )
 from modhub_sync import limits, worker
 from modhub_sync.models import Snapshot, SnapshotLease
-from modhub_sync.snapshots import LEASE, SnapshotMaker
+from modhub_sync.snapshots import SNAPSHOT_LEASE, SnapshotMaker
 
 POINTER = "/api/modhub/snapshot"
 KEY = b64encode(bytes(range(32))).decode()
@@ -210,7 +210,7 @@ def test_one_process_makes_it(site: Site, start: Start, monkeypatch: pytest.Monk
     published_mod(site)
     with site.databases.write_session.begin() as session:
         session.execute(update(Snapshot).values(made_at=now() - timedelta(hours=6)))
-        session.execute(update(SnapshotLease).values(until=now() + LEASE / 2))
+        session.execute(update(SnapshotLease).values(until=now() + SNAPSHOT_LEASE / 2))
     assert not make_if_due(site, 1)
     with site.databases.write_session.begin() as session:
         session.execute(update(SnapshotLease).values(until=now()))
