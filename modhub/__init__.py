@@ -35,7 +35,16 @@ from modhub.traversal import ApiResource, SiteResource, root_factory
 __all__ = ["configure", "includeme", "main"]
 log = logging.getLogger(__name__)
 DEVELOPMENT_SECRET = "development-only-secret-never-for-production"  # noqa: S105 - refused beside a public base_url
-CORE_COPIES = ("core_public_", "core_counter", "core_compatible_revision", "core_observation", "core_picture_")
+CORE_COPIES = (
+    "core_public_",
+    "core_counter",
+    "core_change",
+    "core_generation",
+    "core_compatible_revision",
+    "core_observation",
+    "core_picture_",
+)
+"""Without the changes, clients that follow them begin again."""
 
 
 def main(global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any:
