@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from modhub_get import answers
-from modhub_get.installation import InstallationState, InstalledMod, ModInstallation
+from modhub_get.installation import InstallationState, LocalMod, ModInstallation
 from modhub_get.installer import AT_ONCE, AppliedPlan, Installer, in_batches
-from modhub_get.lockfile import LockEntry, make_lock, write_lock
+from modhub_get.lockfile import LockEntry, build_lock, write_lock
 from modhub_get.outcome import ExitCode, GetError
 from modhub_get.service import ModhubService
 from modhub_get.transfer import FileReplaced
@@ -40,10 +40,10 @@ def install_lock(installer: Installer, entries: list[LockEntry]) -> Report:
     installation = installer.installation
     intact = installer.intact()
     needed = [entry for entry in entries if entry.guid not in intact or intact[entry.guid].sha256 != entry.sha256]
-    placed: tuple[InstalledMod, ...] = ()
+    placed: tuple[LocalMod, ...] = ()
     if needed:
         states = installer.service.post(
-            "/api/modhub/plan/check", {"lock": make_lock(entries)}, answers.decode_lock_check
+            "/api/modhub/plan/check", {"lock": build_lock(entries)}, answers.decode_lock_check
         )
         changed = [{"guid": entry.guid, "state": states.get(entry.guid, "gone")} for entry in needed]
         changed = [one for one in changed if one["state"] != "same"]
@@ -124,7 +124,7 @@ def export_lock(installation: ModInstallation) -> str:
     return write_lock(LockEntry(mod.guid, mod.version, mod.sha256) for mod in installation.state.mods.values())
 
 
-def _place_locked(installer: Installer, needed: list[LockEntry]) -> tuple[InstalledMod, ...]:
+def _place_locked(installer: Installer, needed: list[LockEntry]) -> tuple[LocalMod, ...]:
     try:
         return installer.place(needed, [], recheck=False)
     except FileReplaced as replaced:
@@ -132,13 +132,13 @@ def _place_locked(installer: Installer, needed: list[LockEntry]) -> tuple[Instal
         raise GetError(ExitCode.NOT_AVAILABLE, sentence) from None
 
 
-def _roots(mods: Mapping[str, InstalledMod], guids: list[str]) -> list[str]:
+def _roots(mods: Mapping[str, LocalMod], guids: list[str]) -> list[str]:
     """Those that no other of ``guids`` requires; all, if that would leave out a circle."""
     roots = set(guids) - {required for guid in guids for required in mods[guid].requires if required != guid}
     return list(roots if set(guids) <= _closure(mods, roots) else guids)
 
 
-def _closure(mods: Mapping[str, InstalledMod], roots: set[str]) -> set[str]:
+def _closure(mods: Mapping[str, LocalMod], roots: set[str]) -> set[str]:
     """The installed mods that ``roots`` require, themselves included."""
     found: set[str] = set()
     waiting = [guid for guid in roots if guid in mods]
@@ -150,7 +150,7 @@ def _closure(mods: Mapping[str, InstalledMod], roots: set[str]) -> set[str]:
     return found
 
 
-def _drop(installation: ModInstallation, removed: list[InstalledMod]) -> None:
+def _drop(installation: ModInstallation, removed: list[LocalMod]) -> None:
     if removed:
         left = {guid: mod for guid, mod in installation.state.mods.items() if mod not in removed}
         installation.apply(InstallationState(installation.state.url, left), [])
@@ -160,7 +160,7 @@ def _report(
     installation: ModInstallation,
     applied: AppliedPlan,
     before: InstallationState | None = None,
-    removed: list[InstalledMod] | None = None,
+    removed: list[LocalMod] | None = None,
 ) -> Report:
     updates = {step.guid for step in applied.plan.steps if step.action == "update"}
     installed = [mod for mod in applied.placed if mod.guid not in updates]
@@ -181,11 +181,11 @@ def _report(
     return Report(lines or ["Everything is up to date."], fields, code)
 
 
-def _line(verb: str, installation: ModInstallation, mod: InstalledMod) -> str:
+def _line(verb: str, installation: ModInstallation, mod: LocalMod) -> str:
     return f"{verb} {mod.title} {mod.version}: {installation.path_of(mod)}"
 
 
-def _describe(installation: ModInstallation, mod: InstalledMod) -> Mapping[str, Any]:
+def _describe(installation: ModInstallation, mod: LocalMod) -> Mapping[str, Any]:
     return {
         "guid": mod.guid,
         "id": mod.id,

@@ -25,7 +25,7 @@ STATE_FORMAT: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class InstalledMod:
+class LocalMod:
     """An installed mod. ``wanted``: somebody asked for it, otherwise another mod requires it."""
 
     guid: str
@@ -44,7 +44,7 @@ class InstallationState:
     """The service and the installed mods by GUID."""
 
     url: str = ""
-    mods: Mapping[str, InstalledMod] = field(default_factory=dict)
+    mods: Mapping[str, LocalMod] = field(default_factory=dict)
 
 
 class ModInstallation:
@@ -65,7 +65,7 @@ class ModInstallation:
         else:
             self.state = parse_state(folder.load_json(self._private / "state.json"))
 
-    def path_of(self, mod: InstalledMod) -> Path:
+    def path_of(self, mod: LocalMod) -> Path:
         """Where the file of a mod is."""
         return self.root / mod.guid / mod.name
 
@@ -73,7 +73,7 @@ class ModInstallation:
         """Where a file of a mod is collected. It has its own name, so a later run can go on with it."""
         return self._parts / f"{guid}.{sha256}"
 
-    def is_intact(self, mod: InstalledMod) -> bool:
+    def is_intact(self, mod: LocalMod) -> bool:
         """Whether the mod's file is there with the right bytes."""
         path = self.path_of(mod)
         if not folder.is_plain_directory(path.parent):
@@ -84,14 +84,14 @@ class ModInstallation:
         except (GetError, OSError):
             return False
 
-    def check_places(self, mods: list[InstalledMod]) -> None:
+    def check_places(self, mods: list[LocalMod]) -> None:
         """Refuse to begin if a file could not be put in place."""
         for mod in mods:
             folder.own_directory(self.root / mod.guid)
             if folder.is_plain_directory(self.path_of(mod)):
                 raise GetError(ExitCode.FOLDER, f"{self.path_of(mod)} is a folder.")
 
-    def apply(self, state: InstallationState, placed: list[InstalledMod]) -> None:
+    def apply(self, state: InstallationState, placed: list[LocalMod]) -> None:
         """Make ``state`` the installation. The files of ``placed`` are complete in their parts."""
         self.check_places(placed)
         kept = {self.path_of(mod) for mod in state.mods.values()}
@@ -150,8 +150,8 @@ def parse_state(document: Any) -> InstallationState:
         raise GetError(ExitCode.FOLDER, "The state of this folder is damaged.") from None
 
 
-def _parse_mod(document: Any) -> InstalledMod:
-    mod = InstalledMod(**{**document, "requires": tuple(map(str, document["requires"]))})
+def _parse_mod(document: Any) -> LocalMod:
+    mod = LocalMod(**{**document, "requires": tuple(map(str, document["requires"]))})
     if parse_guid(mod.guid) != mod.guid or not is_sha256(mod.sha256) or clean_name(mod.name) != mod.name:
         raise ValueError(mod.guid)
     return mod

@@ -8,7 +8,7 @@ from typing import Final, TextIO, TypeVar
 from modhub_get import answers
 from modhub_get.answers import InstallPlan, RemoteMod
 from modhub_get.downloads import fetch_all
-from modhub_get.installation import InstallationState, InstalledMod, ModInstallation
+from modhub_get.installation import InstallationState, LocalMod, ModInstallation
 from modhub_get.lockfile import LockEntry
 from modhub_get.outcome import ExitCode, GetError
 from modhub_get.progress import TransferBar
@@ -40,7 +40,7 @@ class AppliedPlan:
     """What was done: the plan, and the mods whose files are new in the folder."""
 
     plan: InstallPlan
-    placed: tuple[InstalledMod, ...]
+    placed: tuple[LocalMod, ...]
 
 
 class Installer:
@@ -51,7 +51,7 @@ class Installer:
         self.installation = installation
         self.options = options
 
-    def intact(self) -> dict[str, InstalledMod]:
+    def intact(self) -> dict[str, LocalMod]:
         """The installed mods whose files are as they should be. Damaged and missing ones are installed again."""
         mods = self.installation.state.mods
         return {guid: mod for guid, mod in mods.items() if self.installation.is_intact(mod)}
@@ -71,7 +71,7 @@ class Installer:
             return AppliedPlan(plan, placed)
         raise GetError(ExitCode.BAD_ANSWER, "The service's plan and its files do not match; nothing was changed.")
 
-    def place(self, entries: list[LockEntry], wanted: list[str], *, recheck: bool) -> tuple[InstalledMod, ...]:
+    def place(self, entries: list[LockEntry], wanted: list[str], *, recheck: bool) -> tuple[LocalMod, ...]:
         """Download exactly these files, then put all of them in place. ``recheck``: compare their names once more."""
         mods = self._look_up([entry.guid for entry in entries])
         new = [self._installed(mods.get(entry.guid), entry, wanted) for entry in entries]
@@ -99,7 +99,7 @@ class Installer:
         """Record that these installed mods were asked for."""
         self._apply([], guids)
 
-    def _apply(self, new: list[InstalledMod], wanted: list[str]) -> None:
+    def _apply(self, new: list[LocalMod], wanted: list[str]) -> None:
         mods = {**self.installation.state.mods, **{mod.guid: mod for mod in new}}
         for guid in wanted:
             if guid in mods:
@@ -134,12 +134,12 @@ class Installer:
             found |= self.service.post("/api/modhub/lookup", {"guids": batch}, decode)
         return found
 
-    def _installed(self, mod: RemoteMod | None, entry: LockEntry, wanted: list[str]) -> InstalledMod:
+    def _installed(self, mod: RemoteMod | None, entry: LockEntry, wanted: list[str]) -> LocalMod:
         if mod is None or mod.version != entry.version:
             raise FileReplaced(entry.guid)
         answers.check_file(mod, self.options.most_bytes)
         before = self.installation.state.mods.get(mod.guid)
-        return InstalledMod(
+        return LocalMod(
             guid=mod.guid,
             id=mod.id,
             title=mod.title,

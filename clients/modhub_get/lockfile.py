@@ -20,7 +20,7 @@ class LockEntry:
     sha256: str
 
 
-def make_lock(entries: Iterable[LockEntry]) -> dict[str, Any]:
+def build_lock(entries: Iterable[LockEntry]) -> dict[str, Any]:
     """The lock of these mods, in the order of their GUIDs."""
     listed = [
         {"guid": entry.guid, "sha256": entry.sha256, "version": entry.version}
@@ -31,7 +31,7 @@ def make_lock(entries: Iterable[LockEntry]) -> dict[str, Any]:
 
 def write_lock(entries: Iterable[LockEntry]) -> str:
     """The text of a lock file: the same mods always make the same bytes."""
-    return _canonical(make_lock(entries)) + "\n"
+    return _canonical(build_lock(entries)) + "\n"
 
 
 def parse_lock(lock: Any) -> list[LockEntry]:

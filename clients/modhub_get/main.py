@@ -6,7 +6,7 @@
     modhub-get check --into DIR
     modhub-get remove GUID… --into DIR
     modhub-get export-lock --into DIR > mods.lock
-    modhub-get install --lock mods.lock --into OTHER --url https://mods.example.org
+    modhub-get --url https://mods.example.org install --lock mods.lock --into OTHER
 
 A folder remembers the address of its service; --url or the environment variable MODHUB_URL names it the first time, and
 --url a new one. No command needs an account. Files are kept at DIR/{guid}/{name}; nothing is unpacked.

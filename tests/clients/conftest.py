@@ -16,7 +16,7 @@ from uuid import NAMESPACE_URL, uuid5
 import pytest
 
 from modhub_get import service
-from modhub_get.lockfile import LockEntry, make_lock
+from modhub_get.lockfile import LockEntry, build_lock
 
 
 @dataclass
@@ -114,7 +114,7 @@ class FakeService:
             "conflictsTotal": len(conflicts),
             "missing": [{"guid": guid, "requiredBy": by} for guid, by in missing.items()],
             "bytes": sum(len(mod.content) for mod in mods),
-            "lock": make_lock(LockEntry(mod.guid, mod.version, mod.sha256) for mod in mods),
+            "lock": build_lock(LockEntry(mod.guid, mod.version, mod.sha256) for mod in mods),
         }
 
     def action(self, guid: str, have: dict[str, str]) -> str:

@@ -1,0 +1,91 @@
+"""The examples of docs/clients.md run against the real service; its table of exit codes is that of the program."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modhub.server.testing import running
+from modhub.testing import TEST_ACCOUNTS, Start
+from modhub.testing.mods import new_mod, publish_test_mod, published_mod, upload_asset
+from modhub_get import main as program
+from modhub_get.outcome import ExitCode
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "clients.md").read_text("utf-8")
+SERVICE = "https://mods.example.org"
+GUID = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
+CONTENT = b"a file of some length " * 1000
+pytestmark = pytest.mark.one_database
+
+
+@pytest.fixture
+def published(start: Start) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The address of a service, and a mod with something that it requires."""
+    site = start(f"{TEST_ACCOUNTS} modhub_sync")
+    required = published_mod(site)
+    mod = new_mod(site, title="Rally", requires=[required["guid"]])
+    upload_asset(site, mod, "code", CONTENT, name="rally.zip", version="1.0")
+    with running(site.app) as service:
+        yield "http://{}:{}".format(*service.addresses[0]), publish_test_mod(site, mod)
+
+
+def blocks(language: str, published: tuple[str, dict[str, Any]]) -> list[str]:
+    """The examples in a language, for this service and this mod."""
+    found = re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+    assert len(found) >= 5
+    return [block.replace(SERVICE, published[0]).replace(GUID, published[1]["guid"]) for block in found]
+
+
+def run(folder: Path, *command: str) -> str:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, (command[-1], done.stdout, done.stderr)
+    return done.stdout
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_the_examples_for_curl(published: Any, tmp_path: Path) -> None:
+    shown = [run(tmp_path, "bash", "-euo", "pipefail", "-c", block) for block in blocks("sh", published)]
+    assert published[1]["guid"] in shown[0]
+    assert (tmp_path / "mod.part").read_bytes() == CONTENT
+    assert '"changed":[{' in shown[3]
+
+
+def test_the_examples_for_python(published: Any, tmp_path: Path) -> None:
+    ends = f"\nassert known[{published[1]['guid']!r}] == {published[1]['id']}\nassert len(known) == 2\n"
+    run(tmp_path, sys.executable, "-c", "".join(blocks("python", published)) + ends)
+    assert (tmp_path / f"{published[1]['guid']}.mod").read_bytes() == CONTENT
+    assert len(list(tmp_path.glob("*.mod"))) == 2
+    assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed; tests/browser runs the demo page")
+def test_the_examples_for_javascript(published: Any, tmp_path: Path) -> None:
+    ends = "\nconsole.log(bytes.byteLength, updates.same, known.size);\n"
+    shown = run(tmp_path, "node", "--input-type=module", "-e", "".join(blocks("js", published)) + ends)
+    assert shown.split() == [str(len(CONTENT)), "1", "2"]
+
+
+def test_the_commands_of_modhub_get(published: Any, tmp_path: Path) -> None:
+    lines = re.findall(r"^    modhub-get (.*)$", TEXT, re.MULTILINE)
+    assert len(lines) == 7
+    command = str(Path(sys.executable).parent / "modhub-get")
+    for line in lines:
+        words = line.replace(SERVICE, published[0]).replace(GUID, published[1]["guid"]).split()
+        run(tmp_path, command, *words)
+    kept = tmp_path / "elsewhere" / published[1]["guid"] / "rally.zip"
+    assert kept.read_bytes() == CONTENT
+    assert sorted(path.name for path in (tmp_path / "mods").iterdir()) == [".modhub-get"]
+
+
+def test_the_table_of_exit_codes() -> None:
+    listed = [int(code) for code in re.findall(r"^\| (\d+) \| ", TEXT, re.MULTILINE)]
+    assert listed == [int(code) for code in ExitCode]
+    assert program.__doc__ is not None
+    ends = program.__doc__[program.__doc__.index("exit codes: ") :]
+    assert [int(code) for code in re.findall(r"(?:exit codes: |; )(\d+) ", ends.replace("\n", " "))] == listed
