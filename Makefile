@@ -16,7 +16,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-browser test-deploy test-waitress soak lint messages language bench coverage lock venv test-tools chromium nginx debian
+.PHONY: help install run test test-quick test-browser test-deploy test-waitress soak lint messages language bench coverage lock venv test-tools chromium nginx debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -98,8 +98,16 @@ nginx:
 			exit 1; \
 		fi
 
-test-deploy: test-tools nginx ## test deploy/ with a real nginx and systemd's tools (installs Debian's packages when root)
-	@$(BIN)/pytest tests/deploy $(PYTEST_ARGS)
+# An environment of its own: OpenStack Swift, a second object store, brings thirty packages.
+swift: venv
+	@cmp -s requirements/swift.txt $(VENV)/swift/installed-swift.txt || { \
+		echo 'modhub: installing requirements/swift.txt into $(VENV)/swift'; \
+		$(PYTHON) -m venv --clear $(VENV)/swift && \
+		$(VENV)/swift/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement requirements/swift.txt && \
+		cp requirements/swift.txt $(VENV)/swift/installed-swift.txt; }
+
+test-deploy: test-tools nginx swift ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
+	@$(BIN)/pytest -n 2 --dist loadfile tests/deploy $(PYTEST_ARGS)
 
 debian:
 	@PATH="$$PATH:/usr/sbin"; command -v debootstrap >/dev/null && command -v systemd-nspawn >/dev/null || \
@@ -169,7 +177,8 @@ coverage: test-tools ## report lines and branches that test-quick misses (with Q
 COMPILE := pip compile --quiet --universal --python-version 3.11.2 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' setup.py
 
-lock: ## update requirements/run.txt and test.txt (needs uv; UPGRADE=--upgrade for the newest versions)
+lock: ## update requirements/run.txt, test.txt and swift.txt (needs uv; UPGRADE=--upgrade for the newest versions)
 	@command -v $(UV) >/dev/null || { echo 'modhub: "make lock" needs uv; name one, as in "make lock UV=path/to/uv".' >&2; exit 1; }
 	@$(UV) $(COMPILE) $(UPGRADE) requirements/run.in --extra postgres --extra s3 --output-file requirements/run.txt
 	@$(UV) $(COMPILE) $(UPGRADE) requirements/test.in --extra postgres --extra s3 --extra test --output-file requirements/test.txt
+	@$(UV) $(subst setup.py,,$(COMPILE)) $(UPGRADE) requirements/swift.in --output-file requirements/swift.txt

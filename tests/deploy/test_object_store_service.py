@@ -1,8 +1,10 @@
 """The service with its files in an object store."""
 
 import io
+import ssl
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,22 +14,20 @@ from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.s3 import S3Store, breaker
 from modhub.server.testing import RawClient
 from modhub.testing import Site, Start
+from modhub.testing.commands import issue_certificate
+from modhub.testing.databases import TemplateDatabases
 from modhub.testing.mods import mod_address, new_mod, publish_test_mod, upload_asset
-from modhub.testing.object_store import KEY, SECRET_KEY, Line, SeaweedFS
+from modhub.testing.object_store import Line, ObjectStore
+from modhub.testing.service import Installation
 
 LONG = b"".join(b"%015d\n" % number for number in range(700_000))
 ADDRESS_KEY = "the address key"
 
 
-def stored_there(endpoint: str, prefix: str) -> dict[str, str]:
-    """The settings of a service whose files are in the object store."""
-    return {
-        "modhub__storage": f"s3://modhub/{prefix}",
-        "modhub__storage__endpoint": endpoint,
-        "modhub__storage__access_key": KEY,
-        "modhub__storage__secret_key": SECRET_KEY,
-        "modhub__storage_address_key": ADDRESS_KEY,
-    }
+def stored_there(store: ObjectStore, prefix: str, endpoint: str = "") -> dict[str, str]:
+    """The settings of a service whose files are in the object store, as `start` takes them."""
+    settings = {**store.service_settings(prefix, endpoint), "modhub.storage_address_key": ADDRESS_KEY}
+    return {name.replace(".", "__"): value for name, value in settings.items()}
 
 
 def eventually(holds: Callable[[], Any], seconds: float) -> None:
@@ -37,9 +37,9 @@ def eventually(holds: Callable[[], Any], seconds: float) -> None:
         time.sleep(0.1)
 
 
-def test_files_go_there_and_come_back(seaweedfs: SeaweedFS, prefix: str, start: Start) -> None:
+def test_files_go_there_and_come_back(object_store: ObjectStore, prefix: str, start: Start) -> None:
     # C-FILE-1, C-RUN-6
-    site = start(**stored_there(seaweedfs.endpoint, prefix))
+    site = start(**stored_there(object_store, prefix))
     assert site.get("/readyz").json["storage"] == "ok"
     mod = new_mod(site)
     upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")
@@ -69,7 +69,7 @@ def test_files_go_there_and_come_back(seaweedfs: SeaweedFS, prefix: str, start: 
     with site.databases.readonly_session() as session:
         assert list(maintenance.blob_damage(session, store)) == []
     key, _ = next(store.keys())
-    seaweedfs.object(f"{prefix}/{key}", b"changed")
+    object_store.object(f"{prefix}/{key}", b"changed")
     assert site.get(address, status=503).json["error"] == "storage_unreachable"
     with site.databases.readonly_session() as session:
         assert len(list(maintenance.blob_damage(session, store))) == 1
@@ -77,12 +77,12 @@ def test_files_go_there_and_come_back(seaweedfs: SeaweedFS, prefix: str, start: 
 
 @pytest.mark.one_database
 def test_a_dead_store_stops_no_start_and_refuses_uploads_alone(
-    line: Line, prefix: str, start: Start, monkeypatch: pytest.MonkeyPatch
+    object_store: ObjectStore, line: Line, prefix: str, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # T-F5, C-ERR-18, C-RUN-8
     monkeypatch.setattr(breaker, "REST_SECONDS", 0.3)
     line.fault = "refuse"
-    site = start(**stored_there(line.endpoint, prefix))
+    site = start(**stored_there(object_store, prefix, line.endpoint))
     answer = site.get("/readyz", status=503).json
     assert (answer["database"], answer["storage"]) == ("ok", "unreachable")
     mod = new_mod(site)
@@ -95,11 +95,11 @@ def test_a_dead_store_stops_no_start_and_refuses_uploads_alone(
 
 
 def test_the_reported_address_is_the_endpoint_in_every_process(
-    seaweedfs: SeaweedFS, line: Line, prefix: str, start: Start, new_database: Callable[[str], str]
+    object_store: ObjectStore, line: Line, prefix: str, start: Start, new_database: Callable[[str], str]
 ) -> None:
     # C-ADDR-7, C-ADDR-5
     url = new_database("")
-    nowhere = stored_there("http://127.0.0.1:1", prefix)
+    nowhere = stored_there(object_store, prefix, "http://127.0.0.1:1")
     first, second = start("", url=url, **nowhere), start("", url=url, **nowhere)
 
     def endpoint(site: Site) -> str:
@@ -121,26 +121,54 @@ def test_the_reported_address_is_the_endpoint_in_every_process(
     assert line.passed > 0
 
 
-@pytest.mark.one_database
 def test_a_slow_reader_holds_neither_a_thread_nor_the_store(
-    seaweedfs: SeaweedFS, prefix: str, services: Any, kind: str
+    object_store: ObjectStore, prefix: str, template_databases: TemplateDatabases, tmp_path: Path
 ) -> None:
-    settings = {name.replace("__", "."): value for name, value in stored_there(seaweedfs.endpoint, prefix).items()}
-    service = services(kind, settings=settings, server={"threads": 1})
-    owner = service.register("ada")
-    mod = owner.published("A mod", LONG)
-    address = f"/api/modhub/{mod['id']}/download"
-    process = service.processes[0]
-    with RawClient(Address(process.port), buffer=4096) as slow:
-        slow.send(f"GET {address} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
-        head = slow.stream.read(1000)
-        assert b"200 OK" in head
-        began = time.monotonic()
-        assert owner.need(200, "GET", "/api/modhub")
-        assert time.monotonic() - began < 2
-        body = head[head.index(b"\r\n\r\n") + 4 :] + slow.stream.read(100_000)
-        assert LONG.startswith(body)
-    service.stop()
+    url = template_databases.new("sqlite", "modhub_auth", tmp_path / "modhub.sqlite")
+    settings = object_store.service_settings(prefix)
+    service = Installation(tmp_path, url, "modhub_auth", settings=settings, server={"threads": 1})
+    process = service.start()
+    try:
+        owner = service.register("ada")
+        mod = owner.published("A mod", LONG)
+        address = f"/api/modhub/{mod['id']}/download"
+        with RawClient(Address(process.port), buffer=4096) as slow:
+            slow.send(f"GET {address} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+            head = slow.stream.read(1000)
+            assert b"200 OK" in head
+            began = time.monotonic()
+            assert owner.need(200, "GET", "/api/modhub")
+            assert time.monotonic() - began < 2
+            body = head[head.index(b"\r\n\r\n") + 4 :] + slow.stream.read(100_000)
+            assert LONG.startswith(body)
+    finally:
+        service.stop()
+
+
+@pytest.mark.one_database
+def test_an_endpoint_with_tls_is_used_only_if_its_certificate_is_trusted(
+    object_store: ObjectStore, prefix: str, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # T-F5
+    issued = issue_certificate(tmp_path, "store")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(issued.certificate, issued.key)
+    line = Line(object_store.port, context)
+    try:
+        settings = stored_there(object_store, prefix, line.endpoint)
+        stranger = start(**settings)
+        assert stranger.get("/readyz", status=503).json["storage"] == "unreachable"
+        mod = new_mod(stranger)
+        upload_asset(stranger, mod, "code", version="1", name="a.zip", status=502)
+        monkeypatch.setenv("SSL_CERT_FILE", str(issued.authority))
+        site = start(**settings)
+        assert site.get("/readyz").json["storage"] == "ok"
+        mod = new_mod(site)
+        upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")
+        publish_test_mod(site, mod)
+        assert site.get(mod_address(mod, "download")).body == LONG
+    finally:
+        line.close()
 
 
 class Address:
