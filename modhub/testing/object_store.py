@@ -367,8 +367,8 @@ def prefix() -> str:
     return f"test/{os.urandom(4).hex()}"
 
 
-@pytest.fixture
-def line(object_store: ObjectStore) -> Iterator[Line]:
+@pytest.fixture(name="line")
+def disturbed_line(object_store: ObjectStore) -> Iterator[Line]:
     """A way to the store that can be disturbed."""
     made = Line(object_store.port)
     yield made

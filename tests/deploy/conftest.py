@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from modhub.testing.nginx import BEHIND_PROXY, HOST, Proxy
-from modhub.testing.object_store import line, object_store, prefix
+from modhub.testing.object_store import disturbed_line, object_store, prefix
 from modhub.testing.service import Installation
 
-__all__ = ["line", "object_store", "prefix"]
+__all__ = ["disturbed_line", "object_store", "prefix"]
 
 ROOT = Path(__file__).parents[2]
 
