@@ -16,7 +16,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-browser test-deploy test-waitress soak lint messages language bench coverage lock venv test-tools chromium nginx debian swift
+.PHONY: help install run test test-quick test-browser test-deploy test-object-store test-waitress soak lint messages language bench coverage lock venv test-tools chromium nginx debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -64,7 +64,7 @@ test-tools: install
 	$(call install-lock,test)
 
 # Keep compiled bytecode, whatever the environment says: tests start some programs many times.
-test test-quick test-browser test-deploy soak coverage: export PYTHONDONTWRITEBYTECODE =
+test test-quick test-browser test-deploy test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
 
 # Three processes on two cores: tests spend much of their time waiting (for locks, starts, deadlines).
 test: test-tools ## run the tests, except those in a browser and behind nginx
@@ -108,6 +108,13 @@ swift: venv
 
 test-deploy: test-tools nginx swift ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
 	@$(BIN)/pytest -n 2 --dist loadfile tests/deploy $(PYTEST_ARGS)
+
+# Not part of CI: the same tests as in "make test", where the files are elsewhere.
+test-object-store: test-tools ## run the functional tests on PostgreSQL and an object store, with one process and with two
+	@for processes in 1 2; do \
+		MODHUB_TEST_OBJECT_STORE=1 MODHUB_TEST_PROCESSES=$$processes \
+			$(BIN)/pytest -n 2 --dist loadfile tests/functional $(PYTEST_ARGS) || exit 1; \
+	done
 
 debian:
 	@PATH="$$PATH:/usr/sbin"; command -v debootstrap >/dev/null && command -v systemd-nspawn >/dev/null || \

@@ -20,6 +20,7 @@ letters list --json            the same, one JSON object a line
 letters send                   sends those that are due now
 letters retry --dry-run        says how many dead and held emails would be sent
 letters retry                  sends every dead and held email once more
+letters retry --dead           leaves alone what a restore held, as modhub-letters.timer does
 letters retry 12 13            only these"""
 
 
@@ -71,9 +72,11 @@ def _email_document(email: OutgoingEmail) -> dict[str, Any]:
     }
 
 
-def retry_emails(admin: Any, numbers: list[str], *, dry_run: bool) -> int:
+def retry_emails(admin: Any, numbers: list[str], *, dry_run: bool, only_dead: bool = False) -> int:
     """Let dead and held emails be sent again: all, or those with these numbers."""
-    is_unsent = (OutgoingEmail.finished_at.is_not(None), OutgoingEmail.problem.is_not(None))
+    is_unsent = [OutgoingEmail.finished_at.is_not(None), OutgoingEmail.problem.is_not(None)]
+    if only_dead:
+        is_unsent.append(OutgoingEmail.problem != HELD)
     chosen = [OutgoingEmail.id.in_([parse_id(number) or 0 for number in numbers])] if numbers else []
     can_be_sent = OutgoingEmail.sealed.is_not(None)
     with admin.writing() as (session, _):
@@ -96,7 +99,7 @@ def run_emails(admin: Any, arguments: argparse.Namespace) -> int:
     if arguments.action == "send":
         return send_due_emails(admin)
     if arguments.action == "retry":
-        return retry_emails(admin, arguments.number, dry_run=arguments.dry_run)
+        return retry_emails(admin, arguments.number, dry_run=arguments.dry_run, only_dead=arguments.dead)
     return list_emails(admin, as_json=arguments.json)
 
 
@@ -107,6 +110,7 @@ def email_arguments(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("send", help="send those that are due")
     retry = actions.add_parser("retry", help="let dead emails and those held after a restore be sent again")
     retry.add_argument("number", nargs="*", metavar="NUMBER", help="only these; the list shows the numbers")
+    retry.add_argument("--dead", action="store_true", help="not those held after a restore")
     retry.add_argument("--dry-run", action="store_true", help="say how many would be sent, change nothing")
 
 

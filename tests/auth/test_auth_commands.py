@@ -144,6 +144,7 @@ def test_emails_that_were_given_up_can_be_sent_again(app: Any, person: Person, a
     assert [(email["id"], email["state"]) for email in listed] == [(ids[0], "dead"), (ids[1], "held"), (ids[2], "dead")]
     assert admin("letters", "send") == (0, "Sent 0.\n")
     assert admin("letters", "retry", "--dry-run")[1].endswith("Would be sent again: 2.\n")
+    assert admin("letters", "retry", "--dead", "--dry-run")[1].endswith("Would be sent again: 1.\n")
     assert admin("letters", "send") == (0, "Sent 0.\n")
     code, said = admin("letters", "retry", str(ids[0]), str(ids[2]), "99", "x")
     assert code == 1

@@ -1,13 +1,25 @@
 """Real ``pserve`` processes on real databases (`modhub.testing.service`), shared by the tests of a module."""
 
+import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from modhub.testing import keep_one_database
 from modhub.testing.databases import TemplateDatabases
+from modhub.testing.object_store import BUCKET, ObjectStore, SeaweedFS
 from modhub.testing.service import Installation
+
+# `make test-object-store`: the same tests with files in an object store, by one process and by two.
+WITH_OBJECT_STORE = bool(os.environ.get("MODHUB_TEST_OBJECT_STORE"))
+PROCESSES = int(os.environ.get("MODHUB_TEST_PROCESSES", "2"))
+# These are about a folder of files, or have an object store of their own.
+collect_ignore = (
+    ["test_faults.py", "test_starting.py", "test_upgrade.py", "test_object_store.py"] if WITH_OBJECT_STORE else []
+)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -16,12 +28,33 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     keep_one_database(metafunc, "kind", "module")
 
 
-class Services:
-    """Makes installations, and ends them with the module."""
+class InstallationWithObjects(Installation):
+    """An installation whose files are in an object store."""
 
-    def __init__(self, folder: Path, databases: TemplateDatabases) -> None:
+    def __init__(self, object_store: ObjectStore, folder: Path, url: str, includes: str, **options: Any) -> None:
+        self._object_store = object_store
+        self._prefix = os.urandom(8).hex()
+        settings = {**object_store.service_settings(self._prefix), **(options.pop("settings", None) or {})}
+        super().__init__(folder, url, includes, settings=settings, **options)
+
+    def stored(self) -> dict[str, int]:
+        """Every object, named as a local store would name its file."""
+        pages = self._object_store.client.get_paginator("list_objects_v2")
+        found = {}
+        for page in pages.paginate(Bucket=BUCKET, Prefix=f"{self._prefix}/"):
+            for entry in page.get("Contents", []):
+                key = entry["Key"].removeprefix(f"{self._prefix}/")
+                found[f"{key[:2]}/{key[2:]}"] = entry["Size"]
+        return found
+
+
+class Services:
+    """Makes installations, and ends them with the module. Their files are in ``object_store`` if there is one."""
+
+    def __init__(self, folder: Path, databases: TemplateDatabases, object_store: ObjectStore | None = None) -> None:
         self._folder = folder
         self._databases = databases
+        self._installation = Installation if object_store is None else partial(InstallationWithObjects, object_store)
         self.made: list[Installation] = []
 
     def __call__(
@@ -45,7 +78,7 @@ class Services:
         if schema is None and processes:
             schema = includes
         url = self._databases.new(kind, schema, folder / "modhub.sqlite")
-        made = Installation(
+        made = self._installation(
             folder,
             url,
             includes,
@@ -64,16 +97,32 @@ class Services:
             self._databases.drop(made.url)
 
 
+@pytest.fixture(scope="session")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore | None]:
+    """The object store of all installations, if they are to have one."""
+    if not WITH_OBJECT_STORE:
+        yield None
+        return
+    server = SeaweedFS(tmp_path_factory.mktemp("objects"))
+    try:
+        server.wait()
+        yield server
+    finally:
+        server.end()
+
+
 @pytest.fixture(scope="module")
-def services(template_databases: TemplateDatabases, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    made = Services(tmp_path_factory.mktemp("functional"), template_databases)
+def services(
+    template_databases: TemplateDatabases, tmp_path_factory: pytest.TempPathFactory, objects: ObjectStore | None
+) -> Iterator[Services]:
+    made = Services(tmp_path_factory.mktemp("functional"), template_databases, objects)
     yield made
     made.close()
     for one in made.made:
         assert "Traceback" not in one.log(), one.log()[-8000:]
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=["postgresql"] if WITH_OBJECT_STORE else ["sqlite", "postgresql"])
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -81,7 +130,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def service(services: Services, kind: str) -> Iterator[Installation]:
     """Two processes on one database and one store, with accounts."""
-    made = services(kind, 2)
+    made = services(kind, PROCESSES)
     yield made
     made.stop()
 
