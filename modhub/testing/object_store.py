@@ -15,7 +15,6 @@ from time import monotonic, sleep
 from typing import Any
 
 import boto3
-import botocore.config
 import pytest
 
 from modhub.blobs import storage_from_url
@@ -70,9 +69,8 @@ class ObjectStore(ABC):
     @property
     def client(self) -> Any:
         """boto3's client of it."""
-        fixed = botocore.config.Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 1})
         keys = {"aws_access_key_id": KEY, "aws_secret_access_key": SECRET_KEY, "region_name": "us-east-1"}
-        return boto3.client("s3", endpoint_url=self.endpoint, config=fixed, **keys)
+        return boto3.client("s3", endpoint_url=self.endpoint, **keys)
 
     def settings(self, endpoint: str = "") -> dict[str, Any]:
         """The settings that go with ``modhub.storage = s3://modhub/...``."""
