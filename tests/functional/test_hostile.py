@@ -33,7 +33,8 @@ def mod(own):
 
 def send(service, data: bytes, process: int = 0) -> bytes:
     """Everything that comes back until the server closes; an error when it is silent for a minute."""
-    with socket.create_connection(("127.0.0.1", service.processes[process].port), 60) as client:
+    port = service.processes[process % len(service.processes)].port
+    with socket.create_connection(("127.0.0.1", port), 60) as client:
         try:
             client.sendall(data)
             client.shutdown(socket.SHUT_WR)
