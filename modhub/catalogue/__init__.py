@@ -68,6 +68,7 @@ def includeme(config: Configurator) -> None:
     # Public views first: among several views of one resource, the first registered is tried first.
     config.scan("modhub.catalogue.public_views")
     config.scan("modhub.catalogue.owner_views")
+    config.scan("modhub.catalogue.rehearsal_views")
     config.include("modhub.catalogue.pages")
     config.include("modhub.catalogue.pictures")
     config.include("modhub.catalogue.commands")

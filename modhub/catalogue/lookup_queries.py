@@ -65,7 +65,7 @@ def related_statement(dialect: str) -> AnySelect:
 
 def related_chains_statement(dialect: str) -> AnySelect:
     """The same of the mods ``guids`` and, recursively, of all that they require; NULL but for ``guid`` if missing."""
-    return chain_statement(_has_guid(dialect))
+    return chain_statement(dialect, _has_guid(dialect))
 
 
 def serials_statement() -> AnySelect:

@@ -51,6 +51,7 @@ class OwnerReader:
         self._mod = reader.prepare(mods.where(Mod.id == bindparam("id")))
         self._files = reader.prepare(files.where(Asset.mod_id.in_(page_ids)))
         self._notes = reader.prepare(select(*NOTE_COLUMNS).where(Note.mod_id.in_(mod_id)).order_by(Note.id.desc()))
+        self._code = reader.prepare(image.where(Asset.kind == AssetKind.CODE.value))
         self._image = reader.prepare(image.where(Asset.id == bindparam("asset"), Asset.kind == AssetKind.IMAGE.value))
 
     def page(self, owner: int, number: int) -> tuple[list[ModRow], int]:
@@ -78,6 +79,11 @@ class OwnerReader:
     def notes(self, mod_id: int | None, owner: int) -> list[NoteDocument]:
         """Return the changelog of the owner's mod, newest first."""
         return [note_of(row) for row in self._reader.rows(self._notes, id=mod_id, owner=owner)]
+
+    def code(self, mod_id: int | None, owner: int) -> StoredFile | None:
+        """Return the code file of the owner's mod; None if there is none."""
+        rows = self._reader.rows(self._code, id=mod_id, owner=owner)
+        return file_of(rows[0], inline=False, cache_control="no-store", private=True) if rows else None
 
     def image(self, mod_id: int | None, asset_id: int | None, owner: int) -> StoredFile:
         """Return one image of the owner's mod, not to be cached; 404 if there is no such image."""

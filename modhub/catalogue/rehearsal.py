@@ -1,0 +1,156 @@
+"""The rehearsal of a publication: what visitors would get if the mod were published as it is now.
+
+It knows published mods and those of the caller. Somebody else's draft is like a GUID that nobody has.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+
+from modhub import limits
+from modhub.catalogue.archives import ArchiveProblem
+from modhub.catalogue.models import AssetKind
+from modhub.catalogue.references import fold_guid
+from modhub.catalogue.response_schemas import ModRow, NoteDocument, mod_document
+from modhub.folding import fold_game
+from modhub.interfaces import IPublicMods
+from modhub.markup import to_text
+
+MAX_ROUNDS: Final = 10
+"""How often a chain may lead from the caller's drafts to published mods and back."""
+_IMAGE: Final = re.compile(r"<img\b[^>]*>")
+_ALT: Final = re.compile(r'\salt="[^"]*\S[^"]*"')
+_HEADING: Final = re.compile(r"<h([234])>")
+_LINK: Final = re.compile(r"<a\b[^>]*>(.*?)</a>", re.DOTALL)
+_EMPTY_WORDS: Final = frozenset({"", "click here", "here", "hier", "klick hier", "klicke hier", "link", "more", "this"})
+
+
+class ConflictDocument(msgspec.Struct, rename="camel"):
+    """Two mods of the chain, of which the first names the second as a conflict."""
+
+    guid: str
+    conflicts_with: str
+
+
+class TextProblem(msgspec.Struct):
+    """What makes a text hard to use.
+
+    ``problem`` is ``image_without_alt``, ``heading_skipped``, ``link_text`` or ``caption_missing``.
+    """
+
+    field: str
+    problem: str
+
+
+class RehearsalDocument(msgspec.Struct):
+    """``POST /api/modhub/{id}/rehearsal``"""
+
+    ready: bool
+    install: list[msgspec.Raw]
+    missing: list[str]
+    unpublished: list[str]
+    conflicts: list[ConflictDocument]
+    trimmed: list[str]
+    archive: list[ArchiveProblem]
+    games: list[str]
+    texts: list[TextProblem]
+
+
+class OwnMods:
+    """The mods of the caller that nobody else sees yet, and the one that is rehearsed, by GUID."""
+
+    def __init__(self, rehearsed: ModRow, own_mods: Iterable[ModRow]) -> None:
+        hidden = [mod for mod in own_mods if not mod.published or mod.hidden_at is not None]
+        self.by_guid = {fold_guid(mod.guid): mod for mod in (*hidden, rehearsed)}
+
+
+def rehearse_chain(
+    published: IPublicMods, rehearsed: ModRow, own: OwnMods
+) -> tuple[list[msgspec.Raw], list[str], list[str], list[ConflictDocument]]:
+    """Return (documents in installation order, missing GUIDs, unpublished GUIDs of the caller, conflicts)."""
+    requires: dict[str, list[str]] = {}
+    conflicts: dict[str, list[str]] = {}
+    root = fold_guid(rehearsed.guid)
+    wanted = {root}
+    for _ in range(MAX_ROUNDS):
+        wanted = _add_own(wanted, own, requires, conflicts)
+        if not wanted:
+            break
+        found = published.get_chains(sorted(wanted))
+        for guid, mod in found.items():
+            if guid not in requires:
+                requires[guid], conflicts[guid] = mod.requires, mod.conflicts
+        named = {fold_guid(guid) for mod in found.values() for guid in mod.requires}
+        wanted = {guid for guid in named if guid in own.by_guid and guid not in requires}
+    order, missing = published.order([root], requires)
+    documents = published.get_documents([guid for guid in order if guid not in own.by_guid])
+    install = [
+        msgspec.Raw(documents[guid] if guid in documents else msgspec.json.encode(mod_document(own.by_guid[guid])))
+        for guid in order
+        if guid in documents or guid in own.by_guid
+    ]
+    unpublished = [own.by_guid[guid].guid for guid in order if guid in own.by_guid and guid != root]
+    members = set(order)
+    pairs = [
+        ConflictDocument(guid, fold_guid(rival))
+        for guid in order
+        for rival in conflicts.get(guid, ())
+        if fold_guid(rival) in members
+    ]
+    return install, missing, unpublished, pairs
+
+
+def _add_own(
+    wanted: set[str], own: OwnMods, requires: dict[str, list[str]], conflicts: dict[str, list[str]]
+) -> set[str]:
+    """Add the caller's mods among ``wanted`` and what they lead to; returns the GUIDs that are not the caller's."""
+    others: set[str] = set()
+    stack = list(wanted)
+    while stack:
+        guid = stack.pop()
+        mod = own.by_guid.get(guid)
+        if mod is None:
+            others.add(guid)
+        elif guid not in requires:
+            requires[guid], conflicts[guid] = mod.requires, mod.conflicts
+            stack.extend(map(fold_guid, mod.requires))
+    return others - requires.keys()
+
+
+def find_text_problems(mod: ModRow, notes: Sequence[NoteDocument]) -> list[TextProblem]:
+    """Return what makes the texts of a mod hard to use, each problem once for each field."""
+    problems = [TextProblem("description", problem) for problem in _html_problems(mod.description)]
+    of_notes = dict.fromkeys(problem for note in notes for problem in _html_problems(note.text))
+    problems += [TextProblem("changelog", problem) for problem in of_notes]
+    if any(asset.kind == AssetKind.IMAGE and not asset.caption for asset in mod.assets):
+        problems.append(TextProblem("images", "caption_missing"))
+    return problems
+
+
+def _html_problems(cleaned: str) -> list[str]:
+    levels = [1, *(int(level) for level in _HEADING.findall(cleaned))]
+    found = {
+        "image_without_alt": any(not _ALT.search(image) for image in _IMAGE.findall(cleaned)),
+        "heading_skipped": any(after > before + 1 for before, after in pairwise(levels)),
+        "link_text": any(to_text(link, limits.TITLE).casefold() in _EMPTY_WORDS for link in _LINK.findall(cleaned)),
+    }
+    return [problem for problem, is_found in found.items() if is_found]
+
+
+def find_trimmed(mod: ModRow) -> list[str]:
+    """Return the fields that are exactly as long as they may be: most likely their end was cut off."""
+    full = {
+        "title": len(mod.title) >= limits.TITLE,
+        "description": len(mod.description) >= limits.DESCRIPTION,
+        "games": len(mod.games) >= limits.GAMES or any(len(game) >= limits.GAME for game in mod.games),
+    }
+    return [field for field, is_full in full.items() if is_full]
+
+
+def unlisted_games(mod: ModRow, curated: Iterable[str]) -> list[str]:
+    """Return the games that are not in the curated list."""
+    known = set(map(fold_game, curated))
+    return [game for game in mod.games if fold_game(game) not in known]

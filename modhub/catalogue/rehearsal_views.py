@@ -1,0 +1,80 @@
+"""``POST /api/modhub/{id}/rehearsal`` and its page in the workshop."""
+
+from functools import partial
+from typing import Any
+
+from msgspec.json import decode as decode_json
+
+from modhub.blobs import RemoteFile
+from modhub.catalogue import rehearsal
+from modhub.catalogue.archives import ArchiveProblem, find_archive_problems
+from modhub.catalogue.owner_views import account_id_of, owner_reader
+from modhub.catalogue.public_views import catalogue_reader
+from modhub.catalogue.rehearsal import OwnMods, RehearsalDocument
+from modhub.catalogue.resources import ModPermission, ModResource
+from modhub.catalogue.response_schemas import ModDocument
+from modhub.interfaces import IMine, IMod, IOwnMod, IPublicMods
+from modhub.request import Request
+from modhub.views import api, page
+
+
+def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:
+    """Return what visitors would get if the caller's mod were published as it is now."""
+    reader, owner = owner_reader(request), account_id_of(request)
+    mod = reader.mod(mod_id, owner)
+    own = OwnMods(mod, reader.mods(owner))
+    chain = rehearsal.rehearse_chain(request.find_service(IPublicMods), mod, own)
+    install, missing, unpublished, conflicts = chain
+    archive = _archive_problems(request, mod_id, owner)
+    has_code = any(asset.kind == "code" for asset in mod.assets)
+    games = [game["name"] or "" for game in catalogue_reader(request).games()]
+    return RehearsalDocument(
+        ready=has_code and not (missing or unpublished or conflicts or archive),
+        install=install,
+        missing=missing,
+        unpublished=unpublished,
+        conflicts=conflicts,
+        trimmed=rehearsal.find_trimmed(mod),
+        archive=archive,
+        games=rehearsal.unlisted_games(mod, games),
+        texts=rehearsal.find_text_problems(mod, reader.notes(mod_id, owner)),
+    )
+
+
+def _archive_problems(request: Request, mod_id: int | None, owner: int) -> list[ArchiveProblem]:
+    file = owner_reader(request).code(mod_id, owner)
+    if file is None:
+        return []
+    with request.store.open(file.key, file.size, file.sha256) as opened:
+        return find_archive_problems(partial(_read_range, opened), file.size)
+
+
+def _read_range(opened: Any, start: int, stop: int) -> bytes:
+    if isinstance(opened, RemoteFile):
+        with opened.fetch(start, stop) as part:
+            return part.read(stop - start)
+    opened.seek(start)
+    content: bytes = opened.read(stop - start)
+    return content
+
+
+@api(context=IMod, name="rehearsal", request_method="POST", permission=ModPermission.EDIT)
+def rehearsal_view(context: ModResource, request: Request) -> RehearsalDocument:
+    """``POST /api/modhub/{id}/rehearsal``: changes nothing."""
+    return rehearse(request, context.id)
+
+
+@page(
+    context=IOwnMod,
+    containment=IMine,
+    name="rehearsal",
+    request_method="GET",
+    permission=ModPermission.EDIT,
+    renderer="modhub.catalogue:templates/workshop/rehearsal.jinja2",
+)
+def rehearsal_page(context: ModResource, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/mine/{id}/rehearsal``"""
+    report = rehearse(request, context.id)
+    install = [decode_json(document, type=ModDocument) for document in report.install]
+    titles = {document.guid.lower(): document.title for document in install}
+    return {"report": report, "install": install, "titles": titles, "mod": install[-1]}

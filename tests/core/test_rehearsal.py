@@ -1,0 +1,128 @@
+"""The rehearsal of a publication: chain, archive, texts; for the owner only, and nothing of a stranger's draft."""
+
+import io
+import struct
+import uuid
+import zipfile
+from typing import Any
+
+import pytest
+
+from modhub.catalogue.archives import find_archive_problems
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
+from modhub.testing.pages import new_visitor
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def rehearse(site: Site, mod: dict[str, Any], owner: int = OWNER, status: int = 200) -> Any:
+    return site.as_account(owner).post(mod_address(mod, "rehearsal"), status=status).json
+
+
+def archive(*names: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("warnings.warn", lambda *_args, **_more: None)
+        for name in names:
+            made.writestr(zipfile.ZipInfo(name), b"x")
+    return file.getvalue()
+
+
+def test_the_chain_is_as_if_published(site: Site) -> None:
+    # C-OWN-17
+    base = published_mod(site, owner=8, title="Base")
+    middle = published_mod(site, owner=8, title="Middle", requires=[base["guid"]])
+    stranger = new_mod(site, owner=8, title="A stranger's draft", requires=[base["guid"]])
+    own = new_mod(site, title="My other draft", requires=[middle["guid"]])
+    absent = str(uuid.uuid4())
+    needed = [own["guid"].upper(), stranger["guid"], absent]
+    mod = new_mod(site, title="Rehearsed", requires=needed, conflictsWith=[base["guid"]])
+    upload_asset(site, mod, "code", archive("a.txt"), version="1")
+    report = rehearse(site, mod)
+    assert [one["title"] for one in report["install"]] == ["Base", "Middle", "My other draft", "Rehearsed"]
+    assert report["missing"] == [stranger["guid"], absent]
+    assert report["unpublished"] == [own["guid"]]
+    assert report["conflicts"] == [{"guid": mod["guid"], "conflictsWith": base["guid"]}]
+    assert report["ready"] is False
+    assert "stranger's draft" not in str(report)
+    # Nothing has changed.
+    site.get(mod_address(mod), status=404)
+    calm = published_mod(site, title="Calm", requires=[middle["guid"]])
+    assert rehearse(site, calm)["ready"] is True
+
+
+def test_drafts_and_published_mods_may_alternate(site: Site) -> None:
+    # C-OWN-17
+    lowest = published_mod(site, title="1")
+    draft = new_mod(site, title="2", requires=[lowest["guid"]])
+    middle = published_mod(site, title="3", requires=[draft["guid"]])
+    mod = new_mod(site, title="4", requires=[middle["guid"]])
+    site.as_account(OWNER).put_json(mod_address(lowest), {"requires": [mod["guid"]]}, status=200)
+    report = rehearse(site, mod)
+    assert [one["title"] for one in report["install"]] == ["1", "2", "3", "4"]
+    assert (report["missing"], report["unpublished"]) == ([], [draft["guid"]])
+
+
+def test_a_rehearsal_is_for_the_owner(site: Site) -> None:
+    # C-OWN-17, C-OWN-12
+    mod = new_mod(site)
+    absent = site.as_account(8).post("/api/modhub/999999/rehearsal", status=401)
+    theirs = site.as_account(8).post(mod_address(mod, "rehearsal"), status=401)
+    nobody = site.post(mod_address(mod, "rehearsal"), status=401)
+    assert absent.body == theirs.body
+    assert nobody.headers["WWW-Authenticate"].startswith("Bearer")
+    page = new_visitor(site, 8).get(f"/Modhub/mine/{mod['id']}/rehearsal", status="*")
+    assert page.status_int in {401, 403, 404, 303}
+    assert mod["title"] not in page.text
+
+
+@pytest.mark.one_database
+def test_texts_games_and_names_are_looked_at(site: Site) -> None:
+    # C-OWN-17
+    description = '<h4>Deep</h4><p><a href="https://example.org/">here</a> <img src="/Modhub/file/1"></p>'
+    mod = new_mod(site, title="x" * 130, description=description, games=["Portal"])
+    upload_asset(site, mod, "code", archive("a.txt", "A.TXT", "../b", "/c", "d/../e", "C:\\f"), version="1")
+    upload_asset(site, mod, "images", PNG, content_type="image/png")
+    report = rehearse(site, mod)
+    assert [(one["name"], one["problem"]) for one in report["archive"]] == [
+        ("A.TXT", "duplicate"),
+        ("../b", "parent_folder"),
+        ("/c", "absolute"),
+        ("d/../e", "parent_folder"),
+        ("C:\\f", "absolute"),
+    ]
+    assert report["trimmed"] == ["title"]
+    assert report["games"] == ["Portal"]
+    assert [(one["field"], one["problem"]) for one in report["texts"]] == [
+        ("description", "image_without_alt"),
+        ("description", "heading_skipped"),
+        ("description", "link_text"),
+        ("images", "caption_missing"),
+    ]
+    page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/rehearsal")
+    for shown in ("../b", "leads out of its folder", "Portal", "an image has no caption"):
+        assert shown in page.text
+    edit = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")
+    assert edit.html.find("a", href=f"/Modhub/mine/{mod['id']}/rehearsal") is not None
+
+
+def problems(content: bytes) -> list[str]:
+    return [one.problem for one in find_archive_problems(lambda start, stop: content[start:stop], len(content))]
+
+
+def test_hostile_archives_are_unreadable_at_worst() -> None:
+    # C-OWN-17, T-A8
+    whole = archive("a", "b")
+    assert problems(whole) == []
+    assert problems(b"") == problems(b"no archive at all") == []
+    assert problems(b"prefix" + whole) == []
+    assert problems(whole[:-30]) == ["unreadable"]
+    end = whole.rfind(b"PK\x05\x06")
+    huge = whole[: end + 12] + struct.pack("<L", 2**32 - 1) + whole[end + 16 :]
+    assert problems(huge) == ["unreadable"]
+    directory = whole.find(b"PK\x01\x02")
+    assert problems(whole[:directory] + b"XXXX" + whole[directory + 4 :]) == ["unreadable"]
+    long_name = whole[: directory + 28] + b"\xff\xff" + whole[directory + 30 :]
+    assert problems(long_name) == ["unreadable"]
+    assert len(problems(archive(*(f"../{number}" for number in range(200))))) == 50
