@@ -18,7 +18,7 @@ from urllib.parse import quote
 from pyramid.request import Request
 from pyramid.response import Response
 
-from modhub.blobs.store import COPY_BYTES, BlobStore, RemoteFile
+from modhub.blobs.store import COPY_BYTES, BlobStore, RemoteFile, ServedByProxy
 from modhub.errors import ApiError
 from modhub.http.conditions import Outcome, Validators, evaluate
 from modhub.http.headers import EXPOSED
@@ -42,6 +42,10 @@ A_DAY: Final = "public, max-age=86400"
 IMMUTABLE: Final = "public, max-age=31536000, immutable"
 """Values of ``Cache-Control``: revalidate each time, for a day, or forever (the address never changes)."""
 
+_CONDITIONS = frozenset(
+    f"HTTP_{name}"
+    for name in ("RANGE", "IF_RANGE", "IF_MATCH", "IF_NONE_MATCH", "IF_MODIFIED_SINCE", "IF_UNMODIFIED_SINCE")
+)
 _SEPARATORS = re.compile(r"[/\\]")
 _DROPPED = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, line separators, marks and overrides of the writing direction, lone surrogates."""
@@ -116,9 +120,25 @@ def file_response(request: Request, store: BlobStore, file: StoredFile) -> Respo
     # A Last-Modified in the future is forbidden (RFC 9110, 8.8.2.1); clocks may jump.
     headers = _headers(file, outcome, min(file.modified, datetime.now(UTC)))
     body = () if outcome.status is HTTPStatus.NOT_MODIFIED else _body(request, store, file, outcome)
+    if body and (address := _internal_address(request, store, file)):
+        # The file was opened and found intact. Now the proxy opens it, and adds its length and Accept-Ranges.
+        body.close()
+        del headers["Accept-Ranges"]
+        headers |= {"X-Accel-Redirect": address, "Content-Length": "0"}
+        body = ()
     status = f"{outcome.status.value} {outcome.status.phrase}"
     # As a header list: otherwise WebOb would add a charset to the content type.
     return Response(status=status, headerlist=list(headers.items()), app_iter=body)
+
+
+def _internal_address(request: Request, store: BlobStore, file: StoredFile) -> str | None:
+    """The address at which the proxy has the file, if it may send it (docs/adr/025-accel-redirect.md).
+
+    Only a whole public file without a condition: the proxy would judge conditions and ranges by its own validators.
+    """
+    if file.private or not isinstance(store, ServedByProxy) or not _CONDITIONS.isdisjoint(request.environ):
+        return None
+    return store.internal_address(file.key)
 
 
 def content_disposition(name: str, *, inline: bool) -> str:

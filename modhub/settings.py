@@ -17,6 +17,7 @@ LOOPBACK_NAMES = frozenset({"localhost"})
 SECRET_LENGTH = 32
 MAX_LOCK_SECONDS = 600
 _PORTS = {"http": 80, "https": 443}
+_LOCATION = re.compile(r"/(?:[A-Za-z0-9._-]+/)+", re.ASCII)
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]*:[0-9a-f:.]*", re.ASCII)
 
 
@@ -106,6 +107,13 @@ def port(value: str) -> int:
     if number > 65535:
         raise ValueError(f"must be a port, not {value!r}")
     return number
+
+
+def location(value: str) -> str:
+    """A path that begins and ends with a slash, or nothing."""
+    if value and not _LOCATION.fullmatch(value):
+        raise ValueError(f"must be a path such as /_files/, not {value!r}")
+    return value
 
 
 def origin(value: str) -> str:
@@ -210,6 +218,9 @@ CORE = (
     Setting("modhub.storage_address_key", secret, "", "the address key of the file-storage machine"),
     Setting("modhub.audit_days", positive, "90", "days that the audit trail keeps addresses and names"),
     Setting("modhub.slow_statement_ms", whole, "1000", "log statements that take so many milliseconds; 0: none"),
+    Setting(
+        "modhub.accel_redirect", location, "", "nginx location whose alias is the folder of files; empty: we send them"
+    ),
     Setting(
         "modhub.response_cache_bytes", whole, "33554432", "memory for responses that nothing has changed; 0: no cache"
     ),

@@ -41,14 +41,14 @@ def _resolve(scheme: str, factory: BlobStoreFactory | str) -> BlobStoreFactory:
     return resolved
 
 
-def open_local_store(url: str, _settings: Mapping[str, Any], *, make: bool) -> LocalStore:
+def open_local_store(url: str, settings: Mapping[str, Any], *, make: bool) -> LocalStore:
     """``file:///absolute/folder``, percent-decoded: a folder on this machine.
 
-    ``make`` creates it with mode 0700 if it is missing.
+    ``make`` creates it with mode 0700 if it is missing, 0750 if a proxy sends the files (``modhub.accel_redirect``).
     """
     folder = _parse_folder(url.partition("://")[2])
     try:
-        return LocalStore(folder, make=make)
+        return LocalStore(folder, make=make, proxy_location=settings.get("modhub.accel_redirect", ""))
     except OSError as error:
         cause = error.strerror or type(error).__name__
         raise ValueError(f"modhub.storage: the folder {folder} cannot be used: {cause}.") from None

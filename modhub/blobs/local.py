@@ -28,14 +28,18 @@ class LocalStore:
     """A :class:`~modhub.blobs.store.BlobStore` on local disk. ``OSError`` if the folder cannot be created or used.
 
     Without ``make`` nothing is created: a read-only command must not leave a folder owned by another user than the
-    service's.
+    service's. ``proxy_location``: where a proxy has the
+    folder, if it sends the files itself; then the group of the service may read them.
 
     The SHA-256 is checked the first time that this process opens a file, and again whenever the file has changed
     (T-F10); every other open costs one ``fstat``.
     """
 
-    def __init__(self, root: Path, *, cache_size: int = MAX_CHECKSUMS, make: bool = True) -> None:
+    def __init__(
+        self, root: Path, *, cache_size: int = MAX_CHECKSUMS, make: bool = True, proxy_location: str = ""
+    ) -> None:
         self._root = root
+        self._proxy_location = proxy_location
         self._staging = root / _STAGING
         self._checksums = ChecksumCache(cache_size)
         if make:
@@ -43,9 +47,9 @@ class LocalStore:
 
     def _create_folders(self) -> None:
         root = self._root
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._make_folder(root, parents=True)
         for name in _FOLDERS:
-            (root / name).mkdir(mode=0o700, exist_ok=True)
+            self._make_folder(root / name)
         _fsync_folder(root)
         with suppress(PermissionError):  # we may have no permission to read the parent
             _fsync_folder(root.parent)
@@ -73,7 +77,7 @@ class LocalStore:
                 staged.rename(published)
             except FileNotFoundError:
                 # The empty shard was removed. If it is the file that is missing, the second rename fails too.
-                published.parent.mkdir(mode=0o700, exist_ok=True)
+                self._make_folder(published.parent)
                 _fsync_folder(self._root)
                 staged.rename(published)
             _fsync_folder(published.parent)
@@ -129,6 +133,11 @@ class LocalStore:
             raise _unreadable(key, damage)
         return file
 
+    def internal_address(self, key: str) -> str | None:
+        """Return ``<location><first two digits>/<other thirty>``."""
+        location = self._proxy_location
+        return f"{location}{self._published_path(key).relative_to(self._root)}" if location else None
+
     def verify(self, key: str, size: int, sha256: str) -> str | None:
         """Read and compare the file, ignoring earlier results."""
         path = self._published_path(key)
@@ -168,14 +177,23 @@ class LocalStore:
             finally:
                 path.unlink(missing_ok=True)
 
+    def _make_folder(self, path: Path, *, parents: bool = False) -> None:
+        if not path.is_dir():
+            path.mkdir(mode=0o700, parents=parents, exist_ok=True)
+            if self._proxy_location:
+                path.chmod(0o750)  # whatever the umask says
+
     def _create(self, path: Path) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         try:
-            return os.open(path, flags, 0o600)
+            descriptor = os.open(path, flags, 0o600)
         except FileNotFoundError:
             # As in publish. Never recreate the root: under a missing mount the files would be hidden later.
-            path.parent.mkdir(mode=0o700, exist_ok=True)
-            return os.open(path, flags, 0o600)
+            self._make_folder(path.parent)
+            descriptor = os.open(path, flags, 0o600)
+        if self._proxy_location:
+            os.fchmod(descriptor, 0o640)
+        return descriptor
 
     def _remove(self, key: str) -> None:
         self._staged_path(key).unlink(missing_ok=True)

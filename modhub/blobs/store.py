@@ -102,6 +102,14 @@ class RemoteFile(Protocol):
 
 
 @runtime_checkable
+class ServedByProxy(Protocol):
+    """A store whose files a proxy on the same machine may send itself."""
+
+    def internal_address(self, key: str) -> str | None:
+        """Return the address at which the proxy has a published blob; None if it has none."""
+
+
+@runtime_checkable
 class FollowsAddress(Protocol):
     """A store whose address may change while the service runs."""
 

@@ -318,3 +318,28 @@ def test_a_reader_gets_the_old_bytes_whole(tmp_path):
         received += answer.read()
     assert received == BIG
     assert answer.getheader("ETag") == f'"{old.sha256}"'
+
+
+def test_only_a_whole_public_file_is_left_to_the_proxy(tmp_path: Path) -> None:
+    files = Files(tmp_path / "files")
+    proxied = LocalStore(tmp_path / "files", proxy_location="/_files/")
+
+    def get(file: StoredFile, store: LocalStore = proxied, **environ: str) -> dict[str, str]:
+        response = file_response(Request.blank("/", environ=environ), store, file)
+        if not isinstance(response.app_iter, tuple):
+            response.app_iter.close()
+        return dict(response.headers)
+
+    left = get(files.file)
+    assert left["X-Accel-Redirect"] == f"/_files/{files.file.key[:2]}/{files.file.key[2:]}"
+    assert left["Content-Length"] == "0"
+    conditions = ["RANGE", "IF_MATCH", "IF_NONE_MATCH", "IF_RANGE", "IF_MODIFIED_SINCE", "IF_UNMODIFIED_SINCE"]
+    for own in (
+        get(files.file, files.store),
+        get(replace(files.file, private=True)),
+        get(files.file, REQUEST_METHOD="HEAD"),
+        *(get(files.file, **{f"HTTP_{name}": '"x"'}) for name in conditions if name != "IF_MATCH"),
+        get(files.file, HTTP_IF_MATCH="*"),
+    ):
+        assert "X-Accel-Redirect" not in own
+        assert own["Content-Length"] == str(len(CONTENT))
