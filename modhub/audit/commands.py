@@ -22,17 +22,13 @@ from modhub.declarations import AdminCommand
 
 ENTRIES_PER_PAGE: Final = 50
 _EXAMPLES: Final = """\
-examples (after modhub-admin -c my.ini):
-  audit list                            the 50 newest entries
-  audit list --actor "account 7"        what account 7 did
-  audit list --target "mod 12"          what was done to mod 12
-  audit list --since 2026-11-01 --json  one JSON object a line
-  audit verify                          seals new entries, checks all; note the last line
-  audit verify --expect 512:9f86d0...   checks also that the chain still has what was noted
-  audit export > audit.jsonl            all entries, oldest first
-
-ACTOR is "account 7", "key 1a2b3c4d5e6f", operator, service or nobody; without an id, all of that kind.
-"""
+audit list                            the 50 newest entries
+audit list --actor "account 7"        what account 7 did
+audit list --target "mod 12"          what was done to mod 12
+audit list --since 2026-11-01 --json  one JSON object a line
+audit verify                          seals new entries, checks all; note the last line
+audit verify --expect 512:9f86d0...   checks also that the chain still has what was noted
+audit export > audit.jsonl            all entries, oldest first"""
 
 
 def entry_document(entry: AuditEntry, personal: PersonalPart | None) -> dict[str, Any]:
@@ -104,7 +100,10 @@ def list_entries(admin: Any, arguments: argparse.Namespace) -> int:
     with admin.reading() as session:
         found = session.execute(newest).all()
     for entry, personal in found:
-        admin.say(json.dumps(entry_document(entry, personal)) if arguments.json else describe_entry(entry, personal))
+        if arguments.json:
+            admin.say_json(entry_document(entry, personal))
+        else:
+            admin.say(describe_entry(entry, personal))
     if not found and not arguments.json:
         admin.say("No matching entries.")
     return 0
@@ -114,7 +113,7 @@ def export_entries(admin: Any, arguments: argparse.Namespace) -> int:
     """Print all matching entries as JSON, one object a line, oldest first."""
     with admin.reading() as session:
         for entry, personal in _batches(session, arguments):
-            admin.say(json.dumps(entry_document(entry, personal)))
+            admin.say_json(entry_document(entry, personal))
     return 0
 
 
@@ -138,7 +137,7 @@ def verify_chain(admin: Any, arguments: argparse.Namespace) -> int:
 
 def _print_result(admin: Any, head: ChainHead, problems: list[str], *, as_json: bool) -> None:
     if as_json:
-        admin.say(json.dumps({"entries": head.number, "digest": head.digest, "problems": problems}))
+        admin.say_json({"entries": head.number, "digest": head.digest, "problems": problems})
         return
     for problem in problems:
         admin.say(problem)
@@ -178,8 +177,6 @@ def _limit(value: str) -> int:
 
 def audit_arguments(parser: argparse.ArgumentParser) -> None:
     """``list``, ``verify``, ``export``"""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     lister = actions.add_parser("list", help="list entries, newest first")
     lister.add_argument(
@@ -192,7 +189,11 @@ def audit_arguments(parser: argparse.ArgumentParser) -> None:
     export = actions.add_parser("export", help="print entries as JSON, one object a line, oldest first")
     export.add_argument("--json", action="store_true", help="no effect: the export is always JSON")
     for action in (lister, export):
-        action.add_argument("--actor", metavar="ACTOR", help='only what "account 7" did')
+        action.add_argument(
+            "--actor",
+            metavar="ACTOR",
+            help='only what "account 7" did, or all of a kind: operator, key, service, nobody',
+        )
         action.add_argument("--target", metavar="TARGET", help='only what was done to "mod 12"')
         action.add_argument("--action", dest="entry_action", metavar="TEXT", help='only this action, "mod published"')
         action.add_argument("--since", type=_moment, metavar="TIME", help="only since then, such as 2026-11-21 (UTC)")
@@ -201,4 +202,4 @@ def audit_arguments(parser: argparse.ArgumentParser) -> None:
 def includeme(config: Configurator) -> None:
     """The command."""
     help_text = "what operators, keys and accounts did: list, verify, export"
-    config.add_command(AdminCommand("audit", help_text, audit_arguments, run_audit))
+    config.add_command(AdminCommand("audit", help_text, audit_arguments, run_audit, examples=_EXAMPLES))

@@ -6,6 +6,7 @@ from enum import StrEnum
 from sqlalchemy.orm import Session
 
 from modhub import limits, text
+from modhub.audit import record
 from modhub.catalogue.models import Asset, AssetKind, Mod
 from modhub.catalogue.response_schemas import in_order
 from modhub.catalogue.services import own_mod, record_change
@@ -59,6 +60,7 @@ def _store_order(session: Session, mod: Mod, before: list[Asset], after: list[As
         return
     for position, image in enumerate(after):
         image.position = position
+    record(session, "images reordered", "mod", mod.id)
     record_change(session, mod)
 
 
@@ -69,5 +71,6 @@ def caption_image(session: Session, mod_id: int | None, asset_id: int | None, ow
     cleaned = text.line(caption, limits.CAPTION)
     if cleaned != (image.caption or ""):
         image.caption = cleaned or None
+        record(session, "image caption changed", "mod", mod.id, asset=image.id)
         record_change(session, mod)
     return cleaned

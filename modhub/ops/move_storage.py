@@ -6,6 +6,7 @@ from typing import Any, Final
 from pyramid.config import Configurator
 
 import modhub
+from modhub.audit import record
 from modhub.blobs.moving import copy_store, count_live
 from modhub.blobs.naming import names_of_keys
 from modhub.blobs.store import BlobStore
@@ -30,6 +31,8 @@ def run_move_storage(admin: Any, arguments: argparse.Namespace) -> int:
     target.probe()
     with admin.progress.of("bytes of files", size) as advance:
         result = copy_store(admin.databases, source, target, advance)
+    with admin.writing() as (session, _):
+        record(session, "files copied", "store", copied=result.copied, damaged=len(result.damaged))
     admin.say(f"Copied {result.copied} files ({result.copied_bytes} bytes); {result.present} were there already.")
     with admin.reading() as session:
         names = names_of_keys(session, admin.declarations.blob_names, [blob.key for blob in result.damaged])

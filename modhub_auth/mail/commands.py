@@ -7,6 +7,7 @@ from pyramid.config import Configurator
 from sqlalchemy import func, select, update
 
 from modhub import bulk
+from modhub.audit import record
 from modhub.db import iso, now
 from modhub.declarations import AdminCommand, add_json_option
 from modhub.traversal import parse_id
@@ -85,6 +86,8 @@ def retry_emails(admin: Any, numbers: list[str], *, dry_run: bool, only_dead: bo
         if not dry_run:
             due = {"finished_at": None, "problem": None, "attempts": 0, "next_at": now()}
             bulk.execute_bulk(session, update(OutgoingEmail).where(*is_unsent, *chosen, can_be_sent).values(due))
+            if found:
+                record(session, "emails retried", "outbox", emails=len(found))
     missing = [number for number in numbers if parse_id(number) not in found]
     for number in missing:
         admin.say(f"There is no dead or held email {number} that can be sent.")

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pyramid.config import Configurator
 
+from modhub.audit import record
 from modhub.blobs import BlobStore
 from modhub.declarations import AdminCommand
 from modhub.ops import migrate
@@ -38,6 +39,8 @@ def _make_backup(admin: Any, folder: Path, without: frozenset[str]) -> int:
     store = find_optional_service(admin.registry, BlobStore)
     source = source_of(admin.registry, admin.databases, store, packages)
     manifest = create_backup(source, folder, without, admin.progress)
+    with admin.writing() as (session, _):
+        record(session, "backup made", "database")
     rows = sum(entry.rows for entry in manifest.tables)
     admin.say(
         f"Backed up {rows} rows of {len(manifest.tables)} tables and {manifest.files} files ({manifest.bytes} bytes)."
