@@ -1,0 +1,102 @@
+"""The demo page of docs/, served from another origin, reads everything that programs may read."""
+
+import functools
+import http.server
+import json
+import re
+import threading
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, expect
+
+ROOT = Path(__file__).parents[2]
+FEATURES = "modhub.testing.accounts modhub_builds modhub_wiki modhub_sync"
+EXAMPLE = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def service(serve_with: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with serve_with(tmp_path_factory.mktemp("other-origin"), FEATURES, "demo", "snapshot") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> Iterator[str]:
+    """The origin of the demo page: another host name and another port than the service's."""
+    handler = functools.partial(Quiet, directory=str(ROOT / "docs" / "demo"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield f"http://localhost:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def demo(browser: Browser, elsewhere: str) -> Iterator[Page]:
+    context = browser.new_context()
+    context.set_default_timeout(100_000)
+    page = context.new_page()
+    page.goto(f"{elsewhere}/index.html")
+    yield page
+    context.close()
+
+
+def lines(page: Page) -> list[str]:
+    return [line.inner_text() for line in page.locator("#log li").all()]
+
+
+def test_a_page_of_another_origin_reads_everything(demo: Page, service: Any) -> None:
+    # C-HTTP-2, C-HTTP-3, C-HTTP-4, C-PRO-1
+    sent: list[Request] = []
+    problems: list[str] = []
+    demo.on("request", lambda request: sent.append(request))  # noqa: PLW0108 - it sets an attribute of the function
+    demo.on("pageerror", lambda error: problems.append(str(error)))
+    demo.get_by_label("Service").fill(service.address)
+    demo.get_by_label("Words").fill("Ghost Racer")
+    demo.get_by_role("button").click()
+    expect(demo.locator("#log li").last).to_have_text("Done")
+    told = lines(demo)
+    assert problems == []
+    assert demo.locator(".failed").count() == 0
+    assert told[0] == "Found 1"
+    # Headers that are exposed: X-Request-Id, ETag, Content-Range, Content-Disposition, Last-Modified, Repr-Digest.
+    assert re.fullmatch(r"Read Ghost Racer, request [0-9a-f-]{16,}", told[1]), told[1]
+    assert told[2] == "Unchanged"
+    assert re.fullmatch(r"Plan: 4 steps, \d+ bytes, 0 conflicts, 0 missing", told[4]), told[4]
+    verified = [line for line in told if line.startswith("Verified ")]
+    assert len(verified) == 4
+    shown = r"Verified .*: (\d+) bytes, bytes \d+-\d+/\1, attachment; filename=.*, \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT"
+    assert all(re.fullmatch(shown, line) for line in verified), verified
+    assert "Lock: same same same same" in told
+    assert "Updates: 0 changed, 0 gone, 4 same" in told
+    assert "Since then: 0" in told
+    assert [line for line in told if line.startswith("Refused: 404 not_found (request ")]
+    numbers = {line.partition(":")[0]: int(re.search(r"\d+", line)[0]) for line in told if re.search(r": \d", line)}
+    assert numbers["Feed"] == numbers["Atom"] == numbers["Snapshot"] >= 4
+    assert min(numbers[name] for name in ("Changes", "Games", "Wiki", "App")) > 0
+    asked = [request for request in sent if request.url.startswith(service.address)]
+    names = {name for request in asked for name in request.headers}
+    assert {"if-none-match", "range", "if-range"} <= names
+    assert not names & {"authorization", "cookie", "x-api-key"}
+
+
+def test_the_javascript_of_the_guide_runs_on_a_page_of_another_origin(demo: Page, service: Any) -> None:
+    text = (ROOT / "docs" / "clients.md").read_text("utf-8")
+    blocks = re.findall(r"^```js\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert len(blocks) >= 5
+    with urllib.request.urlopen(f"{service.address}/api/modhub?q=ghost+racer", timeout=60) as answer:
+        mod = json.load(answer)["mods"][0]
+    source = "".join(blocks).replace("https://mods.example.org", service.address).replace(EXAMPLE, mod["guid"])
+    told = demo.evaluate(f"async () => {{ {source}; return [bytes.byteLength, updates.same, known.get(guid)]; }}")
+    size = next(asset["bytes"] for asset in mod["assets"] if asset["kind"] == "code")
+    assert told == [size, 1, mod["id"]]
