@@ -23,7 +23,7 @@ LIST = "/api/modhub"
 TIMES = 40
 UNCACHED = 101
 """Pages and mods from this number on are requested only once."""
-FEATURES = "modhub_auth modhub_builds modhub_wiki"
+FEATURES = "modhub_auth modhub_builds modhub_sync modhub_wiki"
 PAGES = {
     "browse": "/Modhub",
     "browse, a word": "/Modhub?q=4711",

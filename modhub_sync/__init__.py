@@ -7,6 +7,7 @@ from modhub.db import Databases
 from modhub.events import ApplicationStarted
 from modhub.interfaces import ICatalogue, IPublicMods, ISite
 from modhub.service_registry import find_service
+from modhub.ui.documentation import documentation_section
 from modhub_sync import limits
 from modhub_sync.read_service import SyncReader
 from modhub_sync.resources import GuidsResource, PlanResource, SnapshotFilesResource, SnapshotResource
@@ -48,6 +49,9 @@ def includeme(config: Configurator) -> None:
         config.add_body_limit("POST", f"/api/modhub/{name}", limits.QUESTION)
     for name in ("plan", "plan/check"):
         config.add_body_limit("POST", f"/api/modhub/{name}", limits.PLAN_QUESTION)
+    documentation = documentation_section("modhub_sync:templates/documentation.jinja2", limits=limits)
+    config.add_panel("documentation", "sync", documentation, order=30)
+    config.add_translation_dirs("modhub_sync:locale")
     config.include("modhub_sync.commands")
     config.scan("modhub_sync.views")
     config.scan("modhub_sync.snapshot_views")

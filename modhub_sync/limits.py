@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from modhub.limits import MB
+from modhub.limits import KB, MB
 
 GUIDS_AT_ONCE: Final = 500
 """GUIDs of one lookup, entries of one update check, wanted mods of one plan."""
-INSTALLED_AT_ONCE: Final = 10_000
+INSTALLED_AT_ONCE: Final = 5_000
 """Installed mods of one plan, and entries of one lock."""
-QUESTION: Final = MB
+QUESTION: Final = 256 * KB
 """Bytes of a lookup or an update check."""
-PLAN_QUESTION: Final = 4 * MB
+PLAN_QUESTION: Final = MB
 """Bytes of a plan's question or of a lock."""
 CHANGES: Final = 100
 CHANGES_MOST: Final = 1000

@@ -15,7 +15,7 @@ from modhub.testing.mods import OWNER, new_mod
 pytestmark = [pytest.mark.one_database, pytest.mark.slow]
 
 MB = 1024 * 1024
-FEATURES = f"{TEST_ACCOUNTS} modhub_builds modhub_wiki"
+FEATURES = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki"
 KEY = "k" * 64
 ORIGIN = "http://127.0.0.1:6543"
 
@@ -194,9 +194,9 @@ def test_every_address_for_large_bodies_names_its_credential(start):
     assert isinstance(rules, BodyRules)
     large = [entry for entry in rules._entries if entry.rule.limit > PROBE_ABOVE_BYTES]
     open_to_all = {entry.segments for entry in large if entry.rule.credential is None}
-    # Forms of text, which are kept for who has to sign in again.
-    mine = ("Modhub", "mine")
-    assert open_to_all == {(*mine, "new"), (*mine, None), (*mine, None, "changelog", None)}
+    # Forms of text, which are kept for who has to sign in again; plans and locks of thousands of mods.
+    mine, plan = ("Modhub", "mine"), ("api", "modhub", "plan")
+    assert open_to_all == {(*mine, "new"), (*mine, None), (*mine, None, "changelog", None), plan, (*plan, "check")}
 
 
 @pytest.mark.parametrize("chunked", [False, True])

@@ -14,7 +14,7 @@ from modhub.testing import TEST_ACCOUNTS, Site, Start
 from modhub.testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub.testing.reference import calls
 
-ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_wiki"
+ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki"
 AGENT = {"X-Api-Key": "agent"}
 BASE = "https://mods.example.org"
 KEYS = "agent Modhub:app Modhub:wiki"
@@ -46,7 +46,8 @@ def the_mod(site: Site) -> Any:
 def json_reads(site: Site) -> list[str]:
     """The addresses of JSON that anybody reads, but for votes, which say whose they are."""
     mod = mod_address(the_mod(site))
-    machines = ["/api/modhub/app", "/Modhub/api/wiki", "/api/modhub/wiki"]
+    machines = ["/api/modhub/app", "/Modhub/api/wiki", "/api/modhub/wiki", "/api/modhub/changes"]
+    machines.append(f"/api/modhub/guid/{the_mod(site)['guid']}")
     return ["/api/modhub", "/api/modhub?q=tool", mod, f"{mod}/changelog", "/api/modhub/games", *machines]
 
 

@@ -173,7 +173,9 @@ def probe(site: Site, where: list[str], caplog: pytest.LogCaptureFixture) -> Non
 
 def test_no_header_breaks_an_address(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     # C-ERR-8, C-HTTP-8, T-D16
-    site = start(f"{TEST_ACCOUNTS} modhub_builds modhub_wiki", ApiPrivateKeys="agent Modhub:app Modhub:wiki")
+    site = start(
+        f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki", ApiPrivateKeys="agent Modhub:app Modhub:wiki"
+    )
     where = addresses(site)
     assert {"/sitemap.xml", "/opensearch.xml", "/Modhub/feed", "/Modhub/wiki.atom", "/Modhub/App/feed"} <= set(where)
     assert {"/Modhub/feed.json", "/Modhub/wiki.json", "/Modhub/App/feed.json"} <= set(where)
@@ -188,7 +190,7 @@ def test_no_header_breaks_an_address_of_accounts(start: Start, caplog: pytest.Lo
     probe(site, [path for path in where if "/account" in path or "/auth" in path], caplog)
 
 
-@pytest.mark.parametrize("includes", [f"{TEST_ACCOUNTS} modhub_builds modhub_wiki", "modhub_auth"])
+@pytest.mark.parametrize("includes", [f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki", "modhub_auth"])
 def test_no_header_breaks_a_call(start: Start, includes: str, caplog: pytest.LogCaptureFixture) -> None:
     site = start(includes, ApiPrivateKeys="agent Modhub:app Modhub:wiki")
     mod = published_mod(site)["id"] if TEST_ACCOUNTS in includes else 1

@@ -2,6 +2,8 @@
 
 import ast
 import json
+import re
+from base64 import b64encode
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from sqlalchemy import update
 
 import modhub
+from modhub.blobs import BlobStore
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.models import Asset
 from modhub.ops.admin import Admin
@@ -20,12 +23,18 @@ from modhub.testing.reference import Example, calls, described, example_differen
 from modhub_auth.container import AuthServices
 from modhub_auth.signin import totp
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
+from modhub_sync.snapshots import SnapshotMaker
 
 PAGE = "/Modhub/doc"
-FEATURES = {"modhub_auth": "accounts", "modhub_builds": "builds", "modhub_wiki": "wiki"}
+FEATURES = {"modhub_auth": "accounts", "modhub_builds": "builds", "modhub_sync": "sync", "modhub_wiki": "wiki"}
 SUBSETS = [*chain.from_iterable(combinations(FEATURES, size) for size in range(len(FEATURES) + 1))]
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
-KEYS = {"ApiPrivateKeys": "agent Modhub:app Modhub:wiki", "modhub__storage_address_key": "storage"}
+KEYS = {
+    "ApiPrivateKeys": "agent Modhub:app Modhub:wiki",
+    "modhub__storage_address_key": "storage",
+    "modhub_sync__signing_key": b64encode(bytes(32)).decode(),
+}
+NUMBER, GUID = re.compile("[0-9]+"), re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 AGENT = {"X-Api-Key": "agent"}
 PERSON = {"email": "owner@example.org", "password": "ten characters or more"}
 FILES = {
@@ -122,11 +131,14 @@ class World:
 
     def numbers(self) -> dict[str, str]:
         """The numbers of the page, and what there is for each of them now."""
-        body = {"title": "Café HUD", "games": ["Portal 2"], "requires": [ABSENT]}
+        body: dict[str, Any] = {"title": "Excluded", "conflictsWith": []}
+        excluded = self.own("POST", "/api/modhub", json.dumps(body).encode())
+        body = {"title": "Café HUD", "games": ["Portal 2"], "requires": [ABSENT], "conflictsWith": [excluded["guid"]]}
         mod = self.own("POST", "/api/modhub", json.dumps(body).encode())
         path = f"/api/modhub/{mod['id']}"
         self.own("POST", f"{path}/code?name=hud.zip&version=1.4", FILES["hud.zip"], "application/zip")
         filled = self.own("POST", f"{path}/images", FILES["view.png"], "image/png")
+        serial = self.site.get("/api/modhub/changes").json["serial"]
         self.own("POST", f"{path}/publish")
         with self.site.databases.write_session.begin() as session:
             session.execute(update(Asset).where(Asset.kind == "image").values(caption="The calm layout"))
@@ -136,7 +148,14 @@ class World:
         build = self.site.post("/api/modhub/app/windows?version=1.4", FILES["modhub.zip"], headers=AGENT).json
         self.site.post("/api/modhub/app/changelog", FILES["notes.txt"], headers=AGENT)
         self.site.put("/Modhub/api/wiki/mods/manifest", FILES["manifest.md"], headers=AGENT)
+        self.site.find_service(SnapshotMaker).make(self.site.find_service(BlobStore))
         return {
+            "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21": mod["guid"],
+            "7d5f2b1c-8a3e-4c9d-b6f0-1e2d3c4b5a69": excluded["guid"],
+            "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae": self.site.get(
+                "/api/modhub/snapshot"
+            ).json["sha256"],
+            "8411": str(serial),
             "12": str(mod["id"]),
             "31": str(note["id"]),
             "57": code,
@@ -151,8 +170,10 @@ class World:
         self.known = self.known or self.numbers()
         path, question, query = told.path.partition("?")
         path = "/".join(self.known.get(segment, segment) for segment in path.split("/"))
+        query = NUMBER.sub(lambda number: self.known.get(number[0], number[0]), query)
+        body = GUID.sub(lambda guid: self.known.get(guid[0].decode(), guid[0].decode()).encode(), told.body)
         whole, headers = path + question + query, dict(told.headers)
-        answer = self.site.request(whole, method=told.method, body=told.body, headers=headers, status="*")
+        answer = self.site.request(whole, method=told.method, body=body, headers=headers, status="*")
         if told.method == "DELETE":
             # Create again what the next example asks for.
             self.known = {}
