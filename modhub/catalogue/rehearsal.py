@@ -28,7 +28,7 @@ _LINK: Final = re.compile(r"<a\b[^>]*>(.*?)</a>", re.DOTALL)
 _EMPTY_WORDS: Final = frozenset({"", "click here", "here", "hier", "klick hier", "klicke hier", "link", "more", "this"})
 
 
-class ConflictDocument(msgspec.Struct, rename="camel"):
+class RehearsalConflict(msgspec.Struct, rename="camel"):
     """Two mods of the chain, of which the first names the second as a conflict."""
 
     guid: str
@@ -52,7 +52,7 @@ class RehearsalDocument(msgspec.Struct):
     install: list[msgspec.Raw]
     missing: list[str]
     unpublished: list[str]
-    conflicts: list[ConflictDocument]
+    conflicts: list[RehearsalConflict]
     trimmed: list[str]
     archive: list[ArchiveProblem]
     games: list[str]
@@ -69,7 +69,7 @@ class OwnMods:
 
 def rehearse_chain(
     published: IPublicMods, rehearsed: ModRow, own: OwnMods
-) -> tuple[list[msgspec.Raw], list[str], list[str], list[ConflictDocument]]:
+) -> tuple[list[msgspec.Raw], list[str], list[str], list[RehearsalConflict]]:
     """Return (documents in installation order, missing GUIDs, unpublished GUIDs of the caller, conflicts)."""
     requires: dict[str, list[str]] = {}
     conflicts: dict[str, list[str]] = {}
@@ -95,7 +95,7 @@ def rehearse_chain(
     unpublished = [own.by_guid[guid].guid for guid in order if guid in own.by_guid and guid != root]
     members = set(order)
     pairs = [
-        ConflictDocument(guid, fold_guid(rival))
+        RehearsalConflict(guid, fold_guid(rival))
         for guid in order
         for rival in conflicts.get(guid, ())
         if fold_guid(rival) in members

@@ -4,7 +4,7 @@ import argparse
 from typing import Any, Final
 
 from pyramid.config import Configurator
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, func, select, update
 
 from modhub import bulk
 from modhub.audit import record
@@ -75,7 +75,7 @@ def _email_document(email: OutgoingEmail) -> dict[str, Any]:
 
 def retry_emails(admin: Any, numbers: list[str], *, dry_run: bool, only_dead: bool = False) -> int:
     """Let dead and held emails be sent again: all, or those with these numbers."""
-    is_unsent = [OutgoingEmail.finished_at.is_not(None), OutgoingEmail.problem.is_not(None)]
+    is_unsent: list[ColumnElement[bool]] = [OutgoingEmail.finished_at.is_not(None), OutgoingEmail.problem.is_not(None)]
     if only_dead:
         is_unsent.append(OutgoingEmail.problem != HELD)
     chosen = [OutgoingEmail.id.in_([parse_id(number) or 0 for number in numbers])] if numbers else []
