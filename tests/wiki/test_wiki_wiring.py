@@ -9,7 +9,8 @@ import modhub
 from modhub.db import Databases
 from modhub.declarations import Declarations
 from modhub.ops import migrate
-from modhub.ops.admin import Admin, run_demo, run_verify
+from modhub.ops.admin import Admin, run_demo
+from modhub.ops.maintenance_commands import run_verify
 from modhub.service_registry import find_service
 from modhub.settings import StartRefused
 from modhub.testing import TEST_SECRET, Site, Start
@@ -144,7 +145,7 @@ def test_demo_fills_an_empty_wiki_once(wiki: Site) -> None:
         for href in re.findall(r'href="(/Modhub/Wiki[^"#]*)', shown):
             answer = wiki.get(href)
             assert (answer.follow() if answer.status_int == 302 else answer).status_int == 200, href
-    assert run_verify(admin, argparse.Namespace()) == 0
+    assert run_verify(admin, argparse.Namespace(json=False)) == 0
 
 
 def test_the_command_demo_knows_the_wiki(wiki: Site, capsys: pytest.CaptureFixture[str]) -> None:
