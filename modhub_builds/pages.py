@@ -17,8 +17,9 @@ from modhub.ui.atom import AtomEntry, AtomFile, atom_feed
 from modhub.ui.json_feed import plain_json_feed
 from modhub.ui.sitemap import SitemapEntries
 from modhub.ui.template_helpers import PageHelpers, nav_link
+from modhub.ui.xml_responses import Redirect
 from modhub.views import OPEN, page
-from modhub_builds.interfaces import IAppPage
+from modhub_builds.interfaces import IAppPage, IBuilds
 from modhub_builds.platforms import PLATFORM_LABELS, detect_platform, label, rank, visitor_label
 from modhub_builds.public_views import build_reader
 from modhub_builds.read_service import BuildReader, Release
@@ -99,6 +100,12 @@ def app_page(_context: Any, request: Request) -> dict[str, Any]:
         "feed": APP_FEED_TEMPLATE,
         "json_feed": JSON_FEED_TEMPLATE,
     }
+
+
+@page(context=IBuilds, request_method="GET", permission=OPEN)
+def redirect_lower_case_app(_context: Any, _request: Request) -> Response:
+    """``GET /Modhub/app``: redirects to the page, which is what people who type it mean."""
+    return Redirect(APP_TEMPLATE, 301)
 
 
 @page(context=IAppPage, name="feed", request_method="GET", permission=OPEN)

@@ -12,6 +12,7 @@ from pyramid.response import Response
 
 from modhub import limits, text
 from modhub.errors import not_found
+from modhub.interfaces import ISite
 from modhub.payload import query
 from modhub.request import Request
 from modhub.service_registry import find_service
@@ -60,6 +61,12 @@ def _revision_context(request: Request, revision: WikiPageView) -> dict[str, Any
         page_url=page_url(revision.path),
         is_old=revision.number != revision.newest,
     )
+
+
+@page(context=ISite, name="wiki", request_method="GET", permission=OPEN)
+def redirect_lower_case(_context: Any, _request: Request) -> Response:
+    """``GET /Modhub/wiki``, as people type it: redirects to the wiki."""
+    return Redirect(ROOT, 301)
 
 
 @page(context=IWiki, request_method="GET", permission=OPEN, renderer=TEMPLATES + "page.jinja2")

@@ -17,7 +17,8 @@ ALLOWED_HEADERS: Final = "Authorization, Content-Type, Range, If-Range, If-None-
 """Request headers that pages of other sites may send. Never cookies, never a machine key."""
 API_POLICY: Final = "default-src 'none'; frame-ancestors 'none'; sandbox"
 PAGE_POLICY: Final = (
-    "default-src 'none'; script-src {source}; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
+    "default-src 'none'; script-src {source}; style-src 'self'; img-src 'self'; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )

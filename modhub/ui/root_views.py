@@ -7,10 +7,15 @@ from pyramid.response import Response
 from modhub.declarations import Declarations
 from modhub.downloads import A_DAY
 from modhub.interfaces import IRoot
+from modhub.payload import encode
 from modhub.request import Request
 from modhub.ui.static_files import StaticFiles, static_response
 from modhub.ui.xml_responses import Redirect
 from modhub.views import OPEN, page
+
+THEME_COLOR = "#0d3336"
+"""The color of the head of every page, as ``--head`` in style.css."""
+BACKGROUND_COLOR = "#f4f2ec"
 
 
 @page(context=IRoot, request_method="GET", permission=OPEN)
@@ -33,3 +38,37 @@ def robots_view(_context: Any, request: Request) -> Response:
 def favicon_view(_context: Any, request: Request) -> Response:
     """The icon at its default path, for clients that do not read ``<link rel="icon">``."""
     return static_response(request.find_service(StaticFiles).by_asset["modhub:favicon.ico"], A_DAY)
+
+
+@page(context=IRoot, name="apple-touch-icon.png", request_method="GET", permission=OPEN)
+def touch_icon_view(_context: Any, request: Request) -> Response:
+    """The icon for home screens at its default path."""
+    return static_response(request.find_service(StaticFiles).by_asset["modhub:apple-touch-icon.png"], A_DAY)
+
+
+@page(context=IRoot, name="manifest.webmanifest", request_method="GET", permission=OPEN)
+def manifest_view(_context: Any, request: Request) -> Response:
+    """The manifest for browsers that keep the site like an app (W3C Web Application Manifest)."""
+    address = request.find_service(StaticFiles).address
+    icons = [
+        {"src": address("modhub:icon.svg"), "type": "image/svg+xml", "sizes": "any"},
+        {"src": address("modhub:icon-512.png"), "type": "image/png", "sizes": "512x512"},
+    ]
+    manifest = {
+        "name": "modhub",
+        "start_url": "/Modhub",
+        "scope": "/",
+        "display": "browser",
+        "theme_color": THEME_COLOR,
+        "background_color": BACKGROUND_COLOR,
+        "icons": icons,
+    }
+    response = Response(encode(manifest), content_type="application/manifest+json", charset=None)
+    response.headers["Cache-Control"] = A_DAY
+    return response
+
+
+@page(context=IRoot, name="modhub", request_method="GET", permission=OPEN)
+def redirect_lower_case_site(_context: Any, _request: Request) -> Response:
+    """Redirect ``/modhub``, as people type it, to ``/Modhub``."""
+    return Redirect("/Modhub", 301)

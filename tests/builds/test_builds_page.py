@@ -132,7 +132,7 @@ def test_the_site_names_the_page(site):
 def test_addresses_differ_by_capitals(agent):
     agent.upload("linux")
     page(agent.site)
-    agent.site.get("/Modhub/app", status=404)
+    assert agent.site.get("/Modhub/app", status=301).headers["Location"] == "/Modhub/App"
     agent.site.get("/Modhub/APP", status=404)
     agent.site.get("/Modhub/App/", status=200)
     agent.site.get("/Modhub/App/linux", status=404)

@@ -118,7 +118,7 @@ def test_programs_get_json_and_people_pages(site: Site) -> None:
         assert answer.content_type == "application/json"
         assert answer.json == {"error": "not_found", "message": "Nothing was found at this address."}
         assert answer.headers["Cache-Control"] == "no-store"
-    for url in ("/x", "/Modhub/x/y", "/Modhub/file/9", "/apix", "/modhub"):
+    for url in ("/x", "/Modhub/x/y", "/Modhub/file/9", "/apix", "/modhub/1"):
         answer = ask(site, "GET", url)
         assert answer.status_int == 404
         assert answer.content_type == "text/html"

@@ -147,7 +147,7 @@ def test_pages_carry_a_policy_that_lets_nothing_in(site: Site) -> None:
     assert policy["frame-ancestors"] == policy["base-uri"] == policy["object-src"] == "'none'"
     assert policy["require-trusted-types-for"] == "'script'"
     assert "Set-Cookie" not in page.headers
-    assert page.headers["Vary"] == "Cookie, Accept-Language"
+    assert page.headers["Vary"] == "Cookie, Accept-Language, Accept-Encoding"
     assert nonce != site.get("/Modhub").html.script["nonce"]
     assert page.html.select("[style]") == []
 
@@ -159,7 +159,7 @@ def test_static_files_are_cached_permanently_under_hashed_names(site: Site) -> N
     assert file.headers["Cache-Control"] == "public, max-age=31536000, immutable"
     assert file.headers["Content-Type"] == "text/css; charset=utf-8"
     assert "Set-Cookie" not in file.headers
-    assert "Vary" not in file.headers
+    assert file.headers["Vary"] == "Accept-Encoding"
     assert "http" not in file.text.replace("http-equiv", "")
     head = site.head(address)
     assert head.headers["Content-Length"] == str(len(file.body))

@@ -1,0 +1,57 @@
+"""Addresses as people type them, the page for those that lead nowhere, and what phones ask for."""
+
+import io
+
+import pytest
+from PIL import Image
+
+from modhub.testing import Site, Start
+
+pytestmark = pytest.mark.one_database
+
+
+def test_typed_addresses_lead_where_they_mean(start: Start) -> None:
+    # C-PAGE-14, C-PAGE-1
+    site = start("modhub.testing.accounts modhub_builds modhub_wiki")
+    meant = {"/": "/Modhub", "/modhub": "/Modhub", "/Modhub/app": "/Modhub/App", "/Modhub/wiki": "/Modhub/Wiki"}
+    for typed, address in meant.items():
+        for spelling in {typed, typed.rstrip("/") + "/"}:
+            answer = site.get(spelling)
+            assert answer.status_int in {301, 302}
+            assert answer.headers["Location"] == address
+        site.get(address, status=200)
+    for deeper in ("/modhub/12", "/Modhub/app/nothing", "/Modhub/wiki/page", "/MODHUB"):
+        site.get(deeper, status=404)
+
+
+def test_without_the_features_there_is_nothing_to_lead_to(site: Site) -> None:
+    for typed in ("/Modhub/app", "/Modhub/wiki"):
+        site.get(typed, status=404)
+
+
+def test_a_page_that_is_not_there_has_a_search(site: Site) -> None:
+    # C-PAGE-14
+    page = site.get("/Modhub/nothing", status=404)
+    (form,) = page.forms.values()
+    assert (form.action, form.method) == ("/Modhub", "get")
+    form["q"] = "hud"
+    form.submit(status=200)
+    assert site.get("/api/nothing", status=404).content_type == "application/json"
+
+
+def test_phones_find_their_icons(site: Site) -> None:
+    # C-PAGE-15
+    page = site.get("/Modhub")
+    touch = page.html.find("link", rel="apple-touch-icon")["href"]
+    for address in (touch, "/apple-touch-icon.png"):
+        answer = site.get(address)
+        assert answer.content_type == "image/png"
+        assert Image.open(io.BytesIO(answer.body)).size == (180, 180)
+    assert all(tag["content"].startswith("#") for tag in page.html.find_all("meta", attrs={"name": "theme-color"}))
+    assert len(page.html.find_all("meta", attrs={"name": "theme-color"})) == 2
+    manifest = site.get(page.html.find("link", rel="manifest")["href"])
+    assert manifest.content_type == "application/manifest+json"
+    assert manifest.json["start_url"] == "/Modhub"
+    for icon in manifest.json["icons"]:
+        assert site.get(icon["src"]).content_type == icon["type"]
+    assert "manifest-src 'self'" in page.headers["Content-Security-Policy"]
