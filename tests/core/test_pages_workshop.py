@@ -121,7 +121,7 @@ def test_an_error_is_shown_beside_its_field_and_the_input_is_preserved(author: S
     form["title"], form["requires"], form["games"] = "Kept", "no guid", "Portal"
     page = form.submit(status=400)
     assert page.html.find(id="requires")["aria-invalid"] == "true"
-    assert "not a GUID" in page.html.find(id="requires-error").text
+    assert "There is no mod “no guid”" in page.html.find(id="requires-error").text
     assert page.html.find(id="errors").a["href"] == "#requires"
     assert page.html.find(id="requires").text.strip() == "no guid"
     assert page.html.find(id="title")["value"] == "Kept"

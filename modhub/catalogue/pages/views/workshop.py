@@ -3,6 +3,7 @@
 The views use the same service functions as the API. Errors are shown beside the field, and the input is preserved.
 """
 
+from collections.abc import Iterable, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final
@@ -20,15 +21,23 @@ from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.presenters.tasks import open_tasks
 from modhub.catalogue.pages.presenters.truncation import clean_unlimited_line, truncated_details
 from modhub.catalogue.pages.queries.page_queries import MAX_DEPENDENTS_COUNTED
+from modhub.catalogue.pages.typed_details import (
+    describe,
+    reference_lines,
+    removed_tags,
+    resolve_references,
+    split_games,
+)
 from modhub.catalogue.pages.views.browse import page_numbers, page_reader
 from modhub.catalogue.pages.views.mod import shift_headings
 from modhub.catalogue.public_views import list_params
-from modhub.catalogue.references import remove_duplicates
+from modhub.catalogue.references import fold_guid, remove_duplicates
 from modhub.catalogue.request_schemas import CleanedMod, ModChange, NewMod
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.errors import ApiError, conflict, invalid
 from modhub.folding import fold_game
-from modhub.interfaces import IMine, IOwnMod
+from modhub.interfaces import IMine, IOwnMod, IPublicMods
+from modhub.markup import clean
 from modhub.payload import encode, query
 from modhub.request import Request
 from modhub.text import N_
@@ -51,8 +60,11 @@ form = partial(
 """A form on a mod's workshop page; on an error the page is shown again."""
 
 
-def read_details(request: Request) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return (fields for the service, submitted text by field); lists have one entry per line."""
+def read_details(request: Request, games: Iterable[str] = ()) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return (fields for the service, submitted text by field); lists have one entry per line.
+
+    ``games`` are those of the mod as it is; their names may contain commas.
+    """
     post = request.POST
     raw = {
         name: "\n".join(post.getall(name)) if name in _LISTS else post[name] for name in DETAIL_FIELDS if name in post
@@ -64,7 +76,25 @@ def read_details(request: Request) -> tuple[dict[str, Any], dict[str, str]]:
     }
     if "conflictsWith" in fields:
         fields["conflicts_with"] = fields.pop("conflictsWith")
+    if "games" in fields:
+        curated = [game.name for game in page_reader(request).games().values()]
+        fields["games"] = split_games(fields["games"], [*curated, *games])
+    if "description" in fields:
+        fields["description"] = describe(typed["description"], post.get("format", ""))
+        typed["format"] = post.get("format", "")
     return fields, typed
+
+
+def _raise_first(errors: list[ApiError]) -> None:
+    if errors:
+        raise errors[0]
+
+
+def preview_context(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the values for the preview of a description: cleaned, and what cleaning removed."""
+    submitted = fields.get("description", "")
+    cleaned = clean(submitted, limits.DESCRIPTION)
+    return {"shown": cleaned, "removed": removed_tags(submitted, cleaned)}
 
 
 def _fingerprint(*fields: Any) -> str:
@@ -99,6 +129,12 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
     reader = page_reader(request)
     games = reader.games()
     users, users_total = reader.users(mod.guid)
+    titles = _titles_of(request, (*mod.requires, *mod.conflicts_with))
+    more["typed"] = {
+        "requires": reference_lines(mod.requires, titles),
+        "conflictsWith": reference_lines(mod.conflicts_with, titles),
+        **more.get("typed", {}),
+    }
     return {
         "draft": draft,
         "mod": mod,
@@ -114,11 +150,22 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
         "html": lambda cleaned, below: shift_headings(draft.with_own_images(cleaned), below),
         "labels": FIELD_LABELS,
         "errors": {},
-        "typed": {},
+        "preview": None,
         "done": query(request, "done") or "",
         "trimmed": (query(request, "trimmed") or "").split(),
         **more,
     }
+
+
+def _titles_of(request: Request, guids: Sequence[str]) -> dict[str, str]:
+    """Return the titles of published mods and of the caller's own, by folded GUID."""
+    if not guids:
+        return {}
+    documents = request.find_service(IPublicMods).get_documents([fold_guid(guid) for guid in guids])
+    titles = {guid: ModPresenter(document).mod.title for guid, document in documents.items()}
+    if all(fold_guid(guid) in titles for guid in guids):
+        return titles
+    return titles | {fold_guid(mod.guid): mod.title for mod in owner_reader(request).mods(account_id_of(request))}
 
 
 @page(context=IMine, request_method="GET", permission=ModPermission.LIST_MINE, renderer=MINE)
@@ -151,7 +198,8 @@ def _row(ui: PageHelpers, draft: OwnModPresenter) -> Markup:
 @page(context=IMine, name="new", request_method="GET", permission=ModPermission.CREATE, renderer=NEW)
 def new_mod_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/mine/new``"""
-    return {"errors": {}, "typed": {}, "limits": limits, "games": page_reader(request).games()}
+    games = page_reader(request).games()
+    return {"errors": {}, "typed": {}, "preview": None, "html": shift_headings, "limits": limits, "games": games}
 
 
 @page(
@@ -165,7 +213,10 @@ def new_mod_page(_context: Any, request: Request) -> dict[str, Any]:
 def create_mod_page(context: Any, request: Request) -> Any:
     """``POST /Modhub/mine/new``: create a draft."""
     fields, typed = read_details(request)
+    if "preview" in request.POST:
+        return {**new_mod_page(context, request), "typed": typed, "preview": preview_context(fields)}
     try:
+        _raise_first(resolve_references(request, fields))
         cleaned = NewMod(**fields).cleaned()
         truncated = truncated_details(fields, cleaned)
         mod = services.create_mod(request.dbsession, locked_account_id(request), cleaned)
@@ -184,9 +235,14 @@ def edit_mod_page(context: ModResource, request: Request) -> dict[str, Any]:
 @form(context=IOwnMod, preserve_fields={**DETAIL_FIELDS, SEEN: ""})
 def change_mod_page(context: ModResource, request: Request) -> Any:
     """``POST /Modhub/mine/{id}``: only submitted fields are changed."""
-    fields, typed = read_details(request)
     session, owner, seen = request.dbsession, account_id_of(request), request.POST.get(SEEN, "")
+    stored = owner_reader(request).mod(context.id, owner)
+    fields, typed = read_details(request, stored.games)
+    if "preview" in request.POST:
+        shown = {SEEN: seen} if seen else {}
+        return edit_page_context(request, context.id, typed=typed, preview=preview_context(fields), **shown)
     try:
+        _raise_first(resolve_references(request, fields))
         cleaned = ModChange(**fields).cleaned()
         truncated = truncated_details(fields, cleaned)
         _check_unchanged(services.own_mod(session, context.id, owner), cleaned, seen)
@@ -195,7 +251,7 @@ def change_mod_page(context: ModResource, request: Request) -> Any:
         forms.set_error_status(request, error)
         # After this error, saving again overwrites the other change.
         hidden = {} if error.code == "changed_meanwhile" or not seen else {SEEN: seen}
-        errors = detail_errors(request, error, fields, owner_reader(request).mod(context.id, owner).guid)
+        errors = detail_errors(request, error, fields, stored.guid)
         return edit_page_context(request, context.id, errors=errors, typed=typed, **hidden)
     return workshop_done(mod.id, "details", truncated, "#details")
 

@@ -1,0 +1,110 @@
+"""What authors type into the details of a mod: mods by title, address or GUID; games; plain text as a description."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+from markupsafe import escape
+
+from modhub import limits
+from modhub.catalogue.owner_views import account_id_of, owner_reader
+from modhub.catalogue.public_views import catalogue_reader
+from modhub.catalogue.read_service import ListParams
+from modhub.catalogue.references import fold_guid
+from modhub.catalogue.response_schemas import ModDocument
+from modhub.errors import ApiError, invalid
+from modhub.folding import fold_game, fold_search
+from modhub.interfaces import IMods
+from modhub.request import Request
+from modhub.text import N_
+from modhub.traversal import parse_id
+
+REFERENCES: Final = {"requires": "requires", "conflicts_with": "conflictsWith"}
+"""The lists of mods, and their names in forms."""
+MAX_LOOKED_UP: Final = 2 * limits.GUIDS
+_GUID_AT_END: Final = re.compile(r"(?:^|[\s(])([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})\)?$")
+_ADDRESS: Final = re.compile(r"(?:https?://[^/\s]+)?/Modhub/(?:mine/)?([0-9]{1,18})/?(?:[?#]\S*)?$")
+_COMMA: Final = re.compile(r",(?![0-9]{3}\b)|(?<![0-9]),")
+_TAG: Final = re.compile(r"<\s*([A-Za-z][A-Za-z0-9]*)")
+_decode = msgspec.json.Decoder(ModDocument).decode
+
+
+def resolve_references(request: Request, fields: dict[str, Any]) -> list[ApiError]:
+    """Replace titles and addresses in ``fields`` by GUIDs; returns the errors, one for each field at most.
+
+    Published mods and those of the caller are known. Somebody else's draft is like a mod that does not exist.
+    """
+    errors = []
+    for name, label in REFERENCES.items():
+        entries = fields.get(name)
+        if not entries:
+            continue
+        try:
+            looked_up = [_resolve(request, entry, label) for entry in entries[:MAX_LOOKED_UP]]
+            fields[name] = [*looked_up, *entries[MAX_LOOKED_UP:]]
+        except ApiError as error:
+            fields[name] = []
+            errors.append(error)
+    return errors
+
+
+def _resolve(request: Request, entry: str, field: str) -> str:
+    at_end = _GUID_AT_END.search(entry)
+    if at_end:
+        return at_end[1]
+    address = _ADDRESS.match(entry)
+    guids = _by_id(request, parse_id(address[1])) if address else _by_title(request, entry)
+    if len(guids) == 1:
+        return next(iter(guids))
+    if guids:
+        message = N_("Several mods are called “%(name)s”. Enter the address of the one you mean.")
+        raise invalid(message, name=entry[: limits.TITLE], field=field)
+    message = N_("There is no mod “%(name)s” on this site. Enter its title, its address or its GUID.")
+    raise invalid(message, name=entry[: limits.TITLE], field=field)
+
+
+def _by_id(request: Request, mod_id: int | None) -> set[str]:
+    found = request.find_service(IMods).get_mods(request.dbsession, [mod_id or 0])
+    owner = account_id_of(request)
+    return {mod.guid for mod in found.values() if mod.published or mod.owner == owner}
+
+
+def _by_title(request: Request, title: str) -> set[str]:
+    folded = fold_search(title).strip()
+    hits = catalogue_reader(request).find(ListParams(q=title[: limits.QUERY], size=limits.PAGE_SIZE_MOST))
+    titles = {document.guid: document.title for document in map(_decode, hits.documents)}
+    titles |= {mod.guid: mod.title for mod in owner_reader(request).mods(account_id_of(request))}
+    return {guid for guid, known in titles.items() if fold_search(known).strip() == folded}
+
+
+def reference_lines(guids: Iterable[str], titles: Mapping[str, str]) -> str:
+    """Return the lines of a form for these mods: title and GUID, or the GUID of an unknown mod."""
+    named = [(guid, titles.get(fold_guid(guid))) for guid in guids]
+    return "\n".join(f"{title} – {guid}" if title else guid for guid, title in named)
+
+
+def split_games(lines: Iterable[str], kept: Iterable[str]) -> list[str]:
+    """Split lines at commas, except names in ``kept`` and numbers such as 40,000."""
+    known = set(map(fold_game, kept))
+    games: list[str] = []
+    for line in lines:
+        parts = [line] if fold_game(line) in known else _COMMA.split(line)
+        games += [part.strip() for part in parts if part.strip()]
+    return games
+
+
+def describe(submitted: str, text_format: str) -> str:
+    """Return a description as HTML. ``text_format`` is ``text``, ``html``, or anything else to tell by the text."""
+    is_plain = "<" not in submitted and "\n" in submitted.strip()
+    if text_format == "html" or (text_format != "text" and not is_plain):
+        return submitted
+    paragraphs = re.split(r"\n[ \t]*\n", submitted.strip())
+    lines = [str(escape(paragraph.strip())).replace("\n", "<br>") for paragraph in paragraphs if paragraph.strip()]
+    return "".join(f"<p>{line}</p>" for line in lines)
+
+
+def removed_tags(submitted: str, cleaned: str) -> list[str]:
+    """Return the names of the tags that cleaning removed, in the order in which they first occur."""
+    kept = {name.lower() for name in _TAG.findall(cleaned)}
+    return [name for name in dict.fromkeys(tag.lower() for tag in _TAG.findall(submitted)) if name not in kept]

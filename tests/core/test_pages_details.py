@@ -1,0 +1,121 @@
+"""What authors type into a mod's details: mods by title or address, games with commas, text as a description."""
+
+from typing import Any
+
+import pytest
+
+from modhub.catalogue.pages.typed_details import describe, split_games
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, new_mod, published_mod
+from modhub.testing.pages import form_at, make_mod_by_form, new_visitor
+
+
+def edit(site: Site, mod: dict[str, Any], status: int = 303, **fields: str) -> Any:
+    """Submit the details of a mod."""
+    author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
+    form = form_at(author.get(here), here)
+    for name, value in fields.items():
+        form[name] = value
+    return form.submit(status=status)
+
+
+def own(site: Site, mod: dict[str, Any]) -> Any:
+    (found,) = (one for one in site.as_account(OWNER).get("/api/modhub/mine").json["mods"] if one["id"] == mod["id"])
+    return found
+
+
+def test_mods_are_named_by_title_address_or_guid(site: Site) -> None:
+    # C-PAGE-16
+    kit = published_mod(site, owner=8, title="Overlay Kit")
+    bars = published_mod(site, owner=8, title="Bars, big and bold")
+    timer = published_mod(site, owner=8, title="Split Timer")
+    draft = new_mod(site, title="My draft")
+    mod = new_mod(site, title="Ghost Racer")
+    lines = [" overlay KIT ", f"http://localhost/Modhub/{bars['id']}?q=1", timer["guid"], f"/Modhub/mine/{draft['id']}"]
+    edit(site, mod, requires="\n".join(lines), conflictsWith="")
+    assert own(site, mod)["requires"] == [kit["guid"], bars["guid"], timer["guid"], draft["guid"]]
+    page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")
+    shown = page.html.find(id="requires").text.strip().split("\n")
+    assert shown[0] == f"Overlay Kit – {kit['guid']}"
+    assert shown[3] == f"My draft – {draft['guid']}"
+    before = own(site, mod)
+    edit(site, mod)
+    assert own(site, mod) == before
+    assert page.html.find(id="requires").has_attr("data-find")
+
+
+def test_what_is_unknown_or_ambiguous_is_said_beside_the_field(site: Site) -> None:
+    # C-PAGE-16
+    for _ in range(2):
+        published_mod(site, owner=8, title="Twice")
+    mod, hidden = new_mod(site, title="Mine"), new_mod(site, owner=8, title="A secret draft")
+    errors = {}
+    for entry in ("Twice", "A secret draft", "Never heard of", f"/Modhub/{hidden['id']}", "/Modhub/999999"):
+        page = edit(site, mod, 400, requires=entry).html
+        errors[entry] = page.find(id="requires-error").text.replace(entry, "…")
+        assert page.find(id="requires").text.strip() == entry
+    assert errors.pop("Twice").startswith("Several mods")
+    assert len(set(errors.values())) == 1
+    # A stranger's draft is like any GUID.
+    edit(site, mod, requires=hidden["guid"])
+    page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")
+    assert page.html.find(id="requires").text.strip() == hidden["guid"]
+    assert "secret" not in page.text
+
+
+@pytest.mark.one_database
+def test_games_may_be_separated_by_commas(site: Site) -> None:
+    # C-PAGE-16
+    page = make_mod_by_form(new_visitor(site, OWNER), games="Starfall Rally, Lantern Depths\nPortal 2")
+    mod = {"id": int(page.request.path.rpartition("/")[2])}
+    assert own(site, mod)["games"] == ["Starfall Rally", "Lantern Depths", "Portal 2"]
+    site.as_account(OWNER).put_json(f"/api/modhub/{mod['id']}", {"games": ["Me, Myself"]})
+    edit(site, mod, title="Another")
+    assert own(site, mod)["games"] == ["Me, Myself"]
+
+
+def test_numbers_and_known_names_keep_their_commas() -> None:
+    assert split_games(["Warhammer 40,000: Dawn, Doom,", "Cats, Dogs"], ["cats, dogs"]) == [
+        "Warhammer 40,000: Dawn",
+        "Doom",
+        "Cats, Dogs",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("submitted", "text_format", "stored"),
+    [
+        ("One\nline\n\n  \nTwo & three", "", "<p>One<br>line</p><p>Two &amp; three</p>"),
+        ("<p>One</p>\n\n<p>Two</p>", "", "<p>One</p>\n\n<p>Two</p>"),
+        ("a < b", "text", "<p>a &lt; b</p>"),
+        ("One\n\nTwo", "html", "One\n\nTwo"),
+        ("One", "", "One"),
+        ("", "text", ""),
+    ],
+)
+def test_plain_text_keeps_its_paragraphs(submitted: str, text_format: str, stored: str) -> None:
+    # C-PAGE-16
+    assert describe(submitted, text_format) == stored
+
+
+@pytest.mark.one_database
+def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site: Site) -> None:
+    # C-PAGE-16
+    mod = new_mod(site, title="Calm")
+    author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
+    form = form_at(author.get(here), here)
+    form["title"] = "Another title"
+    form["description"] = '<h2>Hello</h2><marquee>you</marquee><script>alert(1)</script><p onclick="x">there</p>'
+    page = form.submit("preview", value="yes", status=200)
+    shown = page.html.select_one(".preview .prose")
+    assert "".join(shown.text.split()) == "Helloyouthere"
+    assert not shown.find_all(["script", "marquee"])
+    assert [code.text for code in page.html.select(".preview .note code")] == ["marquee", "script"]
+    assert form_at(page, here)["title"].value == "Another title"
+    assert own(site, mod)["title"] == "Calm"
+    form_at(page, here).submit(status=303)
+    assert own(site, mod)["title"] == "Another title"
+    new = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")
+    new["description"] = "One\n\nTwo"
+    page = new.submit("preview", value="yes", status=200)
+    assert [one.text for one in page.html.select(".preview .prose p")] == ["One", "Two"]
