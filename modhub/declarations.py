@@ -124,6 +124,6 @@ class Declarations:
     cross_origin: list[re.Pattern[str]] = field(default_factory=list)
     robots: list[str] = field(default_factory=list)
     """Path prefixes that robots are asked not to visit."""
-    demos: list[tuple[int, str, Callable[[Any], None]]] = field(default_factory=list)
+    demos: list[tuple[int, str, Callable[[Any], None] | str]] = field(default_factory=list)
     settings: list[Setting] = field(default_factory=list)
     settings_prefixes: set[str] = field(default_factory=set)

@@ -200,8 +200,11 @@ def add_command(config: Configurator, command: AdminCommand) -> None:
     config.action(("modhub command", command.name), register)
 
 
-def add_demo(config: Configurator, name: str, fill: Callable[[Any], None], *, order: int = 100) -> None:
-    """Let ``modhub-admin demo`` call ``fill(admin)``, the lowest ``order`` first."""
+def add_demo(config: Configurator, name: str, fill: Callable[[Any], None] | str, *, order: int = 100) -> None:
+    """Let ``modhub-admin demo`` call ``fill(admin)``, the lowest ``order`` first.
+
+    Given as a dotted name, it is imported by that command only.
+    """
 
     def register() -> None:
         _declared(config).demos.append((order, name, fill))

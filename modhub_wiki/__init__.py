@@ -41,6 +41,6 @@ def includeme(config: Configurator) -> None:
     )
     config.add_panel("documentation", "wiki", documentation, order=50)
     config.include("modhub_wiki.feed")
-    config.include("modhub_wiki.demo")
+    config.add_demo("the developer wiki", "modhub_wiki.demo.fill_demo_wiki", order=60)
     config.scan("modhub_wiki.public_views")
     config.scan("modhub_wiki.agent_views")

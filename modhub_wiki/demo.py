@@ -3,7 +3,6 @@
 from importlib.resources import files
 from typing import Any, Final
 
-from pyramid.config import Configurator
 from sqlalchemy import select
 
 from modhub_wiki import services
@@ -22,8 +21,3 @@ def fill_demo_wiki(admin: Any) -> None:
             return
         for draft in drafts:
             services.publish_page(session, draft, DEMO_AUTHOR)
-
-
-def includeme(config: Configurator) -> None:
-    """Register the demo data."""
-    config.add_demo("the developer wiki", fill_demo_wiki, order=60)

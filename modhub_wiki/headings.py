@@ -5,22 +5,14 @@ from typing import Final
 from urllib.parse import quote
 
 from markdown_it.token import Token
-from msgspec import Struct
 
 from modhub import text
 from modhub.limits import TITLE
 from modhub.outline import Outline
+from modhub_wiki.response_schemas import TocEntry
 
 _NAMELESS: Final = "section"
 _LONGEST: Final = 200
-
-
-class TocEntry(Struct):
-    """A line of the table of contents."""
-
-    level: int
-    id: str
-    text: str
 
 
 def plain_text(inline: Token) -> str:

@@ -12,9 +12,8 @@ from sqlalchemy.sql.expression import ColumnElement
 from modhub.db import from_micros, iso
 from modhub.folding import fold_search, like_pattern, search_words
 from modhub.raw_queries import PreparedQuery, RawQueryExecutor, Row
-from modhub_wiki.headings import TocEntry
 from modhub_wiki.models import Page, PageSearchText, Revision
-from modhub_wiki.response_schemas import PageDocument, page_url
+from modhub_wiki.response_schemas import PageDocument, TocEntry, page_url
 
 WikiSelect = Select[*tuple[Any, ...]]
 FEED_ENTRIES_SHOWN: Final = 50

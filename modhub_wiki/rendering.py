@@ -21,9 +21,10 @@ from modhub.markup import clean
 from modhub_wiki import limits
 from modhub_wiki.allowlist import WIKI
 from modhub_wiki.effort import EFFORT, Effort, TooMuchWork, meter_parser
-from modhub_wiki.headings import TocEntry, first_heading, name_headings, plain_text, set_title
+from modhub_wiki.headings import first_heading, name_headings, plain_text, set_title
 from modhub_wiki.highlighting import Highlighter
 from modhub_wiki.links import allowed_image, resolve
+from modhub_wiki.response_schemas import TocEntry
 
 AS_TEXT: Final = "This page is too complex to be laid out, so it is shown as plain text."
 _LANGUAGE: Final = re.compile(r"\s*([^\s,{]+)")

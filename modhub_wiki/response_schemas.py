@@ -23,3 +23,11 @@ class PagesDocument(Struct):
 def page_url(path: str) -> str:
     """The address of the HTML page."""
     return f"/Modhub/Wiki/{path}"
+
+
+class TocEntry(Struct):
+    """A line of a page's table of contents."""
+
+    level: int
+    id: str
+    text: str

@@ -6,7 +6,6 @@ import zipfile
 from dataclasses import dataclass
 from typing import Any
 
-from pyramid.config import Configurator
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -123,8 +122,3 @@ def _fill_relations(admin: Any, sample: Sample, owners: dict[str, int], guids: d
         services.edit_mod(session, mod.id, owner, change)
         for name in (*sample.fans, *sample.critics) if mod.published else ():
             voting.cast_vote(session, mod.id, owners[name], -1 if name in sample.critics else 1)
-
-
-def includeme(config: Configurator) -> None:
-    """Register the samples of the catalogue."""
-    config.add_demo("mods and games", fill_demo, order=50)

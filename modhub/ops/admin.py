@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import transaction
 from pyramid.config import Configurator
+from pyramid.path import DottedNameResolver
 from sqlalchemy.orm import Session
 
 import modhub
@@ -129,8 +130,9 @@ def key_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_demo(admin: Admin, _arguments: argparse.Namespace) -> int:
     """Fill a new installation with samples."""
+    resolver = DottedNameResolver()
     for _, name, fill in sorted(admin.declarations.demos, key=lambda demo: demo[:2]):
-        fill(admin)
+        resolver.maybe_resolve(fill)(admin)
         admin.say(f"Added samples: {name}.")
     return 0
 

@@ -6,12 +6,14 @@ row of a revision names the oldest that suits all applied ones, so that older co
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, delete, insert, inspect, select
 
 from modhub.ops.models import CompatibleRevision
+
+if TYPE_CHECKING:
+    from alembic.script import ScriptDirectory
 
 
 def declared_compatible(script: Any) -> str:
@@ -19,7 +21,7 @@ def declared_compatible(script: Any) -> str:
     return getattr(script.module, "compatible_with", None) or str(script.revision)
 
 
-def oldest_compatible(scripts: ScriptDirectory, revision: str) -> str:
+def oldest_compatible(scripts: "ScriptDirectory", revision: str) -> str:
     """The oldest revision whose code works on the schema of ``revision``, which may be itself.
 
     What a migration declares holds only as far as those between allow it.
@@ -34,7 +36,7 @@ def oldest_compatible(scripts: ScriptDirectory, revision: str) -> str:
 
 
 def record_compatible(
-    connection: Connection, package: str, scripts: ScriptDirectory, applied_revisions: Iterable[str]
+    connection: Connection, package: str, scripts: "ScriptDirectory", applied_revisions: Iterable[str]
 ) -> None:
     """Replace the rows of ``package`` by those of the applied revisions."""
     if not _has_table(connection):

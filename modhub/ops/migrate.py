@@ -1,25 +1,27 @@
-"""Schema migrations: alembic without an ini file, with one version table for each package."""
+"""Schema migrations: alembic without an ini file, with one version table for each package.
+
+Alembic is imported by what needs it: every start checks the schema, and few migrate.
+"""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from alembic import command
-from alembic.autogenerate import compare_metadata
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util import CommandError
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from modhub.db import Base, Databases, is_transient
 from modhub.declarations import Migrations
 from modhub.ops import compatibility, database_errors
+from modhub.ops.revisions import current_revisions, known_revisions, newest_revisions
 from modhub.settings import StartRefused
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
 
 log = logging.getLogger(__name__)
 Found = TypeVar("Found")
@@ -29,7 +31,9 @@ UNMAPPED = "fts_"
 """Prefix of tables and indexes that exist on one kind of database only; no model describes them."""
 
 
-def _script_config(package: Migrations) -> Config:
+def _script_config(package: Migrations) -> "Config":
+    from alembic.config import Config  # noqa: PLC0415 - see above
+
     config = Config()
     # Alembic's config format interpolates %.
     config.set_main_option("script_location", str(ENV_FOLDER).replace("%", "%%"))
@@ -38,15 +42,17 @@ def _script_config(package: Migrations) -> Config:
     return config
 
 
-def revision_scripts(package: Migrations) -> ScriptDirectory:
+def revision_scripts(package: Migrations) -> "ScriptDirectory":
     """The revision files of ``package``."""
+    from alembic.script import ScriptDirectory  # noqa: PLC0415 - see above
+
     scripts = ScriptDirectory.from_config(_script_config(package))
     # Only `modhub-admin` prints messages for the operator.
     scripts.messaging_opts = {"quiet": True}
     return scripts
 
 
-def _config(package: Migrations, connection: Connection) -> Config:
+def _config(package: Migrations, connection: Connection) -> "Config":
     config = _script_config(package)
     config.attributes.update({"connection": connection, "package": package})
     return config
@@ -106,11 +112,15 @@ def upgrade(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
 
 def upgrade_package(connection: Connection, package: Migrations, revision: str) -> None:
     """Bring one package to ``revision``."""
+    from alembic import command  # noqa: PLC0415 - see above
+
     command.upgrade(_config(package, connection), revision)
 
 
 def downgrade_package(connection: Connection, package: Migrations, revision: str) -> None:
     """Take one package back to ``revision``."""
+    from alembic import command  # noqa: PLC0415 - see above
+
     command.downgrade(_config(package, connection), revision)
 
 
@@ -130,6 +140,8 @@ def run_or_refuse(databases: Databases, packages: Iterable[Migrations], change: 
     except StartRefused:
         raise
     except Exception as error:
+        from alembic.util import CommandError  # noqa: PLC0415 - see above
+
         log.debug("migrating failed", exc_info=True)
         reason = database_errors.driver_reason(error, databases.write_engine.url)
         if is_transient(error):
@@ -146,24 +158,22 @@ def upgrade_or_refuse(databases: Databases, packages: Iterable[Migrations]) -> l
 
 def current(connection: Connection, package: Migrations) -> tuple[str, ...]:
     """The revision of ``package`` in the database."""
-    context = MigrationContext.configure(connection, opts={"version_table": package.version_table})
-    return tuple(context.get_current_heads())
+    return current_revisions(connection, package)
 
 
 def head(package: Migrations) -> tuple[str, ...]:
     """The newest revision of ``package``."""
-    return tuple(revision_scripts(package).get_heads())
+    return newest_revisions(package)
 
 
 def schema_state(connection: Connection, package: Migrations) -> SchemaState:
     """Compare the tables of ``package`` with this code."""
-    current_revisions, scripts = set(current(connection, package)), revision_scripts(package)
-    if current_revisions == set(scripts.get_heads()):
+    applied, known = set(current(connection, package)), set(known_revisions(package))
+    if applied == set(newest_revisions(package)):
         return SchemaState.CURRENT
-    known_revisions = {script.revision for script in scripts.walk_revisions()}
-    if known_revisions.issuperset(current_revisions):
+    if known.issuperset(applied):
         return SchemaState.BEHIND
-    if compatibility.is_compatible(connection, package.package, current_revisions, known_revisions):
+    if compatibility.is_compatible(connection, package.package, applied, known):
         return SchemaState.COMPATIBLE
     return SchemaState.NEWER
 
@@ -223,6 +233,9 @@ def refuse_newer(states: Mapping[Migrations, SchemaState]) -> None:
 
 def schema_differences(databases: Databases, package: Migrations) -> list[Any]:
     """What autogeneration would still change for ``package``; empty if models and migrations agree."""
+    from alembic.autogenerate import compare_metadata  # noqa: PLC0415 - see above
+    from alembic.runtime.migration import MigrationContext  # noqa: PLC0415 - see above
+
     with databases.readonly_engine.connect() as connection:
         options = {
             "version_table": package.version_table,

@@ -1,14 +1,18 @@
 """Which migrations lie between the database's revision and another one."""
 
-from alembic.script import Script, ScriptDirectory
+from typing import TYPE_CHECKING
+
 from sqlalchemy import Connection
 
 from modhub.declarations import Migrations
 from modhub.ops.migrate import SchemaState, current, revision_scripts, schema_state
 from modhub.settings import StartRefused
 
+if TYPE_CHECKING:
+    from alembic.script import Script, ScriptDirectory
 
-def revisions_to_apply(connection: Connection | None, package: Migrations, target: str | None) -> list[Script]:
+
+def revisions_to_apply(connection: Connection | None, package: Migrations, target: str | None) -> "list[Script]":
     """The migrations from the database's revision up to ``target`` (the newest one if None), in the order they run.
 
     Without a connection the database is empty. Raises `StartRefused` if the database is beyond ``target``.
@@ -23,7 +27,7 @@ def revisions_to_apply(connection: Connection | None, package: Migrations, targe
     return [script for script in wanted if script.revision not in applied][::-1]
 
 
-def revisions_to_undo(connection: Connection | None, package: Migrations, target: str) -> list[Script]:
+def revisions_to_undo(connection: Connection | None, package: Migrations, target: str) -> "list[Script]":
     """The migrations from the database's revision down to ``target``, in the order they are undone.
 
     Raises `StartRefused` if the database does not have ``target``.
@@ -39,5 +43,5 @@ def _current_or_base(connection: Connection | None, package: Migrations) -> tupl
     return () if connection is None else current(connection, package)
 
 
-def _revisions_up_to(scripts: ScriptDirectory, revisions: tuple[str, ...]) -> set[str]:
+def _revisions_up_to(scripts: "ScriptDirectory", revisions: tuple[str, ...]) -> set[str]:
     return {script.revision for script in scripts.iterate_revisions(revisions, "base")} if revisions else set()

@@ -3,15 +3,16 @@
 import argparse
 import re
 from pathlib import Path
-from typing import Any
-
-from alembic.script import ScriptDirectory
+from typing import TYPE_CHECKING, Any
 
 from modhub import text
 from modhub.declarations import Migrations
 from modhub.limits import TITLE
 from modhub.ops.migrate import revision_scripts
 from modhub.settings import StartRefused
+
+if TYPE_CHECKING:
+    from alembic.script import ScriptDirectory
 
 
 def create_migration(package: Migrations, message: str) -> Path:
@@ -36,7 +37,7 @@ def create_migration(package: Migrations, message: str) -> Path:
     return Path(created.path)
 
 
-def _next_revision(package: Migrations, scripts: ScriptDirectory) -> str:
+def _next_revision(package: Migrations, scripts: "ScriptDirectory") -> str:
     """``PREFIX_NNNN``: one more than the highest number so far."""
     pattern = re.compile(rf"{re.escape(package.table_prefix)}(\d+)")
     matches = (pattern.fullmatch(script.revision) for script in scripts.walk_revisions())

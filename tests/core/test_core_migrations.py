@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from alembic import command
+from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, select, text
 
 import modhub
@@ -14,6 +15,7 @@ from modhub.catalogue.models import Mod
 from modhub.db import Base, Databases
 from modhub.declarations import Declarations, Migrations
 from modhub.ops import admin, migrate
+from modhub.ops.revisions import known_revisions, newest_revisions
 from modhub.service_registry import find_service
 from modhub.testing import TEST_SECRET, Site
 from modhub.testing.mods import mod_address, new_mod, published_mod, upload_asset
@@ -265,3 +267,33 @@ def test_the_trigram_index_needs_no_vacuum(site: Site) -> None:
     with site.databases.readonly_engine.connect() as connection:
         options = connection.scalars(wanted).all()
         assert options == [["fastupdate=off"]] * bool(connection.scalar(offered))
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("includes", ["modhub_auth modhub_builds modhub_wiki"])
+def test_revisions_are_those_that_alembic_knows(start: Any, includes: str) -> None:
+    site = start(includes)
+    for package in site.declarations.migrations:
+        scripts = migrate.revision_scripts(package)
+        known = {script.revision: script for script in scripts.walk_revisions()}
+        assert known_revisions(package).keys() == known.keys()
+        assert newest_revisions(package) == tuple(scripts.get_heads())
+        with site.databases.readonly_engine.connect() as connection:
+            current = MigrationContext.configure(connection, opts={"version_table": package.version_table})
+            assert migrate.current(connection, package) == current.get_current_heads() == newest_revisions(package)
+
+
+def test_every_way_to_write_a_revision_is_read(tmp_path: Path) -> None:
+    (tmp_path / "versions").mkdir()
+    for name, source in {
+        "a": 'revision = "a"\ndown_revision = None',
+        "b": 'revision: str = "b"\ndown_revision: str | None = "a"\nother = f()',
+        "c": "revision = 'c'\ndown_revision = 'a'\nrevision_of = 1\nempty: int",
+        "d": 'revision = "d"\ndown_revision = ("b", "c")',
+        "e": 'revision = "e"\ndown_revision = "b"',
+        "helper": "x = 1",
+    }.items():
+        (tmp_path / "versions" / f"{name}.py").write_text(source)
+    package = Migrations("x", str(tmp_path), "x_")
+    assert known_revisions(package) == {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c"), "e": ("b",)}
+    assert newest_revisions(package) == ("d", "e")
