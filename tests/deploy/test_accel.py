@@ -1,4 +1,4 @@
-"""`modhub.accel_redirect`: nginx sends the files, with the location that docs/operations.md shows."""
+"""`modhub.accel_redirect`: nginx sends the files, with the location of the shipped site."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ import pytest
 
 from modhub.testing.service import Installation, free_port
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "operations.md"
+SITE = Path(__file__).parents[2] / "deploy" / "nginx.conf"
 NGINX = """
 {user}
 daemon off; worker_processes 2; pid {folder}/nginx.pid; error_log {folder}/error.log;
@@ -67,7 +67,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
 @pytest.fixture(scope="module")
 def nginx(service: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     folder, port = tmp_path_factory.mktemp("accel"), free_port()
-    (shown,) = re.findall(r"```nginx\n(.*?)```", DOCUMENT.read_text("utf-8"), re.DOTALL)
+    locations = r"    location /_files/ \{.*?\n    \}\n    location @modhub_again \{.*?\n    \}\n"
+    (shown,) = re.findall(locations, SITE.read_text("utf-8"), re.DOTALL)
     assert "/var/lib/modhub/files/" in shown
     text = NGINX.format(
         user="user root;" if os.geteuid() == 0 else "",

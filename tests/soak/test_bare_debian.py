@@ -121,6 +121,10 @@ def test_modhub_admin_gets_every_word_as_it_is(operator: Operator) -> None:
 
 
 def test_a_file_goes_up_and_comes_down_under_the_restrictions(operator: Operator) -> None:
+    send_and_compare(operator)
+
+
+def send_and_compare(operator: Operator) -> None:
     # Spooled to a temporary file, stored, sent with sendfile: each of these needs rights of its own.
     told = operator.machine.run(f"""
         base=https://{HOST} trust='--cacert /etc/ssl/certs/{HOST}.crt --resolve {HOST}:443:127.0.0.1 -sSf'
@@ -128,12 +132,20 @@ def test_a_file_goes_up_and_comes_down_under_the_restrictions(operator: Operator
         given='{{"email":"operator@example.org","password":"ten characters or more"}}'
         token=$(curl $trust $base/api/auth/login -d "$given" |
             sed 's/.*"accessToken":"\\([^"]*\\)".*/\\1/')
-        curl $trust -H "Authorization: Bearer $token" $base/api/modhub -d '{{"title":"Large"}}' > /dev/null
-        curl $trust -H "Authorization: Bearer $token" "$base/api/modhub/1/code?version=1&name=a.zip" \\
+        mod=$(curl $trust -H "Authorization: Bearer $token" $base/api/modhub -d '{{"title":"Large"}}' |
+            python3 -c 'import json, sys; print(json.load(sys.stdin)["id"])')
+        curl $trust -H "Authorization: Bearer $token" "$base/api/modhub/$mod/code?version=1&name=a.zip" \\
             --data-binary @/tmp/mod.zip > /dev/null
-        curl $trust -H "Authorization: Bearer $token" -X POST $base/api/modhub/1/publish > /dev/null
-        curl $trust $base/api/modhub/1/download | cmp - /tmp/mod.zip && echo equal""")
+        curl $trust -H "Authorization: Bearer $token" -X POST $base/api/modhub/$mod/publish > /dev/null
+        curl $trust $base/api/modhub/$mod/download | cmp - /tmp/mod.zip && echo equal""")
     assert told.stdout == "equal\n"
+
+
+def test_nginx_sends_files_by_itself_when_it_may(operator: Operator) -> None:
+    operator.follow(dict(steps((ROOT / "docs" / "operations.md").read_text("utf-8")))["Downloads sent by nginx"])
+    operator.machine.run("runuser -u www-data -- ls /var/lib/modhub/files > /dev/null")
+    assert operator.machine.run("runuser -u nobody -- ls /var/lib/modhub/files", check=False).returncode != 0
+    send_and_compare(operator)
 
 
 def test_an_upgrade_loses_no_request(operator: Operator) -> None:
