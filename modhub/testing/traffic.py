@@ -13,9 +13,9 @@ from typing import Any
 from modhub.testing.nginx import Proxy
 from modhub.testing.service import PASSWORD, Installation, Process
 
-READERS = 10
+READERS = 14
 PAUSE_SECONDS = 0.2
-"""Of each reader after each request: ten readers ask up to 50 times a second."""
+"""Of each reader after each request: together they ask 50 times a second, if a response takes 80 ms."""
 UPLOAD = 2 * 1024 * 1024
 DOWNLOAD = 6 * 1024 * 1024
 STEPS = 30

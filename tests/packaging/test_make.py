@@ -9,7 +9,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TARGETS = {"help", "install", "run", "test", "test-quick", "test-browser", "test-deploy", "lint", "bench"}
+TARGETS = {
+    "help",
+    "install",
+    "run",
+    "test",
+    "test-quick",
+    "test-browser",
+    "test-deploy",
+    "test-object-store",
+    "soak",
+    "lint",
+    "bench",
+}
 
 
 def make(folder: Path, *arguments: str, path: str | None = None) -> "subprocess.CompletedProcess[str]":
