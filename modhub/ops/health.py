@@ -26,6 +26,7 @@ WRITTEN: Final = "database written"
 """The observation that `check_database` records."""
 CACHE_SECONDS: Final = 2.0
 CHECK_TIMEOUT_SECONDS: Final = 5.0
+NOT_READY_SECONDS: Final = 5
 
 
 def _json_response(value: object, status: int = 200) -> Response:
@@ -45,7 +46,10 @@ def readyz(_context: Any, request: Request) -> Response:
     """The state of each part by name; 503 if one is unreachable."""
     states = request.find_service(Readiness).states()
     is_ready = UNREACHABLE not in states.values()
-    return _json_response({"status": "ok" if is_ready else "unavailable", **states}, 200 if is_ready else 503)
+    response = _json_response({"status": "ok" if is_ready else "unavailable", **states}, 200 if is_ready else 503)
+    if not is_ready:
+        response.retry_after = NOT_READY_SECONDS
+    return response
 
 
 class Readiness:

@@ -9,6 +9,8 @@ from contextlib import closing
 from pathlib import Path
 
 import psycopg
+from psycopg import sql
+from sqlalchemy import make_url
 
 import modhub
 from modhub.db import Databases
@@ -111,3 +113,20 @@ def _lock_tables(connection: "psycopg.Connection[tuple[str]]") -> None:
         else:
             return
     raise TimeoutError("the tables are in use all the time")
+
+
+@contextlib.contextmanager
+def closed_database(url: str) -> Iterator[None]:
+    """PostgreSQL ends all connections to the database and refuses new ones, as if it were stopped."""
+    address = make_url(url).set(drivername="postgresql")
+    name = sql.Identifier(str(address.database))
+    server = address.set(database="postgres").render_as_string(hide_password=False)
+    change = sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
+    with closing(psycopg.connect(server, autocommit=True)) as other:
+        other.execute(change.format(name, sql.SQL("false")))
+        try:
+            end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+            other.execute(end, [address.database])
+            yield
+        finally:
+            other.execute(change.format(name, sql.SQL("true")))
