@@ -26,7 +26,7 @@ def sync_reader(request: Request) -> SyncReader:
     return request.find_service(SyncReader)
 
 
-@api(context=IGuid, request_method="GET", permission=OPEN)
+@api(context=IGuid, request_method="GET", permission=OPEN, response_cache=True)
 def read_by_guid_view(context: GuidResource, request: Request) -> Response:
     """``GET /api/modhub/guid/{guid}``: the same as ``GET /api/modhub/{id}``."""
     guid = clean_guid(context.__name__)

@@ -13,7 +13,7 @@ from modhub import changes
 from modhub.catalogue import commands, public_copies
 from modhub.catalogue.models import Mod
 from modhub.changes import MOD, ChangeEntry, ChangeReader, Generation, PublicChange, What
-from modhub.events import AccountDeleted
+from modhub.events import AccountDeleted, DatabaseRestored
 from modhub.ops.admin import Admin
 from modhub.testing import Site
 from modhub.testing.mods import (
@@ -173,6 +173,10 @@ def test_a_new_feed_has_a_new_id_and_the_same_serial(site: Site) -> None:
         feed = changes.start_new_feed(session)
     assert reader.generation() == (before[0], feed)
     assert feed != before[1]
+    with site.databases.write_session.begin() as session:
+        site.registry.notify(DatabaseRestored(session, site.registry, ""))
+    assert reader.generation()[0] == before[0]
+    assert reader.generation()[1] not in {feed, before[1]}
 
 
 BREAKS: list[tuple[Any, str]] = [
