@@ -7,8 +7,8 @@ revision = "${up_revision}"
 down_revision = ${f'"{down_revision}"' if down_revision else None}
 branch_labels = None
 depends_on = None
-# The oldest revision whose code works with this schema, as in "${down_revision}", or None (docs/migrations.md).
-compatible_with = None
+# True if all code that worked before works with this schema too: it only adds (docs/migrations.md).
+expands = False
 
 
 def upgrade() -> None:

@@ -1,12 +1,13 @@
 """Which older code may run on a newer schema: recorded by the migration, read by the older code.
 
-A revision declares ``compatible_with = "core_0005"``: the oldest revision whose code still works with its schema. The
-row of a revision names the oldest that suits all applied ones, so that older code need not know the revisions between
+A revision declares ``expands = True``: all code that worked before works with its schema too. Or it declares
+``compatible_with = "core_0005"``: the oldest revision whose code still works. The row of a revision names the oldest
+that suits all applied ones, so that older code need not know the revisions between
 (docs/adr/027-expand-and-contract.md).
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, insert, inspect, select
 
@@ -14,11 +15,6 @@ from modhub.ops.models import CompatibleRevision
 
 if TYPE_CHECKING:
     from alembic.script import ScriptDirectory
-
-
-def declared_compatible(script: Any) -> str:
-    """The oldest revision whose code works on the schema of this migration, as it declares; else its own."""
-    return getattr(script.module, "compatible_with", None) or str(script.revision)
 
 
 def oldest_compatible(scripts: "ScriptDirectory", revision: str) -> str:
@@ -29,8 +25,10 @@ def oldest_compatible(scripts: "ScriptDirectory", revision: str) -> str:
     lineage = [script.revision for script in scripts.iterate_revisions(revision, "base")]
     oldest, age = len(lineage) - 1, 0
     while age < oldest:
-        declared = declared_compatible(scripts.get_revision(lineage[age]))
-        oldest = min(oldest, lineage.index(declared) if declared in lineage[age:] else age)
+        module = scripts.get_revision(lineage[age]).module
+        if not getattr(module, "expands", False):
+            declared = getattr(module, "compatible_with", None)
+            oldest = min(oldest, lineage.index(declared) if declared in lineage[age:] else age)
         age += 1
     return lineage[oldest]
 

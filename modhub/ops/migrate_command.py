@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from modhub.declarations import Migrations
 from modhub.ops import migrate
-from modhub.ops.compatibility import declared_compatible
+from modhub.ops.compatibility import oldest_compatible
 from modhub.ops.downgrade import downgrade
 from modhub.ops.migration_plan import revisions_to_apply, revisions_to_undo
 from modhub.settings import StartRefused
@@ -97,7 +97,7 @@ def print_plan(admin: Any, to: str | None, down: str | None) -> None:
 
 def describe_step(package: Migrations, script: Any, verb: str) -> str:
     """One line of the plan."""
-    oldest = declared_compatible(script)
+    oldest = oldest_compatible(migrate.revision_scripts(package), script.revision)
     compatible = "" if oldest == script.revision else f", compatible with the code of {oldest}"
     return f"{package.package}: {verb} {script.revision} ({str(script.doc).rstrip('.')}){compatible}"
 

@@ -76,13 +76,20 @@ def with_core(core: Any, package: Migrations) -> list[Migrations]:
     return [*find_service(core, Declarations).migrations, package]
 
 
-UNSAID, NONE = "", "compatible_with = None"
+UNSAID, NONE, MORE = "", "compatible_with = None", "expands = True"
 ONE, TWO, THREE = (f'compatible_with = "steps_{number}"' for number in (1, 2, 3))
 
 
 @pytest.mark.parametrize(
     ("newer", "works"),
     [
+        ((MORE,), True),
+        ((MORE, MORE, MORE), True),
+        ((MORE, TWO), False),
+        ((MORE, TWO, MORE), False),
+        (("expands = False",), False),
+        ((NONE, MORE), False),
+        ((ONE, MORE), True),
         ((ONE,), True),
         ((ONE, ONE), True),
         ((ONE, ONE, ONE), True),
@@ -115,7 +122,7 @@ def test_older_code_runs_on_what_is_compatible_with_it(
 
 def test_code_between_runs_on_what_is_compatible_with_it_alone(core: Any, databases: Databases, tmp_path: Path) -> None:
     # C-RUN-13
-    migrate.upgrade(databases, with_core(core, code_of(tmp_path, UNSAID, ONE, TWO, TWO)))
+    migrate.upgrade(databases, with_core(core, code_of(tmp_path, UNSAID, ONE, TWO, MORE)))
     for known in ((UNSAID, ONE), (UNSAID, ONE, TWO)):
         older = with_core(core, code_of(tmp_path, *known))
         assert migrate.refuse_when_behind(databases, older) == ["modhub_steps"]

@@ -7,7 +7,7 @@ revision = "core_0007"
 down_revision = "core_0006"
 branch_labels = None
 depends_on = None
-compatible_with = "core_0006"
+expands = True
 
 
 def upgrade() -> None:

@@ -7,7 +7,7 @@ revision = "core_0008"
 down_revision = "core_0007"
 branch_labels = None
 depends_on = None
-compatible_with = "core_0007"
+expands = True
 
 
 def upgrade() -> None:

@@ -9,7 +9,7 @@ revision = "core_0009"
 down_revision = "core_0008"
 branch_labels = None
 depends_on = None
-compatible_with = "core_0008"
+expands = True
 
 ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 

@@ -7,7 +7,7 @@ revision = "core_0010"
 down_revision = "core_0009"
 branch_labels = None
 depends_on = None
-compatible_with = "core_0009"
+expands = True
 
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
