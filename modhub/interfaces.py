@@ -10,6 +10,7 @@ from modhub.blobs.store import BlobStore
 
 __all__ = [
     "AccountMod",
+    "AccountUse",
     "BlobStore",
     "IAccounts",
     "IApi",
@@ -156,6 +157,14 @@ class AccountMod(NamedTuple):
     """Other people's published mods that require it."""
 
 
+class AccountUse(NamedTuple):
+    """What an account's mods take up."""
+
+    mods: int = 0
+    files: int = 0
+    bytes: int = 0
+
+
 class IMods(Protocol):
     """The service for mods. ``session`` is the request's or an event's; its own changes are visible."""
 
@@ -173,6 +182,9 @@ class IMods(Protocol):
 
     def get_mods_of_account(self, session: Any, account_id: int) -> list[AccountMod]:
         """All mods of an account, last changed first."""
+
+    def get_use_of_accounts(self, session: Any) -> dict[int, AccountUse]:
+        """What the mods of each account take up; without accounts that have none. For commands: it reads all mods."""
 
 
 class PublicFile(NamedTuple):

@@ -9,18 +9,32 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
-from modhub.db import iso
-from modhub.declarations import AdminCommand
+from modhub.declarations import AdminCommand, add_json_option
+from modhub.interfaces import AccountUse
 from modhub.settings import StartRefused
 from modhub.traversal import parse_id
 from modhub.ui.i18n import Catalogs
 from modhub_auth import account_blocking, email_addresses
 from modhub_auth.account_deletion import delete_account
+from modhub_auth.account_listing import (
+    account_list_arguments,
+    describe_use,
+    list_accounts,
+    show_account,
+    use_of_accounts,
+)
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Account, Login, LoginKind
-from modhub_auth.read_service import LoginMethod
 from modhub_auth.services import lock_account
 from modhub_auth.signin import recovery, totp
+
+_EXAMPLES: Final = """\
+account list --by bytes --limit 10           who takes up most
+account list example.org --json              accounts with this in their name or address, for a program
+account show ada@example.org                 everything about one, without secrets
+account block 7 --reason "Malware"           locks its owner out; their published mods stay
+account delete 7 --dry-run                   says what would be deleted
+account delete 7                             deletes it with its mods, votes and files"""
 
 
 def find_account(session: Session, name: str) -> Account:
@@ -34,37 +48,6 @@ def find_account(session: Session, name: str) -> Account:
     if account is None:
         raise StartRefused(f"there is no account {name}")
     return account
-
-
-def describe_login(login: Login | LoginMethod | None) -> str:
-    """Kind, subject and whether it is confirmed."""
-    if login is None:
-        return "no login"
-    return f"{login.kind} {login.subject} ({'confirmed' if login.verified else 'not confirmed'})"
-
-
-def list_accounts(admin: Any) -> None:
-    """Print one line per login, and per account without any."""
-    with admin.reading() as session:
-        joined = select(Account, Login).outerjoin(Login, Login.account_id == Account.id).order_by(Account.id, Login.id)
-        for account, login in session.execute(joined):
-            blocked = "" if account.blocked_at is None else ", blocked"
-            admin.say(f"{account.id} {account.display_name}: {describe_login(login)}{blocked}")
-
-
-def show_account(admin: Any, _session: Session, account: Account) -> None:
-    """Print all data of the account except secrets."""
-    admin.say(f"{account.id} {account.display_name}, {account.kind}, since {iso(account.created_at)}")
-    if account.blocked_at is not None:
-        reason = f": {account.block_reason}" if account.block_reason else ""
-        admin.say(f"  blocked since {iso(account.blocked_at)}{reason}")
-    overview = admin.find_service(AuthServices).account_reader.overview(account.id)
-    for login in overview.logins:
-        admin.say(f"  login: {describe_login(login)}")
-    admin.say(f"  authenticator: {'yes' if overview.has_authenticator else 'no'}")
-    for kind, sessions in (("program", overview.clients), ("pages", overview.pages)):
-        for session_info in sessions:
-            admin.say(f"  signed in: {kind} {session_info.label}, last used {iso(session_info.used_at)}")
 
 
 def sign_out_account(admin: Any, session: Session, account: Account) -> None:
@@ -112,9 +95,16 @@ def confirm_account(admin: Any, session: Session, account: Account) -> None:
     admin.say(f"The address of account {account.id} is confirmed.")
 
 
-def delete_account_command(admin: Any, session: Session, account: Account) -> None:
+def delete_account_command(admin: Any, session: Session, account: Account, *, dry_run: bool = False) -> None:
     """Delete the account with everything that it owns."""
     account_id = account.id
+    if dry_run:
+        use = use_of_accounts(admin, session).get(account_id, AccountUse())
+        admin.say(
+            f"Account {account_id} ({account.display_name}) would be deleted, with {describe_use(use)}. "
+            "Nothing was deleted."
+        )
+        return
     delete_account(session, admin.registry, account)
     admin.say(f"Account {account_id} is deleted, with everything that it owned.")
 
@@ -133,9 +123,11 @@ ACCOUNT_ACTIONS: Final[dict[str, tuple[str, Callable[..., None]]]] = {
 def run_account(admin: Any, arguments: argparse.Namespace) -> int:
     """``account list``, or an action on one."""
     if arguments.action == "list":
-        list_accounts(admin)
-        return 0
-    options = {"reason": arguments.reason} if arguments.action == "block" else {}
+        return list_accounts(admin, arguments)
+    names = ("reason",) if arguments.action == "block" else ("json",) if arguments.action == "show" else ()
+    options = {name: getattr(arguments, name) for name in names}
+    if arguments.action == "delete":
+        options = {"dry_run": arguments.dry_run}
     with admin.writing() as (session, _):
         ACCOUNT_ACTIONS[arguments.action][1](admin, session, find_account(session, arguments.account), **options)
     return 0
@@ -144,14 +136,18 @@ def run_account(admin: Any, arguments: argparse.Namespace) -> int:
 def account_arguments(parser: argparse.ArgumentParser) -> None:
     """``list``, or an action and the account's number or address"""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="list the accounts")
+    account_list_arguments(actions.add_parser("list", help="list the accounts"))
     for name, (meaning, _) in ACCOUNT_ACTIONS.items():
         action = actions.add_parser(name, help=meaning)
         action.add_argument("account", help="its number or address")
+        if name == "show":
+            add_json_option(action)
+        if name == "delete":
+            action.add_argument("--dry-run", action="store_true", help="say what would be deleted, delete nothing")
         if name == "block":
             action.add_argument("--reason", default="", help="a note for operators, shown by account show")
 
 
 def includeme(config: Configurator) -> None:
     """Register the command."""
-    config.add_command(AdminCommand("account", "the accounts", account_arguments, run_account))
+    config.add_command(AdminCommand("account", "the accounts", account_arguments, run_account, examples=_EXAMPLES))

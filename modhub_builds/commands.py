@@ -10,11 +10,16 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.blobs import stage
-from modhub.declarations import AdminCommand
+from modhub.db import iso
+from modhub.declarations import AdminCommand, add_json_option
 from modhub_builds import limits, services
 from modhub_builds.models import Build
-from modhub_builds.read_service import BuildReader
+from modhub_builds.read_service import BuildReader, Release
 
+_EXAMPLES: Final = """\
+build list --json                    the stored builds, one JSON object a line
+build remove linux 3 --dry-run       says which build that is
+build remove linux 3                 removes it permanently"""
 DEMO_BUILDS: Final = (("linux", "0.9"), ("windows", "0.9"), ("linux", "1.0"), ("windows", "1.0"), ("macos", "1.0"))
 DEMO_SECTIONS: Final = (
     "0.9\n- First build that anybody could download.\n- Reads the capture card at 60 frames a second.",
@@ -27,24 +32,47 @@ def run_build(admin: Any, arguments: argparse.Namespace) -> int:
     if arguments.action == "list":
         for releases in admin.find_service(BuildReader).listing().releases.values():
             for release in releases:
+                if arguments.json:
+                    admin.say_json(_build_document(release))
+                    continue
                 label = release.version or "(no label)"
                 admin.say(f"{release.url}: {label}, {release.name}, {release.size} bytes")
         return 0
-    with admin.writing() as (session, _):
-        removed = services.remove_build(session, arguments.os, arguments.id)
+    if arguments.dry_run:
+        with admin.reading() as session:
+            removed = services.find_build(session, arguments.os, arguments.id)
+        if removed is not None:
+            admin.say(f"Would remove build {removed.id} for {removed.os}: {removed.name}. Nothing was removed.")
+    else:
+        with admin.writing() as (session, _):
+            removed = services.remove_build(session, arguments.os, arguments.id)
     if removed is None:
         admin.say("There is no such build.")
         return 1
     return 0
 
 
+def _build_document(release: Release) -> dict[str, Any]:
+    return {
+        "id": release.id,
+        "os": release.os,
+        "version": release.version,
+        "name": release.name,
+        "bytes": release.size,
+        "sha256": release.sha256,
+        "uploadedAt": iso(release.uploaded_at),
+        "url": release.url,
+    }
+
+
 def build_arguments(parser: argparse.ArgumentParser) -> None:
     """``list``, ``remove OS ID``"""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="list the stored builds")
+    add_json_option(actions.add_parser("list", help="list the stored builds"))
     remove = actions.add_parser("remove", help="remove one build permanently; the next sweep deletes its file")
     remove.add_argument("os", metavar="OS")
     remove.add_argument("id", metavar="ID", type=int)
+    remove.add_argument("--dry-run", action="store_true", help="say what would be removed, remove nothing")
 
 
 def fill_demo_builds(admin: Any) -> None:
@@ -69,5 +97,5 @@ def _add_sample_build(session: Session, manager: Any, store: Any, os: str, versi
 
 def includeme(config: Configurator) -> None:
     """Register the command and the demo data."""
-    config.add_command(AdminCommand("build", "the stored app builds", build_arguments, run_build))
+    config.add_command(AdminCommand("build", "the stored app builds", build_arguments, run_build, examples=_EXAMPLES))
     config.add_demo("app builds", fill_demo_builds, order=50)

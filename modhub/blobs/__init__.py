@@ -1,7 +1,7 @@
 """File storage: the store interface, the store on local disk, and its data manager for the transaction."""
 
 from modhub.blobs.data_manager import stage
-from modhub.blobs.factory import open_local_store, storage_from_url
+from modhub.blobs.factory import is_missing_folder, open_local_store, storage_from_url
 from modhub.blobs.local import LocalStore
 from modhub.blobs.store import Blob, BlobStore, BlobStoreFactory, FollowsAddress, Readable, RemoteFile, is_key
 
@@ -14,6 +14,7 @@ __all__ = [
     "Readable",
     "RemoteFile",
     "is_key",
+    "is_missing_folder",
     "open_local_store",
     "stage",
     "storage_from_url",

@@ -60,6 +60,12 @@ def local_folder(url: str) -> Path | None:
     return _parse_folder(encoded) if scheme.lower() == "file" else None
 
 
+def is_missing_folder(url: str) -> bool:
+    """Whether ``url`` is a folder that nobody has made yet. Opening it with ``make`` makes it."""
+    folder = local_folder(url)
+    return folder is not None and not folder.exists()
+
+
 def _parse_folder(encoded: str) -> Path:
     """Parse the part of the URL after ``file://``."""
     if not encoded.startswith("/"):

@@ -18,21 +18,19 @@ from modhub.catalogue.models import Game, GameIcon
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.changes import What, mark_changed
 from modhub.db import now
-from modhub.declarations import AdminCommand
+from modhub.declarations import AdminCommand, add_json_option
 from modhub.folding import fold_game
 from modhub.settings import StartRefused
 
 GAMES_CHANGED: Final = "game"
 """The kind of the changes of curated games."""
 _EXAMPLES: Final = """\
-examples:
-  modhub-admin -c my.ini game list
-  modhub-admin -c my.ini game add "Portal 2" --icon portal2.png
-  modhub-admin -c my.ini game add "half-life" --display-name "Half-Life (1998)"
-  modhub-admin -c my.ini game remove "Portal 2"
+game list
+game add "Portal 2" --icon portal2.png
+game add "half-life" --display-name "Half-Life (1998)"
+game remove "Portal 2"
 
-The list gives games an icon and a display name. A mod may name any game, on the list or not.
-"""
+The list gives games an icon and a display name. A mod may name any game, on the list or not."""
 
 
 def find_game(session: Session, name: str) -> Game | None:
@@ -97,6 +95,9 @@ def run_game(admin: Any, arguments: argparse.Namespace) -> int:
     """``game add|remove|list``"""
     if arguments.action == "list":
         for game in admin.find_service(CatalogueReader).games():
+            if arguments.json:
+                admin.say_json(game)
+                continue
             icon = "" if game["iconUrl"] else " (no icon)"
             admin.say(f"{game['name']}: {game['displayName']}{icon}")
         return 0
@@ -111,8 +112,6 @@ def run_game(admin: Any, arguments: argparse.Namespace) -> int:
 
 def game_arguments(parser: argparse.ArgumentParser) -> None:
     """``add NAME [--display-name N] [--icon FILE]``, ``remove NAME``, ``list``"""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     add = actions.add_parser("add", help="add a game, or change one", description="Add a game, or change one.")
     add.add_argument("name", metavar="NAME", help="as mods name it; case and outer spaces do not matter")
@@ -122,23 +121,32 @@ def game_arguments(parser: argparse.ArgumentParser) -> None:
     remove = actions.add_parser("remove", help="remove a game", description=about_remove)
     remove.add_argument("name", metavar="NAME", help="its name; case and outer spaces do not matter")
     about_list = "List the games: name, display name, and whether the icon is missing."
-    actions.add_parser("list", help="list the games", description=about_list)
+    add_json_option(actions.add_parser("list", help="list the games", description=about_list))
 
 
-def run_rebuild(admin: Any, _arguments: argparse.Namespace) -> int:
+def run_rebuild(admin: Any, arguments: argparse.Namespace) -> int:
     """Rebuild the public copies of all mods."""
-    count = public_copies.rebuild_copies(admin.databases.write_session.begin)
+    with admin.reading() as session:
+        total = public_copies.count_public(session)
+    if arguments.dry_run:
+        admin.say(f"Would rebuild the public copies of {total} mods. Nothing was changed.")
+        return 0
+    with admin.progress.of("public copies", total) as advance:
+        count = public_copies.rebuild_copies(admin.databases.write_session.begin, advance)
     with admin.writing() as (session, _):
         record(session, "public copies rebuilt", "catalogue", mods=count)
     admin.say(f"Public copies rebuilt: {count}.")
     return 0
 
 
-def rebuild_arguments(_parser: argparse.ArgumentParser) -> None:
-    """No arguments."""
+def rebuild_arguments(parser: argparse.ArgumentParser) -> None:
+    """``--dry-run``"""
+    parser.add_argument("--dry-run", action="store_true", help="say how many there are, change nothing")
 
 
 def includeme(config: Configurator) -> None:
     """The commands ``game`` and ``rebuild``."""
-    config.add_command(AdminCommand("game", "the curated games", game_arguments, run_game))
-    config.add_command(AdminCommand("rebuild", "rebuild every public copy", rebuild_arguments, run_rebuild))
+    config.add_command(AdminCommand("game", "the curated games", game_arguments, run_game, examples=_EXAMPLES))
+    config.add_command(
+        AdminCommand("rebuild", "rebuild every public copy", rebuild_arguments, run_rebuild, examples="rebuild")
+    )

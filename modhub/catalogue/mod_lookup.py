@@ -6,9 +6,10 @@ from typing import Final
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from modhub.catalogue.models import Mod, PublicMod, PublicRequirement
+from modhub.blobs.models import StoredBlob
+from modhub.catalogue.models import Asset, Mod, PublicMod, PublicRequirement
 from modhub.catalogue.public_copies import IS_PUBLIC
-from modhub.interfaces import AccountMod, ModSummary
+from modhub.interfaces import AccountMod, AccountUse, ModSummary
 from modhub.limits import PAGE_SIZE_MOST
 
 _LAST_ID: Final = 2**63 - 1
@@ -42,3 +43,10 @@ class ModLookup:
         columns = select(Mod.title, Mod.published, Mod.hidden_at.is_not(None), dependents)
         statement = columns.where(Mod.owner == account_id).order_by(Mod.updated_at.desc(), Mod.id.desc())
         return [AccountMod(*row) for row in session.execute(statement)]
+
+    def get_use_of_accounts(self, session: Session) -> dict[int, AccountUse]:
+        """Count in one statement; an account without mods is absent."""
+        counts = func.count(Mod.id.distinct()), func.count(Asset.id), func.coalesce(func.sum(StoredBlob.size), 0)
+        joined = select(Mod.owner, *counts).outerjoin(Asset, Asset.mod_id == Mod.id)
+        statement = joined.outerjoin(StoredBlob, StoredBlob.id == Asset.blob_id).group_by(Mod.owner)
+        return {owner: AccountUse(mods, files, int(size)) for owner, mods, files, size in session.execute(statement)}

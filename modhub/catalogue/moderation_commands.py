@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from modhub import limits, text
 from modhub.catalogue import moderation
 from modhub.catalogue.models import Mod
+from modhub.catalogue.moderation_documents import line_document, operator_document
 from modhub.catalogue.moderation_queries import (
     STATES,
     ModFilter,
@@ -20,24 +21,22 @@ from modhub.catalogue.moderation_queries import (
     users_of,
 )
 from modhub.db import iso
-from modhub.declarations import AdminCommand
+from modhub.declarations import AdminCommand, add_json_option
 
 MODS_PER_PAGE: Final = 50
 """Default page size of ``mod list``."""
 _EXAMPLES: Final = """\
-examples (after modhub-admin -c my.ini):
-  mod list --owner 7                    all mods of account 7
-  mod list --state hidden               all hidden mods
-  mod list free coins                   both words in the title or in a game's name
-  mod list --sha256 HEX                 mods with exactly this file
-  mod show 12                           everything about mod 12
-  mod hide 12 13 --reason "Malware"     hides them from everybody but their owners
-  mod restore 12                        makes it visible again
-  mod delete 13                         says what would be deleted
-  mod delete 13 --yes                   deletes it permanently
+mod list --owner 7                    all mods of account 7
+mod list --state hidden --json        all hidden mods, one JSON object a line
+mod list free coins                   both words in the title or in a game's name
+mod list --sha256 HEX                 mods with exactly this file
+mod show 12                           everything about mod 12
+mod hide 12 13 --reason "Malware"     hides them from everybody but their owners
+mod restore 12                        makes it visible again
+mod delete 13 --dry-run               says what would be deleted
+mod delete 13 --yes                   deletes it permanently
 
-MOD is the number or the GUID of a mod.
-"""
+MOD is the number or the GUID of a mod."""
 
 
 CommandResult = tuple[int, list[str]]
@@ -67,10 +66,10 @@ def run_restore(session: Session, mod: Mod, _arguments: argparse.Namespace) -> C
 def run_delete(session: Session, mod: Mod, arguments: argparse.Namespace) -> CommandResult:
     """Permanently delete a mod with ``--yes``; without it, say what would be deleted."""
     title, summary = _title(mod), deletion_summary(session, mod)
-    if not arguments.yes:
+    if not arguments.yes or arguments.dry_run:
         warning = f"{title} of account {mod.owner} would be permanently deleted, with {summary}."
         lines = [warning, users_of(session, mod), "Nothing was deleted. Add --yes to delete it."]
-        return 1, [line for line in lines if line]
+        return 0 if arguments.dry_run else 1, [line for line in lines if line]
     moderation.remove_mod(session, mod)
     return 0, [f"{title} was deleted, with {summary}. A sweep removes the files after an hour."]
 
@@ -111,11 +110,14 @@ def act_on_mod(admin: Any, name: str, arguments: argparse.Namespace) -> int:
     return code
 
 
-def run_show(admin: Any, names: list[str]) -> int:
+def run_show(admin: Any, names: list[str], *, as_json: bool = False) -> int:
     """Print everything about each mod; the exit code."""
     code = 0
     for name in names:
         with admin.reading() as session:
+            if as_json and (document := operator_document(session, name)) is not None:
+                admin.say_json(document)
+                continue
             lines = list(describe_mod(session, admin.registry, name))
         for line in lines or [f"There is no mod {name}."]:
             admin.say(line)
@@ -128,6 +130,10 @@ def run_list(admin: Any, arguments: argparse.Namespace) -> int:
     mod_filter = ModFilter(arguments.owner, arguments.state, tuple(arguments.word), arguments.sha256)
     with admin.reading() as session:
         mods = filtered_mods(session, mod_filter, (arguments.page - 1) * arguments.limit, arguments.limit + 1)
+    if arguments.json:
+        for mod in mods[: arguments.limit]:
+            admin.say_json(line_document(mod))
+        return 0
     for mod in mods[: arguments.limit]:
         admin.say(f"{mod.id} {mod.state}, account {mod.owner}, changed {iso(mod.updated_at)}: {mod.title}")
     if len(mods) > arguments.limit:
@@ -142,7 +148,7 @@ def run_mod(admin: Any, arguments: argparse.Namespace) -> int:
     if arguments.action == "list":
         return run_list(admin, arguments)
     if arguments.action == "show":
-        return run_show(admin, arguments.mod)
+        return run_show(admin, arguments.mod, as_json=arguments.json)
     return max([act_on_mod(admin, name, arguments) for name in dict.fromkeys(arguments.mod)])
 
 
@@ -167,8 +173,6 @@ def _reason(value: str) -> str:
 
 def mod_arguments(parser: argparse.ArgumentParser) -> None:
     """``list``, ``show MOD...`` and the actions on mods"""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     list_help = "list mods, including drafts and hidden ones, last changed first"
     lister = actions.add_parser("list", help=list_help, description=f"{list_help[0].upper()}{list_help[1:]}.")
@@ -187,8 +191,13 @@ def mod_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument("mod", nargs="+", metavar="MOD", help="its number or GUID")
     parsers["hide"].add_argument("--reason", type=_reason, help="why; shown to the owner on the mod's workshop page")
     parsers["delete"].add_argument("--yes", action="store_true", help="delete; without it nothing is deleted")
+    parsers["delete"].add_argument("--dry-run", action="store_true", help="say what would be deleted, and exit 0")
+    add_json_option(lister)
+    add_json_option(parsers["show"])
 
 
 def includeme(config: Configurator) -> None:
     """Register the command."""
-    config.add_command(AdminCommand("mod", "the mods: find, show, hide, restore, delete", mod_arguments, run_mod))
+    config.add_command(
+        AdminCommand("mod", "the mods: find, show, hide, restore, delete", mod_arguments, run_mod, examples=_EXAMPLES)
+    )

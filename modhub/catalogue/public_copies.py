@@ -220,7 +220,14 @@ def _row_values(copies: Iterable[Any]) -> set[Any]:
     }
 
 
-def rebuild_copies(begin: Callable[[], AbstractContextManager[Session]]) -> int:
+def count_public(session: Session) -> int:
+    """The number of mods that have public copies."""
+    return session.scalar(select(_COUNT)) or 0
+
+
+def rebuild_copies(
+    begin: Callable[[], AbstractContextManager[Session]], advance: Callable[[int], None] = lambda _: None
+) -> int:
     """Rewrite all public copies and return the number of mods; ``begin`` opens the transaction of each batch.
 
     Safe while the service runs: mods are locked while their copies are written, with a pause between batches.
@@ -231,6 +238,7 @@ def rebuild_copies(begin: Callable[[], AbstractContextManager[Session]]) -> int:
     done = last = 0
     while batch := _rebuild_after(begin, last):
         done, last = done + len(batch), batch[-1]
+        advance(len(batch))
         sleep(bulk.BATCH_PAUSE_SECONDS)
     with begin() as session:
         # Lock the row first: a mod published before is counted, one published later increments the count.

@@ -154,8 +154,16 @@ COMMANDS = (
         doctor_arguments,
         run_doctor,
         needs_schema=False,
+        examples="doctor",
     ),
-    AdminCommand("migration", "write a new migration", migration_arguments, run_migration_new, needs_schema=False),
+    AdminCommand(
+        "migration",
+        "write a new migration",
+        migration_arguments,
+        run_migration_new,
+        needs_schema=False,
+        examples='migration new modhub_reports "Reasons of reports"',
+    ),
     AdminCommand("key", "create a machine key", key_arguments, run_key_new, needs_schema=False, examples=_KEY_EXAMPLES),
     AdminCommand("demo", "fill a new installation with samples", no_arguments, run_demo, examples="demo"),
 )
@@ -175,8 +183,9 @@ def build_admin_parser(config: Configurator) -> argparse.ArgumentParser:
         )
         command.arguments(subparser)
         if command.examples:
-            examples = "".join(f"  {line}\n" for line in command.examples.strip().splitlines())
-            subparser.epilog = f"examples (after modhub-admin -c my.ini):\n{examples}"
+            examples, _, remark = command.examples.partition("\n\n")
+            lines = "".join(f"  {line}\n" for line in examples.splitlines())
+            subparser.epilog = f"examples (after modhub-admin -c my.ini):\n{lines}\n{remark}"
         subparser.set_defaults(run=command.run, needs_schema=command.needs_schema)
     return parser
 

@@ -55,7 +55,8 @@ def test_emails_that_cannot_be_sent_are_reported(app: Any, person: Person, admin
 
 def test_accounts_are_shown_without_secrets(app: Any, person: Person, admin: Any) -> None:
     made = app.post_json("/api/auth/register", {**person, "client": "laptop", "displayName": "Ada"}).json
-    assert admin("account", "list")[1] == f"{made['accountId']} Ada: Password ada@example.org (not confirmed)\n"
+    listed = f"{made['accountId']} Ada: Password ada@example.org (not confirmed); 0 mods, 0 files, 0 bytes, since 20"
+    assert admin("account", "list")[1].startswith(listed)
     for name in (str(made["accountId"]), " ADA@example.org"):
         said = admin("account", "show", name)[1]
         assert "authenticator: no" in said
@@ -125,6 +126,40 @@ def test_nobody_can_sign_in_to_a_sample(app: Any, person: Person) -> None:
 def test_an_unknown_account_id_is_reported(admin: Any, action: str, name: str) -> None:
     with pytest.raises(StartRefused, match=f"there is no account {name}"):
         admin("account", action, name)
+
+
+def test_accounts_are_listed_with_what_they_use(app: Any, person: Person, admin: Any) -> None:
+    people = [
+        app.post_json("/api/auth/register", {**person, "email": f"{name}@example.org", "displayName": name}).json
+        for name in ("Ada", "Eve")
+    ]
+    for made, contents in zip(people, (["1"], ["22", "333"]), strict=True):
+        for content in contents:
+            mod = app.post_json("/api/modhub", {"title": "Mod"}, headers=bearer(made), status=201).json
+            address = f"/api/modhub/{mod['id']}/code?version=1&name=mod.zip"
+            app.post(address, content, headers={**bearer(made), "Content-Type": "application/zip"}, status=201)
+    ada, eve = (made["accountId"] for made in people)
+    admin("account", "block", str(ada))
+
+    def listed(*words: str) -> list[Any]:
+        return [json.loads(line) for line in admin("account", "list", "--json", *words)[1].splitlines()]
+
+    assert [(one["id"], one["mods"], one["files"], one["bytes"]) for one in listed()] == [
+        (ada, 1, 1, 1),
+        (eve, 2, 2, 5),
+    ]
+    for order in ("bytes", "mods", "created"):
+        assert [one["id"] for one in listed("--by", order)] == [eve, ada]
+    assert [one["id"] for one in listed("--limit", "1", "--page", "2")] == [eve]
+    assert [one["id"] for one in listed("--blocked")] == [ada]
+    assert [one["logins"][0]["subject"] for one in listed("EVE@")] == ["eve@example.org"]
+    assert "; 2 mods, 2 files, 5 bytes, since 20" in admin("account", "list")[1]
+    assert "uses: 1 mod, 1 file, 1 byte\n" in admin("account", "show", str(ada))[1]
+    shown = json.loads(admin("account", "show", str(eve), "--json")[1])
+    assert (shown["bytes"], shown["authenticator"], shown["sessions"][0]["kind"]) == (5, False, "program")
+    told = admin("account", "delete", str(eve), "--dry-run")
+    assert told == (0, f"Account {eve} (Eve) would be deleted, with 2 mods, 2 files, 5 bytes. Nothing was deleted.\n")
+    assert len(listed()) == 2
 
 
 def test_emails_that_were_given_up_can_be_sent_again(app: Any, person: Person, admin: Any, mail: Any) -> None:

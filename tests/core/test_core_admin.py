@@ -1,8 +1,10 @@
 """``modhub-admin``: verify, sweep, keys, the curated games, usage errors."""
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -12,7 +14,8 @@ from modhub.blobs import maintenance
 from modhub.catalogue.models import PublicCounter, PublicText
 from modhub.catalogue.samples import SAMPLE_FILES, SAMPLE_GAMES, SAMPLE_MODS
 from modhub.ops import admin
-from modhub.testing import TEST_SECRET, Site, stored_files
+from modhub.ops.admin import build_admin_parser
+from modhub.testing import TEST_SECRET, Site, Start, stored_files
 from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
@@ -164,6 +167,58 @@ def test_a_new_key_is_long_and_each_another(run: Run) -> None:
         key, scope = line.split()
         assert len(key) == 64
         assert scope == "Modhub:wiki"
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_every_command_has_examples_in_its_help(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
+    site = start("modhub_auth modhub_builds modhub_wiki")
+    parser = build_admin_parser(site.config)
+    for name, command in site.declarations.commands.items():
+        with pytest.raises(SystemExit) as end:
+            parser.parse_args(["-c", "my.ini", name, "--help"])
+        told = capsys.readouterr().out
+        assert end.value.code == 0
+        assert f"examples (after modhub-admin -c my.ini):\n  {name}" in told
+        for example in command.examples.partition("\n\n")[0].splitlines():
+            words = shlex.split(example.partition("   ")[0].replace("HEX", "0" * 64))
+            # The paths and numbers in it need not exist, but it must be a right call.
+            assert parser.parse_args(["-c", "my.ini", *words]).command == name
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_ctrl_c_is_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(maintenance, "sweep", interrupted)
+    assert run("sweep")[0] == 130
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_lists_are_json_for_programs(site: Site, run: Run) -> None:
+    mod = published_mod(site, games=["Portal"])
+    run("game", "add", "Portal")
+    (listed,) = [json.loads(line) for line in run("mod", "list", "--json")[1].splitlines()]
+    assert (listed["id"], listed["owner"], listed["state"], listed["games"]) == (
+        mod["id"],
+        OWNER,
+        "published",
+        ["Portal"],
+    )
+    shown = json.loads(run("mod", "show", str(mod["id"]), "--json")[1])
+    assert shown["files"][0]["bytes"] == mod_bytes(site, mod)
+    assert run("mod", "show", "999", "--json") == (1, "There is no mod 999.\n")
+    assert json.loads(run("game", "list", "--json")[1])["name"] == "Portal"
+    code, said = run("mod", "delete", str(mod["id"]), "--dry-run")
+    assert (code, "Nothing was deleted" in said) == (0, True)
+    assert run("mod", "delete", str(mod["id"]), "--yes", "--dry-run")[0] == 0
+    assert run("rebuild", "--dry-run")[1] == "Would rebuild the public copies of 1 mods. Nothing was changed.\n"
+    assert json.loads(run("verify", "--json")[1]) == {"count": 0, "problems": []}
+
+
+def mod_bytes(site: Site, mod: Any) -> int:
+    size: int = site.get(mod_address(mod)).json["assets"][0]["bytes"]
+    return size
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])

@@ -11,7 +11,14 @@ import pytest
 from sqlalchemy import text
 
 from modhub.blobs import BlobStore, maintenance
+from modhub.blobs.local import LocalStore
+from modhub.blobs.moving import copy_store
 from modhub.blobs.s3 import S3Store, breaker
+from modhub.db import Databases
+from modhub.ops.backup.archive import check_archive
+from modhub.ops.backup.create import BackupSource, create_backup
+from modhub.ops.backup.restore import RestoreTarget, refuse_unfit_place, restore
+from modhub.ops.progress import ProgressDisplay
 from modhub.server.testing import RawClient
 from modhub.testing import Site, Start
 from modhub.testing.commands import issue_certificate
@@ -176,3 +183,45 @@ class Address:
 
     def __init__(self, port: int) -> None:
         self.addresses = [("127.0.0.1", port)]
+
+
+@pytest.mark.one_database
+def test_files_move_from_disk_to_the_object_store_and_back(
+    seaweedfs: SeaweedFS, prefix: str, start: Start, tmp_path: Path
+) -> None:
+    # C-RUN-14
+    site = start()
+    mod = new_mod(site)
+    upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")
+    upload_asset(site, mod, "css", b"a{}", name="a.css")
+    disk, objects, back = site.find_service(BlobStore), seaweedfs.store(prefix), LocalStore(tmp_path / "back")
+    for source, target in ((disk, objects), (seaweedfs.store(prefix), back)):
+        for expected in (2, 0):
+            result = copy_store(site.databases, source, target, lambda _: None)
+            assert (result.copied, result.present, result.damaged) == (expected, 2 - expected, [])
+        with site.databases.readonly_session() as session:
+            assert list(maintenance.blob_damage(session, target)) == []
+    key, _ = next(objects.keys())
+    seaweedfs.object(f"{prefix}/{key}", b"damaged")
+    assert copy_store(site.databases, disk, seaweedfs.store(prefix), lambda _: None).copied == 1
+
+
+@pytest.mark.one_database
+def test_a_backup_of_an_object_store_is_restored_into_another(
+    seaweedfs: SeaweedFS, prefix: str, start: Start, new_database: Callable[..., str], tmp_path: Path
+) -> None:
+    # C-RUN-11
+    site = start(**stored_there(seaweedfs.endpoint, prefix))
+    mod = new_mod(site)
+    upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")
+    packages, folder, quiet = site.declarations.migrations, tmp_path / "made", ProgressDisplay()
+    source = BackupSource(site.databases, site.find_service(BlobStore), packages, "", ())
+    manifest = create_backup(source, folder, frozenset(), quiet)
+    assert manifest.damaged == []
+    target = RestoreTarget(Databases(new_database()), seaweedfs.store(f"{prefix}/other"), packages)
+    refuse_unfit_place(target, folder, check_archive(folder, quiet))
+    restore(target, folder, manifest, quiet)
+    with target.databases.readonly_session() as session:
+        assert target.store is not None
+        assert list(maintenance.blob_damage(session, target.store)) == []
+    target.databases.dispose()

@@ -7,7 +7,7 @@ from typing import Any, Final
 from pyramid.config import Configurator
 
 from modhub.audit import record
-from modhub.blobs import BlobStore
+from modhub.blobs import BlobStore, is_missing_folder
 from modhub.declarations import AdminCommand
 from modhub.ops import migrate
 from modhub.ops.backup.archive import check_archive
@@ -71,7 +71,8 @@ def run_restore_backup(admin: Any, arguments: argparse.Namespace) -> int:
     manifest = check_archive(folder, admin.progress)
     store = find_optional_service(admin.registry, BlobStore)
     target = RestoreTarget(admin.databases, store, admin.declarations.migrations, admin.registry)
-    refuse_unfit_place(target, folder, manifest)
+    has_store = not is_missing_folder(admin.registry.settings["modhub.storage"])
+    refuse_unfit_place(target, folder, manifest, has_store=has_store)
     rows = sum(entry.rows for entry in manifest.tables)
     what = f"{rows} rows of {len(manifest.tables)} tables and {manifest.files} files ({manifest.bytes} bytes)"
     if arguments.dry_run:

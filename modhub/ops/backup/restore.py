@@ -39,8 +39,11 @@ class RestoreTarget:
     notes: list[str] = field(default_factory=list)
 
 
-def refuse_unfit_place(target: RestoreTarget, folder: Path, manifest: Manifest) -> None:
-    """`StartRefused` unless the code knows what the backup holds, and database and file store are empty."""
+def refuse_unfit_place(target: RestoreTarget, folder: Path, manifest: Manifest, *, has_store: bool = True) -> None:
+    """`StartRefused` unless the code knows what the backup holds, and database and file store are empty.
+
+    ``has_store``: False if the folder of the store is still to be made.
+    """
     known = {package.package: package for package in target.packages}
     for name, revisions in manifest.revisions.items():
         if name not in known:
@@ -49,7 +52,7 @@ def refuse_unfit_place(target: RestoreTarget, folder: Path, manifest: Manifest) 
             raise StartRefused(f"the backup is newer than this code ({name}); install the newer version of modhub")
     if not database_errors.has_no_file(target.databases.readonly_engine.url):
         migrate.with_connection(target.databases, partial(_refuse_unfit_database, target.packages, manifest))
-    if manifest.files:
+    if manifest.files and has_store:
         _refuse_other_files(target.store, folder, manifest)
 
 
@@ -187,7 +190,7 @@ def _refuse_other_files(store: BlobStore | None, folder: Path, manifest: Manifes
 
 
 def _copy_files(store: BlobStore | None, folder: Path, manifest: Manifest, progress: ProgressDisplay) -> None:
-    if store is None:
+    if store is None or not manifest.files:
         return
     present = dict(store.keys())
     with progress.of("bytes of files restored", manifest.bytes) as advance:

@@ -1,0 +1,84 @@
+"""Writers for tests of what runs beside a busy service: mods are made, replaced and deleted all the time."""
+
+import hashlib
+import random
+from threading import Event, Lock, Thread
+from types import TracebackType
+from typing import Self
+
+from modhub.testing.caller import Caller, patiently
+
+ATTEMPTS = 20
+
+
+class WriteLoad:
+    """Threads that write until the end of the ``with`` block. An unexpected response fails the test there.
+
+    ``settled`` are mods that nobody changes any more: by id, the SHA-256 of their file.
+    """
+
+    def __init__(self, callers: list[Caller], sizes: tuple[int, int] = (100, 200_000)) -> None:
+        self.settled: dict[int, str] = {}
+        self.writes = 0
+        self._errors: list[BaseException] = []
+        self._lock = Lock()
+        self._sizes = sizes
+        self._finished = Event()
+        self._threads = [
+            Thread(
+                target=self._run,
+                args=(caller, random.Random(index)),  # noqa: S311
+                name=f"writer {index}",
+            )
+            for index, caller in enumerate(callers)
+        ]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self._finished.set()
+        for thread in self._threads:
+            thread.join()
+        if error is None and self._errors:
+            raise self._errors[0]
+
+    def settled_now(self) -> dict[int, str]:
+        """The mods that are settled at this moment."""
+        with self._lock:
+            return dict(self.settled)
+
+    def _run(self, caller: Caller, chance: random.Random) -> None:
+        try:
+            while not self._finished.is_set():
+                self._write(caller, chance)
+        except BaseException as error:  # noqa: BLE001 - raised in the test's own thread
+            self._errors.append(error)
+
+    def _write(self, caller: Caller, chance: random.Random) -> None:
+        """Make a mod; replace its file, delete it, or leave it as it is."""
+        content = chance.randbytes(chance.randint(*self._sizes))
+        mod = caller.new_mod(f"Mod {chance.randrange(10**9)}")
+        _upload(caller, mod["id"], content, "1")
+        caller.need(200, "POST", f"/api/modhub/{mod['id']}/publish")
+        kind = chance.randrange(3)
+        if kind == 0:
+            content = chance.randbytes(chance.randint(*self._sizes))
+            _upload(caller, mod["id"], content, "2")
+        if kind == 1:
+            caller.need(204, "DELETE", f"/api/modhub/{mod['id']}")
+        else:
+            with self._lock:
+                self.settled[mod["id"]] = hashlib.sha256(content).hexdigest()
+        self.writes += 1
+
+
+def _upload(caller: Caller, mod_id: int, content: bytes, version: str) -> None:
+    """Again if a sweep without a grace period took the file that was just being stored."""
+    for _ in range(ATTEMPTS):
+        answer = patiently(lambda: caller.send_file(mod_id, "code", content, version=version, name="mod.zip"))
+        if answer.status != 502:
+            break
+    assert answer.status == 201, answer

@@ -1,0 +1,116 @@
+"""Backups of a service that is being written to, and services restored from them on the other database."""
+
+import hashlib
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modhub.testing.caller import Caller
+from modhub.testing.load import WriteLoad
+from modhub.testing.service import PASSWORD, Installation, script
+
+FEATURES = "modhub_auth modhub_builds"
+
+
+@pytest.fixture(scope="module")
+def origin(services: Any, kind: str) -> Installation:
+    # Emails wait: there is no mail server.
+    settings = {"mail.host": "127.0.0.1", "mail.port": "1"}
+    made: Installation = services(kind, 2, includes=FEATURES, settings=settings)
+    return made
+
+
+def ready(done: "subprocess.CompletedProcess[str]", code: int = 0) -> str:
+    assert done.returncode == code, done
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+def assert_same_files(caller: Caller, expected: dict[int, str]) -> None:
+    for mod_id, sha256 in expected.items():
+        answer = caller.ask("GET", f"/api/modhub/{mod_id}/download")
+        assert answer.status == 200, (mod_id, answer)
+        assert hashlib.sha256(answer.body).hexdigest() == sha256, mod_id
+
+
+def test_a_backup_under_load_becomes_a_service_on_the_other_database(
+    services: Any, kind: str, origin: Installation, tmp_path: Path
+) -> None:
+    # C-RUN-11, C-RUN-12, C-RUN-13
+    given = {"email": "ada@example.org", "password": PASSWORD}
+    session = origin.caller().need(201, "POST", "/api/auth/register", given)
+    writers = [origin.register(f"writer{number}") for number in range(2)]
+    with WriteLoad(writers) as load:
+        while len(load.settled_now()) < 5:
+            pass
+        before = load.settled_now()
+        started = load.writes
+        command = [str(script("modhub-admin")), "-c", str(origin.ini), "backup", str(tmp_path / "made")]
+        pipe = subprocess.PIPE
+        backup = subprocess.Popen(command, env=origin.environ, stdout=pipe, stderr=pipe, text=True)
+        while backup.poll() is None:
+            ready(origin.admin("sweep", "--older-than", "0"))
+        told, errors = backup.communicate()
+        assert backup.returncode == 0, errors
+    assert told.startswith("Backed up ")
+    assert load.writes > started
+    assert "is whole and can be restored" in ready(origin.admin("backup", "--verify", str(tmp_path / "made")))
+    other = {"sqlite": "postgresql", "postgresql": "sqlite"}[kind]
+    settings = {"modhub.base_url": "https://new.example.org"}
+    restored: Installation = services(other, 0, includes=FEATURES, settings=settings)
+    assert ready(restored.admin("restore", "--dry-run", str(tmp_path / "made"))).startswith("Would restore ")
+    said = ready(restored.admin("restore", str(tmp_path / "made")))
+    assert "this installation is https://new.example.org" in said
+    assert "All sessions are ended" in said
+    assert "waiting emails are held" in said
+    assert ready(restored.admin("verify")) == "No problems found.\n"
+    again = restored.admin("restore", str(tmp_path / "made"))
+    assert (again.returncode, again.stdout) == (1, "")
+    assert "is not empty" in again.stderr
+    restored.start()
+    assert_same_files(restored.caller(), before)
+    restored.caller().need(401, "POST", "/api/auth/refresh", {"refreshToken": session["refreshToken"]})
+    signed_in = restored.caller().need(200, "POST", "/api/auth/login", given)
+    # New rows go on after the old ones.
+    mod = restored.caller(signed_in["accessToken"]).published("After the restore")
+    assert mod["id"] > max(load.settled)
+    assert ready(restored.admin("verify")) == "No problems found.\n"
+
+
+def test_a_killed_backup_is_refused_and_holds_nothing_back(origin: Installation, tmp_path: Path) -> None:
+    # C-RUN-12
+    author = origin.register("killed")
+    for number in range(5):
+        author.published(f"Mod {number}", bytes(500_000))
+    folder = tmp_path / "made"
+    command = [str(script("modhub-admin")), "-c", str(origin.ini), "backup", str(folder)]
+    backup = subprocess.Popen(command, env=origin.environ)
+    while not (folder / "files").exists() and backup.poll() is None:
+        pass
+    backup.send_signal(signal.SIGKILL)
+    backup.wait()
+    if (folder / "manifest.sha256").exists():
+        pytest.skip("it was faster than the kill")
+    for words in (("restore",), ("backup", "--verify")):
+        refused = origin.admin(*words, str(folder))
+        assert refused.returncode == 1, refused
+        assert refused.stderr.count("\n") == 1
+    ready(origin.admin("sweep"))
+    assert "is not empty" in origin.admin("backup", str(folder)).stderr
+    ready(origin.admin("backup", str(tmp_path / "next")))
+
+
+@pytest.mark.one_database
+def test_another_secret_is_told(services: Any, origin: Installation, tmp_path: Path) -> None:
+    # C-RUN-12
+    ready(origin.admin("backup", str(tmp_path / "made")))
+    manifest = json.loads((tmp_path / "made" / "manifest.json").read_text())
+    assert len(manifest["secrets"][0]) == 16
+    other: Installation = services("sqlite", 0, includes=FEATURES, settings={"modhub.secret": "x" * 40})
+    done = other.admin("restore", str(tmp_path / "made"))
+    ready(done)
+    assert "modhub.secret is not the secret of the backup" in done.stderr
