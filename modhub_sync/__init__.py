@@ -13,7 +13,7 @@ from modhub_sync.read_service import SyncReader
 from modhub_sync.resources import GuidsResource, PlanResource, SnapshotFilesResource, SnapshotResource
 from modhub_sync.settings import SYNC_SETTINGS
 from modhub_sync.snapshot_reader import SnapshotReader
-from modhub_sync.snapshots import SnapshotMaker
+from modhub_sync.snapshots import SnapshotMaker, describe_snapshot_files
 from modhub_sync.worker import SnapshotWorker
 
 
@@ -44,6 +44,7 @@ def includeme(config: Configurator) -> None:
     config.add_child(ICatalogue, "snapshot", SnapshotResource)
     config.add_child(ISite, "snapshot", SnapshotFilesResource)
     config.add_cross_origin("/Modhub/snapshot/[^/]+")
+    config.add_blob_names("modhub_sync", describe_snapshot_files)
     config.add_subscriber(start_snapshot_worker, ApplicationStarted)
     for name in ("lookup", "updates"):
         config.add_body_limit("POST", f"/api/modhub/{name}", limits.QUESTION)

@@ -24,4 +24,5 @@ def run_snapshot(admin: Any, _arguments: argparse.Namespace) -> int:
 
 def includeme(config: Configurator) -> None:
     """The command."""
-    config.add_command(AdminCommand("snapshot", "write all published mods to a file", snapshot_arguments, run_snapshot))
+    about = "write all published mods to a file"
+    config.add_command(AdminCommand("snapshot", about, snapshot_arguments, run_snapshot, examples="snapshot"))

@@ -27,6 +27,7 @@ class SnapshotLease(Base):
     """One row: until when one process may make a snapshot while the others do not."""
 
     __tablename__ = "sync_lease"
+    __table_args__ = {"info": {"in_backup": False}}
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     until: Mapped[datetime] = mapped_column(Timestamp)

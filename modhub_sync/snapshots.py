@@ -4,7 +4,7 @@ A snapshot is not a moment: it is read in pages, and a mod that changes meanwhil
 out. Whoever goes on with the changes after the snapshot's serial has every mod as it is.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -111,6 +111,12 @@ class SnapshotMaker:
     def _update_lease(self, statement: Any) -> bool:
         with self.databases.write_session.begin() as session:
             return bulk.execute_bulk(session, statement) == 1
+
+
+def describe_snapshot_files(session: Session, blob_ids: Collection[int]) -> dict[int, str]:
+    """``snapshot up to serial 12``, by the id of the stored file's row; for the operator."""
+    snapshots = select(Snapshot.blob_id, Snapshot.serial).where(Snapshot.blob_id.in_(blob_ids))
+    return {blob_id: f"snapshot up to serial {serial}" for blob_id, serial in session.execute(snapshots)}
 
 
 def _delete_old(session: Session) -> None:

@@ -6,6 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.catalogue.models import Asset, Game, GameIcon, Mod
+from modhub.catalogue.pictures.models import PictureFile
 
 
 def describe_mod_files(session: Session, blob_ids: Collection[int]) -> dict[int, str]:
@@ -19,4 +20,7 @@ def describe_mod_files(session: Session, blob_ids: Collection[int]) -> dict[int,
     icons = select(GameIcon.blob_id, Game.name).join(Game, Game.id == GameIcon.game_id)
     for blob_id, name in session.execute(icons.where(GameIcon.blob_id.in_(blob_ids))):
         names[blob_id] = f'icon of the game "{name}"'
+    pictures = select(PictureFile.blob_id, PictureFile.name, PictureFile.asset_id)
+    for blob_id, name, asset_id in session.execute(pictures.where(PictureFile.blob_id.in_(blob_ids))):
+        names[blob_id] = f"smaller picture {name} of the image /Modhub/file/{asset_id}; pictures rebuild makes it again"
     return names

@@ -31,6 +31,11 @@ from modhub.settings import StartRefused
 
 INTERRUPTED: Final = 130
 """The exit code after SIGINT, as a shell reports it."""
+_MIGRATE_EXAMPLES: Final = """\
+migrate                    brings all tables up to date
+migrate --plan             says what that would do
+migrate --to REVISION      goes no further than this revision
+migrate --down REVISION    goes back to it, if nothing is lost"""
 _KEY_EXAMPLES: Final = """\
 key new                a key with the default scope; lists all scopes
 key new SCOPE SCOPE    a key with these scopes"""
@@ -143,7 +148,12 @@ def no_arguments(_parser: argparse.ArgumentParser) -> None:
 
 COMMANDS = (
     AdminCommand(
-        "migrate", "bring the database's schema up to date", migrate_arguments, run_migrate, needs_schema=False
+        "migrate",
+        "bring the database's schema up to date",
+        migrate_arguments,
+        run_migrate,
+        needs_schema=False,
+        examples=_MIGRATE_EXAMPLES,
     ),
     AdminCommand(
         "check", "check the ini and the database, as before a start", no_arguments, run_check, examples="check"

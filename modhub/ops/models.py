@@ -15,6 +15,7 @@ class CompatibleRevision(Base):
     """
 
     __tablename__ = "core_compatible_revision"
+    __table_args__ = {"info": {"in_backup": False}}
 
     package: Mapped[str] = mapped_column(String(100), primary_key=True)
     revision: Mapped[str] = mapped_column(String(100), primary_key=True)
@@ -25,6 +26,7 @@ class Observation(Base):
     """What a process noticed that ``modhub-admin doctor`` and others need to know, by a name."""
 
     __tablename__ = "core_observation"
+    __table_args__ = {"info": {"in_backup": False}}
 
     name: Mapped[str] = mapped_column(String(100), primary_key=True)
     observed_at: Mapped[datetime] = mapped_column(Timestamp)

@@ -8,7 +8,7 @@ from typing import Self
 
 from modhub.testing.caller import Caller, patiently
 
-ATTEMPTS = 20
+UPLOAD_ATTEMPTS = 20
 
 
 class WriteLoad:
@@ -77,7 +77,7 @@ class WriteLoad:
 
 def _upload(caller: Caller, mod_id: int, content: bytes, version: str) -> None:
     """Again if a sweep without a grace period took the file that was just being stored."""
-    for _ in range(ATTEMPTS):
+    for _ in range(UPLOAD_ATTEMPTS):
         answer = patiently(lambda: caller.send_file(mod_id, "code", content, version=version, name="mod.zip"))
         if answer.status != 502:
             break

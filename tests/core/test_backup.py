@@ -30,9 +30,9 @@ from modhub.testing import Site, stored_files
 from modhub.testing.databases import TEST_SECRET, TemplateDatabases
 from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
 
-FEATURES = "modhub_auth modhub_builds modhub_wiki"
+FEATURES = "modhub_auth modhub_builds modhub_wiki modhub_sync"
 TEXT = 'Zeile 1\nZeile 2\t"«Ü» 🎮'
-PREFIXES = ("core_", "auth_", "builds_", "wiki_")
+PREFIXES = ("core_", "auth_", "builds_", "wiki_", "sync_")
 QUIET = ProgressDisplay()
 
 
@@ -148,7 +148,7 @@ def new_place(site: Site, new: Callable[..., Databases], tmp_path: Path, dialect
     """An empty database and an empty file store."""
     files = tmp_path / f"restored-{dialect}"
     store = modhub.open_store(site.registry, make=True, url=f"file://{files}")
-    return RestoreTarget(new(dialect, None), store, site.declarations.migrations)
+    return RestoreTarget(new(dialect, None), store, site.declarations.migrations, site.registry)
 
 
 def back_up_site(site: Site, folder: Path) -> Manifest:
@@ -276,7 +276,10 @@ def test_a_restore_that_was_killed_is_run_again(
     restore(place, folder, manifest, QUIET)
     with place.databases.readonly_session() as session:
         assert list(maintenance.blob_damage(session, place.store)) == []
-    assert rows_of(place.databases)["core_mod"] == rows_of(site.databases)["core_mod"]
+    ours, theirs = rows_of(place.databases), rows_of(site.databases)
+    assert ours["core_mod"] == theirs["core_mod"]
+    # C-RUN-18: clients that follow the changes begin again.
+    assert ours["core_generation"] != theirs["core_generation"]
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])

@@ -189,7 +189,7 @@ class Address:
 def test_files_move_from_disk_to_the_object_store_and_back(
     seaweedfs: SeaweedFS, prefix: str, start: Start, tmp_path: Path
 ) -> None:
-    # C-RUN-14
+    # C-RUN-19
     site = start()
     mod = new_mod(site)
     upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")
@@ -210,7 +210,7 @@ def test_files_move_from_disk_to_the_object_store_and_back(
 def test_a_backup_of_an_object_store_is_restored_into_another(
     seaweedfs: SeaweedFS, prefix: str, start: Start, new_database: Callable[..., str], tmp_path: Path
 ) -> None:
-    # C-RUN-11
+    # C-RUN-16
     site = start(**stored_there(seaweedfs.endpoint, prefix))
     mod = new_mod(site)
     upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")

@@ -40,7 +40,7 @@ def assert_same_files(caller: Caller, expected: dict[int, str]) -> None:
 def test_a_backup_under_load_becomes_a_service_on_the_other_database(
     services: Any, kind: str, origin: Installation, tmp_path: Path
 ) -> None:
-    # C-RUN-11, C-RUN-12, C-RUN-13
+    # C-RUN-16, C-RUN-17, C-RUN-18
     given = {"email": "ada@example.org", "password": PASSWORD}
     session = origin.caller().need(201, "POST", "/api/auth/register", given)
     writers = [origin.register(f"writer{number}") for number in range(2)]
@@ -82,7 +82,7 @@ def test_a_backup_under_load_becomes_a_service_on_the_other_database(
 
 
 def test_a_killed_backup_is_refused_and_holds_nothing_back(origin: Installation, tmp_path: Path) -> None:
-    # C-RUN-12
+    # C-RUN-17
     author = origin.register("killed")
     for number in range(5):
         author.published(f"Mod {number}", bytes(500_000))
@@ -106,7 +106,7 @@ def test_a_killed_backup_is_refused_and_holds_nothing_back(origin: Installation,
 
 @pytest.mark.one_database
 def test_another_secret_is_told(services: Any, origin: Installation, tmp_path: Path) -> None:
-    # C-RUN-12
+    # C-RUN-17
     ready(origin.admin("backup", str(tmp_path / "made")))
     manifest = json.loads((tmp_path / "made" / "manifest.json").read_text())
     assert len(manifest["secrets"][0]) == 16

@@ -37,4 +37,5 @@ def picture_arguments(parser: argparse.ArgumentParser) -> None:
 
 def includeme(config: Configurator) -> None:
     """The command ``pictures``."""
-    config.add_command(AdminCommand("pictures", "make smaller pictures of all images", picture_arguments, run_pictures))
+    about = "make smaller pictures of all images"
+    config.add_command(AdminCommand("pictures", about, picture_arguments, run_pictures, examples="pictures rebuild"))

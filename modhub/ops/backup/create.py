@@ -29,7 +29,7 @@ from modhub.ops.backup.manifest import (
     new_file,
     write_manifest,
 )
-from modhub.ops.backup.tables import read_rows, reflect_tables, write_table
+from modhub.ops.backup.tables import allow_long_transaction, read_rows, reflect_tables, write_table
 from modhub.ops.progress import ProgressDisplay
 from modhub.settings import StartRefused
 
@@ -100,6 +100,7 @@ def snapshot(databases: Databases) -> Iterator[Connection]:
             return
         options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         with connection.execution_options(**options).begin():
+            allow_long_transaction(connection)
             yield connection
 
 

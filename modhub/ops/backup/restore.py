@@ -23,7 +23,7 @@ from modhub.events import DatabaseRestored
 from modhub.ops import database_errors, migrate
 from modhub.ops.backup.archive import restorable_blobs
 from modhub.ops.backup.manifest import Manifest, blob_file
-from modhub.ops.backup.tables import clear_tables, count_rows, load_table, reflect_tables
+from modhub.ops.backup.tables import allow_long_transaction, clear_tables, count_rows, load_table, reflect_tables
 from modhub.ops.progress import ProgressDisplay
 from modhub.settings import StartRefused
 
@@ -89,6 +89,8 @@ def load_database(target: RestoreTarget, folder: Path, manifest: Manifest, progr
             _load(connection, tables, folder, manifest, progress)
             for package in packages:
                 migrate.upgrade_package(connection, package, "head")
+            for package in packages:
+                migrate.record_applied(connection, package)
             _notify(target, connection, manifest)
     except SQLAlchemyError as error:
         if is_transient(error):
@@ -176,6 +178,7 @@ def scratch_database() -> Iterator[Databases]:
 def _lock(connection: Connection, tables: list[Table]) -> None:
     """On SQLite the transaction has the only write lock already."""
     if connection.dialect.name == "postgresql":
+        allow_long_transaction(connection)
         names = ", ".join(connection.dialect.identifier_preparer.format_table(table) for table in tables)
         connection.execute(text(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE"))
 

@@ -46,6 +46,12 @@ _KINDS: Final = (
 )
 
 
+def allow_long_transaction(connection: Connection) -> None:
+    """Let a transaction on PostgreSQL take as long as the disk does."""
+    for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
+        connection.execute(text(f"SET LOCAL {limit} = 0"))
+
+
 def reflect_tables(connection: Connection, prefixes: Iterable[str]) -> list[Table]:
     """The tables with these prefixes that belong into a backup; those that others refer to come first."""
     wanted = tuple(prefixes)
