@@ -187,38 +187,38 @@ class Address:
 
 @pytest.mark.one_database
 def test_files_move_from_disk_to_the_object_store_and_back(
-    seaweedfs: SeaweedFS, prefix: str, start: Start, tmp_path: Path
+    object_store: ObjectStore, prefix: str, start: Start, tmp_path: Path
 ) -> None:
-    # C-RUN-19
+    # C-RUN-20
     site = start()
     mod = new_mod(site)
     upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")
     upload_asset(site, mod, "css", b"a{}", name="a.css")
-    disk, objects, back = site.find_service(BlobStore), seaweedfs.store(prefix), LocalStore(tmp_path / "back")
-    for source, target in ((disk, objects), (seaweedfs.store(prefix), back)):
+    disk, objects, back = site.find_service(BlobStore), object_store.store(prefix), LocalStore(tmp_path / "back")
+    for source, target in ((disk, objects), (object_store.store(prefix), back)):
         for expected in (2, 0):
             result = copy_store(site.databases, source, target, lambda _: None)
             assert (result.copied, result.present, result.damaged) == (expected, 2 - expected, [])
         with site.databases.readonly_session() as session:
             assert list(maintenance.blob_damage(session, target)) == []
     key, _ = next(objects.keys())
-    seaweedfs.object(f"{prefix}/{key}", b"damaged")
-    assert copy_store(site.databases, disk, seaweedfs.store(prefix), lambda _: None).copied == 1
+    object_store.object(f"{prefix}/{key}", b"damaged")
+    assert copy_store(site.databases, disk, object_store.store(prefix), lambda _: None).copied == 1
 
 
 @pytest.mark.one_database
 def test_a_backup_of_an_object_store_is_restored_into_another(
-    seaweedfs: SeaweedFS, prefix: str, start: Start, new_database: Callable[..., str], tmp_path: Path
+    object_store: ObjectStore, prefix: str, start: Start, new_database: Callable[..., str], tmp_path: Path
 ) -> None:
     # C-RUN-16
-    site = start(**stored_there(seaweedfs.endpoint, prefix))
+    site = start(**stored_there(object_store, prefix))
     mod = new_mod(site)
     upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")
     packages, folder, quiet = site.declarations.migrations, tmp_path / "made", ProgressDisplay()
     source = BackupSource(site.databases, site.find_service(BlobStore), packages, "", ())
     manifest = create_backup(source, folder, frozenset(), quiet)
     assert manifest.damaged == []
-    target = RestoreTarget(Databases(new_database()), seaweedfs.store(f"{prefix}/other"), packages)
+    target = RestoreTarget(Databases(new_database()), object_store.store(f"{prefix}/other"), packages)
     refuse_unfit_place(target, folder, check_archive(folder, quiet))
     restore(target, folder, manifest, quiet)
     with target.databases.readonly_session() as session:
