@@ -16,7 +16,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-browser test-deploy test-object-store test-waitress soak lint messages language bench coverage lock venv test-tools chromium nginx debian swift
+.PHONY: help install run test test-quick test-browser test-deploy test-object-store test-waitress soak lint messages language bench bench-quick bench-million coverage lock venv test-tools chromium nginx debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -173,7 +173,14 @@ language: test-tools ## add a language: make language LANGUAGE=pl
 	done
 
 bench: test-tools ## run the side-by-side benchmarks
+	@$(BIN)/python -m bench.table
 	@$(BIN)/python -m bench
+
+bench-quick: test-tools ## the reads beside a constant view, on both databases, in three minutes
+	@$(BIN)/python -m bench.table --quick
+
+bench-million: test-tools ## reads, searches and files with a million mods, on SQLite
+	@$(BIN)/python -m bench --only api --mods 1000000
 
 # Not part of "make test": Python 3.11 traces every line.
 coverage: test-tools ## report lines and branches that test-quick misses (with QUICK= all tests)

@@ -1,16 +1,17 @@
-"""A constant response from a bare Pyramid view on modhub's server: the baseline for reads."""
+"""A constant response from a bare Pyramid view, on modhub's server or stock waitress: the baseline for reads."""
 
 import sys
 from pathlib import Path
 from typing import Any
 
+import waitress
 from pyramid.config import Configurator
 from pyramid.response import Response
 
 from modhub.server import serve
 
 
-def main(body: bytes, port: str) -> None:
+def main(body: bytes, port: str, server: str = "modhub") -> None:
     def view(request: Any) -> Response:
         if request.headers.get("If-None-Match"):
             return Response(status=304, headerlist=[("ETag", '"constant"')])
@@ -20,8 +21,12 @@ def main(body: bytes, port: str) -> None:
     with Configurator() as config:
         config.add_route("all", "/*path")
         config.add_view(view, route_name="all")
-    serve(config.make_wsgi_app(), {}, listen=f"127.0.0.1:{port}", threads="4")
+    listen = f"127.0.0.1:{port}"
+    if server == "waitress":
+        waitress.serve(config.make_wsgi_app(), listen=listen, threads=4, _quiet=True)
+    else:
+        serve(config.make_wsgi_app(), {}, listen=listen, threads="4")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).read_bytes(), sys.argv[2])
+    main(Path(sys.argv[1]).read_bytes(), *sys.argv[2:])
