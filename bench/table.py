@@ -1,4 +1,4 @@
-"""``python -m bench.table [--quick] [--mods N] [--rounds N] [--json FILE]``: modhub beside a constant Pyramid view, on both databases.
+"""``python -m bench.table [--quick] [--json FILE]``: modhub beside a constant Pyramid view, on both databases.
 
 The servers share one core and the client has another, if there is ``taskset``. Each case is measured in turns with the
 baseline, for some rounds; figures are medians. The speed of the machine is printed beside them.
