@@ -29,10 +29,10 @@ def application_settings(ini: str, defaults: Mapping[str, str] | None = None) ->
     return settings
 
 
-def set_up_logging(ini: str) -> None:
+def set_up_logging(ini: str, defaults: Mapping[str, str] | None = None) -> None:
     """Configure logging from ``ini``. Raises :class:`modhub.settings.StartRefused` with one sentence."""
     try:
-        get_loader(ini).setup_logging()
+        get_loader(ini).setup_logging(dict(defaults or {}))
     except configparser.Error as error:
         raise StartRefused(f"{ini}: {ini_error_sentence(error)}") from None
     except Exception as error:  # noqa: BLE001 - a wrong class, argument or level can raise anything
@@ -48,6 +48,22 @@ def refuse_unreadable(ini: str | None, defaults: Mapping[str, str]) -> None:
         return
     if _has_application(get_loader(ini, protocols=["wsgi"])):
         application_settings(ini, defaults)
+
+
+def refuse_unusable(ini: str, defaults: Mapping[str, str], server_name: str | None) -> None:
+    """Read all of ``ini`` that a start reads: logging, application, server (None: it is not in the ini).
+
+    Raises :class:`modhub.settings.StartRefused` with one sentence.
+    """
+    try:
+        loader = get_loader(ini, protocols=["wsgi"])
+        if _has_application(loader):
+            application_settings(ini, defaults)
+        set_up_logging(ini, defaults)
+        if server_name is not None:
+            loader.get_wsgi_server(server_name, dict(defaults))
+    except _UNREADABLE as error:
+        raise StartRefused(f"{ini}: {ini_error_sentence(error)}") from None
 
 
 def _has_application(loader: Any) -> bool:

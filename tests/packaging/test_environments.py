@@ -120,6 +120,7 @@ def test_every_entry_point_of_the_core_leads_somewhere(environment: Callable[...
     )
     assert {line.rpartition(" ")[0] for line in points.splitlines() if line.endswith(" True")} == {
         "console_scripts modhub-admin",
+        "console_scripts pserve",
         "paste.app_factory main",
         "paste.server_factory server",
     }

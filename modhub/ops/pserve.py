@@ -1,0 +1,29 @@
+"""``pserve``: Pyramid's own, after a look at the ini.
+
+Pyramid's shows a stack trace with lines of an ini that cannot be read, perhaps with secrets. Everything else is left to
+it.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from pyramid.scripts import pserve
+from pyramid.scripts.common import parse_vars
+
+from modhub.ops.ini_file import refuse_unusable
+from modhub.settings import StartRefused
+
+
+def pserve_main(argv: Sequence[str] | None = None) -> int:
+    """The console script; the exit code is 1 if the ini cannot be used."""
+    arguments = list(sys.argv if argv is None else argv)
+    given = pserve.PServeCommand(arguments).args
+    if given.config_uri:
+        try:
+            server_name = None if given.server else given.server_name or "main"
+            refuse_unusable(given.config_uri, parse_vars(given.config_vars), server_name)
+        except StartRefused as error:
+            sys.stderr.write(f"modhub does not start: {error}.\n")
+            return 1
+    code: int | None = pserve.main(arguments)
+    return code or 0

@@ -1,0 +1,64 @@
+"""``pserve`` with an ini that cannot be used: one sentence, no stack trace and no line of the file."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyramid.scripts import pserve
+
+from modhub.ops.pserve import pserve_main
+from modhub.testing import TEST_SECRET
+
+APP = f"[app:main]\nuse = egg:modhub\nsqlalchemy.url = sqlite:////x/y.sqlite\nmodhub.secret = {TEST_SECRET}\n"
+SERVER = "[server:main]\nuse = egg:modhub#server\nlisten = 127.0.0.1:%(port)s\n"
+LOGGING = "[loggers]\nkeys = root\n[handlers]\nkeys =\n[formatters]\nkeys =\n[logger_root]\nlevel = LOUD\nhandlers =\n"
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What was left to Pyramid's ``pserve``."""
+    calls: list[Any] = []
+    monkeypatch.setattr(pserve, "main", calls.append)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (f"{APP}modhub.secret = hunter2\n{SERVER}", "line 5: [app:main] has modhub.secret twice"),
+        (f"{APP}hunter2\n{SERVER}", "line 5: neither a section nor a key with a value"),
+        (f"hunter2 = 1\n{APP}{SERVER}", "line 1: a section such as [app:main] must come first"),
+        (f"{APP}{APP}{SERVER}", "line 5: there is a second section [app:main]"),
+        (f"{APP}mail.password = hunter2%2\n{SERVER}", "[app:main] mail.password holds a %"),
+        (f"{APP}[server:main]\nuse = egg:nothing#hunter2\n", "it uses the egg nothing, which is not installed"),
+        (f"{APP}[server:main]\nuse = egg:modhub#server\nlisten = %(hunter2\n", "[server:main] listen holds a %"),
+        (APP, "No section 'main' (prefixed by 'server')"),
+        ("[app:main]\nuse = egg:modhubb\n" + SERVER, "it uses the egg modhubb, which is not installed"),
+        (APP + SERVER + LOGGING, "its logging sections cannot be used (ValueError: Unknown level: 'LOUD')"),
+        (None, "there is no such configuration file"),
+    ],
+)
+def test_an_ini_that_cannot_be_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], served: list[Any], content: str | None, sentence: str
+) -> None:
+    # C-RUN-22
+    ini = tmp_path / "x.ini"
+    if content is not None:
+        ini.write_text(content, "utf-8")
+    assert pserve_main(["pserve", str(ini), "port=1"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"modhub does not start: {ini}: {sentence}")
+    assert (said.count("\n"), "hunter2" in said) == (1, False)
+    assert served == []
+
+
+def test_all_else_is_left_to_pyramid(tmp_path: Path, served: list[Any]) -> None:
+    ini = tmp_path / "x.ini"
+    ini.write_text(APP + SERVER, "utf-8")
+    for words in ([str(ini), "port=0"], [], ["--server-name=main", str(ini), "port=0"]):
+        assert pserve_main(["pserve", *words]) == 0
+    assert served == [
+        ["pserve", str(ini), "port=0"],
+        ["pserve"],
+        ["pserve", "--server-name=main", str(ini), "port=0"],
+    ]
