@@ -4,7 +4,7 @@ import argparse
 import os
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -29,6 +29,11 @@ from modhub.payload import encode
 from modhub.service_registry import Service, find_optional_service, find_service
 from modhub.settings import StartRefused
 
+ABOUT: Final = (
+    "What operators do from a shell. The features that INI includes bring commands: modhub-admin -c INI --help lists "
+    "them all, modhub-admin -c INI COMMAND --help shows examples."
+)
+EXIT_CODES: Final = "Exit codes: 0 done, 1 refused or something found, 2 wrong arguments or ini, 130 interrupted."
 INTERRUPTED: Final = 130
 """The exit code after SIGINT, as a shell reports it."""
 _MIGRATE_EXAMPLES: Final = """\
@@ -181,7 +186,7 @@ COMMANDS = (
 
 def build_admin_parser(config: Configurator) -> argparse.ArgumentParser:
     """The command line of this configuration, with the commands of its features."""
-    parser = argparse.ArgumentParser(prog="modhub-admin", description=__doc__)
+    parser = argparse.ArgumentParser(prog="modhub-admin", description=ABOUT, epilog=EXIT_CODES)
     parser.add_argument("-c", "--config", required=True, metavar="INI")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in find_service(config.registry, Declarations).commands.values():
@@ -207,13 +212,26 @@ def admin_main(argv: Sequence[str] | None = None) -> int:
     config_parser.add_argument("-c", "--config", metavar="INI")
     ini = config_parser.parse_known_args(arguments)[0].config
     if ini is None:
-        sys.stderr.write("modhub-admin: the configuration is missing: modhub-admin -c YOUR.ini COMMAND\n")
-        return 2
+        return print_usage(help_wanted=not {"-h", "--help"}.isdisjoint(arguments))
     try:
         settings = application_settings(ini)
         set_up_logging(ini)
     except StartRefused as error:
         return print_error(error, 2)
+    return run_reporting_errors(settings, arguments, ini)
+
+
+def print_usage(*, help_wanted: bool) -> int:
+    """Without an ini nobody knows which commands there are; returns the exit code."""
+    if not help_wanted:
+        sys.stderr.write("modhub-admin: the configuration is missing: modhub-admin -c YOUR.ini COMMAND\n")
+        return 2
+    sys.stdout.write(f"usage: modhub-admin -c INI COMMAND\n\n{ABOUT}\n\n{EXIT_CODES}\n")
+    return 0
+
+
+def run_reporting_errors(settings: Mapping[str, Any], arguments: Sequence[str], ini: str) -> int:
+    """Run the command; whatever the operator can mend is one line, and the exit code says so."""
     try:
         return run_command(modhub.configure(settings, makes_store=False, limits_statements=False), arguments, ini)
     except (StartRefused, ApiError) as error:

@@ -223,6 +223,8 @@ def mod_bytes(site: Site, mod: Any) -> int:
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_wrong_calls_are_one_line(run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert admin.admin_main(["--help"]) == 0
+    assert capsys.readouterr().out.startswith("usage: modhub-admin -c INI COMMAND\n")
     assert admin.admin_main([]) == 2
     assert admin.admin_main(["-c", str(tmp_path / "none.ini"), "verify"]) == 2
     told = capsys.readouterr()

@@ -20,8 +20,8 @@ _BACKUP_EXAMPLES: Final = """\
 backup /var/backups/modhub/2026-11-22             makes a backup in a new folder
 backup --verify /var/backups/modhub/2026-11-22    restores it into a scratch database and checks every file"""
 _RESTORE_EXAMPLES: Final = """\
-restore --dry-run /var/backups/modhub/2026-11-22  checks the backup and the place, changes nothing
-restore /var/backups/modhub/2026-11-22            restores into the database and file store of my.ini"""
+restore --dry-run /var/backups/modhub/2026-11-22   checks the backup and the place, changes nothing
+restore /var/backups/modhub/2026-11-22             restores into the database and file store of my.ini"""
 
 
 def run_create_backup(admin: Any, arguments: argparse.Namespace) -> int:
