@@ -56,6 +56,7 @@ class AuditHead(Base):
     """The number and digest of the last sealed entry. Its one row is the lock of the sealer."""
 
     __tablename__ = "core_audit_head"
+    __table_args__ = {"info": {"in_empty_database": True}}
 
     id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
     number: Mapped[int] = mapped_column(BigInteger)

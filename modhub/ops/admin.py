@@ -169,7 +169,7 @@ COMMANDS = (
         doctor_arguments,
         run_doctor,
         needs_schema=False,
-        examples="doctor",
+        examples="doctor\ndoctor --json",
     ),
     AdminCommand(
         "migration",

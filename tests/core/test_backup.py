@@ -148,7 +148,9 @@ def new_place(site: Site, new: Callable[..., Databases], tmp_path: Path, dialect
     """An empty database and an empty file store."""
     files = tmp_path / f"restored-{dialect}"
     store = modhub.open_store(site.registry, make=True, url=f"file://{files}")
-    return RestoreTarget(new(dialect, None), store, site.declarations.migrations, site.registry)
+    databases = new(dialect, None)
+    databases.write_session.configure(info=site.databases.write_session.kw["info"])
+    return RestoreTarget(databases, store, site.declarations.migrations, site.registry)
 
 
 def back_up_site(site: Site, folder: Path) -> Manifest:

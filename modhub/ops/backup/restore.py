@@ -23,7 +23,14 @@ from modhub.events import DatabaseRestored
 from modhub.ops import database_errors, migrate
 from modhub.ops.backup.archive import restorable_blobs
 from modhub.ops.backup.manifest import Manifest, blob_file
-from modhub.ops.backup.tables import allow_long_transaction, clear_tables, count_rows, load_table, reflect_tables
+from modhub.ops.backup.tables import (
+    allow_long_transaction,
+    clear_tables,
+    count_rows,
+    load_table,
+    may_have_rows,
+    reflect_tables,
+)
 from modhub.ops.progress import ProgressDisplay
 from modhub.settings import StartRefused
 
@@ -149,7 +156,7 @@ def _refuse_rows(connection: Connection, packages: list[Migrations]) -> None:
     """Into an empty place only: there may be no more rows than migrations put there."""
     tables = reflect_tables(connection, [package.table_prefix for package in packages])
     counts = count_rows(connection, tables)
-    filled = {name: count for name, count in counts.items() if count}
+    filled = {name: count for name, count in counts.items() if count and not may_have_rows(name)}
     expected = _rows_of_new_tables(packages) if filled else {}
     for name, count in filled.items():
         if count > expected.get(name, 0):

@@ -67,8 +67,20 @@ def reflect_tables(connection: Connection, prefixes: Iterable[str]) -> list[Tabl
 
 def _in_backup(name: str) -> bool:
     """A model may exclude its table by ``__table_args__ = {"info": {"in_backup": False}}``."""
+    return bool(_info(name).get("in_backup", True))
+
+
+def may_have_rows(name: str) -> bool:
+    """Whether a database counts as empty even if this table has rows, as a service that nobody has used yet makes them.
+
+    A model says so by ``__table_args__ = {"info": {"in_empty_database": True}}``.
+    """
+    return bool(_info(name).get("in_empty_database", False))
+
+
+def _info(name: str) -> dict[Any, Any]:
     mapped = Base.metadata.tables.get(name)
-    return mapped is None or bool(mapped.info.get("in_backup", True))
+    return {} if mapped is None else mapped.info
 
 
 def write_table(connection: Connection, table: Table, folder: Path, advance: Callable[[int], None]) -> TableEntry:
