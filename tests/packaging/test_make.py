@@ -109,6 +109,7 @@ def test_run_installs_migrates_and_serves_in_this_order(checkout: Path) -> None:
     assert done == [
         f"{pip}--require-hashes --requirement requirements/run.txt",
         f"{pip}--no-deps --no-build-isolation --editable .",
+        "python -m compileall -q",
         "modhub-admin -c development.ini migrate",
         "pserve development.ini",
     ]
