@@ -42,7 +42,7 @@ def twin_of(address: str) -> str:
 @pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("address", FEEDS)
 def test_a_twin_has_the_entries_of_its_atom_feed(site: Site, address: str) -> None:
-    # C-PAGE-14
+    # C-PAGE-17
     mod = published_mod(site, title="A <b> & name", version="1", description="<p>What</p>")
     upload_asset(site, mod, "code", version="2")
     site.post("/api/modhub/app/linux?version=1.4&name=a.zip", b"build", headers=AGENT)
@@ -134,7 +134,7 @@ def deleted(site: Site, query: str = "") -> list[str]:
 
 
 def test_deleted_and_hidden_mods_are_tombstones(site: Site) -> None:
-    # C-PAGE-15
+    # C-PAGE-18
     first, second, third = (published_mod(site, games=["Portal"]) for _ in range(3))
     draft = new_mod(site)
     own = site.as_account(OWNER)
