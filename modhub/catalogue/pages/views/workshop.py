@@ -159,12 +159,8 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
 
 def _titles_of(request: Request, guids: Sequence[str]) -> dict[str, str]:
     """Return the titles of published mods and of the caller's own, by folded GUID."""
-    if not guids:
-        return {}
     documents = request.find_service(IPublicMods).get_documents([fold_guid(guid) for guid in guids])
     titles = {guid: ModPresenter(document).mod.title for guid, document in documents.items()}
-    if all(fold_guid(guid) in titles for guid in guids):
-        return titles
     return titles | {fold_guid(mod.guid): mod.title for mod in owner_reader(request).mods(account_id_of(request))}
 
 
