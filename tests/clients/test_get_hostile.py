@@ -295,6 +295,8 @@ def test_wherever_a_run_ends_the_folder_is_whole(fake: Any, folder: Path, monkey
         wanted = {**before, **expected(base, top)}
         assert all(wanted[name] == content or before[name] == content for name, content in files(folder).items())
         assert {name.partition("/")[0] for name in files(folder)} >= {base.guid, top.guid}
+        # What was begun is finished without the service.
+        assert main(["check", "--offline", *words]) == 0, at
         assert main(["update", *words]) == 0
         assert files(folder) == expected(base, top), at
         assert list((folder / PRIVATE / "parts").iterdir()) == []
