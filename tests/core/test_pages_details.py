@@ -25,7 +25,7 @@ def own(site: Site, mod: dict[str, Any]) -> Any:
 
 
 def test_mods_are_named_by_title_address_or_guid(site: Site) -> None:
-    # C-PAGE-22
+    # C-PAGE-16
     kit = published_mod(site, owner=8, title="Overlay Kit")
     bars = published_mod(site, owner=8, title="Bars, big and bold")
     timer = published_mod(site, owner=8, title="Split Timer")
@@ -45,7 +45,7 @@ def test_mods_are_named_by_title_address_or_guid(site: Site) -> None:
 
 
 def test_what_is_unknown_or_ambiguous_is_said_beside_the_field(site: Site) -> None:
-    # C-PAGE-22
+    # C-PAGE-16
     for _ in range(2):
         published_mod(site, owner=8, title="Twice")
     mod, hidden = new_mod(site, title="Mine"), new_mod(site, owner=8, title="A secret draft")
@@ -65,7 +65,7 @@ def test_what_is_unknown_or_ambiguous_is_said_beside_the_field(site: Site) -> No
 
 @pytest.mark.one_database
 def test_games_may_be_separated_by_commas(site: Site) -> None:
-    # C-PAGE-22
+    # C-PAGE-16
     page = make_mod_by_form(new_visitor(site, OWNER), games="Starfall Rally, Lantern Depths\nPortal 2")
     mod = {"id": int(page.request.path.rpartition("/")[2])}
     assert own(site, mod)["games"] == ["Starfall Rally", "Lantern Depths", "Portal 2"]
@@ -94,13 +94,13 @@ def test_numbers_and_known_names_keep_their_commas() -> None:
     ],
 )
 def test_plain_text_keeps_its_paragraphs(submitted: str, text_format: str, stored: str) -> None:
-    # C-PAGE-22
+    # C-PAGE-16
     assert describe(submitted, text_format) == stored
 
 
 @pytest.mark.one_database
 def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site: Site) -> None:
-    # C-PAGE-22
+    # C-PAGE-16
     mod = new_mod(site, title="Calm")
     author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
     form = form_at(author.get(here), here)

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.one_database
 
 
 def test_typed_addresses_lead_where_they_mean(start: Start) -> None:
-    # C-PAGE-20, C-PAGE-1
+    # C-PAGE-14, C-PAGE-1
     site = start("modhub.testing.accounts modhub_builds modhub_wiki")
     meant = {"/": "/Modhub", "/modhub": "/Modhub", "/Modhub/app": "/Modhub/App", "/Modhub/wiki": "/Modhub/Wiki"}
     for typed, address in meant.items():
@@ -30,7 +30,7 @@ def test_without_the_features_there_is_nothing_to_lead_to(site: Site) -> None:
 
 
 def test_a_page_that_is_not_there_has_a_search(site: Site) -> None:
-    # C-PAGE-20
+    # C-PAGE-14
     page = site.get("/Modhub/nothing", status=404)
     (form,) = page.forms.values()
     assert (form.action, form.method) == ("/Modhub", "get")
@@ -40,7 +40,7 @@ def test_a_page_that_is_not_there_has_a_search(site: Site) -> None:
 
 
 def test_phones_find_their_icons(site: Site) -> None:
-    # C-PAGE-21
+    # C-PAGE-15
     page = site.get("/Modhub")
     touch = page.html.find("link", rel="apple-touch-icon")["href"]
     for address in (touch, "/apple-touch-icon.png"):
