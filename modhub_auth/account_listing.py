@@ -15,7 +15,7 @@ from modhub.declarations import add_json_option
 from modhub.interfaces import AccountUse, IMods
 from modhub.settings import positive
 from modhub_auth.container import AuthServices
-from modhub_auth.models import Account, Login
+from modhub_auth.models import Account, Login, LoginKind
 from modhub_auth.read_service import LoginMethod
 
 ORDERS: Final = ("id", "created", "mods", "bytes")
@@ -43,6 +43,10 @@ def describe_use(use: AccountUse) -> str:
     return ", ".join(f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in counts)
 
 
+_SIGNS_IN = Login.kind != LoginKind.KEY.value
+"""Publisher keys are no way to sign in."""
+
+
 def describe_login(login: Login | LoginMethod) -> str:
     """Kind, subject and whether it is confirmed."""
     return f"{login.kind} {login.subject} ({'confirmed' if login.verified else 'not confirmed'})"
@@ -51,7 +55,7 @@ def describe_login(login: Login | LoginMethod) -> str:
 def find_lines(admin: Any, session: Session, arguments: argparse.Namespace) -> Iterator[AccountLine]:
     """The accounts that the filters choose, in the chosen order."""
     logins = defaultdict(list)
-    for login in session.scalars(select(Login).order_by(Login.id)):
+    for login in session.scalars(select(Login).where(_SIGNS_IN).order_by(Login.id)):
         logins[login.account_id].append(login)
     use, words = use_of_accounts(admin, session), [word.casefold() for word in arguments.word]
     lines = [
@@ -116,9 +120,12 @@ def show_account(admin: Any, session: Session, account: Account, *, json: bool =
         (kind, one) for kind, of_kind in (("program", overview.clients), ("pages", overview.pages)) for one in of_kind
     ]
     if json:
-        logins = list(session.scalars(select(Login).where(Login.account_id == account.id).order_by(Login.id)))
+        logins = list(
+            session.scalars(select(Login).where(Login.account_id == account.id, _SIGNS_IN).order_by(Login.id))
+        )
         extra = {
             "authenticator": bool(overview.has_authenticator),
+            "publisherKeys": [{"subject": key.subject, "modId": key.mod_id} for key in overview.keys],
             "sessions": [{"kind": kind, "label": one.label, "usedAt": iso(one.used_at)} for kind, one in sessions],
         }
         admin.say_json(_list_document(AccountLine(account, logins, use)) | extra)
@@ -129,6 +136,9 @@ def show_account(admin: Any, session: Session, account: Account, *, json: bool =
         admin.say(f"  blocked since {iso(account.blocked_at)}{reason}")
     for login in overview.logins:
         admin.say(f"  login: {describe_login(login)}")
+    for key in overview.keys:
+        scope = "all mods" if key.mod_id is None else f"mod {key.mod_id}"
+        admin.say(f"  publisher key: {key.subject}, {scope}")
     admin.say(f"  authenticator: {'yes' if overview.has_authenticator else 'no'}")
     admin.say(f"  uses: {describe_use(use)}")
     for kind, one in sessions:

@@ -22,11 +22,17 @@ HELD: Final = "held after a restore"
 """The problem of an email that waited when its database was backed up: it may have been sent since."""
 
 
+KEY_PLATFORM: Final = "key"
+"""The platform of a publisher key's login."""
+
+
 class LoginKind(StrEnum):
     """The kind of a login, and of the login that an account was created with."""
 
     PASSWORD = "Password"  # noqa: S105 - a word of the contract
     PLATFORM = "Platform"
+    KEY = "Key"
+    """A publisher key: no way to sign in on pages, and no account is created with it."""
 
 
 class Account(Base):
@@ -60,6 +66,22 @@ class Login(Base):
     verified: Mapped[bool] = mapped_column(default=False)
     password_hash: Mapped[str | None] = mapped_column(String(255))
     created_at: Mapped[datetime] = mapped_column(Timestamp)
+
+
+class PublisherKey(Base):
+    """What a login of kind "Key" is for, with the hash of its text."""
+
+    __tablename__ = "auth_publisher_key"
+
+    login_id: Mapped[int] = mapped_column(
+        ForeignKey("auth_login.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    key_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    mod_id: Mapped[int | None] = mapped_column(BigInteger)
+    """The one mod that it is for; None for all mods of the account."""
+    created_at: Mapped[datetime] = mapped_column(Timestamp)
+    used_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    expires_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
 class ClientSession(Base):

@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, exists, select
 
 from modhub.db import from_micros, now, to_micros
 from modhub.raw_queries import RawQueryExecutor, Row
-from modhub_auth.models import Account, Authenticator, ClientSession, Login, LoginKind, PageSession
+from modhub_auth.models import Account, Authenticator, ClientSession, Login, LoginKind, PageSession, PublisherKey
 from modhub_auth.signin.page_sessions import SESSION_IDLE, SESSION_LIFETIME
 
 
@@ -55,6 +55,28 @@ class LoginMethod(NamedTuple):
     verified: bool
 
 
+class KeyInfo(NamedTuple):
+    """A publisher key as the account's page shows it."""
+
+    login_id: int
+    subject: str
+    mod_id: int | None
+    created_at: datetime
+    used_at: datetime | None
+    expires_at: datetime | None
+
+
+class KeyRecord(NamedTuple):
+    """A publisher key and its account as they were when read."""
+
+    login_id: int
+    account_id: int
+    display_name: str
+    blocked: bool
+    mod_id: int | None
+    expires_at: datetime | None
+
+
 class SessionInfo(NamedTuple):
     """A session of an account: a browser or a program."""
 
@@ -71,6 +93,8 @@ class AccountOverview:
     clients: list[SessionInfo]
     pages: list[SessionInfo]
     has_authenticator: bool
+    keys: list[KeyInfo]
+    """The publisher keys, which are no way to sign in."""
 
 
 _BLOCKED = Account.blocked_at.is_not(None)
@@ -109,7 +133,7 @@ class AccountReader:
         self._password_by_account = reader.prepare(password_logins.where(Login.account_id == bindparam("account")))
 
         login_methods = select(Login.id, Login.kind, Login.platform, Login.subject, Login.verified)
-        login_methods = login_methods.where(Login.account_id == bindparam("account"))
+        login_methods = login_methods.where(Login.account_id == bindparam("account"), Login.kind != LoginKind.KEY.value)
         self._login_methods = reader.prepare(login_methods.order_by(Login.id))
         client_sessions = select(ClientSession.id, ClientSession.label, ClientSession.used_at).where(
             ClientSession.account_id == bindparam("account")
@@ -123,6 +147,19 @@ class AccountReader:
         self._page_sessions = reader.prepare(page_sessions.order_by(PageSession.used_at.desc(), PageSession.id))
         authenticator = select(Authenticator.account_id).where(Authenticator.account_id == bindparam("account"))
         self._authenticator = reader.prepare(authenticator)
+        self._prepare_keys()
+
+    def _prepare_keys(self) -> None:
+        prepare = self.reader.prepare
+        columns = (Login.id, Login.account_id, Account.display_name, _BLOCKED)
+        keys = select(*columns, PublisherKey.mod_id, PublisherKey.expires_at)
+        keys = keys.join(PublisherKey, PublisherKey.login_id == Login.id).join(Account, Account.id == Login.account_id)
+        self._key_by_hash = prepare(keys.where(PublisherKey.key_hash == bindparam("key_hash")))
+        self._key_by_login = prepare(keys.where(Login.id == bindparam("id")))
+        shown = (Login.id, Login.subject, PublisherKey.mod_id)
+        listed = select(*shown, PublisherKey.created_at, PublisherKey.used_at, PublisherKey.expires_at)
+        listed = listed.join(PublisherKey, PublisherKey.login_id == Login.id)
+        self._keys = prepare(listed.where(Login.account_id == bindparam("account")).order_by(Login.id))
 
     def overview(self, account_id: int) -> AccountOverview:
         """The account's logins and its sessions that have not ended."""
@@ -133,7 +170,19 @@ class AccountReader:
             _session_infos(read_rows(self._client_sessions, account=account_id, now=to_micros(time))),
             _session_infos(read_rows(self._page_sessions, account=account_id, **limits)),
             self.has_authenticator(account_id),
+            [
+                KeyInfo._make((*row[:3], *(None if at is None else from_micros(at) for at in row[3:])))
+                for row in read_rows(self._keys, account=account_id)
+            ],
         )
+
+    def key_by_hash(self, key_hash: str) -> KeyRecord | None:
+        """The publisher key with this hash, expired or not."""
+        return _key_record(self.reader.rows(self._key_by_hash, key_hash=key_hash))
+
+    def key(self, login_id: int) -> KeyRecord | None:
+        """The publisher key of this login, expired or not."""
+        return _key_record(self.reader.rows(self._key_by_login, id=login_id))
 
     def has_authenticator(self, account_id: int) -> bool:
         """Whether the account has an authenticator."""
@@ -182,6 +231,14 @@ def _login_record(row: Row) -> LoginRecord:
     # SQLite's driver has no booleans.
     login_id, account_id, kind, display_name, login_kind, subject, verified, blocked = row
     return LoginRecord(login_id, account_id, kind, display_name, login_kind, subject, bool(verified), bool(blocked))
+
+
+def _key_record(rows: list[Row]) -> KeyRecord | None:
+    if not rows:
+        return None
+    login_id, account_id, display_name, blocked, mod_id, expires_at = rows[0]
+    expiry = None if expires_at is None else from_micros(expires_at)
+    return KeyRecord(login_id, account_id, display_name, bool(blocked), mod_id, expiry)
 
 
 def _session_infos(rows: list[Row]) -> list[SessionInfo]:

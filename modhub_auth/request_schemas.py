@@ -71,6 +71,12 @@ class SignOut(Struct, rename="camel"):
     refresh_token: str
 
 
+class Exchange(Struct):
+    """``POST /api/auth/exchange``"""
+
+    key: str
+
+
 class Forgot(Struct):
     """``POST /api/auth/forgot``"""
 

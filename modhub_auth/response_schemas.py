@@ -19,6 +19,15 @@ class SessionDocument(Struct, rename="camel"):
     display_name: str
 
 
+class KeySessionDocument(Struct, rename="camel"):
+    """``POST /api/auth/exchange``: a session that ends with its access token."""
+
+    access_token: str
+    expires_in_seconds: int
+    account_id: int
+    display_name: str
+
+
 class AccountDocument(Struct, rename="camel"):
     """``GET /api/auth/me``"""
 

@@ -10,14 +10,20 @@ from modhub.request import Request
 from modhub.security.identity import CredentialKind
 from modhub.ui.template_helpers import translations_for
 from modhub.views import OPEN, api
-from modhub_auth import email_addresses, services
+from modhub_auth import email_addresses, publisher_keys, services
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAuth
 from modhub_auth.rate_limits import caller_of, rate_counter
 from modhub_auth.read_service import LoginRecord
-from modhub_auth.request_schemas import Forgot, Refresh, Registration, SignIn, SignOut, read_account_body
+from modhub_auth.request_schemas import Exchange, Forgot, Refresh, Registration, SignIn, SignOut, read_account_body
 from modhub_auth.resources import AccountPermission
-from modhub_auth.response_schemas import AccountDocument, SessionDocument, account_document, session_document
+from modhub_auth.response_schemas import (
+    AccountDocument,
+    KeySessionDocument,
+    SessionDocument,
+    account_document,
+    session_document,
+)
 from modhub_auth.services import SignedIn
 from modhub_auth.signin import recovery, registration
 from modhub_auth.signin.authentication import Credentials, authenticate
@@ -51,6 +57,16 @@ def login_view(_context: Any, request: Request) -> SessionDocument:
     credentials = Credentials(body.email, body.password, body.clean_code(), caller_of(request))
     checked_login = authenticate(auth_services(request), request.registry.settings, credentials)
     return _session(request, services.sign_in(request.dbsession, checked_login, body.clean_client()))
+
+
+@api(context=IAuth, name="exchange", request_method="POST", permission=OPEN)
+def exchange_view(_context: Any, request: Request) -> KeySessionDocument:
+    """``POST /api/auth/exchange``"""
+    key, auth = read_account_body(request, Exchange).key, auth_services(request)
+    key_session = publisher_keys.check_key(auth, request.registry.settings, key, caller_of(request))
+    publisher_keys.begin_session(request.dbsession, key_session)
+    token = auth.access_tokens.make(key_session.login_id, now())
+    return KeySessionDocument(token, key_session.seconds, key_session.account_id, key_session.display_name)
 
 
 @api(context=IAuth, name="me", request_method="GET", permission=AccountPermission.READ)

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset, Mod, PublicMod, PublicRequirement
 from modhub.catalogue.public_copies import IS_PUBLIC
+from modhub.catalogue.references import fold_guid
 from modhub.interfaces import AccountMod, AccountUse, ModSummary
 from modhub.limits import PAGE_SIZE_MOST
 
@@ -50,3 +51,7 @@ class ModLookup:
         joined = select(Mod.owner, *counts).outerjoin(Asset, Asset.mod_id == Mod.id)
         statement = joined.outerjoin(StoredBlob, StoredBlob.id == Asset.blob_id).group_by(Mod.owner)
         return {owner: AccountUse(mods, files, int(size)) for owner, mods, files, size in session.execute(statement)}
+
+    def find_mod_of_account(self, session: Session, account_id: int, guid: str) -> int | None:
+        """Return the id of the account's mod with this GUID."""
+        return session.scalar(select(Mod.id).where(Mod.guid == fold_guid(guid), Mod.owner == account_id))

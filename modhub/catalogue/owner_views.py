@@ -14,6 +14,7 @@ from modhub.catalogue.resources import ImageResource, ModChild, ModPermission, M
 from modhub.catalogue.response_schemas import (
     MineDocument,
     ModDocument,
+    ModRow,
     NoteDocument,
     VotesDocument,
     mod_document,
@@ -39,6 +40,13 @@ def account_id_of(request: Request) -> int:
 def owner_reader(request: Request) -> OwnerReader:
     """Return the reader for owners."""
     return request.find_service(OwnerReader)
+
+
+def readable_mods(request: Request) -> list[ModRow]:
+    """Return the mods of the signed-in account, most recently changed first; with a publisher key, those it is for."""
+    scope = request.identify(CredentialKind.ACCOUNT).key_scope
+    mods = owner_reader(request).mods(account_id_of(request))
+    return mods if scope is None else [mod for mod in mods if scope.covers(mod.id)]
 
 
 def locked_account_id(request: Request) -> int:
@@ -70,7 +78,7 @@ def create_view(_context: Any, request: Request) -> ModDocument:
 @api(context=ICatalogue, name="mine", request_method="GET", permission=ModPermission.LIST_MINE)
 def mine_view(_context: Any, request: Request) -> MineDocument:
     """``GET /api/modhub/mine``"""
-    mods = [mod_document(mod) for mod in owner_reader(request).mods(account_id_of(request))]
+    mods = [mod_document(mod) for mod in readable_mods(request)]
     return MineDocument(len(mods), mods)
 
 

@@ -22,7 +22,7 @@ from modhub.interfaces import IAsset, ICatalogue, IGameIcon, IMod, INotes, IPict
 from modhub.payload import encode, query
 from modhub.request import Request
 from modhub.responses import cached_json_response, linked_json_response
-from modhub.security.identity import NOBODY, CredentialKind
+from modhub.security.identity import CredentialKind
 from modhub.views import OPEN, api, page
 
 _SORTS = frozenset({"new", "top"})
@@ -144,6 +144,6 @@ def read_votes_view(context: VotesResource, request: Request) -> VotesDocument:
     if votes is None:
         raise not_found()
     identity = request.identify(CredentialKind.ACCOUNT)
-    if identity is NOBODY or identity.account_id is None:
+    if identity.account_id is None or identity.key_scope is not None:
         return VotesDocument(*votes)
     return VotesDocument(*votes, voting.vote_of(request.dbsession, context.mod.id, identity.account_id))

@@ -8,7 +8,7 @@ from msgspec.json import decode as decode_json
 from modhub.blobs import RemoteFile
 from modhub.catalogue import rehearsal
 from modhub.catalogue.archives import ArchiveProblem, find_archive_problems
-from modhub.catalogue.owner_views import account_id_of, owner_reader
+from modhub.catalogue.owner_views import account_id_of, owner_reader, readable_mods
 from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.rehearsal import OwnMods, RehearsalDocument
 from modhub.catalogue.resources import ModPermission, ModResource
@@ -22,7 +22,7 @@ def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:
     """Return what visitors would get if the caller's mod were published as it is now."""
     reader, owner = owner_reader(request), account_id_of(request)
     mod = reader.mod(mod_id, owner)
-    own = OwnMods(mod, reader.mods(owner))
+    own = OwnMods(mod, readable_mods(request))
     chain = rehearsal.rehearse_chain(request.find_service(IPublicMods), mod, own)
     install, missing, unpublished, conflicts = chain
     archive = _archive_problems(request, mod_id, owner)

@@ -21,16 +21,16 @@ from modhub.interfaces import (
     IVotes,
 )
 from modhub.security.credentials import MACHINE_KEY_REALM
-from modhub.security.identity import CorePermission, CredentialKind, Permission
+from modhub.security.identity import CorePermission, CredentialKind, KeyUse, Permission
 from modhub.traversal import OwnedResource, Resource, parse_id
 
 
 class ModPermission(Permission):
     """Permissions in the catalogue; all require an account."""
 
-    CREATE = "mod:create", CredentialKind.ACCOUNT
-    LIST_MINE = "mod:list-mine", CredentialKind.ACCOUNT
-    EDIT = "mod:edit", CredentialKind.ACCOUNT
+    CREATE = "mod:create", CredentialKind.ACCOUNT, False, KeyUse.ALL_MODS
+    LIST_MINE = "mod:list-mine", CredentialKind.ACCOUNT, False, KeyUse.ONE_MOD
+    EDIT = "mod:edit", CredentialKind.ACCOUNT, False, KeyUse.ONE_MOD
     VOTE = "mod:vote", CredentialKind.ACCOUNT
 
 

@@ -4,13 +4,14 @@ from typing import Any
 
 from pyramid.authorization import ACLHelper
 from pyramid.security import Denied
+from pyramid.traversal import find_interface
 from zope.interface import implementer, providedBy
 
 from modhub.errors import ApiError, not_found
-from modhub.interfaces import IApi, ICredential, ISite
+from modhub.interfaces import IApi, ICredential, IMod, ISite
 from modhub.request import Request
 from modhub.security.credentials import bearer_challenge
-from modhub.security.identity import NOBODY, CredentialKind, Identity, Permission
+from modhub.security.identity import NOBODY, CredentialKind, Identity, KeyScope, KeyUse, Permission
 
 
 @implementer(ICredential)
@@ -31,6 +32,15 @@ class AnonymousCredential:
 
 class Blocked(Denied):
     """The denial for a blocked account; no ACL was checked."""
+
+
+def key_allows(scope: KeyScope, context: Any, permission: Any) -> bool:
+    """Whether a publisher key includes the permission at this context; the ACLs must allow it as well."""
+    use = permission.for_keys if isinstance(permission, Permission) else KeyUse.NONE
+    if use is KeyUse.ONE_MOD:
+        mod = find_interface(context, IMod)
+        return mod is None or scope.covers(mod.id)
+    return use is KeyUse.ALL_MODS and scope.mod_id is None
 
 
 class SecurityPolicy:
@@ -66,12 +76,15 @@ class SecurityPolicy:
     def permits(self, request: Request, context: Any, permission: str) -> Any:
         """Check the caller's principals against the ACLs of the context's lineage.
 
-        A blocked account is denied before that, so that it learns nothing about the context.
+        A blocked account is denied before that, so that it learns nothing about the context. Outside its key, the
+        session of a publisher key is a stranger.
         """
         kind = permission.credential if isinstance(permission, Permission) else CredentialKind.NONE
         identity = request.identify(kind)
         if identity.blocked and not (isinstance(permission, Permission) and permission.for_blocked):
             return Blocked("the account is blocked")
+        if identity.key_scope is not None and not key_allows(identity.key_scope, context, permission):
+            identity = NOBODY
         return self.acl.permits(context, identity.principals, permission)
 
     def remember(self, _request: Request, _userid: Any, **_kw: Any) -> list[tuple[str, str]]:

@@ -130,7 +130,8 @@ def unlink_login(session: Session, account_id: int, login_id: int | None) -> boo
     there is no such login.
     """
     of_account = Login.account_id == account_id
-    if (session.scalar(select(func.count()).select_from(Login).where(of_account)) or 0) < 2:
+    ways_to_sign_in = select(func.count()).select_from(Login).where(of_account, Login.kind != LoginKind.KEY.value)
+    if (session.scalar(ways_to_sign_in) or 0) < 2:
         raise conflict("last_login", "This is the only way to sign in to your account, so it cannot be removed.")
     platform_login = (Login.id == login_id, of_account, Login.kind == LoginKind.PLATFORM.value)
     removed = bulk.execute_bulk(session, delete(Login).where(*platform_login)) == 1

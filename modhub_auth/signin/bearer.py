@@ -7,8 +7,10 @@ from modhub.errors import ApiError
 from modhub.interfaces import ICredential
 from modhub.request import Request
 from modhub.security.credentials import bearer_challenge
-from modhub.security.identity import Identity, account_identity
+from modhub.security.identity import Identity, KeyScope, account_identity
 from modhub_auth.container import auth_services
+from modhub_auth.models import LoginKind
+from modhub_auth.read_service import LoginRecord
 
 
 def presented_token(request: Request) -> str:
@@ -22,12 +24,22 @@ class BearerCredential:
     """A signed-in program. ``Identity.details`` is the `modhub_auth.read_service.LoginRecord` of its login."""
 
     def identify(self, request: Request) -> Identity | None:
-        """The account; None when the token is missing, invalid or expired, or its login was deleted."""
+        """The account; None when the token is missing, invalid or expired, or its login was deleted or has expired."""
         token = presented_token(request)
         auth = auth_services(request)
         login_id = auth.access_tokens.login_of(token, now()) if token else None
         login = None if login_id is None else auth.account_reader.login(login_id)
-        return None if login is None else account_identity(login.account_id, login, blocked=login.blocked)
+        if login is None:
+            return None
+        if login.login_kind == LoginKind.KEY:
+            return self._identify_key(request, login)
+        return account_identity(login.account_id, login, blocked=login.blocked)
+
+    def _identify_key(self, request: Request, login: LoginRecord) -> Identity | None:
+        key = auth_services(request).account_reader.key(login.login_id)
+        if key is None or (key.expires_at is not None and key.expires_at <= now()):
+            return None
+        return account_identity(login.account_id, login, blocked=login.blocked, key_scope=KeyScope(key.mod_id))
 
     def challenge(self, request: Request) -> ApiError:
         """401 (C-ERR-6)."""

@@ -21,6 +21,7 @@ from modhub.server.protocol_errors import ERROR_CODES
 from modhub.testing import Site, Start
 from modhub.testing.reference import Example, calls, described, example_differences, examples, for_programs, sent_bodies
 from modhub_auth.container import AuthServices
+from modhub_auth.publisher_keys import create_key
 from modhub_auth.signin import totp
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 from modhub_sync.snapshots import SnapshotMaker
@@ -113,6 +114,12 @@ class World:
         with self.site.databases.write_session.begin() as session:
             totp.add_authenticator(session, self.site.find_service(AuthServices).secret_box, account_id, secret, code)
 
+    def publisher_key(self) -> str:
+        """A new publisher key of the owner."""
+        me = self.site.get("/api/auth/me", headers={"Authorization": f"Bearer {self.token}"}).json
+        with self.site.databases.write_session.begin() as session:
+            return create_key(session, me["accountId"], "docs", None, 1).key
+
     def secrets(self) -> dict[str, str]:
         """The variables of the lines."""
         session = self.site.post_json("/api/auth/login", PERSON, status=200).json
@@ -122,6 +129,7 @@ class World:
             "TOKEN": self.token,
             "OTHER_TOKEN": self.voter,
             "REFRESH_TOKEN": session["refreshToken"],
+            "PUBLISHER_KEY": self.publisher_key(),
             **keys,
         }
 

@@ -1,0 +1,167 @@
+"""Publisher keys: what their sessions may do, and when they end."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from modhub.db import now
+from modhub_auth import account_blocking, publisher_keys
+from modhub_auth.models import Login, PublisherKey
+from modhub_auth.services import lock_account
+
+Person = dict[str, str]
+SESSION = {"accessToken", "expiresInSeconds", "accountId", "displayName"}
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def make_key(app: Any, account_id: int, mod_id: int | None = None, label: str = "CI") -> str:
+    with app.databases.write_session.begin() as session:
+        assert lock_account(session, account_id) is not None
+        return publisher_keys.create_key(session, account_id, label, mod_id, 365).key
+
+
+def exchange(app: Any, key: Any, status: Any = 200) -> Any:
+    return app.post_json("/api/auth/exchange", {"key": key}, status=status)
+
+
+def session_of(app: Any, key: str) -> dict[str, str]:
+    return bearer(exchange(app, key).json["accessToken"])
+
+
+def set_key(app: Any, **values: Any) -> None:
+    with app.databases.write_session.begin() as session:
+        session.execute(update(PublisherKey).values(values))
+
+
+def seen(answer: Any) -> Any:
+    """An answer without the request id."""
+    return answer.status, answer.body, sorted(pair for pair in answer.headerlist if pair[0] != "X-Request-Id")
+
+
+@pytest.fixture
+def ada(app: Any, person: Person) -> Any:
+    """Somebody with two drafts, ``first`` and ``second``."""
+    made = app.post_json("/api/auth/register", person).json
+    headers = bearer(made["accessToken"])
+    first, second = (
+        app.post_json("/api/modhub", {"title": title}, headers=headers, status=201).json for title in ("One", "Two")
+    )
+    return {"id": made["accountId"], "headers": headers, "first": first, "second": second}
+
+
+def test_a_key_is_exchanged_for_a_session_without_refresh(app: Any, ada: Any) -> None:
+    # C-TOK-5, C-TOK-7
+    key = make_key(app, ada["id"])
+    answer = exchange(app, key)
+    assert set(answer.json) == SESSION
+    assert (answer.json["expiresInSeconds"], answer.json["accountId"]) == (1800, ada["id"])
+    assert answer.headers["Cache-Control"] == "no-store"
+    with app.databases.readonly_session() as session:
+        stored = session.scalars(select(PublisherKey)).one()
+        login = session.get_one(Login, stored.login_id)
+        assert stored.used_at is not None
+        assert key.rpartition("_")[2] not in stored.key_hash + login.subject
+
+
+@pytest.mark.parametrize("body", [{}, {"key": None}, {"key": 7}, {"key": ["a"]}, []])
+def test_a_bad_body_is_400(app: Any, body: Any) -> None:
+    # C-TOK-5
+    assert app.post_json("/api/auth/exchange", body, status=400).json["error"] == "invalid_input"
+
+
+def test_unknown_revoked_and_expired_keys_look_the_same(app: Any, ada: Any) -> None:
+    # C-TOK-5, C-TOK-7
+    key = make_key(app, ada["id"])
+    token = session_of(app, key)
+    set_key(app, expires_at=now() - timedelta(seconds=1))
+    expired, unknown = exchange(app, key, 401), exchange(app, "mhk_" + "0" * 12 + "_" + "0" * 64, 401)
+    app.get("/api/modhub/mine", headers=token, status=401)
+    set_key(app, expires_at=now() + timedelta(days=1))
+    app.get("/api/modhub/mine", headers=token)
+    with app.databases.write_session.begin() as session:
+        login_id = session.scalars(select(PublisherKey.login_id)).one()
+        assert not publisher_keys.revoke_key(session, ada["id"] + 1, login_id)
+        assert publisher_keys.revoke_key(session, ada["id"], login_id)
+    app.get("/api/modhub/mine", headers=token, status=401)
+    revoked = exchange(app, key, 401)
+    assert seen(unknown) == seen(expired) == seen(revoked)
+    assert unknown.json["error"] == "invalid_key"
+
+
+def test_failures_are_those_of_the_caller(auth: Any) -> None:
+    # C-TOK-5, C-LIM-1
+    app = auth(modhub_auth__failures="2")
+    for _ in range(2):
+        exchange(app, "no key", 401)
+    assert exchange(app, "no key", 429).json["error"] == "too_many_attempts"
+    app.post_json("/api/auth/login", {"email": "a@example.org", "password": "a wrong password"}, status=429)
+
+
+def test_a_blocked_account_publishes_nothing(app: Any, ada: Any) -> None:
+    # C-TOK-5
+    key = make_key(app, ada["id"])
+    token = session_of(app, key)
+    with app.databases.write_session.begin() as session:
+        account = lock_account(session, ada["id"])
+        assert account is not None
+        account_blocking.block_account(session, account)
+    assert exchange(app, key, 403).json["error"] == "account_blocked"
+    app.put_json(f"/api/modhub/{ada['first']['id']}", {"title": "X"}, headers=token, status=403)
+
+
+def test_a_key_for_one_mod_reaches_that_mod_alone(app: Any, ada: Any) -> None:
+    # C-TOK-6
+    first, second = f"/api/modhub/{ada['first']['id']}", f"/api/modhub/{ada['second']['id']}"
+    token = session_of(app, make_key(app, ada["id"], ada["first"]["id"]))
+    app.put_json(first, {"title": "Renamed"}, headers=token)
+    app.post(f"{first}/code?version=1", b"code", headers=token, status=201)
+    app.post(f"{first}/publish", headers=token)
+    assert [mod["title"] for mod in app.get("/api/modhub/mine", headers=token).json["mods"]] == ["Renamed"]
+    stranger = session_of(app, make_key(app, app.post_json("/api/auth/register", OTHER).json["accountId"]))
+    for headers in (token, stranger):
+        for path in (second, "/api/modhub/987654321"):
+            refused = [
+                app.put_json(path, {"title": "X"}, headers=headers, status=401),
+                app.post(f"{path}/publish", headers=headers, status=401),
+                app.post(f"{path}/code?version=1", b"code", headers=headers, status=401),
+                app.post(f"{path}/images", b"code", headers=headers, status=401),
+                app.post(f"{path}/rehearsal", headers=headers, status=401),
+                app.delete(path, headers=headers, status=401),
+            ]
+            assert len({str(seen(answer)) for answer in refused}) == 1
+    assert app.post_json("/api/modhub", {"title": "New"}, headers=token, status=401).json["error"] == "unauthorized"
+
+
+OTHER = {"email": "grace@example.org", "password": "another horse battery"}
+
+
+def test_a_rehearsal_knows_only_the_mods_of_the_key(app: Any, ada: Any) -> None:
+    # C-TOK-6
+    first, guid = f"/api/modhub/{ada['first']['id']}", ada["second"]["guid"]
+    app.put_json(first, {"requires": [guid]}, headers=ada["headers"])
+    one_mod = session_of(app, make_key(app, ada["id"], ada["first"]["id"]))
+    all_mods = session_of(app, make_key(app, ada["id"]))
+    assert app.post(f"{first}/rehearsal", headers=all_mods).json["missing"] == []
+    assert guid in str(app.post(f"{first}/rehearsal", headers=one_mod).json["missing"])
+
+
+def test_a_key_for_all_mods_creates_but_neither_votes_nor_reads_the_account(app: Any, ada: Any) -> None:
+    # C-TOK-6
+    token = session_of(app, make_key(app, ada["id"]))
+    app.post_json("/api/modhub", {"title": "Three"}, headers=token, status=201)
+    assert app.get("/api/modhub/mine", headers=token).json["count"] == 3
+    app.get("/api/auth/me", headers=token, status=401)
+    app.get("/api/auth/me", headers=ada["headers"])
+    grace = bearer(app.post_json("/api/auth/register", OTHER).json["accessToken"])
+    mod = app.post_json("/api/modhub", {"title": "Hers"}, headers=grace).json["id"]
+    app.post(f"/api/modhub/{mod}/code?version=1", b"code", headers=grace)
+    app.post(f"/api/modhub/{mod}/publish", headers=grace)
+    vote = f"/api/modhub/{mod}/vote"
+    app.put_json(vote, {"value": 1}, headers=token, status=401)
+    app.put_json(vote, {"value": 1}, headers=ada["headers"])
+    assert app.get(vote, headers=token).json == app.get(vote).json != app.get(vote, headers=ada["headers"]).json
