@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from modhub import bulk, text
 from modhub.audit import act_for_account, record
 from modhub.db import now
-from modhub.errors import ApiError, conflict
+from modhub.errors import ApiError, conflict, invalid
 from modhub.security_log import log_event
 from modhub.text import N_
 from modhub_auth.container import AuthServices
@@ -132,7 +132,7 @@ def clean_label(value: str) -> str:
     """The label of a key; 400 if it is empty."""
     label = text.line(value, MAX_LABEL)
     if not label:
-        raise ApiError(400, "invalid_input", N_("The field %(field)s is required."), values={"field": "label"})
+        raise invalid("The field %(field)s is required.", field="label")
     return label
 
 
@@ -140,6 +140,5 @@ def parse_days(value: str) -> int:
     """The days until a key expires; 0: never. 400 for anything but a number in range."""
     digits = value.strip() or str(DEFAULT_DAYS)
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 4 and int(digits) <= MAX_DAYS):
-        message = N_("Give the days as a number from 0 to %(limit)s.")
-        raise ApiError(400, "invalid_input", message, values={"limit": MAX_DAYS}, field="days")
+        raise invalid("The field %(field)s must be a number from 0 to %(limit)s.", field="days", limit=MAX_DAYS)
     return int(digits)

@@ -99,6 +99,10 @@ EMAIL_TEMPLATES: Final = {
     "login unlinked": security_email(
         N_("A login was unlinked"), N_("A way to sign in has just been removed from your account at %(site)s.")
     ),
+    "key created": security_email(
+        N_("A publisher key was created"),
+        N_("A key that can upload and publish mods has just been created for your account at %(site)s."),
+    ),
     "account deleted": security_email(
         N_("Your account was deleted"),
         N_("Your account at %(site)s has just been deleted, with its mods and votes."),

@@ -16,6 +16,7 @@ from modhub_auth.signin.session_cookies import LOGIN_PATH, SessionCredential
 
 HASHING = (
     *("register", "login", "reset", "confirm", "password", "authenticator", "recovery-codes", "unlink", "delete"),
+    "publisher-key",
     *("platform/{provider}", "platform/{provider}/link"),
 )
 """Forms whose response may wait in the hashing queue."""

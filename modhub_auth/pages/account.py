@@ -7,6 +7,7 @@ from sqlalchemy import delete, select
 from modhub import text
 from modhub.audit import record
 from modhub.errors import not_found
+from modhub.interfaces import IMods
 from modhub.payload import query
 from modhub.request import Request
 from modhub.text import N_
@@ -35,6 +36,7 @@ DONE_MESSAGES: Final = {
     "linked": N_("The login was linked."),
     "unlinked": N_("The login was unlinked."),
     "ended": N_("Session signed out."),
+    "revoked": N_("The publisher key was revoked."),
     "letter": N_("If you have not requested too many emails, another one is on its way."),
 }
 """The page's message about the last action, by the query's ``done``."""
@@ -47,6 +49,8 @@ def account_page(_context: Any, request: Request) -> dict[str, Any]:
     current = current_login(request)
     messages = translations_for(request)
     overview = auth_services(request).account_reader.overview(current.account_id)
+    # At most 50 keys: one look-up takes 100 mods.
+    key_mods = {key.mod_id for key in overview.keys if key.mod_id is not None}
     return {
         "current": current,
         "overview": overview,
@@ -54,6 +58,7 @@ def account_page(_context: Any, request: Request) -> dict[str, Any]:
         "done": DONE_MESSAGES.get(query(request, "done") or ""),
         "unconfirmed": [login.subject for login in overview.logins if not login.verified],
         "limit": MAX_DISPLAY_NAME,
+        "key_mods": request.find_service(IMods).get_mods(request.dbsession, key_mods) if key_mods else {},
         "titles": {platform.name: platform.title for platform in auth_services(request).platforms.values()},
     }
 

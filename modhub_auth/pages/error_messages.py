@@ -11,11 +11,15 @@ from modhub.request import Request
 from modhub.text import N_
 from modhub.ui.template_helpers import translations_for
 from modhub_auth.container import auth_services
+from modhub_auth.models import KEY_PLATFORM
 
 INPUT_SENTENCES: Final = {
     "email": N_("This is not an email address."),
     "password": N_("The password must have 10 to 1024 characters."),
     "code": N_("This code is wrong. Try the next one your authenticator shows."),
+    "label": N_("Give the key a label."),
+    "mod": N_("This is none of your mods. Give its number, address or GUID."),
+    "days": N_("Give a number of days from 0 to 3650."),
 }
 """The message for invalid input (``invalid_input``) by field name."""
 
@@ -76,6 +80,8 @@ def _message_key(request: Request, error: ApiError) -> str:
 
 def platform_title(request: Request, platform: str) -> str:
     """The platform's title; its name if the platform is switched off."""
+    if platform == KEY_PLATFORM:
+        return str(translations_for(request).gettext("publisher key"))
     configured = auth_services(request).platforms.get(platform)
     return platform if configured is None else configured.title
 

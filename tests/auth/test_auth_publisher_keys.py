@@ -165,3 +165,72 @@ def test_a_key_for_all_mods_creates_but_neither_votes_nor_reads_the_account(app:
     app.put_json(vote, {"value": 1}, headers=token, status=401)
     app.put_json(vote, {"value": 1}, headers=ada["headers"])
     assert app.get(vote, headers=token).json == app.get(vote).json != app.get(vote, headers=ada["headers"]).json
+
+
+PAGE = "/Modhub/account/publisher-key"
+
+
+def register_on_pages(app: Any, person: Person) -> int:
+    form = app.get("/Modhub/account/register").form
+    for name, value in person.items():
+        form[name] = value
+    form.submit()
+    with app.databases.readonly_session() as session:
+        return int(session.scalars(select(Login.account_id)).one())
+
+
+def fill(app: Any, person: Person, **fields: str) -> Any:
+    form = app.get(PAGE).form
+    form["currentPassword"] = person["password"]
+    for name, value in fields.items():
+        form[name] = value
+    return form.submit(expect_errors=True)
+
+
+def test_the_page_shows_a_key_once_and_revokes_it(app: Any, person: Person, mail: Any) -> None:
+    # C-TOK-7
+    account_id = register_on_pages(app, person)
+    with app.databases.write_session.begin() as session:
+        session.execute(update(Login).values(verified=True))
+    emails = len(mail.read())
+    shown = fill(app, person, label="Release job", mod="", days="")
+    key = shown.html.select_one("#publisher-key").text
+    assert shown.headers["Cache-Control"] == "no-store"
+    assert len(mail.read()) == emails + 1
+    assert "publisher key" in mail.read()[-1]["Subject"]
+    with app.databases.readonly_session() as session:
+        stored = session.scalars(select(PublisherKey)).one()
+        assert stored.expires_at is not None
+        assert timedelta(days=364) < stored.expires_at - now() < timedelta(days=366)
+    token = session_of(app, key)
+    account_page = app.get("/Modhub/account")
+    listed = account_page.html.select_one("#publisher-keys")
+    assert f"Release job ({key[:16]}…)" in listed.text
+    assert "all mods" in listed.text
+    assert key not in account_page.text
+    assert "Release job" not in account_page.html.select_one("#logins").text
+    revoke = next(form for form in account_page.forms.values() if form.action.endswith("/revoke-key"))
+    assert "revoked" in revoke.submit().follow().text
+    app.get("/api/modhub/mine", headers=token, status=401)
+    exchange(app, key, 401)
+    assert account_id
+
+
+def test_the_form_takes_only_mods_of_the_account(app: Any, person: Person) -> None:
+    account_id = register_on_pages(app, person)
+    grace = bearer(app.post_json("/api/auth/register", OTHER).json["accessToken"])
+    hers = app.post_json("/api/modhub", {"title": "Hers"}, headers=grace).json
+    login = app.post_json("/api/auth/login", person).json
+    mine = app.post_json("/api/modhub", {"title": "Mine"}, headers=bearer(login["accessToken"])).json
+    for typed in (str(hers["id"]), hers["guid"], "987654321", "nonsense", f"/Modhub/{hers['id']}", "9" * 18):
+        refused = fill(app, person, label="CI", mod=typed)
+        assert refused.status_int == 400
+        assert "none of your mods" in refused.text
+    addresses = (f"/Modhub/mine/{mine['id']}", f"http://127.0.0.1:6543/Modhub/{mine['id']}")
+    for typed in (str(mine["id"]), mine["guid"].upper(), *addresses):
+        assert fill(app, person, label="CI", mod=typed).status_int == 200
+    with app.databases.readonly_session() as session:
+        assert session.scalars(select(PublisherKey.mod_id)).all() == [mine["id"]] * 4
+    for wrong in ({"label": " "}, {"label": "CI", "days": "3651"}, {"label": "CI", "days": "-1"}):
+        assert fill(app, person, **wrong).status_int == 400
+    assert account_id

@@ -1,0 +1,111 @@
+"""Making and revoking publisher keys (C-TOK-5, C-TOK-7)."""
+
+import re
+from typing import Any, Final
+
+from modhub.errors import invalid
+from modhub.interfaces import IMods
+from modhub.request import Request
+from modhub.text import N_
+from modhub.traversal import parse_id
+from modhub.views import page
+from modhub_auth import publisher_keys
+from modhub_auth.interfaces import IAccount
+from modhub_auth.pages.account import account_done
+from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, form_value, never_store
+from modhub_auth.pages.fresh_proof import (
+    current_login,
+    locked_account,
+    proven_account,
+    rotate_session,
+    send_security_email,
+)
+from modhub_auth.pages.sign_in import HOME
+from modhub_auth.resources import AccountPermission
+
+KEY_TEMPLATE: Final = "modhub_auth:templates/account/publisher_key.jinja2"
+_GUID: Final = re.compile(r"\A[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
+_ADDRESS: Final = re.compile(r"\A(?:(?:https?://[^/\s]+)?/Modhub/(?:mine/)?)?([0-9]{1,18})/?(?:[?#]\S*)?\Z")
+
+
+def publisher_key_form(_context: Any, _request: Request) -> FormPage:
+    """The form to make a key."""
+    days_hint = N_("The key stops working after that. 0: it never expires.")
+    return FormPage(
+        N_("Create a publisher key"),
+        N_("Create key"),
+        [
+            FormField(
+                "label", N_("Label"), hint=N_("So that you recognize it later."), check=publisher_keys.clean_label
+            ),
+            FormField(
+                "mod",
+                N_("Mod"),
+                hint=N_("Its number, address or GUID. Leave it empty to allow all your mods."),
+                required=False,
+            ),
+            FormField(
+                "days",
+                N_("Days until it expires"),
+                value=str(publisher_keys.DEFAULT_DAYS),
+                hint=days_hint,
+                required=False,
+                inputmode="numeric",
+                check=publisher_keys.parse_days,
+            ),
+        ],
+        lead=[N_("A publisher key lets a release job upload and publish your mods. It cannot change your account.")],
+        links=[(HOME, "Your account")],
+    )
+
+
+def _find_mod(request: Request, account_id: int) -> int | None:
+    """The account's mod in the form; None for an empty field. 400 for any other: a stranger's is as an unknown one."""
+    typed = form_value(request, "mod").strip()
+    if not typed:
+        return None
+    mods, session = request.find_service(IMods), request.dbsession
+    if _GUID.match(typed):
+        mod_id = mods.find_mod_of_account(session, account_id, typed)
+    else:
+        address = _ADDRESS.match(typed)
+        number = parse_id(address[1]) if address else None
+        found = mods.get_mods(session, [number or 0]).get(number or 0)
+        mod_id = found.id if found is not None and found.owner == account_id else None
+    if mod_id is None:
+        raise invalid("The field %(field)s must name one of your mods.", field="mod")
+    return mod_id
+
+
+@page(
+    context=IAccount,
+    name="publisher-key",
+    request_method=("GET", "POST"),
+    permission=AccountPermission.CHANGE,
+    renderer=FORM_TEMPLATE,
+    fresh_proof=publisher_key_form,
+)
+def publisher_key_page(_context: Any, request: Request) -> dict[str, Any]:
+    """``POST /Modhub/account/publisher-key``: make a key and show it once."""
+    account, _ = proven_account(request)
+    new_key = publisher_keys.create_key(
+        request.dbsession,
+        account.id,
+        publisher_keys.clean_label(form_value(request, "label")),
+        _find_mod(request, account.id),
+        publisher_keys.parse_days(form_value(request, "days")),
+    )
+    send_security_email(request, "key created")
+    rotate_session(request, request.response)
+    request.override_renderer = KEY_TEMPLATE
+    never_store(request)
+    return {"new_key": new_key}
+
+
+@page(context=IAccount, name="revoke-key", request_method="POST", permission=AccountPermission.CHANGE)
+def revoke_key_page(_context: Any, request: Request) -> Any:
+    """``POST /Modhub/account/revoke-key``: ``loginId`` is a publisher key. Its sessions end with it."""
+    locked_account(request)
+    login_id = parse_id(form_value(request, "loginId"))
+    publisher_keys.revoke_key(request.dbsession, current_login(request).account_id, login_id)
+    return account_done("revoked")
