@@ -98,7 +98,10 @@ class World:
         icon.write_bytes(FILES["view.png"])
         add_game(Admin(site.config), "Portal 2", None, icon)
         site.find_service(AuthServices).passwords = QueuedHasher(HashingGate(), memory_kib=8, time_cost=1)
-        self.token = self.register("owner")["accessToken"]
+        owner = self.register("owner")
+        self.token = owner["accessToken"]
+        with site.databases.write_session.begin() as session:
+            self.publisher_key = create_key(session, owner["accountId"], "docs", None, 1).key
         self.voter = self.register("voter")["accessToken"]
         self.protect(self.register("grace")["accountId"])
         self.known: dict[str, str] = {}
@@ -114,12 +117,6 @@ class World:
         with self.site.databases.write_session.begin() as session:
             totp.add_authenticator(session, self.site.find_service(AuthServices).secret_box, account_id, secret, code)
 
-    def publisher_key(self) -> str:
-        """A new publisher key of the owner."""
-        me = self.site.get("/api/auth/me", headers={"Authorization": f"Bearer {self.token}"}).json
-        with self.site.databases.write_session.begin() as session:
-            return create_key(session, me["accountId"], "docs", None, 1).key
-
     def secrets(self) -> dict[str, str]:
         """The variables of the lines."""
         session = self.site.post_json("/api/auth/login", PERSON, status=200).json
@@ -129,7 +126,7 @@ class World:
             "TOKEN": self.token,
             "OTHER_TOKEN": self.voter,
             "REFRESH_TOKEN": session["refreshToken"],
-            "PUBLISHER_KEY": self.publisher_key(),
+            "PUBLISHER_KEY": self.publisher_key,
             **keys,
         }
 
