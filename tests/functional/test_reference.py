@@ -50,6 +50,7 @@ PAGES_ONLY = {
     "authenticator_present",
     "changed_meanwhile",
     "dead_link",
+    "too_many_keys",
     "foreign_form",
     "form_lapsed",
     "last_login",

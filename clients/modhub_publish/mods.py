@@ -1,0 +1,160 @@
+"""``modhub-publish mod``: brings a mod on the service to the state of a release, and changes nothing else."""
+
+import argparse
+import hashlib
+import html
+import io
+import json
+import mimetypes
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from modhub_publish.publish import KEY_REJECTED, REJECTED, USAGE_ERROR, Answer, Failure, ServiceClient, failure_of, say
+
+
+class Publisher(ServiceClient):
+    """A client with a publisher key, which it exchanges for a session."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, "")
+        self._token = ""
+        body = io.BytesIO(json.dumps({"key": key}).encode())
+        self._token = str(self.call("POST", "/api/auth/exchange", body, "application/json").document["accessToken"])
+
+    def _exchange(self, method: str, path: str, body: Any, headers: Mapping[str, Any]) -> Answer:
+        sent = {name: value for name, value in headers.items() if name != "X-Api-Key"}
+        if self._token:
+            sent["Authorization"] = f"Bearer {self._token}"
+        return super()._exchange(method, path, body, sent)
+
+    def digest_of(self, path: str) -> str | None:
+        """The SHA-256 of a public file; None for a draft's, which the service shows to nobody."""
+        connection = self._connection()
+        try:
+            connection.request("HEAD", self._prefix + path)
+            response = connection.getresponse()
+            return (response.getheader("ETag") or "").strip('"') if response.status == 200 else None
+        finally:
+            connection.close()
+
+    def remove(self, path: str) -> None:
+        """Delete what is at this path."""
+        answer = self._send("DELETE", path, None, "", "")
+        if answer.status != 204:
+            raise failure_of(answer)
+
+    def upload(self, path: str, file: Path, query: Mapping[str, str]) -> Answer:
+        """Upload a file. Of all errors only a 409 for the same bytes is returned."""
+        media_type = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+        with file.open("rb") as opened:
+            answer = self._send("POST", f"{path}?{urlencode(query)}", opened, media_type, file.name)
+        document = answer.document
+        same = document.get("error") == "version_used" and document.get("sha256") == sha256_of(file)
+        if answer.status != 201 and not same:
+            raise failure_of(answer)
+        return answer
+
+
+class Release:
+    """The steps of one run, and what they changed."""
+
+    def __init__(self, service: Publisher, arguments: argparse.Namespace) -> None:
+        self._service = service
+        self._arguments = arguments
+        self._path = f"/api/modhub/{arguments.id}"
+        mods = service.call("GET", "/api/modhub/mine").document["mods"]
+        found = next((mod for mod in mods if mod["id"] == arguments.id), None)
+        if found is None:
+            raise Failure(KEY_REJECTED, f"The key is not for the mod {arguments.id}.")
+        self.mod: dict[str, Any] = found
+        self.changed: list[str] = []
+        self.unchanged: list[str] = []
+
+    def run(self) -> None:
+        """All steps; the files first, so that a failure publishes nothing."""
+        arguments = self._arguments
+        if arguments.changelog is not None and not (arguments.publish or self.mod["published"]):
+            raise Failure(USAGE_ERROR, "--changelog needs a published mod: add --publish.")
+        self._send_code()
+        if arguments.css is not None:
+            self._send_file("css", "css", arguments.css)
+        for image in arguments.image:
+            self._send_file("image", "images", image)
+        if arguments.publish:
+            if not self.mod["published"]:
+                self._service.call("POST", f"{self._path}/publish")
+            self._note("published", changed=not self.mod["published"])
+        if arguments.changelog is not None:
+            self._send_changelog(arguments.changelog)
+
+    def _note(self, what: str, *, changed: bool) -> None:
+        (self.changed if changed else self.unchanged).append(what)
+
+    def _send_code(self) -> None:
+        file, version = self._arguments.file, self._arguments.version
+        if self.mod["version"] == version and self._find_same("code", file) is not None:
+            self._note(f"code {version}", changed=False)
+            return
+        answer = self._service.upload(f"{self._path}/code", file, {"name": file.name, "version": version})
+        self._note(f"code {version}", changed=answer.status == 201)
+
+    def _find_same(self, kind: str, file: Path) -> Mapping[str, Any] | None:
+        """The file of the mod with the same bytes. A draft's files have no digest: there name and size are compared."""
+        for asset in self.mod["assets"]:
+            if asset["kind"] != kind or asset["bytes"] != file.stat().st_size:
+                continue
+            digest = self._service.digest_of(asset["url"])
+            is_draft_code = digest is None and kind == "code"
+            if digest == sha256_of(file) or (digest is None and not is_draft_code and asset["name"] == file.name):
+                return dict(asset)
+        return None
+
+    def _send_file(self, kind: str, collection: str, file: Path) -> None:
+        same = self._find_same(kind, file)
+        if same is None:
+            self._service.upload(f"{self._path}/{collection}", file, {"name": file.name})
+            self._remove_images(file.name if kind == "image" else None)
+        self._note(f"{kind} {file.name}", changed=same is None)
+
+    def _remove_images(self, name: str | None) -> None:
+        """Remove the images that a new one of the same name replaces."""
+        for asset in self.mod["assets"]:
+            if asset["kind"] == "image" and asset["name"] == name:
+                self._service.remove(f"{self._path}/images/{asset['url'].rpartition('/')[2]}")
+
+    def _send_changelog(self, text: str) -> None:
+        notes = self._service.call("GET", f"{self._path}/changelog").document["notes"]
+        note = next((one for one in notes if one["title"] == self._arguments.version), None)
+        if note is None:
+            raise Failure(REJECTED, "The changelog has no entry for this version.")
+        changed = html.unescape(note["text"]).strip() != html.unescape(text).strip()
+        if changed:
+            body = io.BytesIO(json.dumps({"text": text}).encode())
+            self._service.call("PUT", f"{self._path}/changelog/{note['id']}", body, "application/json")
+        self._note("changelog", changed=changed)
+
+
+def sha256_of(file: Path) -> str:
+    """The digest of a file, in hex."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def run_mod(url: str, key: str, arguments: argparse.Namespace) -> None:
+    """``mod ID FILE --version V``"""
+    for file in (arguments.file, *arguments.image, *([arguments.css] if arguments.css else [])):
+        if not os.access(file, os.R_OK):
+            raise Failure(USAGE_ERROR, f"{file} cannot be read.")
+    service = Publisher(url, key)
+    release = Release(service, arguments)
+    release.run()
+    if arguments.json:
+        facts = {"mod": arguments.id, "version": arguments.version, "changed": release.changed}
+        say(json.dumps({**facts, "unchanged": release.unchanged, "url": f"{service.url}/Modhub/{arguments.id}"}))
+        return
+    for word, steps in (("Done", release.changed), ("Unchanged", release.unchanged)):
+        for step in steps:
+            say(f"{word}: {step}")
