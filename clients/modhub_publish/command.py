@@ -26,12 +26,12 @@ def build_mod_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run_mod(argv: Sequence[str]) -> int:
+def run_mod_command(argv: Sequence[str]) -> int:
     """``mod``; the exit codes are those of :mod:`modhub_publish.publish`."""
     arguments = build_mod_parser().parse_args(argv)
     try:
         key = publish.read_key(arguments.key_file, os.environ)
-        mods.run_mod(arguments.url, key, arguments)
+        mods.release_mod(arguments.url, key, arguments)
     except publish.Failure as failure:
         sys.stderr.write(f"modhub-publish: {failure}\n")
         return failure.code
@@ -55,4 +55,4 @@ def names_mod(argv: Sequence[str]) -> bool:
 def main(argv: Sequence[str] | None = None) -> int:
     """The console script."""
     words = sys.argv[1:] if argv is None else argv
-    return run_mod(words) if names_mod(words) else publish.main(words)
+    return run_mod_command(words) if names_mod(words) else publish.main(words)

@@ -58,7 +58,7 @@ class Publisher(ServiceClient):
         return answer
 
 
-class Release:
+class ModRelease:
     """The steps of one run, and what they changed."""
 
     def __init__(self, service: Publisher, arguments: argparse.Namespace) -> None:
@@ -143,13 +143,13 @@ def sha256_of(file: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def run_mod(url: str, key: str, arguments: argparse.Namespace) -> None:
+def release_mod(url: str, key: str, arguments: argparse.Namespace) -> None:
     """``mod ID FILE --version V``"""
     for file in (arguments.file, *arguments.image, *([arguments.css] if arguments.css else [])):
         if not os.access(file, os.R_OK):
             raise Failure(USAGE_ERROR, f"{file} cannot be read.")
     service = Publisher(url, key)
-    release = Release(service, arguments)
+    release = ModRelease(service, arguments)
     release.run()
     if arguments.json:
         facts = {"mod": arguments.id, "version": arguments.version, "changed": release.changed}
