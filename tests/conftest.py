@@ -1,5 +1,6 @@
 """Fixtures and markers for all tests."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,14 @@ settings.register_profile(
 settings.load_profile("modhub")
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of programs, and run them first: a long file that came last would leave other workers idle."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Mark the tests of programs before ``-m`` selects, and run them first.
+
+    A long file that came last would leave other workers idle.
+    """
     for item in items:
         if item.path.relative_to(TESTS).parts[0] in PROCESSES:
             item.add_marker("process")
+    yield
     items.sort(key=lambda item: item.get_closest_marker("process") is None)

@@ -255,7 +255,7 @@ def test_the_commands_say_what_they_do(app: Any, person: Person, ada: Any, admin
     assert admin("unblock", number) == f"Account {number} is not blocked.\n"
     assert admin("block", " ADA@example.org") == said
     assert login(app, person).status_int == 403
-    assert admin("list").endswith("(not confirmed), blocked\n")
+    assert admin("list").endswith(", blocked\n")
     first = [line for line in admin("show", number).splitlines() if "blocked since" in line]
     assert len(first) == 1
     assert first[0].endswith("Z")
