@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,12 @@ def test_run_installs_migrates_and_serves_in_this_order(checkout: Path) -> None:
     assert again == done[2:], "a second run installs nothing"
     settings = re.findall(r"(?m)^(?:listen|modhub.base_url) = (.*)$", (checkout / "development.ini").read_text())
     assert settings == ["http://127.0.0.1:6543", "127.0.0.1:6543"]
+
+
+def test_the_quick_tests_start_no_programs() -> None:
+    # Collecting is enough: pytest exits with 5 if nothing is selected.
+    quick = re.search(r"^QUICK := (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert quick is not None
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "-m", quick[1]]
+    done = subprocess.run([*command, "tests/functional/test_rolling.py"], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 5, done.stdout
