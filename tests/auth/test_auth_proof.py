@@ -22,10 +22,10 @@ pytestmark = [pytest.mark.one_database, pytest.mark.slow]
 
 HOME = "/Modhub/account"
 PASSWORD = "correct horse battery"
-FREE = {"name", "letter", "sign-out"}
+FREE = {"name", "letter", "sign-out", "revoke-key"}
 """What changes nothing about who may enter: the name shown, a letter, the end of sessions."""
 KINDS = ("password", "password and authenticator", "platform", "platform and authenticator")
-ACTIONS = ("password", "authenticator", "recovery-codes", "unlink", "delete", "platform/steam/link")
+ACTIONS = ("password", "authenticator", "recovery-codes", "unlink", "delete", "platform/steam/link", "publisher-key")
 
 
 @dataclass
@@ -56,6 +56,8 @@ class Owner:
         if action == "authenticator" and "authenticator" not in self.kind:
             proposals, held = self.app.find_service(AuthServices).proposals, self.app.cookies["modhub"].strip('"')
             wanted |= {"code": pyotp.TOTP(proposals.secret(held, proposals.period())).now()}
+        if action == "publisher-key":
+            wanted |= {"label": "CI"}
         return wanted
 
     def post(self, action: str, **more: str) -> Any:

@@ -20,8 +20,7 @@ def test_models_and_migrations_agree(app: Any) -> None:
 def test_migrations_go_down_and_up_again(app: Any) -> None:
     package = next(one for one in app.declarations.migrations if one.package == "modhub_auth")
     with app.databases.write_engine.begin() as connection:
-        config = migrate._config(package, connection)
-        migrate.command.downgrade(config, "base")
+        migrate.downgrade_package(connection, package, "base")
         assert migrate.current(connection, package) == ()
     assert migrate.upgrade(app.databases, app.declarations.migrations) == ["modhub_auth"]
 

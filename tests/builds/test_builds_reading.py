@@ -163,7 +163,6 @@ def test_unknown_addresses_are_404_pages(agent):
     url = agent.upload("linux").json["url"]
     number = url.rpartition("/")[2]
     for path in (
-        "/Modhub/app",
         "/Modhub/app/windows",
         "/Modhub/app/LINUX",
         "/Modhub/App/linux",

@@ -34,7 +34,7 @@ class App:
             start_response("100 Continue", [("X-Of", "no interest")])
             return []
         size = sum(len(piece) for piece in iter(lambda: stream.read(65536), b""))
-        notes = {key: value for key, value in environ.items() if key.startswith("modhub")}
+        notes = {key: value for key, value in environ.items() if key.startswith("modhub.body")}
         status = {"bad": "401 Unauthorized", "big": "413 Too Large"}.get(environ.get("HTTP_AUTHORIZATION"), "200 OK")
         status = {"modhub.body": "401 Unauthorized", "modhub.body_limit_exceeded": "413 Too Large"}.get(
             next(iter(notes), ""), status

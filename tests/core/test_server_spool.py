@@ -28,7 +28,7 @@ class App:
         self.registry = SimpleNamespace(queryUtility=lambda kind: rules if kind is IBodyRules else None)
 
     def __call__(self, environ, start_response):
-        notes = {key: value for key, value in environ.items() if key.startswith("modhub")}
+        notes = {key: value for key, value in environ.items() if key.startswith("modhub.body")}
         if notes == {"modhub.body": "expected"}:
             start_response("100 Continue", [])
             return []
