@@ -100,9 +100,12 @@ class SnapshotMaker:
             yield self.databases.joined_session(manager), manager
 
     def _lease(self) -> bool:
-        """Take the lease; False while another process has it. One from the future is of a clock that was set back."""
+        """Take the lease; False while another process has it. One far in the future is of a clock that was set back.
+
+        Twice its length, because another process may have taken it after this one has read the clock.
+        """
         time = now()
-        is_free = (SnapshotLease.until <= time) | (SnapshotLease.until > time + SNAPSHOT_LEASE)
+        is_free = (SnapshotLease.until <= time) | (SnapshotLease.until > time + 2 * SNAPSHOT_LEASE)
         return self._update_lease(update(SnapshotLease).where(is_free).values(until=time + SNAPSHOT_LEASE))
 
     def _release(self) -> None:
