@@ -47,8 +47,8 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
     page = visit(account=STRANGER, java_script_enabled=java_script_enabled)
     title = f"Walk {java_script_enabled} {HOSTILE}"
     page.goto("/Modhub/mine/new")
-    page.get_by_label("Title").fill(title)
-    page.get_by_label("Description").fill(f"<p>Words</p>{HOSTILE}")
+    page.get_by_label("Title", exact=True).fill(title)
+    page.get_by_label("Description", exact=True).fill(f"<p>Words</p>{HOSTILE}")
     page.get_by_label("Games").fill(f"Starfall Rally\n{HOSTILE}")
     page.get_by_label("Requires").fill("nonsense")
     page.get_by_role("button", name="Create draft").click()

@@ -24,7 +24,7 @@ def sign_in(page: Page, account: int | None) -> None:
 
 def draft(page: Page, title: str) -> str:
     page.goto("/Modhub/mine/new")
-    page.get_by_label("Title").fill(title)
+    page.get_by_label("Title", exact=True).fill(title)
     page.get_by_role("button", name="Create draft").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(title)
     assert "#" not in page.url
@@ -35,11 +35,11 @@ def draft(page: Page, title: str) -> str:
 def test_a_session_that_ends_during_an_edit(visit: Visit, look: Look, java_script_enabled: bool) -> None:
     page = visit(account=AUTHOR, java_script_enabled=java_script_enabled)
     address = draft(page, "Ended")
-    page.get_by_label("Description").fill("<p>An hour of work</p>")
+    page.get_by_label("Description", exact=True).fill("<p>An hour of work</p>")
     sign_in(page, None)
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("signed out")
-    kept = page.get_by_label("Description")
+    kept = page.get_by_label("Description", exact=True)
     expect(kept).to_have_value("<p>An hour of work</p>")
     if java_script_enabled:
         look(page, "again")
@@ -50,21 +50,21 @@ def test_a_session_that_ends_during_an_edit(visit: Visit, look: Look, java_scrip
         page.get_by_role("button", name="Submit again").click()
     expect(page.locator(".note.good")).to_contain_text("Saved")
     assert page.url.startswith(address)
-    expect(page.get_by_label("Description")).to_have_value("<p>An hour of work</p>")
+    expect(page.get_by_label("Description", exact=True)).to_have_value("<p>An hour of work</p>")
 
 
 def test_an_upload_leaves_what_is_being_typed_and_outlives_a_session(visit: Visit) -> None:
     page = visit(account=AUTHOR)
     address = draft(page, "Typing")
     expect(page, "a reload would say again what was done").to_have_url(address)
-    page.get_by_label("Description").fill("Not saved yet")
+    page.get_by_label("Description", exact=True).fill("Not saved yet")
     file = page.locator("#image-file")
     file.set_input_files([PNG, {**PNG, "name": "two.png"}])
     page.get_by_role("button", name="Upload the image").click()
     expect(page.locator(".gallery img")).to_have_count(2)
     expect(page.locator("form[data-fresh=images] .done")).to_have_text("The images are stored.")
     expect(file).to_be_focused()
-    expect(page.get_by_label("Description")).to_have_value("Not saved yet")
+    expect(page.get_by_label("Description", exact=True)).to_have_value("Not saved yet")
     page.get_by_label("Version").fill("1.0")
     code = page.locator("#code-file")
     code.set_input_files({**PNG, "name": "a.zip"})
