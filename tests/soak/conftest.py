@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -86,6 +87,14 @@ class Debian:
                 self._booted.kill()
                 self._booted.wait()
             self._booted = None
+
+
+@pytest.fixture(autouse=True, scope="session")
+def hangups_are_heard() -> Iterator[None]:
+    """Under nohup SIGHUP is ignored, also by the services that tests start."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(scope="module")
