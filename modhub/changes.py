@@ -1,7 +1,7 @@
 """The serial of what everybody can see, and the latest change of each thing.
 
 Every transaction that changes public content raises the serial in `Generation`. It takes that row's lock as its last
-act before the commit, so serials become visible in the order of the commits: whoever reads serial 7 sees everything up
+act before the commit, so serials become visible in the order of the commits: a reader of serial 7 sees everything up
 to 7, on both databases. A cache of public answers is valid as long as :meth:`ChangeReader.generation` is the same.
 
 The public copies of mods report their changes themselves. A feature declares a kind of its own with

@@ -53,7 +53,7 @@ class ChangesDocument(Struct):
 
 
 class PathDocument(Struct, kw_only=True):
-    """A mod and why it is in a plan: the path from a wanted mod to whoever requires it; ``depth`` if it is cut."""
+    """A mod and why it is in a plan: the path from a wanted mod to the one that requires it; ``depth`` if it is cut."""
 
     guid: str
     because: list[str]

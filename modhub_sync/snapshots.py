@@ -1,7 +1,7 @@
 """Making snapshots: all public documents by serial, as compressed JSON lines in the file store.
 
 A snapshot is not a moment: it is read in pages, and a mod that changes meanwhile gets a higher serial and may be left
-out. Whoever goes on with the changes after the snapshot's serial has every mod as it is.
+out. A client that goes on with the changes after its serial has every mod as it is.
 """
 
 from collections.abc import Collection, Iterator
@@ -26,7 +26,7 @@ from modhub_sync import limits
 from modhub_sync.models import Snapshot, SnapshotLease
 
 KEPT: Final = 2
-"""Snapshots that are kept: whoever has just read the pointer to the previous one can still fetch it."""
+"""Snapshots that are kept: a client that has just read the previous pointer can still fetch it."""
 SNAPSHOT_LEASE: Final = timedelta(minutes=30)
 """After this a process that is making a snapshot counts as dead."""
 COMPRESSION: Final = 6

@@ -14,7 +14,7 @@ ACTIONS: Final = frozenset({"install", "update", "keep"})
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """A step of a plan. ``because``: the path of GUIDs from a wanted one to whoever requires this; empty if wanted."""
+    """A step of a plan. ``because``: the path of GUIDs from a wanted mod to the one that requires it, or empty."""
 
     guid: str
     action: str

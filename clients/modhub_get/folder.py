@@ -85,7 +85,7 @@ def load_json(path: Path) -> Any:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a file atomically: whoever reads it finds the old text or the new one, after a power failure too."""
+    """Write a file atomically: readers find the old text or the new one, after a power failure too."""
     try:
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:

@@ -237,7 +237,7 @@ def run_reporting_errors(settings: Mapping[str, Any], arguments: Sequence[str], 
     except (StartRefused, ApiError) as error:
         return print_error(error, 1)
     except BrokenPipeError:
-        # As in `modhub-admin ... | head`: whoever reads has enough. Python would complain again at its end.
+        # As in `modhub-admin ... | head`: the reader has enough. Python would complain again at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:

@@ -95,7 +95,7 @@ def test_conditions_are_evaluated_with_a_warm_and_a_cold_cache(start: Start, war
 
 
 def test_each_change_is_seen_at_once_by_every_application(sites: list[Site]) -> None:
-    """Random writes through any of them: whoever reads afterwards gets what the database says."""
+    """Random writes through any of them: later readers get what the database says."""
     rng = random.Random(14)
     mods = [published_mod(sites[0], title=f"mod {number}", games=["Portal"]) for number in range(3)]
     mods.append(new_mod(sites[0], title="mod draft"))

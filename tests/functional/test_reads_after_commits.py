@@ -1,4 +1,4 @@
-"""Two processes, kept responses: whoever reads after a write was acknowledged sees it, whichever process wrote.
+"""Two processes, kept responses: a read after an acknowledged write sees it, whichever process wrote.
 
 ``MODHUB_LONG_RACES=1`` makes 10,000 rounds.
 """
