@@ -16,7 +16,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-browser test-deploy test-object-store test-waitress soak lint messages language bench bench-quick bench-million coverage lock venv test-tools chromium nginx debian swift
+.PHONY: help install run test test-quick test-browser test-deploy test-object-store test-waitress soak judge-pages lint messages language bench bench-quick bench-million coverage lock venv test-tools chromium nginx debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -131,6 +131,20 @@ debian:
 soak: test-tools nginx debian ## run the long tests: docs/operations.md on a bare Debian, 50 rolling restarts, 200 rounds of the change feed
 	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/soak $(PYTEST_ARGS)
 	@MODHUB_LONG_RACES=1 $(BIN)/pytest --timeout=3600 tests/functional/test_sync_feed.py $(PYTEST_ARGS)
+
+# Outside .venv, which pip looks after. Debian 12's Node.js is too old for Pa11y.
+judges:
+	@command -v npm >/dev/null && command -v java >/dev/null || { \
+		echo 'modhub: "make judge-pages" needs Node.js 20 or newer with npm, and Java 11 or newer: install them first.' >&2; exit 1; }
+	@cmp -s tools/judge_pages/package-lock.json var/judges/installed.json || { \
+		echo 'modhub: installing tools/judge_pages/package-lock.json into var/judges' && mkdir -p var/judges && \
+		cp tools/judge_pages/package.json tools/judge_pages/package-lock.json var/judges && \
+		(cd var/judges && PUPPETEER_SKIP_DOWNLOAD=1 npm ci --silent --no-fund --no-audit) && \
+		cp tools/judge_pages/package-lock.json var/judges/installed.json; }
+
+# Not part of CI: the scores depend on the machine.
+judge-pages: test-tools chromium judges ## judge the pages with Lighthouse, the Nu HTML checker, Pa11y and axe, and weigh them
+	@$(BIN)/python -W ignore tools/judge_pages --modules var/judges/node_modules --json var/judges/figures.json $(JUDGE_ARGS)
 
 WAITRESS ?= https://github.com/Pylons/waitress/archive/refs/heads/main.zip
 

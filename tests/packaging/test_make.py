@@ -18,6 +18,7 @@ TARGETS = {
     "test-quick",
     "test-browser",
     "test-deploy",
+    "judge-pages",
     "test-object-store",
     "soak",
     "lint",

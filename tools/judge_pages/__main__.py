@@ -1,0 +1,141 @@
+"""``make judge-pages``: what Lighthouse, the Nu HTML checker, axe and Pa11y say of the pages, and what the pages weigh.
+
+Prints tables and writes them as JSON. Exits with 1 if a goal of the pages is missed. The speed scores depend on the
+machine: judge on a quiet one.
+"""
+
+import argparse
+import html
+import json
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from judges import CATEGORIES, Judges, Reader, find_violations, first_card_top, open_phone, weigh
+from showcase import Showcase, serve_showcase
+
+from modhub.testing.service import PASSWORD
+
+BROWSE_BYTES = 1_000_000
+FIRST_CARD_TOP = 320
+PERFORMANCE = 95
+# Sign-in pages ask search engines to stay away, which costs them their SEO score: they are not judged by Lighthouse.
+JUDGED = {
+    "browse": "/Modhub",
+    "mod": "/Modhub/{mod}",
+    "app": "/Modhub/App",
+    "wiki": "/Modhub/Wiki",
+    "doc": "/Modhub/doc",
+}
+READ = {
+    **JUDGED,
+    "game": "/Modhub?game=Night+Harbor",
+    "none": "/Modhub?q=nothing+like+this",
+    "missing": "/Modhub/999999",
+    "sign-in": "/Modhub/account/login",
+    "register": "/Modhub/account/register",
+    "forgot": "/Modhub/account/forgot",
+}
+OWNED = {
+    "mine": "/Modhub/mine",
+    "new": "/Modhub/mine/new",
+    "draft": "/Modhub/mine/{draft}",
+    "account": "/Modhub/account",
+}
+
+
+def main() -> int:
+    """Judge, print, and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--modules", type=Path, required=True, help="the folder node_modules with the judges")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="Lighthouse runs for each page, of which the median counts"
+    )
+    given = parser.parse_args()
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        sys.exit("chromium is not installed: `make test-browser` installs it when you are root")
+    judges = Judges(given.modules, chromium)
+    with tempfile.TemporaryDirectory() as name, serve_showcase(Path(name) / "service") as showcase:
+        figures = _weigh_pages(showcase, chromium)
+        figures["picture_seconds"] = round(showcase.picture_seconds, 1)
+        figures["lighthouse"] = _score_pages(showcase, judges, given.rounds)
+        figures["html"] = judges.validate(_save_pages(showcase, Path(name) / "pages"))
+        addresses = {page: _address(showcase, path) for page, path in READ.items()}
+        figures["pa11y"] = {page: judges.pa11y(url, Path(name)) for page, url in addresses.items()}
+        with open_phone(chromium) as phone:
+            figures["axe"] = {page: find_violations(phone, url) for page, url in addresses.items()}
+    missed = _missed_goals(figures)
+    _print_tables(figures, missed)
+    if given.json:
+        given.json.write_text(json.dumps({**figures, "missed": missed}, indent=2), "utf-8")
+    return 1 if missed else 0
+
+
+def _address(showcase: Showcase, path: str) -> str:
+    return showcase.origin + path.format(mod=showcase.mod, draft=showcase.draft)
+
+
+def _weigh_pages(showcase: Showcase, chromium: str) -> dict[str, Any]:
+    with open_phone(chromium) as page:
+        weights = {name: weigh(page, _address(showcase, path)) for name, path in JUDGED.items()}
+        return {"weights": weights, "first_card": first_card_top(page, _address(showcase, "/Modhub"))}
+
+
+def _score_pages(showcase: Showcase, judges: Judges, rounds: int) -> dict[str, dict[str, float]]:
+    return {name: judges.lighthouse(_address(showcase, path), rounds) for name, path in JUDGED.items()}
+
+
+def _save_pages(showcase: Showcase, folder: Path) -> Path:
+    """Save each page in both languages, and an owner's pages, for the HTML checker."""
+    folder.mkdir()
+    for language in ("en", "de"):
+        visitor, owner = Reader(showcase.origin, language), Reader(showcase.origin, language)
+        token = re.search(r'name="csrf_token" value="([^"]+)"', owner.fetch("/Modhub/account/login"))
+        assert token, "the sign-in page has no token"
+        form = {"email": showcase.owner, "password": PASSWORD, "csrf_token": html.unescape(token[1])}
+        owner.fetch("/Modhub/account/login", urlencode(form).encode())
+        for reader, pages in ((visitor, READ), (owner, OWNED)):
+            for name, path in pages.items():
+                text = reader.fetch(path.format(mod=showcase.mod, draft=showcase.draft))
+                (folder / f"{name}-{language}.html").write_text(text, "utf-8")
+    return folder
+
+
+def _missed_goals(figures: dict[str, Any]) -> list[str]:
+    missed = [f"HTML: {error}" for error in figures["html"]]
+    for judge in ("pa11y", "axe"):
+        missed += [f"{judge}: {page}: {error}" for page, errors in figures[judge].items() for error in errors]
+    for page, scores in figures["lighthouse"].items():
+        for name in CATEGORIES:
+            goal = PERFORMANCE if name == "performance" else 100
+            if scores[name] < goal:
+                missed.append(f"{page}: {name} {scores[name]:.0f}, not {goal}")
+    if figures["weights"]["browse"][1] > BROWSE_BYTES:
+        missed.append(f"browse weighs {figures['weights']['browse'][1]:,} bytes")
+    if figures["first_card"] > FIRST_CARD_TOP:
+        missed.append(f"the first card starts {figures['first_card']:.0f} pixels from the top of a phone's screen")
+    return missed
+
+
+def _print_tables(figures: dict[str, Any], missed: list[str]) -> None:
+    print(
+        "| page | performance | accessibility | best practices | SEO | LCP | CLS | requests | bytes, scrolled through |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for page, scores in figures["lighthouse"].items():
+        requests, size = figures["weights"][page]
+        points = " | ".join(f"{scores[name]:.0f}" for name in CATEGORIES)
+        print(f"| {page} | {points} | {scores['lcp']:.1f} s | {scores['cls']:.3f} | {requests} | {size:,} |")
+    print(f"\nThe pictures of all mods were ready {figures['picture_seconds']} s after the last upload.")
+    print(f"The first card starts {figures['first_card']:.0f} pixels from the top at 360 pixels.\n")
+    print("\n".join(missed) if missed else "All goals are met.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""A service with what a busy catalogue shows: twenty mods with photographs, app builds, a wiki, an owner's draft."""
+
+import io
+import os
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageDraw, ImageFilter
+
+from modhub.testing.caller import Caller
+from modhub.testing.service import Installation
+
+FEATURES = "modhub_auth modhub_builds modhub_sync modhub_wiki"
+MODS = 20
+SIZE = (2560, 1440)
+KEY = "5" * 64
+PICTURE_SECONDS = 120.0
+GAMES = ("Starfall Rally", "Lantern Depths", "Night Harbor")
+
+
+class Showcase:
+    """The running service and the addresses of its pages."""
+
+    def __init__(self, installation: Installation) -> None:
+        self.installation = installation
+        self.origin = f"http://127.0.0.1:{installation.processes[0].port}"
+        self.owner = ""
+        self.draft = 0
+        self.mod = 0
+        self.picture_seconds = 0.0
+
+
+@contextmanager
+def serve_showcase(folder: Path, features: str = FEATURES) -> Iterator[Showcase]:
+    """Serve it on a loopback port until the block ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    url = f"sqlite:///{folder}/modhub.sqlite"
+    settings = {"ApiPrivateKeys": f"{KEY} Modhub:app Modhub:wiki"}
+    installation = Installation(folder, url, features, settings=settings)
+    for command in ("migrate", "demo"):
+        done = installation.admin(command)
+        assert done.returncode == 0, done.stderr
+    try:
+        installation.start()
+        showcase = Showcase(installation)
+        _fill(showcase)
+        yield showcase
+    finally:
+        installation.stop()
+
+
+def _fill(showcase: Showcase) -> None:
+    installation = showcase.installation
+    owner = installation.register("mira")
+    showcase.owner = "mira@example.org"
+    guids: list[str] = []
+    for number in range(MODS):
+        mod = _publish_mod(owner, number, guids[:3])
+        guids.append(mod["guid"])
+        showcase.mod = mod["id"]
+    began = time.monotonic()
+    for system in ("linux", "windows"):
+        _send_build(installation.caller(), system)
+    showcase.draft = owner.new_mod("A draft", description="<p>Not yet published.</p>")["id"]
+    _wait_for_pictures(installation.caller(), began)
+    showcase.picture_seconds = time.monotonic() - began
+
+
+def _publish_mod(owner: Caller, number: int, requires: list[str]) -> Any:
+    title = f"{GAMES[number % 3]} panel {number + 1}"
+    text = f"<p>Shows what happens in {GAMES[number % 3]} beside the picture, and keeps out of the way.</p>"
+    mod = owner.new_mod(title, description=text, games=[GAMES[number % 3]], requires=requires)
+    answer = owner.send_file(mod["id"], "code", os.urandom(50_000), version=f"1.{number}", name="panel.zip")
+    assert answer.status == 201, answer
+    for view in range(4 if number == MODS - 1 else 1):
+        name = f"view-{view + 1}.jpeg"
+        answer = owner.send_file(mod["id"], "images", _photograph(number * 10 + view), "image/jpeg", name=name)
+        assert answer.status == 201, answer
+    return owner.need(200, "POST", f"/api/modhub/{mod['id']}/publish")
+
+
+def _send_build(caller: Caller, system: str) -> None:
+    headers = {"X-Api-Key": KEY, "Content-Type": "application/octet-stream"}
+    answer = caller.ask("POST", f"/api/modhub/app/{system}?version=3.1", os.urandom(200_000), headers)
+    assert answer.status == 201, answer
+
+
+def _wait_for_pictures(caller: Caller, began: float) -> None:
+    """Wait until every card has its small pictures: until then the originals are shown."""
+    while caller.ask("GET", "/Modhub").body.count(b"srcset=") < MODS:
+        assert time.monotonic() - began < PICTURE_SECONDS, "the pictures were not made"
+        time.sleep(0.2)
+
+
+def _photograph(seed: int) -> bytes:
+    """Return a JPEG that weighs what a screenshot of a game does: shapes and gradients under fine noise."""
+    chance = random.Random(seed)  # noqa: S311 - pictures, not secrets
+    picture = Image.new("RGB", (160, 90), _color(chance))
+    pen = ImageDraw.Draw(picture)
+    for _ in range(40):
+        left, top = chance.randrange(-20, 150), chance.randrange(-10, 80)
+        pen.ellipse((left, top, left + chance.randrange(8, 70), top + chance.randrange(8, 50)), fill=_color(chance))
+    smooth = picture.resize(SIZE, Image.Resampling.BICUBIC).filter(ImageFilter.GaussianBlur(6))
+    noise = Image.effect_noise(SIZE, 60).convert("RGB")
+    buffer = io.BytesIO()
+    Image.blend(smooth, noise, 0.18).save(buffer, "JPEG", quality=88)
+    return buffer.getvalue()
+
+
+def _color(chance: random.Random) -> tuple[int, int, int]:
+    return chance.randrange(256), chance.randrange(256), chance.randrange(256)
