@@ -1,12 +1,14 @@
 """``python -m bench.sync [--mods N]``: following the catalogue beside paging its list, in requests and bytes.
 
 Bytes are those of whole responses, heads included. A day is 24 checks, one an hour; both clients send
-``If-None-Match``. Times are medians, beside the read of one mod with a chain of 1,000.
+``If-None-Match``. Times are medians, beside the read of the mod whose chain is planned: 1,000 mods one behind the
+other, or 50 requirements with 50 of their own. Everything once per database.
 """
 
 import argparse
 import json
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,6 +21,7 @@ from sqlalchemy import select
 import modhub as application
 from bench import servers
 from bench.client import Client
+from bench.pages import database
 from bench.seed import CHAIN, seed
 from modhub.catalogue.models import Mod
 from modhub.catalogue.services import touch_mod
@@ -31,6 +34,10 @@ from modhub_sync.snapshots import SnapshotMaker
 HOURS = 24
 INSTALLED = 200
 ROUNDS = 15
+FAN = 50
+ROOT = CHAIN + 1
+"""The mod with 50 requirements that have 50 of their own; they follow it in the order of their ids."""
+MODS_AT_LEAST = ROOT + FAN + FAN * FAN
 
 
 class Counted:
@@ -129,53 +136,92 @@ def edit(databases: Databases, numbers: range) -> None:
             session.flush()
 
 
-def median_ms(act: Callable[[], Any]) -> float:
-    spent = []
-    for _ in range(ROUNDS):
-        started = time.perf_counter()
-        act()
-        spent.append(time.perf_counter() - started)
-    return 1000 * statistics.median(spent)
+def fan_out(databases: Databases) -> None:
+    """Give the mod ``ROOT`` its 2,550 requirements."""
+    with databases.write_session.begin() as session:
+        found = session.scalars(select(Mod).where(Mod.id >= ROOT, Mod.id < ROOT + 1 + FAN + FAN * FAN).order_by(Mod.id))
+        root, *others = found.all()
+        branches, leaves = others[:FAN], others[FAN:]
+        root.requires = [mod.guid for mod in branches]
+        for place, mod in enumerate(branches):
+            mod.requires = [leaf.guid for leaf in leaves[place * FAN : (place + 1) * FAN]]
 
 
-def times(port: int, guids: list[str]) -> dict[str, float]:
-    """Milliseconds of an update check and of a plan, and of the chain that the plan is made from."""
+def seconds(act: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    act()
+    return time.perf_counter() - started
+
+
+def beside(act: Callable[[], Any], other: Callable[[], Any]) -> tuple[float, float]:
+    """Median milliseconds of both, measured alternately, so that other load affects both."""
+    pairs = [(seconds(act), seconds(other)) for _ in range(ROUNDS)]
+    return 1000 * statistics.median(first for first, _ in pairs), 1000 * statistics.median(last for _, last in pairs)
+
+
+def plan_beside_chain(client: Counted, guid: str, mod_id: int, size: int) -> tuple[float, float]:
+    """The plan of a mod beside the read of that mod with its chain."""
+    question = {"want": [guid], "have": []}
+    steps = client.ask("/api/modhub/plan", question)["steps"]
+    if len(steps) != size:
+        raise AssertionError(f"the plan has {len(steps)} steps, not {size}")
+    return beside(lambda: client.ask("/api/modhub/plan", question), lambda: read_chain(client, mod_id))
+
+
+def read_chain(client: Counted, mod_id: int) -> None:
+    # An address of its own each time: kept responses would cost nothing.
+    client.ask(f"/api/modhub/{mod_id}?{time.perf_counter()}")
+
+
+def times(port: int, guids: list[str]) -> dict[str, tuple[float, float]]:
+    """Milliseconds of an update check and of plans, each beside the read of a mod with its chain."""
     client = Counted(port)
     have = [{"guid": guid, "version": "1.0"} for guid in guids[:INSTALLED]]
     return {
-        f"update check of {INSTALLED}": median_ms(lambda: client.ask("/api/modhub/updates", {"have": have})),
-        f"plan of {CHAIN}": median_ms(lambda: client.ask("/api/modhub/plan", {"want": guids[:1], "have": []})),
-        # An address of its own each time: kept responses would cost nothing.
-        f"chain of {CHAIN}": median_ms(lambda: client.ask(f"/api/modhub/1?{time.perf_counter()}")),
+        f"update check of {INSTALLED}": beside(
+            lambda: client.ask("/api/modhub/updates", {"have": have}), lambda: read_chain(client, 1)
+        ),
+        f"plan of {CHAIN}": plan_beside_chain(client, guids[0], 1, CHAIN),
+        f"plan of {FAN} with {FAN} each": plan_beside_chain(client, guids[ROOT - 1], ROOT, 1 + FAN + FAN * FAN),
     }
 
 
-def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m bench.sync")
-    parser.add_argument("--mods", type=int, default=20_000)
-    mods = parser.parse_args().mods
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        port = servers.free_port()
-        ini = servers.write_ini(folder, port, f"sqlite:///{folder}/bench.sqlite", "modhub_sync")
-        registry = application.configure(get_appsettings(str(ini))).registry
-        databases = find_service(registry, Databases)
-        migrate.upgrade(databases, find_service(registry, Declarations).migrations)
-        seed(databases, mods)
-        find_service(registry, SnapshotMaker).make(application.open_store(registry, make=True))
-        with databases.readonly_session() as session:
-            guids = list(session.scalars(select(Mod.guid).where(Mod.id <= CHAIN).order_by(Mod.id)))
-        with servers.modhub(folder, ini, port):
-            measured = times(port, guids)
-            counts = first_syncs(port, mods) | days(port, databases, mods)
-        databases.dispose()
+def measure(folder: Path, url: str, mods: int) -> None:
+    """Print the tables of one database."""
+    port = servers.free_port()
+    ini = servers.write_ini(folder, port, url, "modhub_sync")
+    registry = application.configure(get_appsettings(str(ini))).registry
+    databases = find_service(registry, Databases)
+    migrate.upgrade(databases, find_service(registry, Declarations).migrations)
+    seed(databases, mods)
+    fan_out(databases)
+    find_service(registry, SnapshotMaker).make(application.open_store(registry, make=True))
+    with databases.readonly_session() as session:
+        guids = list(session.scalars(select(Mod.guid).where(Mod.id <= ROOT).order_by(Mod.id)))
+    with servers.modhub(folder, ini, port):
+        measured = times(port, guids)
+        counts = first_syncs(port, mods) | days(port, databases, mods)
+    databases.dispose()
+    show(counts, measured)
+
+
+def show(counts: dict[str, tuple[int, int]], measured: dict[str, tuple[float, float]]) -> None:
+    write = sys.stdout.write
     for name, (requests, size) in counts.items():
         beside = counts[name.partition(",")[0] + ", paging the list"]
-        print(f"{name:40} {requests:6} requests {size:11,} bytes   {size / beside[1]:.4f} of paging")
-    chain = measured[f"chain of {CHAIN}"]
-    for name, milliseconds in measured.items():
-        print(f"{name:40} {milliseconds:8.1f} ms   {milliseconds / chain:.2f} of the chain")
+        write(f"{name:40} {requests:6} requests {size:11,} bytes   {size / beside[1]:.4f} of paging\n")
+    for name, (spent, chain) in measured.items():
+        write(f"{name:40} {spent:8.1f} ms, chain {chain:.1f} ms   {spent / chain:.2f} of the chain\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.sync")
+    parser.add_argument("--mods", type=int, default=20_000)
+    mods = max(parser.parse_args().mods, MODS_AT_LEAST)
+    for kind in ("sqlite", "postgresql"):
+        sys.stdout.write(f"{kind}, {mods:,} mods\n")
+        with tempfile.TemporaryDirectory() as folder, database(kind, Path(folder)) as url:
+            measure(Path(folder), url, mods)
 
 
 if __name__ == "__main__":
