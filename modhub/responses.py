@@ -10,7 +10,7 @@ from pyramid.response import Response
 
 from modhub.http.compression import compressed_etag
 from modhub.http.conditions import if_none_match_names
-from modhub.http.headers import API_POLICY, EXPOSED
+from modhub.http.headers import API_POLICY, EXPOSED, headers_of_304
 from modhub.request import Request
 
 _PUBLIC: Final = (
@@ -49,6 +49,6 @@ def revalidated(request: Request, body: bytes, content_type: str, headers: tuple
         # Whatever this caller accepts, what it has is the same in either coding.
         for known in (etag, compressed_etag(etag)):
             if if_none_match_names(if_none_match, known):
-                return Response(status=304, headerlist=[("ETag", known), *headers], app_iter=())
+                return Response(status=304, headerlist=headers_of_304(headers, known), app_iter=())
     body_headers = [("Content-Type", content_type), ("Content-Length", str(len(body))), ("ETag", etag)]
     return Response(headerlist=[*body_headers, *headers], app_iter=[body])

@@ -17,7 +17,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from modhub.changes import ChangeReader
 from modhub.http.compression import accepts_gzip, compressed_etag, identity_etag
 from modhub.http.conditions import if_none_match_names
-from modhub.http.headers import REQUEST_ID
+from modhub.http.headers import REQUEST_ID, headers_of_304
 from modhub.service_registry import find_optional_service, find_service
 
 _MAX_SHARE: Final = 8
@@ -25,7 +25,6 @@ _MAX_SHARE: Final = 8
 _OVERHEAD: Final = 4_000
 """Bytes of an entry besides its key and body: mostly its headers."""
 _SAFE_READS: Final = frozenset({"GET", "HEAD"})
-_NOT_IN_304: Final = frozenset({"content-encoding", "content-length", "content-type", "etag", "link"})
 _VARY: Final = "Accept-Encoding"
 """The one request header that a cached response may depend on: it is a part of the key."""
 _IF_NONE_MATCH: Final = "HTTP_IF_NONE_MATCH"
@@ -43,10 +42,9 @@ class CachedResponse:
 
     def __init__(self, headers: list[tuple[str, str]], etag: str, body: bytes, generation: _Generation) -> None:
         self._headers = headers
-        always = [pair for pair in headers if pair[0].lower() not in _NOT_IN_304]
         # Whatever this caller accepts, what it has is the same in either coding.
         identity = identity_etag(etag)
-        self._not_modified = [(tag, [*always, ("ETag", tag)]) for tag in (identity, compressed_etag(identity))]
+        self._not_modified = [(tag, headers_of_304(headers, tag)) for tag in (identity, compressed_etag(identity))]
         self._body = body
         self.generation = generation
         self.size = len(body) + _OVERHEAD
