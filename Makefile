@@ -187,15 +187,14 @@ language: test-tools ## add a language: make language LANGUAGE=pl
 		$(BIN)/pybabel --quiet init --width 120 --input-file $(POT) --output-dir $$part/locale --locale $(LANGUAGE) || exit 1; \
 	done
 
-bench: test-tools ## run the side-by-side benchmarks
-	@$(BIN)/python -m bench.table
-	@$(BIN)/python -m bench
+bench: test-tools ## measure everything beside its goal, in fifteen minutes (BENCH_ARGS='--json FILE')
+	@$(BIN)/python -m bench $(BENCH_ARGS)
 
-bench-quick: test-tools ## the reads beside a constant view, on both databases, in three minutes
-	@$(BIN)/python -m bench.table --quick
+bench-quick: test-tools ## the same with few mods and short rounds, in three minutes
+	@$(BIN)/python -m bench --quick $(BENCH_ARGS)
 
-bench-million: test-tools ## reads, searches and files with a million mods, on SQLite
-	@$(BIN)/python -m bench --only api --mods 1000000
+bench-million: test-tools ## lists and searches of a million mods, on SQLite
+	@$(BIN)/python -m bench.million $(BENCH_ARGS)
 
 # Not part of "make test": Python 3.11 traces every line.
 coverage: test-tools ## report lines and branches that test-quick misses (with QUICK= all tests)

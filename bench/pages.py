@@ -7,15 +7,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from pyramid.paster import get_appsettings
-
-import modhub as application
 from bench import fuller, servers
 from bench.client import Client, seconds_each
 from bench.seed import seed
 from modhub.db import Databases
-from modhub.declarations import Declarations
-from modhub.ops import migrate
 from modhub.service_registry import find_service
 from modhub.testing.postgres import postgres_server
 
@@ -23,7 +18,6 @@ LIST = "/api/modhub"
 TIMES = 40
 UNCACHED = 101
 """Pages and mods from this number on are requested only once."""
-FEATURES = "modhub_auth modhub_builds modhub_sync modhub_wiki"
 PAGES = {
     "browse": "/Modhub",
     "browse, a word": "/Modhub?q=4711",
@@ -113,15 +107,15 @@ def ratio(client: Client, path: str, headers: tuple[str, ...], rounds: int) -> d
 def measure(folder: Path, kind: str, mods: int, rounds: int) -> list[dict[str, Any]]:
     """Measure all pages of a service with ``mods`` mods on one kind of database."""
     with ExitStack() as stack:
-        port = servers.free_port()
         url = stack.enter_context(database(kind, folder))
-        ini = servers.write_ini(folder, port, url, FEATURES, key=f"{fuller.KEY} Modhub:app Modhub:wiki")
-        registry: Any = application.configure(get_appsettings(str(ini), name="main")).registry
-        migrate.upgrade(find_service(registry, Databases), find_service(registry, Declarations).migrations)
+        # Without kept responses, so that a page is compared with what the list costs.
+        settings = {"ApiPrivateKeys": f"{fuller.KEY} Modhub:app Modhub:wiki", "modhub__response_cache_bytes": "0"}
+        ini = servers.write_ini(folder, "pages", url, **settings)
+        registry = servers.prepare(ini)
         seed(find_service(registry, Databases), mods)
         fuller.fill(find_service(registry, Databases), mods)
         stack.callback(find_service(registry, Databases).dispose)
-        stack.enter_context(servers.modhub(folder, ini, port))
+        _, port = stack.enter_context(servers.pserve(folder, ini, core=None))
         visitor = fuller.Visitor(port)
         fuller.give_mods(find_service(registry, Databases), visitor.sign_in())
         visitor.publish()

@@ -1,6 +1,7 @@
-"""The processes of a run, on loopback: modhub, a bare Pyramid view on the same server, nginx."""
+"""The processes of a run, on loopback: modhub, a bare Pyramid view, nginx."""
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -9,27 +10,52 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Final
 
-INI = """
+from pyramid.paster import get_appsettings
+
+import modhub as application
+from bench.measuring import SERVERS, pinned
+from bench.seed import seed
+from modhub.db import Databases
+from modhub.declarations import Declarations
+from modhub.ops import migrate
+from modhub.service_registry import find_service
+
+ROOT: Final = Path(__file__).parents[1]
+FEATURES: Final = "modhub_auth modhub_builds modhub_sync modhub_wiki"
+LOCATION: Final = "/_files/"
+PLAIN: Final = "/plain"
+ACCEL: Final = "/accel"
+"""What comes before a path at `nginx`, for the processes that it copies from, and for the one that hands files over."""
+INI: Final = """
 [app:main]
 use = egg:modhub
 pyramid.includes = {includes}
 sqlalchemy.url = {url}
 modhub.secret = bench-secret-bench-secret-bench-secret-1
 modhub.storage = file://{folder}/files
-ApiPrivateKeys = {key}
+{settings}
 [server:main]
 use = egg:modhub#server
-listen = 127.0.0.1:{port}
-threads = 4
+listen = 127.0.0.1:%(port)s
+threads = {threads}
 """
-NGINX = """
-daemon off; worker_processes 2; pid {folder}/nginx.pid; error_log {folder}/nginx.err;
+NGINX: Final = """
+{user}daemon off; worker_processes 2; pid {folder}/nginx.pid; error_log {folder}/nginx.err;
 events {{ worker_connections 512; }}
-http {{ access_log off; sendfile on; default_type application/octet-stream;
+http {{ access_log off; sendfile on; tcp_nopush on; default_type application/octet-stream;
   client_body_temp_path {folder}/n1; proxy_temp_path {folder}/n2; fastcgi_temp_path {folder}/n3;
   uwsgi_temp_path {folder}/n4; scgi_temp_path {folder}/n5;
-  server {{ listen 127.0.0.1:{port}; root {root}; }} }}
+  upstream plain {{ {plain} keepalive 32; }}
+  upstream modhub {{ server 127.0.0.1:{accel}; keepalive 32; }}
+  server {{ listen 127.0.0.1:{port}; root {folder}/www; client_max_body_size 0;
+    proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;
+    proxy_request_buffering off; proxy_buffering off; proxy_buffer_size 16k; proxy_buffers 8 16k;
+    location /plain/ {{ proxy_pass http://plain/; }}
+    location /accel/ {{ proxy_pass http://modhub/; }}
+    {locations}
+  }} }}
 """
 
 
@@ -40,7 +66,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(command: list[str], port: int, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def running(command: list[str], port: int, log: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a process that listens on ``port``; end it afterwards."""
     environ = {**os.environ, "PYTHONWARNINGS": "ignore"}
     with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out, env=environ) as process:
@@ -53,7 +79,7 @@ def running(command: list[str], port: int, log: Path) -> Iterator[subprocess.Pop
                 except OSError:
                     if process.poll() is not None or time.monotonic() > deadline:
                         raise RuntimeError(f"{command[0]} did not start: {log.read_text()[-800:]}") from None
-                    time.sleep(0.05)
+                    time.sleep(0.02)
             yield process
         finally:
             process.terminate()
@@ -63,44 +89,91 @@ def running(command: list[str], port: int, log: Path) -> Iterator[subprocess.Pop
                 process.kill()
 
 
-def write_ini(folder: Path, port: int, url: str, includes: str, key: str = "") -> Path:
-    ini = folder / "bench.ini"
-    ini.write_text(INI.format(folder=folder, port=port, url=url, includes=includes, key=key))
+def write_ini(
+    folder: Path,
+    name: str,
+    url: str,
+    *,
+    includes: str = FEATURES,
+    logged: bool = True,
+    threads: int = 4,
+    **settings: str,
+) -> Path:
+    """An ini with the logging section of the shipped ones; ``a__b`` is the setting ``a.b``."""
+    extra = "\n".join(f"{key.replace('__', '.')} = {value}" for key, value in settings.items())
+    text = INI.format(folder=folder, url=url, includes=includes, threads=threads, settings=extra)
+    shipped = (ROOT / "production.ini").read_text("utf-8")
+    ini = folder / f"{name}.ini"
+    ini.write_text(text + (shipped[shipped.index("[loggers]") :] if logged else ""))
     return ini
 
 
-@contextmanager
-def modhub(folder: Path, ini: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    program = str(Path(sys.executable).parent / "pserve")
-    with running([program, str(ini)], port, folder / "modhub.log") as process:
-        yield process
+def prepare(ini: Path) -> Any:
+    """Make the schema, and return the registry of an application of this ini."""
+    settings = get_appsettings(str(ini), name="main", options={"port": "1"})
+    registry: Any = application.configure(settings).registry
+    migrate.upgrade(find_service(registry, Databases), find_service(registry, Declarations).migrations)
+    return registry
+
+
+def prepare_and_seed(folder: Path, url: str, mods: int = 0, includes: str = FEATURES) -> None:
+    """Make the schema at ``url``, and ``mods`` published mods."""
+    databases = find_service(prepare(write_ini(folder, "seed", url, includes=includes)), Databases)
+    if mods:
+        seed(databases, mods)
+    databases.dispose()
 
 
 @contextmanager
-def constant(folder: Path, body: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A bare Pyramid view that returns the bytes of ``body``, on the same server."""
-    command = [sys.executable, "-m", "bench.constant", str(body), str(port)]
-    with running(command, port, folder / "constant.log") as process:
-        yield process
+def pserve(folder: Path, ini: Path, core: int | None = SERVERS) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
+    """(a process of this ini, its port); on one core, or on any."""
+    port = free_port()
+    command = [str(Path(sys.executable).parent / "pserve"), str(ini), f"port={port}"]
+    command = command if core is None else pinned(command, core)
+    with running(command, port, folder / f"{ini.stem}-{port}.log") as process:
+        yield process, port
 
 
 @contextmanager
-def nginx(folder: Path, root: Path, port: int) -> Iterator[subprocess.Popen[bytes] | None]:
-    """nginx serving a folder; None if it is not installed."""
+def constant(
+    folder: Path, body: bytes, server: str = "modhub", core: int | None = SERVERS
+) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
+    """(a bare Pyramid view that returns ``body``, its port), on modhub's server or stock waitress."""
+    file, port = folder / f"{server}-{len(body)}", free_port()
+    file.write_bytes(body)
+    command = [sys.executable, "-m", "bench.constant", str(file), str(port), server]
+    command = command if core is None else pinned(command, core)
+    with running(command, port, folder / f"{file.name}.log") as process:
+        yield process, port
+
+
+@contextmanager
+def nginx(folder: Path, plain: list[int], accel: int | None = None) -> Iterator[int | None]:
+    """The port of an nginx with the folder ``www``, in front of processes; None if it is not installed."""
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if program is None:
+        sys.stdout.write("nginx is not installed, so nothing is measured behind it (apt-get install nginx-light)\n")
         yield None
         return
-    config = folder / "nginx.conf"
-    user = "user root; " if os.geteuid() == 0 else ""
-    config.write_text(user + NGINX.format(folder=folder, port=port, root=root))
-    with running([program, "-c", str(config)], port, folder / "nginx.log") as process:
-        yield process
+    port = free_port()
+    config = NGINX.format(
+        user="user root; " if os.geteuid() == 0 else "",
+        folder=folder,
+        port=port,
+        plain=" ".join(f"server 127.0.0.1:{upstream} max_fails=0;" for upstream in plain),
+        accel=accel or plain[0],
+        locations=_shipped_locations(folder),
+    )
+    (folder / "nginx.conf").write_text(config)
+    with running([program, "-c", str(folder / "nginx.conf")], port, folder / "nginx.log"):
+        yield port
 
 
-def peak_megabytes(process: subprocess.Popen[bytes]) -> float:
-    """The peak memory of the process."""
-    for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM"):
-            return int(line.split()[1]) / 1024
-    return 0.0
+def _shipped_locations(folder: Path) -> str:
+    """The locations of deploy/nginx.conf for files that nginx sends itself."""
+    site = (ROOT / "deploy" / "nginx.conf").read_text("utf-8")
+    found = re.search(
+        rf"    location {LOCATION} .*?\n    \}}\n    location @modhub_again .*?\n    \}}\n", site, re.DOTALL
+    )
+    assert found is not None
+    return found[0].replace("/var/lib/modhub/files/", f"{folder}/files/")

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pyramid.paster import get_appsettings
 from sqlalchemy import select
 
 import modhub as application
@@ -26,8 +25,6 @@ from bench.seed import CHAIN, seed
 from modhub.catalogue.models import Mod
 from modhub.catalogue.services import touch_mod
 from modhub.db import Databases
-from modhub.declarations import Declarations
-from modhub.ops import migrate
 from modhub.service_registry import find_service
 from modhub_sync.snapshots import SnapshotMaker
 
@@ -188,17 +185,15 @@ def times(port: int, guids: list[str]) -> dict[str, tuple[float, float]]:
 
 def measure(folder: Path, url: str, mods: int) -> None:
     """Print the tables of one database."""
-    port = servers.free_port()
-    ini = servers.write_ini(folder, port, url, "modhub_sync")
-    registry = application.configure(get_appsettings(str(ini))).registry
+    ini = servers.write_ini(folder, "sync", url, includes="modhub_sync")
+    registry = servers.prepare(ini)
     databases = find_service(registry, Databases)
-    migrate.upgrade(databases, find_service(registry, Declarations).migrations)
     seed(databases, mods)
     fan_out(databases)
     find_service(registry, SnapshotMaker).make(application.open_store(registry, make=True))
     with databases.readonly_session() as session:
         guids = list(session.scalars(select(Mod.guid).where(Mod.id <= ROOT).order_by(Mod.id)))
-    with servers.modhub(folder, ini, port):
+    with servers.pserve(folder, ini, core=None) as (_, port):
         measured = times(port, guids)
         counts = first_syncs(port, mods) | days(port, databases, mods)
     databases.dispose()

@@ -1,0 +1,140 @@
+"""Reads beside a constant view of the same bytes, the access log, chains without kept responses, threads for reads.
+
+The servers share one core and the client has another.
+"""
+
+import re
+import statistics
+import subprocess
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from bench import servers
+from bench.client import Client
+from bench.load import load
+from bench.measuring import Row, cpu_seconds
+
+MOD: Final = 2000
+WARM_SECONDS: Final = 0.3
+GOALS: Final = {"list, 16 connections": 0.8, "list, 1 connection": 0.8, "single mod": 0.8, "304": 0.95}
+POSTGRES_GOAL: Final = 0.45
+LOG_GOAL_US: Final = 15
+CHAIN: Final = "chain of 1,000"
+CHAIN_GOAL_MS: Final = 10
+KINDS: Final[dict[str, dict[str, Any]]] = {
+    "modhub": {},
+    "without the log": {"logged": False},
+    "nothing kept": {"modhub__response_cache_bytes": "0"},
+}
+Target = tuple["subprocess.Popen[bytes]", int]
+
+
+@dataclass
+class Series:
+    """The rounds of one server: requests a second, latencies in ms, processor time per request in microseconds."""
+
+    per_second: list[float]
+    p50_ms: list[float]
+    p99_ms: list[float]
+    cpu_us: list[float]
+
+    def medians(self) -> dict[str, float]:
+        """The median of each."""
+        return {name: round(statistics.median(values), 3) for name, values in vars(self).items()}
+
+
+def measure(targets: dict[str, Target], rounds: int, seconds: float, **request: Any) -> dict[str, Series]:
+    """All targets in turns, for some rounds, after warming each."""
+    for _, port in targets.values():
+        load(port, seconds=WARM_SECONDS, **request)
+    found = {name: Series([], [], [], []) for name in targets}
+    for _ in range(rounds):
+        for name, (process, port) in targets.items():
+            before = cpu_seconds(process.pid)
+            result = load(port, seconds=seconds, **request)
+            series = found[name]
+            series.cpu_us.append((cpu_seconds(process.pid) - before) / len(result.latencies) * 1e6)
+            series.per_second.append(result.per_second)
+            series.p50_ms.append(result.percentile(0.5) * 1e3)
+            series.p99_ms.append(result.percentile(0.99) * 1e3)
+    return found
+
+
+def cases(port: int) -> dict[str, tuple[bytes, dict[str, Any]]]:
+    """(the body that the constant view sends, the request) of each case."""
+    client = Client(port)
+    bodies, etag = {}, ""
+    for path in ("/api/modhub", f"/api/modhub/{MOD}", "/api/modhub/1"):
+        status, _, answer = client.get(path, keep_body=True)
+        assert status == 200, (path, status)
+        head, _, bodies[path] = answer.partition(b"\r\n\r\n")
+        if path == "/api/modhub":
+            match = re.search(rb"(?im)^etag: (\S+)", head)
+            etag = match[1].decode() if match else ""
+    client.close()
+    listed = {"path": "/api/modhub", "connections": 16}
+    return {
+        "list, 16 connections": (bodies["/api/modhub"], listed),
+        "list, 1 connection": (bodies["/api/modhub"], {**listed, "connections": 1}),
+        "single mod": (bodies[f"/api/modhub/{MOD}"], {**listed, "path": f"/api/modhub/{MOD}"}),
+        "304": (bodies["/api/modhub"], {**listed, "headers": (f"If-None-Match: {etag}",), "status": 304}),
+        CHAIN: (bodies["/api/modhub/1"], {**listed, "path": "/api/modhub/1", "connections": 1}),
+    }
+
+
+def reads(folder: Path, database: str, url: str, rounds: int, seconds: float) -> list[Row]:
+    """The cases on one database: as shipped, without the access log, and without kept responses."""
+    rows = []
+    with ExitStack() as stack:
+        ours = {}
+        for kind, options in KINDS.items():
+            ini = servers.write_ini(folder, kind.replace(" ", "-") + database, url, **options)
+            ours[kind] = stack.enter_context(servers.pserve(folder, ini))
+        for what, (body, request) in cases(ours["modhub"][1]).items():
+            with ExitStack() as baselines:
+                targets = dict(ours)
+                # waitress closes the connection after a 304.
+                for server in ("modhub",) if what == "304" else ("modhub", "waitress"):
+                    targets[f"constant on {server}"] = baselines.enter_context(servers.constant(folder, body, server))
+                found = measure(targets, rounds, seconds, **request)
+            rows += _rows(what, database, found)
+    return rows
+
+
+def _rows(what: str, database: str, found: dict[str, Series]) -> list[Row]:
+    medians = {name: series.medians() for name, series in found.items()}
+    ours, constant = (medians[name]["per_second"] for name in ("modhub", "constant on modhub"))
+    goal = (GOALS if database == "sqlite" else dict.fromkeys(GOALS, POSTGRES_GOAL)).get(what)
+    rows = [
+        Row(what, database, ours, "req/s", constant, "constant view", ours / constant, at_least=goal, details=medians)
+    ]
+    if what == CHAIN:
+        fresh = medians["nothing kept"]["p50_ms"]
+        rows.append(Row(f"{CHAIN}, nothing kept", database, fresh, "ms", at_most=CHAIN_GOAL_MS))
+    if what == "list, 16 connections":
+        pairs = zip(found["modhub"].cpu_us, found["without the log"].cpu_us, strict=True)
+        logged = statistics.median(with_log - without for with_log, without in pairs)
+        rows.append(Row("a log line, processor time", database, logged, "us", at_most=LOG_GOAL_US))
+    return rows
+
+
+def threads(folder: Path, url: str, rounds: int, seconds: float) -> list[Row]:
+    """The list with 1, 2 and 4 threads for reads."""
+    rows = []
+    with ExitStack() as stack:
+        targets = {}
+        for count in (4, 2, 1):
+            ini = servers.write_ini(folder, f"threads-{count}", url, threads=count)
+            targets[str(count)] = stack.enter_context(servers.pserve(folder, ini))
+        for connections in (16, 1):
+            found = measure(targets, rounds, seconds, path="/api/modhub", connections=connections)
+            medians = {count: series.medians() for count, series in found.items()}
+            base = medians["4"]["per_second"]
+            for count in ("1", "2"):
+                value = medians[count]["per_second"]
+                what = f"list, {connections} connection{'s' * (connections > 1)}, threads = {count}"
+                rows.append(Row(what, "sqlite", value, "req/s", base, "4 threads", value / base))
+            rows[-1].details.update({f"threads = {count}": values for count, values in medians.items()})
+    return rows
