@@ -14,10 +14,16 @@ EXPOSED: Final = (
     "WWW-Authenticate, Allow, X-Request-Id"
 )
 """Response headers that pages of other sites may read."""
-_EXPOSE: Final = "Access-Control-Expose-Headers"
-_EXPOSED_BY_304: Final = "ETag, X-Request-Id"
 _NOT_IN_304: Final = frozenset(
-    {"content-encoding", "content-length", "content-security-policy", "content-type", "etag", "link"}
+    {
+        "access-control-expose-headers",
+        "content-encoding",
+        "content-length",
+        "content-security-policy",
+        "content-type",
+        "etag",
+        "link",
+    }
 )
 ALLOWED_HEADERS: Final = "Authorization, Content-Type, Range, If-Range, If-None-Match, If-Modified-Since"
 """Request headers that pages of other sites may send. Never cookies, never a machine key."""
@@ -42,15 +48,10 @@ Pairs = tuple[tuple[str, str], ...]
 def headers_of_304(headers: Iterable[tuple[str, str]], etag: str) -> list[tuple[str, str]]:
     """The headers of the 304 for a 200 of JSON or of a feed.
 
-    Programs that follow the catalogue get hardly anything else all day, so they are few: what is about a body is
-    omitted, and what other sites may read is what a 304 has.
+    Programs that follow the catalogue get hardly anything else all day, so they are few. What is omitted stays in a
+    cache as the 200 had it (RFC 9111, 3.2).
     """
-    kept = [
-        (name, _EXPOSED_BY_304 if name == _EXPOSE else value)
-        for name, value in headers
-        if name.lower() not in _NOT_IN_304
-    ]
-    return [("ETag", etag), *kept]
+    return [("ETag", etag), *((name, value) for name, value in headers if name.lower() not in _NOT_IN_304)]
 
 
 class HeaderRules:
@@ -76,13 +77,13 @@ class HeaderRules:
             ("Cross-Origin-Resource-Policy", "same-origin"),
             ("Content-Security-Policy", API_POLICY),
             ("Access-Control-Allow-Origin", "*"),
-            (_EXPOSE, EXPOSED),
+            ("Access-Control-Expose-Headers", EXPOSED),
             ("Cache-Control", "no-store"),
         )
         self.open: Pairs = (
             ("Cross-Origin-Resource-Policy", "cross-origin"),
             ("Access-Control-Allow-Origin", "*"),
-            (_EXPOSE, EXPOSED),
+            ("Access-Control-Expose-Headers", EXPOSED),
         )
         self.site: Pairs = (
             *common,
@@ -103,7 +104,7 @@ class HeaderRules:
         """Add each default header for the address's kind that ``response`` lacks, and the request id."""
         present = {name.lower() for name, _ in response.headerlist}
         if response.status_int == 304:
-            present.add("content-security-policy")
+            present |= {"content-security-policy", "access-control-expose-headers"}
         defaults = self.api if request.is_api else (*self.site, *page_headers(request, response))
         if not request.is_api and is_open(request):
             # On errors too: a page of another site should read the error, not see a network failure.

@@ -125,8 +125,8 @@ def test_an_idle_question_costs_little(site: Site) -> None:
     head = "\r\n".join(f"{name}: {value}" for name, value in idle.headerlist)
     # The server adds the status and the date.
     assert len(f"HTTP/1.1 304 Not Modified\r\nDate: Sun, 22 Nov 2026 17:19:50 GMT\r\n{head}\r\n\r\n") <= 500
-    # A browser merges these headers with those of the answer that it has kept.
-    assert idle.headers["Access-Control-Expose-Headers"] == "ETag, X-Request-Id"
+    # A browser merges these headers with those of the answer that it has kept, which exposes more.
+    assert "Access-Control-Expose-Headers" not in idle.headers
     assert {"X-Content-Type-Options", "Cross-Origin-Resource-Policy", "X-Request-Id"} <= set(idle.headers)
     published_mod(site)
     assert site.get(f"{CHANGES}?since=1", headers={"If-None-Match": first.headers["ETag"]}).json["serial"] == 2
