@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from modhub.db import Base, Databases, is_transient
 from modhub.declarations import Migrations
 from modhub.ops import compatibility, database_errors
-from modhub.ops.revisions import current_revisions, known_revisions, newest_revisions
+from modhub.ops.revisions import current_revisions, known_revisions, last_revisions, newest_revisions
 from modhub.settings import StartRefused
 
 if TYPE_CHECKING:
@@ -168,12 +168,12 @@ def head(package: Migrations) -> tuple[str, ...]:
 
 def schema_state(connection: Connection, package: Migrations) -> SchemaState:
     """Compare the tables of ``package`` with this code."""
-    applied, known = set(current(connection, package)), set(known_revisions(package))
-    if applied == set(newest_revisions(package)):
+    applied, known = set(current(connection, package)), known_revisions(package)
+    if applied == set(last_revisions(known)):
         return SchemaState.CURRENT
-    if known.issuperset(applied):
+    if applied <= known.keys():
         return SchemaState.BEHIND
-    if compatibility.is_compatible(connection, package.package, applied, known):
+    if compatibility.is_compatible(connection, package.package, applied, set(known)):
         return SchemaState.COMPATIBLE
     return SchemaState.NEWER
 

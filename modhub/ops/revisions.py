@@ -4,7 +4,7 @@ Every start compares the two. Importing alembic would take a tenth of it, and 8 
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,11 @@ from modhub.declarations import Migrations
 
 
 def known_revisions(package: Migrations) -> dict[str, tuple[str, ...]]:
-    """Return the revisions before each revision of ``package``, as its files state them."""
+    """Return the revisions before each revision of ``package``, as its files state them above their functions."""
     found = {}
     for path in sorted((Path(package.folder) / "versions").glob("*.py")):
-        values = dict(_assignments(ast.parse(path.read_text("utf-8"))))
+        head = path.read_text("utf-8").partition("\ndef ")[0]  # parsing all of it would take ten times as long
+        values = dict(_assignments(ast.parse(head)))
         if isinstance(values.get("revision"), str):
             before = values.get("down_revision") or ()
             found[values["revision"]] = (before,) if isinstance(before, str) else tuple(before)
@@ -39,7 +40,11 @@ def _assignments(module: ast.Module) -> Iterator[tuple[str, Any]]:
 
 def newest_revisions(package: Migrations) -> tuple[str, ...]:
     """Return the revisions of ``package`` that no other follows: one, unless its history has branches."""
-    known = known_revisions(package)
+    return last_revisions(known_revisions(package))
+
+
+def last_revisions(known: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Return those of the ``known`` revisions that no other follows."""
     followed = {before for revisions in known.values() for before in revisions}
     return tuple(sorted(known.keys() - followed))
 
