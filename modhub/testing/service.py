@@ -13,7 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,11 @@ from typing import Any
 import psycopg
 
 from modhub.testing.caller import Caller
+from modhub.testing.preloaded import PreloadedPrograms
 
 SERVICE_START_SECONDS = 120.0
 SERVICE_STOP_SECONDS = 90.0
+ADMIN_SECONDS = 200.0
 SERVICE_SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 - it guards nothing
 PASSWORD = "correct horse battery"  # noqa: S105 - of accounts that live for one test
 
@@ -53,12 +55,19 @@ format = %(asctime)s %(levelname)s %(name)s %(message)s
 class Process:
     """A ``pserve`` process on a loopback port; its output goes to ``log``."""
 
-    def __init__(self, command: Sequence[str], port: int, log: Path, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        port: int,
+        log: Path,
+        environ: Mapping[str, str],
+        popen: Callable[..., "subprocess.Popen[Any]"] = subprocess.Popen,
+    ) -> None:
         self.port = port
         self.log = log
         self.began = time.monotonic()
         with log.open("ab") as output:
-            self.popen = subprocess.Popen(command, env=dict(environ), stdout=output, stderr=output)  # noqa: S603
+            self.popen = popen(command, env=dict(environ), stdout=output, stderr=output)
 
     def wait(self) -> float:
         """Wait until it responds and return the seconds since its start. AssertionError if it ends or times out."""
@@ -100,7 +109,8 @@ class Installation:
     """A configuration in its own folder, its database and file store, and the processes that serve it.
 
     ``settings`` go to ``[app:main]`` and ``server`` to ``[server:main]``; a setting of None is omitted. ``environ`` is
-    added to the environment. Only processes started here are stopped here.
+    added to the environment. Only processes started here are stopped here. With ``programs``, they begin after
+    their imports.
     """
 
     def __init__(
@@ -112,6 +122,7 @@ class Installation:
         settings: Mapping[str, str | None] | None = None,
         server: Mapping[str, object] | None = None,
         environ: Mapping[str, str] | None = None,
+        programs: PreloadedPrograms | None = None,
     ) -> None:
         self.folder = folder
         self.url = url
@@ -121,6 +132,7 @@ class Installation:
         self.spool.mkdir(parents=True, exist_ok=True)
         self.environ = {**os.environ, "PYTHONWARNINGS": "ignore", "TMPDIR": str(self.spool), **(environ or {})}
         self.processes: list[Process] = []
+        self._popen = subprocess.Popen if programs is None else programs.popen
         self._numbers = itertools.count(1)
         self.configure(includes, settings or {}, server or {})
 
@@ -143,10 +155,19 @@ class Installation:
 
     def admin(self, *words: str) -> "subprocess.CompletedProcess[str]":
         """Run ``modhub-admin -c INI`` with these arguments."""
+        with self.launch_admin(*words) as program:
+            try:
+                told, errors = program.communicate(timeout=ADMIN_SECONDS)
+            except BaseException:
+                program.kill()
+                raise
+        return subprocess.CompletedProcess(program.args, program.returncode, told, errors)
+
+    def launch_admin(self, *words: str) -> "subprocess.Popen[str]":
+        """Start ``modhub-admin -c INI`` with these arguments; its output goes to pipes."""
         command = [str(script("modhub-admin")), "-c", str(self.ini), *words]
-        return subprocess.run(  # noqa: S603
-            command, env=self.environ, capture_output=True, text=True, timeout=200, check=False
-        )
+        pipe = subprocess.PIPE
+        return self._popen(command, env=self.environ, stdout=pipe, stderr=pipe, text=True)
 
     def start(self, wrapper: Sequence[str] = (), port: int = 0) -> Process:
         """Start another process and wait until it responds."""
@@ -159,7 +180,8 @@ class Installation:
         log = self.folder / f"pserve-{next(self._numbers)}.log"
         port = port or free_port()
         command = [*wrapper, str(script("pserve")), str(self.ini), f"port={port}"]
-        self.processes.append(Process(command, port, log, self.environ))
+        popen = subprocess.Popen if wrapper else self._popen
+        self.processes.append(Process(command, port, log, self.environ, popen))
         return self.processes[-1]
 
     def stop(self) -> list[int]:

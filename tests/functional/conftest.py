@@ -11,11 +11,15 @@ import pytest
 from modhub.testing import keep_one_database
 from modhub.testing.databases import TemplateDatabases
 from modhub.testing.object_store import BUCKET, ObjectStore, SeaweedFS
+from modhub.testing.preloaded import PreloadedPrograms
 from modhub.testing.service import Installation
 
 # `make test-object-store`: the same tests with files in an object store, by one process and by two.
 WITH_OBJECT_STORE = bool(os.environ.get("MODHUB_TEST_OBJECT_STORE"))
 PROCESSES = int(os.environ.get("MODHUB_TEST_PROCESSES", "2"))
+# Programs are forked from a process that has imported everything, except where starting is the subject.
+REAL_STARTS = bool(os.environ.get("MODHUB_REAL_STARTS"))
+STARTED_FOR_REAL = ("test_starting.py", "test_main_job.py", "test_stock_waitress.py")
 # These are about a folder of files, or have an object store of their own.
 collect_ignore = (
     ["test_faults.py", "test_starting.py", "test_upgrade.py", "test_object_store.py"] if WITH_OBJECT_STORE else []
@@ -51,8 +55,15 @@ class InstallationWithObjects(Installation):
 class Services:
     """Makes installations, and ends them with the module. Their files are in ``object_store`` if there is one."""
 
-    def __init__(self, folder: Path, databases: TemplateDatabases, object_store: ObjectStore | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        databases: TemplateDatabases,
+        object_store: ObjectStore | None = None,
+        programs: PreloadedPrograms | None = None,
+    ) -> None:
         self._folder = folder
+        self._programs = programs
         self._databases = databases
         self._installation = Installation if object_store is None else partial(InstallationWithObjects, object_store)
         self.made: list[Installation] = []
@@ -85,6 +96,7 @@ class Services:
             settings={"modhub_auth.register_limit": "1000000", **(settings or {})},
             server=server,
             environ=environ,
+            programs=self._programs,
         )
         self.made.append(made)
         for process in [made.launch() for _ in range(processes)]:
@@ -111,11 +123,24 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore | 
         server.end()
 
 
+@pytest.fixture(scope="session")
+def programs() -> Iterator[PreloadedPrograms]:
+    made = PreloadedPrograms("modhub_auth modhub_builds modhub_metrics modhub_sync modhub_wiki")
+    yield made
+    made.close()
+
+
 @pytest.fixture(scope="module")
 def services(
-    template_databases: TemplateDatabases, tmp_path_factory: pytest.TempPathFactory, objects: ObjectStore | None
+    request: pytest.FixtureRequest,
+    template_databases: TemplateDatabases,
+    tmp_path_factory: pytest.TempPathFactory,
+    objects: ObjectStore | None,
+    programs: PreloadedPrograms,
 ) -> Iterator[Services]:
-    made = Services(tmp_path_factory.mktemp("functional"), template_databases, objects)
+    forked = not REAL_STARTS and request.path.name not in STARTED_FOR_REAL
+    folder = tmp_path_factory.mktemp("functional")
+    made = Services(folder, template_databases, objects, programs if forked else None)
     yield made
     made.close()
     for one in made.made:

@@ -11,7 +11,7 @@ import pytest
 
 from modhub.testing.caller import Caller
 from modhub.testing.load import WriteLoad
-from modhub.testing.service import PASSWORD, Installation, script
+from modhub.testing.service import PASSWORD, Installation
 
 FEATURES = "modhub_auth modhub_builds"
 
@@ -49,9 +49,7 @@ def test_a_backup_under_load_becomes_a_service_on_the_other_database(
             pass
         before = load.settled_now()
         started = load.writes
-        command = [str(script("modhub-admin")), "-c", str(origin.ini), "backup", str(tmp_path / "made")]
-        pipe = subprocess.PIPE
-        backup = subprocess.Popen(command, env=origin.environ, stdout=pipe, stderr=pipe, text=True)
+        backup = origin.launch_admin("backup", str(tmp_path / "made"))
         while backup.poll() is None:
             ready(origin.admin("sweep", "--older-than", "0"))
         told, errors = backup.communicate()
@@ -87,12 +85,11 @@ def test_a_killed_backup_is_refused_and_holds_nothing_back(origin: Installation,
     for number in range(5):
         author.published(f"Mod {number}", bytes(500_000))
     folder = tmp_path / "made"
-    command = [str(script("modhub-admin")), "-c", str(origin.ini), "backup", str(folder)]
-    backup = subprocess.Popen(command, env=origin.environ)
+    backup = origin.launch_admin("backup", str(folder))
     while not (folder / "files").exists() and backup.poll() is None:
         pass
     backup.send_signal(signal.SIGKILL)
-    backup.wait()
+    backup.communicate()
     if (folder / "manifest.sha256").exists():
         pytest.skip("it was faster than the kill")
     for words in (("restore",), ("backup", "--verify")):
