@@ -1,4 +1,4 @@
-// Comfort for authors: without this file buttons order the images, and mods and games are typed.
+// Comfort for authors: without this file buttons order the images, files are chosen, and mods and games are typed.
 "use strict";
 (() => {
   const addLine = (area, line) => {
@@ -92,5 +92,51 @@
     if (!form || form.elements.order.value === order) return;
     form.elements.order.value = order;
     form.requestSubmit();
+  });
+})();
+
+// Drop files on a form, or paste a screenshot. Images are sent at once; the other forms wait for their button.
+(() => {
+  document.documentElement.classList.add("drops");
+  const hasFiles = (event) => event.dataTransfer && [...event.dataTransfer.types].includes("Files");
+  const formOf = (event) => event.target instanceof Element && event.target.closest("form.upload");
+  const mark = (form) => {
+    for (const field of document.querySelectorAll(".drop.over")) field.classList.remove("over");
+    if (form) form.querySelector(".drop").classList.add("over");
+  };
+  const give = (form, files) => {
+    const input = form.elements.file;
+    const chosen = new DataTransfer();
+    for (const file of input.multiple ? files : files.slice(0, 1)) chosen.items.add(file);
+    input.files = chosen.files;
+    input.focus();
+    if (input.multiple && !form.querySelector("[type=submit]").disabled) form.requestSubmit();
+  };
+
+  // A file that misses the forms must not replace the page, with what is typed on it.
+  document.addEventListener("dragover", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    const form = formOf(event);
+    event.dataTransfer.dropEffect = form ? "copy" : "none";
+    mark(form);
+  });
+  document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) mark(null); });
+  document.addEventListener("drop", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    mark(null);
+    const form = formOf(event);
+    const files = [...event.dataTransfer.files];
+    if (form && files.length) give(form, files);
+  });
+
+  document.addEventListener("paste", (event) => {
+    const form = document.querySelector('form.upload[data-fresh="images"]');
+    const files = [...event.clipboardData.files].filter((file) => file.type.startsWith("image/"));
+    const isText = event.clipboardData.types.includes("text/plain") && event.target.matches("input, textarea");
+    if (!form || !files.length || isText) return;
+    event.preventDefault();
+    give(form, files);
   });
 })();

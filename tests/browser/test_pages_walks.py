@@ -50,6 +50,7 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
     page.get_by_label("Title", exact=True).fill(title)
     page.get_by_label("Description", exact=True).fill(f"<p>Words</p>{HOSTILE}")
     page.get_by_label("Games").fill(f"Starfall Rally\n{HOSTILE}")
+    page.get_by_text("Required and conflicting mods").click()
     page.get_by_label("Requires").fill("nonsense")
     page.get_by_role("button", name="Create draft").click()
     expect(page.get_by_label("Requires")).to_have_attribute("aria-invalid", "true")
@@ -87,6 +88,7 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
     assert page.title() == "Mods · modhub"
     page.goto("/Modhub/mine")
     page.get_by_role("link", name=title, exact=True).click()
+    page.get_by_text("Delete this mod").click()
     page.get_by_label("Type the title to confirm").fill(title)
     page.get_by_role("button", name="Delete permanently").click()
     expect(page.locator(".note.good")).to_contain_text("deleted")

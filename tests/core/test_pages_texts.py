@@ -133,7 +133,7 @@ def test_a_file_that_is_not_an_image_is_not_shown_as_one_in_the_workshop(site: S
     assert page.html.select_one(f"a[href='{own}']").text == "notes.txt"
     assert page.html.select_one(f"form[action='{own}/remove']") is not None
     # It is none for lists either, so there is still one to add.
-    assert "Add an image" in page.html.find(id="tasks").find_parent("section").text
+    assert "Add an image" in page.html.find(id="tasks-images").text
     assert author.get(own).headers["Content-Disposition"].startswith("attachment")
     upload_asset(site, draft, "images", b"x", content_type="image/png", name="a.png")
     page = author.get(f"/Modhub/mine/{draft['id']}")

@@ -51,9 +51,8 @@ def number_of(draft: Any) -> str:
 def test_a_new_draft_names_its_tasks_and_is_for_its_author_alone(site: Site, draft: Any) -> None:
     # C-PAGE-6
     assert draft.html.h1.text == "My <mod>"
-    tasks = draft.html.find(id="tasks").find_parent("section").text
-    assert "Upload a code file" in tasks
-    assert ABSENT in tasks
+    assert "Upload a code file" in draft.html.find(id="tasks-files").text
+    assert ABSENT in draft.html.find(id="tasks-details").text
     site.get(f"/Modhub/{number_of(draft)}", status=404)
 
 

@@ -113,10 +113,10 @@ def test_the_page_says_what_was_done_and_what_was_not(site: Site, author: Site) 
     page = make_mod_by_form(author, title="Two  spaces", games="Nobody knows", requires=f"{ABSENT}\n{ABSENT[:-1]}0")
     address = page.request.path
     assert page.html.find("a", href="/Modhub/mine", attrs={"aria-current": "true"}) is not None
-    todo = page.html.find(id="tasks").find_parent("section")
-    assert [item.text for item in todo.select("li li")] == [ABSENT, f"{ABSENT[:-1]}0"]
-    assert "Nobody knows" not in todo.text
-    assert "Nobody knows" in page.html.find(id="tasks-notes").find_parent("section").text
+    todo = page.html.find(id="tasks-details")
+    assert [item.text for item in todo.select(":scope > li li")] == [ABSENT, f"{ABSENT[:-1]}0"]
+    (note,) = todo.select("li.soft")
+    assert "Nobody knows" in note.text
     form = form_at(page, address)
     form["requires"], form["conflictsWith"], form["description"] = "", rival["guid"], "x"
     form.submit(status=303)
@@ -124,11 +124,57 @@ def test_the_page_says_what_was_done_and_what_was_not(site: Site, author: Site) 
     page = send_file_by_form(author.get(address), "images", "a.png", PNG).follow()
     page = form_at(page, f"{address}/publish").submit(status=303).follow()
     assert page.html.select_one(".note.good a")["href"] == f"/Modhub/{address.rpartition('/')[2]}"
-    assert page.html.find(id="tasks") is None
-    assert "Rival" in page.html.find(id="tasks-notes").find_parent("section").text
+    steps = page.html.select(".steps > ol > li")
+    assert all("done" in step["class"] for step in steps)
+    assert "Rival" in page.html.find(id="tasks-details").select("li.soft")[-1].text
     form = form_at(page, f"{address}/delete")
     form["title"] = "Two"
     page = form.submit(status=400)
     assert "Nothing was deleted" in page.html.find(id="errors").text
     form["title"] = "Two spaces"
     form.submit(status=303)
+
+
+def test_the_steps_say_what_is_done_and_what_is_left(site: Site, author: Site) -> None:
+    # C-PAGE-25
+    page = make_mod_by_form(author, title="Steps")
+    address = page.request.path
+
+    def done(page):
+        steps = page.html.select(".steps > ol > li")
+        assert [page.html.find(id=step.a["href"].removeprefix("#")).name for step in steps] == ["h2"] * 5
+        return [step.a.text for step in steps if "done" in (step.get("class") or [])]
+
+    assert done(page) == []
+    assert "Write a description" in page.html.find(id="tasks-details").text
+    assert page.html.select_one(".must").find_parent("ul")["id"] == "tasks-files"
+    form = form_at(page, address)
+    form["description"] = "<p>x</p>"
+    assert done(form.submit(status=303).follow()) == ["Details"]
+    page = send_file_by_form(author.get(address), "code", "a.zip", b"x", version="1").follow()
+    assert done(page) == ["Details", "Files", "Changelog"]
+    page = send_file_by_form(page, "images", "a.png", PNG).follow()
+    assert done(page) == ["Details", "Files", "Images", "Changelog"]
+    assert done(form_at(page, f"{address}/publish").submit(status=303).follow())[-1] == "Publish"
+
+
+def test_the_publish_box_sums_up_what_becomes_public(site: Site, author: Site) -> None:
+    # C-PAGE-26
+    needed = published_mod(site, title="Needed")
+    page = make_mod_by_form(author, title="Sum", games="Portal", requires=f"{needed['guid']}\n{ABSENT}")
+    address = page.request.path
+    box = page.html.find("form", action=f"{address}/publish")
+    assert "Write a description" in box.select_one(".note.warn").text
+    assert box.find("button") is None
+    send_file_by_form(page, "images", "a.png", PNG + bytes(2000))
+    page = send_file_by_form(page, "code", "laps.zip", b"x" * 3072, version="1.4").follow()
+    box = page.html.find("form", action=f"{address}/publish")
+    facts = {fact.dt.text: fact.dd.text for fact in box.select(".sum > div")}
+    assert facts["Title"] == "Sum"
+    assert facts["Version"] == "1.4"
+    assert facts["Files"] == "laps.zip, 3\xa0KB"
+    assert facts["Images"] == "1 image, 2\xa0KB"
+    assert facts["Requires"] == f"Needed{ABSENT}"
+    assert facts["Changelog"] == "1 entry"
+    assert ABSENT in box.select_one(".note").text
+    assert "can't be undone" in box.find("button").text

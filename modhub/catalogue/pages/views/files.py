@@ -66,7 +66,8 @@ def _upload(context: ModResource, request: Request, kind: AssetKind) -> Any:
             request, context.id, errors={field: message}, typed={"version": fields.get("version", "")}
         )
     truncated = ["version"] if version and is_line_truncated(fields["version"], version) else []
-    return workshop_done(context.id or 0, _done_code(kind, staged), truncated, "#files")
+    anchor = "#images" if kind is AssetKind.IMAGE else "#files"
+    return workshop_done(context.id or 0, _done_code(kind, staged), truncated, anchor)
 
 
 def _done_code(kind: AssetKind, staged: list[AssetUpload]) -> str:

@@ -31,7 +31,7 @@ def show_image_page(context: ImageResource, request: Request) -> Response:
 def delete_image_page(context: ImageResource, request: Request) -> Response:
     """``POST /Modhub/mine/{id}/images/{assetId}/remove``"""
     uploads.remove_image(request.dbsession, context.mod.id, context.id, account_id_of(request))
-    return workshop_done(context.mod.id or 0, "image-removed", anchor="#files")
+    return workshop_done(context.mod.id or 0, "image-removed", anchor="#images")
 
 
 @form(context=IAsset, name="move")
@@ -61,4 +61,4 @@ def order_images_page(context: ModResource, request: Request) -> Any:
     if not known_ids or len(known_ids) < len(ids):
         raise invalid("The field %(field)s must list the numbers of the images.", field="order")
     images.order_images(request.dbsession, context.id, account_id_of(request), known_ids)
-    return workshop_done(context.id or 0, "order", anchor="#files")
+    return workshop_done(context.id or 0, "order", anchor="#images")

@@ -3,7 +3,7 @@
 The views use the same service functions as the API. Errors are shown beside the field, and the input is preserved.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final
@@ -14,33 +14,26 @@ from markupsafe import Markup
 from modhub import limits
 from modhub.catalogue import services
 from modhub.catalogue.owner_queries import WORKSHOP_PAGE_SIZE
-from modhub.catalogue.owner_views import account_id_of, locked_account_id, owner_reader
+from modhub.catalogue.owner_views import account_id_of, owner_reader
 from modhub.catalogue.pages.presenters.draft import OwnModPresenter
-from modhub.catalogue.pages.presenters.form_errors import DETAIL_FIELDS, FIELD_LABELS, detail_errors, field_message
+from modhub.catalogue.pages.presenters.form_errors import FIELD_LABELS, field_message
 from modhub.catalogue.pages.presenters.mod import ModPresenter
-from modhub.catalogue.pages.presenters.tasks import open_tasks
-from modhub.catalogue.pages.presenters.truncation import clean_unlimited_line, truncated_details
+from modhub.catalogue.pages.presenters.steps import steps_of
+from modhub.catalogue.pages.presenters.truncation import clean_unlimited_line
 from modhub.catalogue.pages.queries.page_queries import MAX_DEPENDENTS_COUNTED
 from modhub.catalogue.pages.typed_details import (
-    describe,
     reference_lines,
-    removed_tags,
-    resolve_references,
-    split_games,
 )
 from modhub.catalogue.pages.views.browse import page_numbers, page_reader
 from modhub.catalogue.pages.views.mod import shift_headings
 from modhub.catalogue.public_views import list_params
-from modhub.catalogue.references import fold_guid, remove_duplicates
-from modhub.catalogue.request_schemas import CleanedMod, ModChange, NewMod
+from modhub.catalogue.references import fold_guid
 from modhub.catalogue.resources import ModPermission, ModResource
-from modhub.errors import ApiError, conflict, invalid
+from modhub.errors import ApiError, invalid
 from modhub.folding import fold_game
 from modhub.interfaces import IMine, IOwnMod, IPublicMods
-from modhub.markup import clean
 from modhub.payload import encode, query
 from modhub.request import Request
-from modhub.text import N_
 from modhub.ui import forms
 from modhub.ui.formatting import parse_timestamp
 from modhub.ui.template_helpers import PageHelpers
@@ -49,70 +42,16 @@ from modhub.views import page
 
 MINE: Final = "modhub.catalogue:templates/workshop/mine.jinja2"
 ROW: Final = "modhub.catalogue:templates/workshop/row.jinja2"
-NEW: Final = "modhub.catalogue:templates/workshop/new.jinja2"
 EDIT: Final = "modhub.catalogue:templates/workshop/edit.jinja2"
-SEEN: Final = "seen"
-"""The hidden field with the fingerprint of the fields that the form was rendered with."""
-_LISTS: Final = frozenset({"games", "requires", "conflictsWith"})
 form = partial(
     page, containment=IMine, request_method="POST", permission=ModPermission.EDIT, renderer=EDIT, preserve_fields={}
 )
 """A form on a mod's workshop page; on an error the page is shown again."""
 
 
-def read_details(request: Request, games: Iterable[str] = ()) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return (fields for the service, submitted text by field); lists have one entry per line.
-
-    ``games`` are those of the mod as it is; their names may contain commas.
-    """
-    post = request.POST
-    raw = {
-        name: "\n".join(post.getall(name)) if name in _LISTS else post[name] for name in DETAIL_FIELDS if name in post
-    }
-    typed = {name: value.replace("\r\n", "\n") for name, value in raw.items()}
-    fields: dict[str, Any] = {
-        name: [line.strip() for line in value.split("\n") if line.strip()] if name in _LISTS else value
-        for name, value in typed.items()
-    }
-    if "conflictsWith" in fields:
-        fields["conflicts_with"] = fields.pop("conflictsWith")
-    if "games" in fields:
-        curated = [game.name for game in page_reader(request).games().values()]
-        fields["games"] = split_games(fields["games"], [*curated, *games])
-    if "description" in fields:
-        fields["description"] = describe(typed["description"], post.get("format", ""))
-        typed["format"] = post.get("format", "")
-    return fields, typed
-
-
-def _raise_first(errors: list[ApiError]) -> None:
-    if errors:
-        raise errors[0]
-
-
-def preview_context(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the values for the preview of a description: cleaned, and what cleaning removed."""
-    submitted = fields.get("description", "")
-    cleaned = clean(submitted, limits.DESCRIPTION)
-    return {"shown": cleaned, "removed": removed_tags(submitted, cleaned)}
-
-
-def _fingerprint(*fields: Any) -> str:
+def details_fingerprint(*fields: Any) -> str:
     """Return a hash of title, description, games, requires and conflicts."""
     return sha256(encode(fields)).hexdigest()[:32]
-
-
-def _check_unchanged(mod: Any, cleaned: CleanedMod, seen: str) -> None:
-    """409 if the mod was edited since the form was rendered, so that no edit is silently overwritten.
-
-    A form submitted twice is accepted: the stored fields already equal the submitted ones.
-    """
-    current = _fingerprint(mod.title, mod.description, mod.games, mod.requires, mod.conflicts)
-    lists = [remove_duplicates(guids or []) for guids in (cleaned.lists.requires, cleaned.lists.conflicts)]
-    submitted = _fingerprint(cleaned.title, cleaned.description, cleaned.games, *lists)
-    if seen not in {"", current} and submitted != current:
-        message = N_("This mod was changed elsewhere while you were editing. Save again to overwrite that change.")
-        raise conflict("changed_meanwhile", message)
 
 
 def workshop_done(mod_id: int, done: str, truncated: list[str] | None = None, anchor: str = "") -> Redirect:
@@ -135,12 +74,14 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
         "conflictsWith": reference_lines(mod.conflicts_with, titles),
         **more.get("typed", {}),
     }
+    notes = own_mods.notes(mod_id, owner)
     return {
         "draft": draft,
         "mod": mod,
-        "seen": _fingerprint(mod.title, mod.description, mod.games, mod.requires, mod.conflicts_with),
-        "notes": own_mods.notes(mod_id, owner),
-        "tasks": open_tasks(draft, reader, games),
+        "seen": details_fingerprint(mod.title, mod.description, mod.games, mod.requires, mod.conflicts_with),
+        "notes": notes,
+        "steps": steps_of(draft, notes, reader, games),
+        "titles": titles,
         "users": ModPresenter.each(users),
         "users_total": users_total,
         "many_users": users_total > MAX_DEPENDENTS_COUNTED,
@@ -191,65 +132,10 @@ def _row(ui: PageHelpers, draft: OwnModPresenter) -> Markup:
     )
 
 
-@page(context=IMine, name="new", request_method="GET", permission=ModPermission.CREATE, renderer=NEW)
-def new_mod_page(_context: Any, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/mine/new``"""
-    games = page_reader(request).games()
-    return {"errors": {}, "typed": {}, "preview": None, "html": shift_headings, "limits": limits, "games": games}
-
-
-@page(
-    context=IMine,
-    name="new",
-    request_method="POST",
-    permission=ModPermission.CREATE,
-    renderer=NEW,
-    preserve_fields=DETAIL_FIELDS,
-)
-def create_mod_page(context: Any, request: Request) -> Any:
-    """``POST /Modhub/mine/new``: create a draft."""
-    fields, typed = read_details(request)
-    if "preview" in request.POST:
-        return {**new_mod_page(context, request), "typed": typed, "preview": preview_context(fields)}
-    try:
-        _raise_first(resolve_references(request, fields))
-        cleaned = NewMod(**fields).cleaned()
-        truncated = truncated_details(fields, cleaned)
-        mod = services.create_mod(request.dbsession, locked_account_id(request), cleaned)
-    except ApiError as error:
-        forms.set_error_status(request, error)
-        return {**new_mod_page(context, request), "errors": detail_errors(request, error, fields), "typed": typed}
-    return workshop_done(mod.id, "created", truncated)
-
-
 @page(context=IOwnMod, request_method="GET", permission=ModPermission.EDIT, renderer=EDIT)
 def edit_mod_page(context: ModResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/mine/{id}``"""
     return edit_page_context(request, context.id)
-
-
-@form(context=IOwnMod, preserve_fields={**DETAIL_FIELDS, SEEN: ""})
-def change_mod_page(context: ModResource, request: Request) -> Any:
-    """``POST /Modhub/mine/{id}``: only submitted fields are changed."""
-    session, owner, seen = request.dbsession, account_id_of(request), request.POST.get(SEEN, "")
-    stored = owner_reader(request).mod(context.id, owner)
-    fields, typed = read_details(request, stored.games)
-    if "preview" in request.POST:
-        shown = {SEEN: seen} if seen else {}
-        return edit_page_context(request, context.id, typed=typed, preview=preview_context(fields), **shown)
-    try:
-        _raise_first(resolve_references(request, fields))
-        cleaned = ModChange(**fields).cleaned()
-        truncated = truncated_details(fields, cleaned)
-        _check_unchanged(services.own_mod(session, context.id, owner), cleaned, seen)
-        mod = services.edit_mod(session, context.id, owner, cleaned)
-    except ApiError as error:
-        forms.set_error_status(request, error)
-        # After this error, saving again overwrites the other change.
-        hidden = {} if error.code == "changed_meanwhile" or not seen else {SEEN: seen}
-        errors = detail_errors(request, error, fields, stored.guid)
-        return edit_page_context(request, context.id, errors=errors, typed=typed, **hidden)
-    return workshop_done(mod.id, "details", truncated, "#details")
 
 
 @form(context=IOwnMod, name="publish")

@@ -1,0 +1,93 @@
+"""The steps of the workshop: what is done, and what is left to do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from modhub.catalogue.pages.presenters.draft import OwnModPresenter
+from modhub.catalogue.pages.queries.page_queries import PageReader
+from modhub.catalogue.response_schemas import NoteDocument
+from modhub.folding import fold_game
+from modhub.text import N_
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is left to do in a step. ``names`` are the GUIDs, games or titles that it is about.
+
+    ``must``: required before publishing. ``is_note``: for information only.
+    """
+
+    anchor: str
+    text: str
+    names: tuple[str, ...] = ()
+    must: bool = False
+    is_note: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of the workshop, a section of its page. ``anchor`` is the id of its heading."""
+
+    anchor: str
+    label: str
+    is_done: bool
+    tasks: tuple[Task, ...]
+
+
+_LABELS: Final = {
+    "details": "Details",
+    "files": "Files",
+    "images": "Images",
+    "changelog": "Changelog",
+    "publish": "Publish",
+}
+
+
+def steps_of(
+    draft: OwnModPresenter, notes: Sequence[NoteDocument], reader: PageReader, games: dict[str, Any]
+) -> list[Step]:
+    """Return the steps with their open tasks. The texts are translated where they are shown."""
+    tasks = _open_tasks(draft, notes, reader, games)
+    # Without an open task, but not done: nothing to describe was uploaded yet, nothing is ready to be published.
+    begun = {"changelog": bool(notes), "publish": draft.mod.published}
+    steps = []
+    for anchor, label in _LABELS.items():
+        of_step = tuple(task for task in tasks if task.anchor == anchor)
+        is_done = begun.get(anchor, True) and all(task.is_note for task in of_step)
+        steps.append(Step(anchor, label, is_done, of_step))
+    return steps
+
+
+def _open_tasks(
+    draft: OwnModPresenter, notes: Sequence[NoteDocument], reader: PageReader, games: dict[str, Any]
+) -> list[Task]:
+    mod = draft.mod
+    missing = tuple(guid for guid, required in reader.named(mod.requires) if required is None)
+    conflicts = tuple(rival.mod.title for _, rival in reader.named(mod.conflicts_with) if rival is not None)
+    unlisted = tuple(game for game in mod.games if fold_game(game) not in games)
+    broken = tuple(image.name for image in draft.own_images if image.is_broken or not image.is_image)
+    undescribed = tuple(note.title or mod.version for note in notes[:1] if not note.text)
+    candidates = [
+        (not mod.description, Task("details", N_("Write a description."))),
+        (bool(missing), Task("details", N_("Required mods that are not on this site:"), missing)),
+        (
+            bool(unlisted),
+            Task(
+                "details",
+                N_("These games are not in our list, so they have no icon (check the spelling):"),
+                unlisted,
+                is_note=True,
+            ),
+        ),
+        (bool(conflicts), Task("details", "Conflicts with:", conflicts, is_note=True)),
+        (
+            draft.code is None,
+            Task("files", N_("Upload a code file; the mod cannot be published without one."), must=True),
+        ),
+        (not draft.images, Task("images", N_("Add an image; lists show the first one."))),
+        (bool(broken), Task("images", N_("Browsers cannot show these files as images:"), broken)),
+        (bool(undescribed), Task("changelog", N_("Describe what is new in this version:"), undescribed, is_note=True)),
+        (draft.code is not None and not mod.published, Task("publish", N_("Check the preview, then publish."))),
+    ]
+    return [task for is_open, task in candidates if is_open]
