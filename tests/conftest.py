@@ -1,5 +1,6 @@
-"""Fixtures and markers for all tests."""
+"""Fixtures, markers and the choice of tests, for all folders."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from hypothesis import HealthCheck, settings
 TESTS = Path(__file__).parent
 PROCESSES = ("functional", "packaging", "clients", "browser", "deploy", "soak")
 """Folders whose tests start programs."""
+POSTGRES_CASES = 2
+"""Of a table of cases, so many run on PostgreSQL too: the statements are the same. In CI all do."""
 
 # A starved machine draws examples slowly, and runs them slowly: neither is a fault of a strategy or of the program.
 settings.register_profile(
@@ -18,7 +21,7 @@ settings.load_profile("modhub")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Mark the tests of programs before ``-m`` selects, and run them first.
 
     A long file that came last would leave other workers idle.
@@ -26,5 +29,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         if item.path.relative_to(TESTS).parts[0] in PROCESSES:
             item.add_marker("process")
+    if not os.environ.get("CI"):
+        leave_out(config, items, further_cases(items))
     yield
     items.sort(key=lambda item: item.get_closest_marker("process") is None)
+
+
+def further_cases(items: list[pytest.Item]) -> set[pytest.Item]:
+    """The cases on PostgreSQL beyond the first of each table, in the order of the file."""
+    tables: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        if params.get("dialect") == "postgresql":
+            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    return {case for cases in tables.values() for case in cases[POSTGRES_CASES:]}
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item], unwanted: set[pytest.Item]) -> None:
+    """Deselect, except what the command line names."""
+    named = {argument for argument in config.args if "[" in argument}
+    unwanted = {item for item in unwanted if not any(item.nodeid.endswith(name.rpartition("/")[2]) for name in named)}
+    if unwanted:
+        config.hook.pytest_deselected(items=sorted(unwanted, key=lambda item: item.nodeid))
+        items[:] = [item for item in items if item not in unwanted]

@@ -19,7 +19,7 @@ WITH_OBJECT_STORE = bool(os.environ.get("MODHUB_TEST_OBJECT_STORE"))
 PROCESSES = int(os.environ.get("MODHUB_TEST_PROCESSES", "2"))
 # Programs are forked from a process that has imported everything, except where starting is the subject.
 REAL_STARTS = bool(os.environ.get("MODHUB_REAL_STARTS"))
-STARTED_FOR_REAL = ("test_starting.py", "test_main_job.py", "test_stock_waitress.py")
+STARTED_FOR_REAL = ("test_main_job.py", "test_stock_waitress.py")
 # These are about a folder of files, or have an object store of their own.
 collect_ignore = (
     ["test_faults.py", "test_starting.py", "test_upgrade.py", "test_object_store.py"] if WITH_OBJECT_STORE else []
