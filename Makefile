@@ -54,8 +54,6 @@ install: venv ## install everything into .venv
 		$(PIP) install --no-deps --no-build-isolation --editable . && cat $(MANIFESTS) > $(VENV)/installed-suite; }
 	@$(BIN)/python -m compileall -q $(wildcard modhub*) # as pip does for a wheel: half a second of each start
 
-# Pyramid causes this warning at every start; operators cannot fix it.
-run: export PYTHONWARNINGS = ignore:pkg_resources is deprecated as an API:UserWarning
 run: install ## set up, migrate the database, and serve http://127.0.0.1:6543
 	@mkdir -p var
 	@$(BIN)/modhub-admin -c $(INI) migrate

@@ -10,6 +10,11 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+# isort: split
+import modhub.old_imports  # noqa: F401 - before all of Pyramid
+
+# isort: split
+
 from pyramid.config import Configurator
 from pyramid.exceptions import ConfigurationError
 from pyramid.settings import aslist
@@ -17,6 +22,7 @@ from pyramid.tweens import EXCVIEW
 from pyramid_retry import BeforeRetry
 
 from modhub.blobs import BlobStore, FollowsAddress, open_local_store, storage_from_url
+from modhub.blobs.timing import StoreTimes
 from modhub.db import DatabaseLimits, Databases
 from modhub.declarations import Declarations, StartOptions
 from modhub.events import ApplicationStarted
@@ -87,6 +93,7 @@ def configure(settings: Mapping[str, Any], *, makes_store: bool = True, limits_s
     store = open_store(config.registry, make=makes_store)
     if store is not None:
         add_service(config, BlobStore, store)
+        add_service(config, StoreTimes, StoreTimes(store))
         config.commit()
     return config
 

@@ -15,6 +15,7 @@ from modhub import bulk
 from modhub.audit.hashing import EntryMac, canonical_json, personal_digest
 from modhub.audit.models import AuditEntry, PersonalPart
 from modhub.db import now
+from modhub.http.request_ids import REQUEST_ID
 from modhub.security_log import log_event
 
 AUDIT_MAC: Final = "modhub audit mac"
@@ -68,7 +69,7 @@ def _actor_of_request(request: Any) -> Actor:
         kind, number = "account", str(caller.account_id)
     elif caller.key is not None:
         kind, number = "key", caller.key
-    return Actor(kind, number, environ.get("REMOTE_ADDR") or "", "", environ.get("modhub.request_id", ""))
+    return Actor(kind, number, environ.get("REMOTE_ADDR") or "", "", environ.get(REQUEST_ID, ""))
 
 
 def operator() -> Actor:

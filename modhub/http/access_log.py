@@ -7,7 +7,7 @@ import time
 from json.encoder import encode_basestring_ascii
 from typing import Any, Final
 
-from modhub.http.headers import REQUEST_ID
+from modhub.http.request_ids import REQUEST_ID
 
 log = logging.getLogger("modhub.requests")
 _LINE: Final = '{"id": "%s", "method": %s, "path": %s, "status": %d, "ms": %s, "caller": %s}'

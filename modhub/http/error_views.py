@@ -16,7 +16,7 @@ from webob.request import DisconnectionError
 
 from modhub.db import is_transient
 from modhub.errors import ApiError, ContinueExpected, OwnershipLost, account_blocked, busy, invalid, not_found
-from modhub.http.headers import REQUEST_ID
+from modhub.http.request_ids import REQUEST_ID
 from modhub.payload import encode
 from modhub.request import Request
 from modhub.security.identity import CredentialKind, CredentialPolicy

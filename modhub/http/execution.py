@@ -14,7 +14,8 @@ from pyramid_retry import RetryableExecutionPolicy
 
 from modhub.http.access_log import log_request
 from modhub.http.error_views import internal_error_view
-from modhub.http.headers import REQUEST_ID, make_header_rules
+from modhub.http.headers import make_header_rules
+from modhub.http.request_ids import REQUEST_ID, current_request_id
 from modhub.http.response_cache import CachedResponse, Key, ResponseCache
 from modhub.request import Request
 from modhub.service_registry import find_optional_service
@@ -30,7 +31,8 @@ def execution_policy(retry_policy: Callable[[Any, Any], Any]) -> Callable[[Any, 
 
     def execute(environ: dict[str, Any], router: Any) -> Any:
         started_at = time.perf_counter()
-        environ[REQUEST_ID] = secrets.token_hex(8)
+        environ[REQUEST_ID] = request_id = secrets.token_hex(8)
+        current_request_id.set(request_id)
         cache = find_optional_service(router.registry, ResponseCache)
         key = None if cache is None else cache.key_of(environ)
         if cache is not None and key is not None and (cached := _find(cache, key)) is not None:

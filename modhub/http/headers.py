@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from modhub.declarations import Declarations
+from modhub.http.request_ids import REQUEST_ID
 from modhub.request import Request, normalize_slashes
 
 EXPOSED: Final = (
@@ -34,8 +35,6 @@ PAGE_POLICY: Final = (
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
-REQUEST_ID: Final = "modhub.request_id"
-"""The environ key of the request's id, the same for every attempt."""
 NONCE: Final = "modhub.nonce"
 """The environ key of the page's nonce, if a template has asked for one."""
 PAGE_VARY: Final = "Cookie, Accept-Language"

@@ -17,7 +17,8 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from modhub.changes import ChangeReader
 from modhub.http.compression import accepts_gzip, compressed_etag, identity_etag
 from modhub.http.conditions import if_none_match_names
-from modhub.http.headers import REQUEST_ID, headers_of_304
+from modhub.http.headers import headers_of_304
+from modhub.http.request_ids import REQUEST_ID
 from modhub.service_registry import find_optional_service, find_service
 
 _MAX_SHARE: Final = 8

@@ -1,16 +1,32 @@
-"""Log lines as JSON objects, for ``[formatter_…] class = modhub.ops.json_lines.JsonLineFormatter`` in the ini."""
+"""Log lines that name the request they belong to, for ``[formatter_…] class = modhub.ops.json_lines.…`` in the ini."""
 
 import json
 import logging
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from modhub.http.request_ids import current_request_id
+
 JSON_LOGGERS: Final = frozenset({"modhub.requests", "modhub.security", "modhub.statements"})
 """Loggers whose messages are JSON objects already: their fields are added to those of the line."""
 
 
+def _request_id(record: logging.LogRecord) -> str:
+    """Of the request that this thread handles, where the line does not say it already; else empty."""
+    return "" if record.name == "modhub.requests" else current_request_id.get()
+
+
+class TextLineFormatter(logging.Formatter):
+    """Lines for people, in the ``format`` of the ini; those of a request end with its id."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
+        """The line without its traceback."""
+        request_id = _request_id(record)
+        return super().formatMessage(record) + (f" [request {request_id}]" if request_id else "")
+
+
 class JsonLineFormatter(logging.Formatter):
-    """One JSON object per line and nothing before it: ``time`` (UTC), ``level``, ``logger``, then ``message``.
+    """One JSON object per line: ``time`` (UTC), ``level``, ``logger``, the request's ``id`` if any, then ``message``.
 
     A message that is an object itself takes the place of ``message``. A traceback is a field too, so that a record is
     always one line.
@@ -23,6 +39,8 @@ class JsonLineFormatter(logging.Formatter):
         """The line."""
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")[:23]
         head = f'{{"time": "{time}Z", "level": "{record.levelname}", "logger": {json.dumps(record.name)}'
+        if request_id := _request_id(record):
+            head += f', "id": "{request_id}"'
         message = record.getMessage()
         if record.name in JSON_LOGGERS and message.startswith("{") and len(message) > 2:
             return f"{head}, {message[1:]}"

@@ -6,6 +6,7 @@ from pyramid.config import Configurator
 from sqlalchemy import func, select
 
 from modhub.blobs.models import StoredBlob
+from modhub.blobs.timing import OperationTimes, StoreTimes
 from modhub.db import Databases
 from modhub.metrics import COUNTER, LabelValues
 from modhub.ops.health import UNREACHABLE, Readiness
@@ -49,6 +50,23 @@ def _sums_of_files(registry: Any, aggregate: Any) -> dict[LabelValues, float]:
     return {"used": float(used or 0), "trashed": float(trashed or 0)}
 
 
+def _store_calls(registry: Any) -> dict[LabelValues, float]:
+    return {name: times.calls for name, times in _store_times(registry).items()}
+
+
+def _store_seconds(registry: Any) -> dict[LabelValues, float]:
+    return {name: times.seconds for name, times in _store_times(registry).items()}
+
+
+def _store_errors(registry: Any) -> dict[LabelValues, float]:
+    return {name: times.errors for name, times in _store_times(registry).items()}
+
+
+def _store_times(registry: Any) -> dict[str, OperationTimes]:
+    measured = find_optional_service(registry, StoreTimes)
+    return {} if measured is None else measured.times()
+
+
 def _slow_statements(registry: Any) -> float | None:
     slow_statements = find_optional_service(registry, SlowStatements)
     return None if slow_statements is None else slow_statements.count
@@ -63,5 +81,11 @@ def includeme(config: Configurator) -> None:
         "database_slow_statements_total", "Statements above modhub.slow_statement_ms.", _slow_statements, kind=COUNTER
     )
     config.add_metric("part_up", "1 if /readyz reaches the part, else 0.", _part_states, labels=("part",))
+    for name, help_text, read in (
+        ("store_operations_total", "Calls to the file store.", _store_calls),
+        ("store_operation_seconds_total", "Seconds that they took.", _store_seconds),
+        ("store_errors_total", "Those that failed.", _store_errors),
+    ):
+        config.add_metric(name, help_text, read, kind=COUNTER, labels=("operation",))
     config.add_metric("store_files", "Files in the store, of all processes.", _files, labels=("state",))
     config.add_metric("store_bytes", "Bytes of those files.", _file_bytes, labels=("state",))

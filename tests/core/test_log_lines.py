@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from modhub.catalogue import owner_views
 from modhub.catalogue.models import Mod
-from modhub.ops.json_lines import JsonLineFormatter
+from modhub.ops.json_lines import JsonLineFormatter, TextLineFormatter
 from modhub.ops.slow_statements import SlowStatements
-from modhub.testing import Site, Start
+from modhub.testing import Site, Start, stored_files
 from modhub.testing.mods import mod_address, new_mod, published_mod
 
 ROOT = Path(__file__).parents[2]
@@ -75,6 +76,42 @@ def test_the_lines_of_production_have_no_prefix(capsys: pytest.CaptureFixture[st
             logging.getLogger(name).handlers[:] = handlers
     request, other = map(json.loads, capsys.readouterr().err.splitlines())
     assert (request["id"], other["message"]) == ("1", "serving")
+
+
+@pytest.mark.one_database
+def test_every_line_of_a_request_has_its_id(all_slow: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-RUN-27: the access log, slow statements, the security log, a failure of the store, an unexpected error
+    written: list[tuple[str, str, str]] = []
+
+    class Collector(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            text = TextLineFormatter("%(name)s %(message)s").format(record)
+            written.append((record.name, JsonLineFormatter().format(record), text))
+
+    collector, root = Collector(), logging.getLogger()
+    root.addHandler(collector)
+    monkeypatch.setattr(logging.getLogger("modhub"), "level", logging.INFO)
+    logging.getLogger("modhub.requests").setLevel(logging.INFO)
+    try:
+        mod = published_mod(all_slow)
+        for path in stored_files(all_slow):
+            path.unlink()
+        written.clear()
+        answers = [all_slow.get(mod_address(mod, "download"), status=503)]
+        monkeypatch.setattr(owner_views, "read_json", lambda *_: 1 / 0)
+        answers.append(all_slow.as_account(7).post_json("/api/modhub", {"title": "x"}, status=500))
+    finally:
+        root.removeHandler(collector)
+        logging.getLogger("modhub.requests").setLevel(logging.NOTSET)
+    ids = [answer.headers["X-Request-Id"] for answer in answers]
+    lines = [json.loads(line) for _, line, _ in written]
+    assert {line["id"] for line in lines} == set(ids)
+    loggers = {line["logger"] for line in lines}
+    assert {"modhub.requests", "modhub.statements", "modhub.blobs.local", "modhub.http.error_views"} <= loggers
+    assert all(line["id"] == ids[1] for line in lines if "traceback" in line)
+    for name, _, text in written:
+        first = text.splitlines()[0]
+        assert re.search(r'"id": "[0-9a-f]{16}"' if name == "modhub.requests" else r" \[request [0-9a-f]{16}\]$", first)
 
 
 def statements(caplog: pytest.LogCaptureFixture) -> list[str]:

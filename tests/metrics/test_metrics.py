@@ -14,7 +14,7 @@ from modhub.metrics import COUNTER
 from modhub.payload import read_json
 from modhub.server.testing import running
 from modhub.settings import StartRefused
-from modhub.testing import TEST_ACCOUNTS, Site, Start
+from modhub.testing import TEST_ACCOUNTS, Site, Start, stored_files
 from modhub.testing.mods import mod_address, published_mod, upload_asset
 from modhub_metrics.exporter import Exporter
 
@@ -131,6 +131,27 @@ def test_requests_are_counted_by_kind_and_status(site: Site) -> None:
     assert after['modhub_store_files{state="used"}'] == 1
     assert after['modhub_store_bytes{state="used"}'] == 3_000
     assert after['modhub_store_files{state="trashed"}'] == 1
+
+
+@pytest.mark.one_database
+def test_calls_to_the_store_are_timed_and_their_failures_counted(site: Site) -> None:
+    # C-RUN-26
+    mod = published_mod(site)
+    site.get(mod_address(mod, "download"))
+    found = samples(site)
+    for operation in ("stage", "publish", "open"):
+        assert found[f'modhub_store_operations_total{{operation="{operation}"}}'] == 1, operation
+        assert 0 < found[f'modhub_store_operation_seconds_total{{operation="{operation}"}}'] < 60
+        assert found[f'modhub_store_errors_total{{operation="{operation}"}}'] == 0
+    too_large = b"x" * (2 * 1024 * 1024 + 1)
+    site.as_account(7).post(mod_address(mod, "images"), too_large, status=413)
+    assert samples(site)['modhub_store_errors_total{operation="stage"}'] == 0
+    for path in stored_files(site):
+        path.unlink()
+    site.get(mod_address(mod, "download"), status=503)
+    failed = samples(site)
+    assert failed['modhub_store_operations_total{operation="open"}'] == 2
+    assert failed['modhub_store_errors_total{operation="open"}'] == 1
 
 
 @pytest.mark.one_database
