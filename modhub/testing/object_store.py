@@ -146,7 +146,7 @@ class SeaweedFS(ObjectStore):
             "-s3.port.lance=0",
         ]
         command += ["-master.telemetry=false", "-master.volumePreallocate=false", "-master.volumeSizeLimitMB=64"]
-        command += ["-volume.max=20", "-volume.minFreeSpace=0"]
+        command += ["-volume.max=200", "-volume.minFreeSpace=0"]
         self.launch(
             command + [f"-{role}.port{kind}={self.ports[role + kind]}" for role in ROLES for kind in ("", ".grpc")]
         )

@@ -37,6 +37,7 @@ def assert_same_files(caller: Caller, expected: dict[int, str]) -> None:
         assert hashlib.sha256(answer.body).hexdigest() == sha256, mod_id
 
 
+@pytest.mark.timeout(900)  # on a busy machine with an object store the load makes thousands of objects
 def test_a_backup_under_load_becomes_a_service_on_the_other_database(
     services: Any, kind: str, origin: Installation, tmp_path: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """What goes on while the store or the database is away, what is answered, and that everything comes back by itself."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,10 @@ def test_without_the_database_all_that_needs_it_is_503_for_the_moment(served: In
     assert '"status": 500' not in log
 
 
+@pytest.mark.skipif(
+    "MODHUB_TEST_OBJECT_STORE" in os.environ,
+    reason="about a folder; test_object_store.py is about the other kind of store",
+)
 def test_without_the_store_all_but_files_goes_on(served: Installation, own: Caller) -> None:
     # C-RUN-21
     mod = own.published("Without files", b"content")

@@ -30,6 +30,8 @@ def count_pictures(service: Installation) -> Counter[int]:
 @pytest.mark.one_database
 def test_photographs_have_pictures_soon_whatever_is_killed(service: Installation) -> None:
     # C-PIC-1, C-PIC-6
+    while len(service.processes) < 2:
+        service.start()
     author = service.register("photographer")
     for number in range(PHOTOGRAPHS):
         mod_id = author.new_mod(f"Photograph {number}")["id"]
