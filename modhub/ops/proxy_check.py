@@ -6,6 +6,7 @@ import json
 import logging
 import ssl
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -28,6 +29,13 @@ FORGET_AFTER: Final = timedelta(hours=2)
 """The server reports it once an hour as long as it lasts."""
 ANSWER_SECONDS: Final = 4.0
 LARGEST_UPLOAD: Final = "/api/modhub/1/code?version=1&name=doctor.zip"
+LONGEST_LINE: Final = 7000
+"""Bytes of an address or a header that must pass. The longest file name and caption, percent-encoded, need 5,500."""
+LONG_HEADS: Final[tuple[tuple[str, str, dict[str, str]], ...]] = (
+    (f"an address of {LONGEST_LINE:,} bytes", f"/healthz?doctor={'x' * LONGEST_LINE}", {}),
+    (f"a header of {LONGEST_LINE:,} bytes", "/healthz", {"X-Doctor": "x" * LONGEST_LINE}),
+    ("a head of 12,000 bytes", "/healthz", {"X-Doctor": "x" * 6000, "X-Doctor-2": "x" * 6000}),
+)
 
 
 def record_untrusted_proxy(registry: Any, peer: str) -> None:
@@ -95,10 +103,28 @@ def _find_reachability_problems(admin: Any) -> Iterator[str]:
     elif health.json.get("status") != "ok":
         yield f"{base_url}/healthz answers {health.status}, and not this service: correct the proxy or modhub.base_url"
     else:
-        yield from _find_limit_problems(base_url)
+        # Beside each other: the whole check has five seconds.
+        with ThreadPoolExecutor(len(LONG_HEADS)) as pool:
+            heads = [pool.submit(_ask_with_head, base_url, path, headers) for _, path, headers in LONG_HEADS]
+            yield from _find_body_problems(base_url)
+            for (what, _, _), answer in zip(LONG_HEADS, heads, strict=True):
+                if (outcome := answer.result()) is not None:
+                    yield (
+                        f"{what} gets {outcome}: raise the proxy's limits of request heads "
+                        "(nginx: large_client_header_buffers 4 8k)"
+                    )
 
 
-def _find_limit_problems(base_url: str) -> Iterator[str]:
+def _ask_with_head(base_url: str, path: str, headers: Mapping[str, str]) -> str | None:
+    """None if the request reaches the service, else what happens to it."""
+    try:
+        response = _ask(base_url, "GET", path, headers)
+    except (OSError, http.client.HTTPException):
+        return "no answer"
+    return None if response.json.get("status") == "ok" else str(response.status)
+
+
+def _find_body_problems(base_url: str) -> Iterator[str]:
     """The largest upload, announced without a credential and without its body: the service answers 401 at once."""
     megabytes = CODE // MB
     try:

@@ -215,9 +215,19 @@ class Proxy(BaseHTTPRequestHandler):
     """What stands at base_url; ``upload`` is the status of an upload, 0 for none."""
 
     upload, health, location = 401, b'{"status":"ok"}', ""
+    longest_address = longest_header = longest_head = 65536
     patience = threading.Event()
 
     def do_GET(self) -> None:
+        lengths = [len(value) for value in self.headers.values()]
+        if len(self.path) > self.longest_address:
+            self._answer(414, b"<html>")
+        elif max(lengths) > self.longest_header or sum(lengths) > self.longest_head:
+            self._answer(400, b"<html>")
+        else:
+            self._answer_health()
+
+    def _answer_health(self) -> None:
         self._answer(302 if self.location else 200, self.health)
 
     do_HEAD = do_GET  # noqa: N815
@@ -250,6 +260,9 @@ class Proxy(BaseHTTPRequestHandler):
         ({"upload": 0}, "an upload of 64 MB gets no answer before its body is sent: turn off the proxy's buffering"),
         ({"upload": 404}, "an upload of 64 MB gets 404 and not the service's answer"),
         ({"health": b"<html>"}, "/healthz answers 200, and not this service"),
+        ({"longest_address": 4096}, "an address of 7,000 bytes gets 414: raise the proxy's limits of request heads"),
+        ({"longest_header": 6500}, "a header of 7,000 bytes gets 400: raise the proxy's limits"),
+        ({"longest_head": 8192}, "a head of 12,000 bytes gets 400: raise the proxy's limits"),
         ({"location": "https://127.0.0.1/"}, "redirects to https: write https in modhub.base_url"),
     ],
 )
