@@ -86,6 +86,11 @@ def add_json_option(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="for programs: one JSON object a line")
 
 
+def add_dry_run_option(parser: ArgumentParser, help_text: str = "say what would happen, change nothing") -> None:
+    """Add ``--dry-run``, which every command that changes something has; `Admin.writing` takes it."""
+    parser.add_argument("--dry-run", action="store_true", help=help_text)
+
+
 @dataclass(frozen=True, slots=True)
 class DoctorCheck:
     """A check of ``modhub-admin doctor``: ``find_problems(admin)`` returns sentences that say what to do."""

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
-from modhub.declarations import AdminCommand, add_json_option
+from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
 from modhub.interfaces import AccountUse
 from modhub.settings import StartRefused
 from modhub.traversal import parse_id
@@ -50,30 +50,38 @@ def find_account(session: Session, name: str) -> Account:
     return account
 
 
-def sign_out_account(admin: Any, session: Session, account: Account) -> None:
+def _be(dry_run: bool) -> str:
+    return "would be" if dry_run else "is"
+
+
+def sign_out_account(admin: Any, session: Session, account: Account, *, dry_run: bool = False) -> None:
     """End every session; access tokens expire within half an hour."""
     recovery.end_sessions(session, account.id)
     record(session, "signed out everywhere", "account", account.id)
-    admin.say(f"Account {account.id} is signed out everywhere; access tokens expire within 30 minutes.")
+    admin.say(f"Account {account.id} {_be(dry_run)} signed out everywhere; access tokens expire within 30 minutes.")
 
 
-def block_account_command(admin: Any, session: Session, account: Account, reason: str = "") -> None:
+def block_account_command(
+    admin: Any, session: Session, account: Account, reason: str = "", *, dry_run: bool = False
+) -> None:
     """Block the account; a reason replaces the earlier one."""
     if account_blocking.block_account(session, account, reason):
-        admin.say(f"Account {account.id} is blocked and signed out everywhere; its access tokens change nothing now.")
+        effect = "" if dry_run else "; its access tokens change nothing now"
+        admin.say(f"Account {account.id} {_be(dry_run)} blocked and signed out everywhere{effect}.")
     else:
         admin.say(f"Account {account.id} was blocked already.")
 
 
-def unblock_account_command(admin: Any, session: Session, account: Account) -> None:
+def unblock_account_command(admin: Any, session: Session, account: Account, *, dry_run: bool = False) -> None:
     """Let its owner sign in again."""
     if account_blocking.unblock_account(session, account):
-        admin.say(f"Account {account.id} is no longer blocked; its owner can sign in again.")
+        verbs = ("would no longer be", "could") if dry_run else ("is no longer", "can")
+        admin.say(f"Account {account.id} {verbs[0]} blocked; its owner {verbs[1]} sign in again.")
     else:
         admin.say(f"Account {account.id} is not blocked.")
 
 
-def remove_factor(admin: Any, session: Session, account: Account) -> None:
+def remove_factor(admin: Any, session: Session, account: Account, *, dry_run: bool = False) -> None:
     """Remove the authenticator and recovery codes of a user who has lost both, and notify them by email."""
     if not totp.remove_authenticator(session, account.id):
         admin.say(f"Account {account.id} has no authenticator.")
@@ -81,10 +89,11 @@ def remove_factor(admin: Any, session: Session, account: Account) -> None:
     messages = admin.find_service(Catalogs).choose(None)
     outbox = admin.find_service(AuthServices).outbox
     recovery.queue_security_email(session, outbox, account.id, "factor removed", messages)
-    admin.say(f"The authenticator of account {account.id} and its recovery codes are removed.")
+    verb = "would be" if dry_run else "are"
+    admin.say(f"The authenticator of account {account.id} and its recovery codes {verb} removed.")
 
 
-def confirm_account(admin: Any, session: Session, account: Account) -> None:
+def confirm_account(admin: Any, session: Session, account: Account, *, dry_run: bool = False) -> None:
     """Mark the account's addresses as confirmed."""
     for login in session.scalars(
         select(Login).where(Login.account_id == account.id, Login.kind == LoginKind.PASSWORD.value)
@@ -92,7 +101,7 @@ def confirm_account(admin: Any, session: Session, account: Account) -> None:
         login.verified = True
     record(session, "address confirmed", "account", account.id)
     session.flush()
-    admin.say(f"The address of account {account.id} is confirmed.")
+    admin.say(f"The address of account {account.id} {_be(dry_run)} confirmed.")
 
 
 def delete_account_command(admin: Any, session: Session, account: Account, *, dry_run: bool = False) -> None:
@@ -100,10 +109,7 @@ def delete_account_command(admin: Any, session: Session, account: Account, *, dr
     account_id = account.id
     if dry_run:
         use = use_of_accounts(admin, session).get(account_id, AccountUse())
-        admin.say(
-            f"Account {account_id} ({account.display_name}) would be deleted, with {describe_use(use)}. "
-            "Nothing was deleted."
-        )
+        admin.say(f"Account {account_id} ({account.display_name}) would be deleted, with {describe_use(use)}.")
         return
     delete_account(session, admin.registry, account)
     admin.say(f"Account {account_id} is deleted, with everything that it owned.")
@@ -124,12 +130,12 @@ def run_account(admin: Any, arguments: argparse.Namespace) -> int:
     """``account list``, or an action on one."""
     if arguments.action == "list":
         return list_accounts(admin, arguments)
-    names = ("reason",) if arguments.action == "block" else ("json",) if arguments.action == "show" else ()
-    options = {name: getattr(arguments, name) for name in names}
-    if arguments.action == "delete":
-        options = {"dry_run": arguments.dry_run}
-    with admin.writing() as (session, _):
+    is_change = arguments.action != "show"
+    options = {name: value for name, value in vars(arguments).items() if name in {"reason", "json", "dry_run"}}
+    with admin.writing(dry_run=not is_change or arguments.dry_run) as (session, _):
         ACCOUNT_ACTIONS[arguments.action][1](admin, session, find_account(session, arguments.account), **options)
+    if is_change and arguments.dry_run:
+        admin.say("Nothing was changed.")
     return 0
 
 
@@ -142,8 +148,8 @@ def account_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument("account", help="its number or address")
         if name == "show":
             add_json_option(action)
-        if name == "delete":
-            action.add_argument("--dry-run", action="store_true", help="say what would be deleted, delete nothing")
+        else:
+            add_dry_run_option(action)
         if name == "block":
             action.add_argument("--reason", default="", help="a note for operators, shown by account show")
 

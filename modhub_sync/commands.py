@@ -5,16 +5,16 @@ from typing import Any
 
 from pyramid.config import Configurator
 
-from modhub.declarations import AdminCommand
+from modhub.declarations import AdminCommand, add_dry_run_option
 from modhub_sync.snapshots import SnapshotMaker
 
 
-def snapshot_arguments(_parser: argparse.ArgumentParser) -> None:
-    """No arguments."""
-
-
-def run_snapshot(admin: Any, _arguments: argparse.Namespace) -> int:
+def run_snapshot(admin: Any, arguments: argparse.Namespace) -> int:
     """Make a snapshot now, whatever the schedule says."""
+    if arguments.dry_run:
+        serial, count = admin.find_service(SnapshotMaker).measure()
+        admin.say(f"Would make a snapshot of {count} mods, up to serial {serial}. Nothing was changed.")
+        return 0
     serial, count = admin.find_service(SnapshotMaker).make(admin.store)
     admin.say(f"Snapshot made: {count} mods, up to serial {serial}.")
     if admin.registry.settings["modhub_sync.signing_key"].public is None:
@@ -25,4 +25,5 @@ def run_snapshot(admin: Any, _arguments: argparse.Namespace) -> int:
 def includeme(config: Configurator) -> None:
     """The command."""
     about = "write all published mods to a file"
-    config.add_command(AdminCommand("snapshot", about, snapshot_arguments, run_snapshot, examples="snapshot"))
+    examples = "snapshot --dry-run\nsnapshot"
+    config.add_command(AdminCommand("snapshot", about, add_dry_run_option, run_snapshot, examples=examples))

@@ -58,6 +58,11 @@ class SnapshotMaker:
                 _delete_old(session)
         return serial, count
 
+    def measure(self) -> tuple[int, int]:
+        """The serial and the number of mods of a snapshot that is made now; stores none."""
+        with TemporaryFile() as file:
+            return self._write(file)
+
     def make_if_due(self, store: BlobStore, hours: int) -> bool:
         """Make a snapshot if the schedule or a deleted mod asks for one and no other process is at it."""
         if not self.is_due(hours) or not self._lease():

@@ -11,14 +11,14 @@ from sqlalchemy.orm import Session, joinedload
 
 from modhub import limits, text
 from modhub.audit import record
-from modhub.blobs import stage
+from modhub.blobs import BlobStore, stage
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.catalogue import public_copies
 from modhub.catalogue.models import Game, GameIcon
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.changes import What, mark_changed
 from modhub.db import now
-from modhub.declarations import AdminCommand, add_json_option
+from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
 from modhub.folding import fold_game
 from modhub.settings import StartRefused
 
@@ -28,6 +28,7 @@ _EXAMPLES: Final = """\
 game list
 game add "Portal 2" --icon portal2.png
 game add "half-life" --display-name "Half-Life (1998)"
+game remove "Portal 2" --dry-run
 game remove "Portal 2"
 
 The list gives games an icon and a display name. A mod may name any game, on the list or not."""
@@ -39,13 +40,16 @@ def find_game(session: Session, name: str) -> Game | None:
     return session.scalars(statement).one_or_none()
 
 
-def add_game(admin: Any, name: str, display_name: str | None, icon: Path | None) -> None:
+def add_game(admin: Any, name: str, display_name: str | None, icon: Path | None, *, dry_run: bool = False) -> None:
     """Add a curated game, or change the given fields of an existing one."""
     cleaned_name = text.line(name, limits.GAME)
     if not cleaned_name:
         raise StartRefused("the name of a game must not be empty")
-    with admin.writing() as (session, manager):
+    with admin.writing(dry_run=dry_run) as (session, manager):
         game = find_game(session, cleaned_name)
+        if dry_run:
+            verb = "added to" if game is None else "changed in"
+            admin.say(f"The game {cleaned_name} would be {verb} the list. Nothing was changed.")
         mark_changed(session, GAMES_CHANGED, What.PUBLISHED if game is None else What.EDITED)
         if game is None:
             game = Game(name=cleaned_name, folded=fold_game(cleaned_name), icon=None)
@@ -53,18 +57,19 @@ def add_game(admin: Any, name: str, display_name: str | None, icon: Path | None)
         if display_name is not None:
             game.display_name = text.line(display_name, limits.GAME)
         if icon is not None:
-            _set_icon(admin, session, manager, game, icon)
+            store = admin.existing_store if dry_run else admin.store
+            _set_icon(session, manager, store, game, icon)
         record(session, "curated game changed", "game", cleaned_name)
 
 
-def _set_icon(admin: Any, session: Session, manager: Any, game: Game, icon: Path) -> None:
+def _set_icon(session: Session, manager: Any, store: BlobStore, game: Game, icon: Path) -> None:
     try:
         with icon.open("rb") as file:
             content_type = text.sniff_image(file.read(1024)) or mimetypes.guess_type(icon.name)[0] or ""
             if not content_type.startswith("image/"):
                 raise StartRefused("the icon is not an image")
             file.seek(0)
-            blob = stage(manager, admin.store, file, limits.IMAGE)
+            blob = stage(manager, store, file, limits.IMAGE)
     except OSError:
         raise StartRefused("the icon cannot be read") from None
     if game.icon is not None:
@@ -76,12 +81,14 @@ def _set_icon(admin: Any, session: Session, manager: Any, game: Game, icon: Path
     game.icon = GameIcon(name=text.file_name(icon.name, "icon"), content_type=content_type, blob=row, stored_at=now())
 
 
-def remove_game(admin: Any, name: str) -> bool:
+def remove_game(admin: Any, name: str, *, dry_run: bool = False) -> bool:
     """Remove a curated game and its icon; False if there is no such game."""
-    with admin.writing() as (session, _):
+    with admin.writing(dry_run=dry_run) as (session, _):
         game = find_game(session, name)
         if game is None:
             return False
+        if dry_run:
+            admin.say(f"The game {game.name} would be removed from the list. Nothing was changed.")
         if game.icon is not None:
             trash_blob(session, [game.icon.blob_id])
         session.delete(game)
@@ -102,9 +109,9 @@ def run_game(admin: Any, arguments: argparse.Namespace) -> int:
             admin.say(f"{game['name']}: {game['displayName']}{icon}")
         return 0
     if arguments.action == "add":
-        add_game(admin, arguments.name, arguments.display_name, arguments.icon)
+        add_game(admin, arguments.name, arguments.display_name, arguments.icon, dry_run=arguments.dry_run)
         return 0
-    if remove_game(admin, arguments.name):
+    if remove_game(admin, arguments.name, dry_run=arguments.dry_run):
         return 0
     admin.say("There is no curated game with that name.")
     return 1
@@ -120,6 +127,8 @@ def game_arguments(parser: argparse.ArgumentParser) -> None:
     about_remove = "Remove a game and its icon from the list. Mods keep the name."
     remove = actions.add_parser("remove", help="remove a game", description=about_remove)
     remove.add_argument("name", metavar="NAME", help="its name; case and outer spaces do not matter")
+    for action in (add, remove):
+        add_dry_run_option(action)
     about_list = "List the games: name, display name, and whether the icon is missing."
     add_json_option(actions.add_parser("list", help="list the games", description=about_list))
 
@@ -141,7 +150,7 @@ def run_rebuild(admin: Any, arguments: argparse.Namespace) -> int:
 
 def rebuild_arguments(parser: argparse.ArgumentParser) -> None:
     """``--dry-run``"""
-    parser.add_argument("--dry-run", action="store_true", help="say how many there are, change nothing")
+    add_dry_run_option(parser, "say how many there are, change nothing")
 
 
 def includeme(config: Configurator) -> None:

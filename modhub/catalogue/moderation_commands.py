@@ -21,7 +21,7 @@ from modhub.catalogue.moderation_queries import (
     users_of,
 )
 from modhub.db import iso
-from modhub.declarations import AdminCommand, add_json_option
+from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
 
 MODS_PER_PAGE: Final = 50
 """Default page size of ``mod list``."""
@@ -31,6 +31,7 @@ mod list --state hidden --json        all hidden mods, one JSON object a line
 mod list free coins                   both words in the title or in a game's name
 mod list --sha256 HEX                 mods with exactly this file
 mod show 12                           everything about mod 12
+mod hide 12 --dry-run                 says which mod that is
 mod hide 12 13 --reason "Malware"     hides them from everybody but their owners
 mod restore 12                        makes it visible again
 mod delete 13 --dry-run               says what would be deleted
@@ -51,16 +52,18 @@ def run_hide(session: Session, mod: Mod, arguments: argparse.Namespace) -> Comma
     """Hide a mod, or change the reason of a hidden one."""
     is_new = moderation.hide_mod(session, mod, arguments.reason)
     reason = f" Reason: {mod.hidden_reason}" if mod.hidden_reason else ""
-    return 0, [f"{_title(mod)} is {'now' if is_new else 'already'} hidden.{reason}"]
+    state = "is already" if not is_new else "would be" if arguments.dry_run else "is now"
+    return 0, [f"{_title(mod)} {state} hidden.{reason}"]
 
 
-def run_restore(session: Session, mod: Mod, _arguments: argparse.Namespace) -> CommandResult:
+def run_restore(session: Session, mod: Mod, arguments: argparse.Namespace) -> CommandResult:
     """Restore a hidden mod."""
     if not moderation.restore_mod(session, mod):
         return 0, [f"{_title(mod)} is not hidden."]
+    be = "would be" if arguments.dry_run else "is"
     if mod.published:
-        return 0, [f"{_title(mod)} is public again."]
-    return 0, [f"{_title(mod)} is no longer hidden; it is a draft, so only its owner sees it."]
+        return 0, [f"{_title(mod)} {be} public again."]
+    return 0, [f"{_title(mod)} {be} hidden no longer; it is a draft, so only its owner sees it."]
 
 
 def run_delete(session: Session, mod: Mod, arguments: argparse.Namespace) -> CommandResult:
@@ -101,7 +104,7 @@ HELP: Final = {
 def act_on_mod(admin: Any, name: str, arguments: argparse.Namespace) -> int:
     """Run an action on one mod in its own transaction; the exit code."""
     code, lines = 1, [f"There is no mod {name}."]
-    with admin.writing() as (session, _):
+    with admin.writing(dry_run=arguments.dry_run) as (session, _):
         mod = moderation.find_mod(session, name)
         if mod is not None:
             code, lines = MOD_ACTIONS[arguments.action](session, mod, arguments)
@@ -149,7 +152,10 @@ def run_mod(admin: Any, arguments: argparse.Namespace) -> int:
         return run_list(admin, arguments)
     if arguments.action == "show":
         return run_show(admin, arguments.mod, as_json=arguments.json)
-    return max([act_on_mod(admin, name, arguments) for name in dict.fromkeys(arguments.mod)])
+    code = max([act_on_mod(admin, name, arguments) for name in dict.fromkeys(arguments.mod)])
+    if arguments.dry_run:
+        admin.say("Nothing was changed.")
+    return code
 
 
 def _number(value: str) -> int:
@@ -191,7 +197,8 @@ def mod_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument("mod", nargs="+", metavar="MOD", help="its number or GUID")
     parsers["hide"].add_argument("--reason", type=_reason, help="why; shown to the owner on the mod's workshop page")
     parsers["delete"].add_argument("--yes", action="store_true", help="delete; without it nothing is deleted")
-    parsers["delete"].add_argument("--dry-run", action="store_true", help="say what would be deleted, and exit 0")
+    for name in MOD_ACTIONS:
+        add_dry_run_option(parsers[name], "say what would happen, change nothing, and exit 0")
     add_json_option(lister)
     add_json_option(parsers["show"])
 

@@ -14,7 +14,7 @@ from modhub.blobs.holds import HoldPurpose, held_since
 from modhub.blobs.moving import count_live
 from modhub.blobs.naming import names_of_keys
 from modhub.db import iso
-from modhub.declarations import AdminCommand
+from modhub.declarations import AdminCommand, add_dry_run_option
 from modhub.service_registry import find_optional_service
 
 _VERIFY_EXAMPLES: Final = """\
@@ -101,7 +101,7 @@ def sweep_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="remove only files that are at least this old (%(default)s); 0 removes all",
     )
-    parser.add_argument("--dry-run", action="store_true", help="say how many files would be removed, remove none")
+    add_dry_run_option(parser, "say how many files would be removed, remove none")
 
 
 def includeme(config: Configurator) -> None:

@@ -1,6 +1,7 @@
 """``modhub-admin migrate``: bring the schema up to date, to a revision, back to one, or show what would be done."""
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection
@@ -16,7 +17,7 @@ from modhub.settings import StartRefused
 def run_migrate(admin: Any, arguments: argparse.Namespace) -> int:
     """Migrate, or print the plan."""
     if arguments.plan:
-        print_plan(admin, arguments.to, arguments.down)
+        print_plan(admin, arguments.to, arguments.down, as_json=arguments.json)
     elif arguments.down:
         migrate_down(admin, arguments.down)
     elif arguments.to:
@@ -72,13 +73,13 @@ def package_with(admin: Any, revision: str) -> Migrations:
     raise StartRefused(f"no included package has a migration {revision}; modhub-admin migrate --plan lists new ones")
 
 
-def print_plan(admin: Any, to: str | None, down: str | None) -> None:
+def print_plan(admin: Any, to: str | None, down: str | None, *, as_json: bool = False) -> None:
     """Print the migrations that would run, in their order, and change nothing."""
     revision = to or down
     packages = [package_with(admin, revision)] if revision else admin.declarations.migrations
 
-    def plan(connection: Connection | None) -> list[str]:
-        lines = []
+    def plan(connection: Connection | None) -> list[dict[str, str]]:
+        steps = []
         for package in packages:
             if connection is not None:
                 migrate.refuse_newer({package: migrate.schema_state(connection, package)})
@@ -86,25 +87,43 @@ def print_plan(admin: Any, to: str | None, down: str | None) -> None:
                 scripts = revisions_to_undo(connection, package, down)
             else:
                 scripts = revisions_to_apply(connection, package, to)
-            lines += [describe_step(package, script, "undo" if down else "apply") for script in scripts]
-        return lines
+            steps += [_step_document(package, script, "undo" if down else "apply") for script in scripts]
+        return steps
 
     databases = admin.databases
-    lines = plan(None) if databases.has_no_file else migrate.with_connection(databases, plan)
-    for line in lines or ["There is nothing to migrate."]:
+    steps = plan(None) if databases.has_no_file else migrate.with_connection(databases, plan)
+    if as_json:
+        for step in steps:
+            admin.say_json(step)
+        return
+    for line in [describe_step(step) for step in steps] or ["There is nothing to migrate."]:
         admin.say(line)
 
 
-def describe_step(package: Migrations, script: Any, verb: str) -> str:
+def _step_document(package: Migrations, script: Any, verb: str) -> dict[str, str]:
+    """One step of the plan. ``compatibleWith`` is the oldest revision whose code can work with its result."""
+    return {
+        "package": package.package,
+        "action": verb,
+        "revision": script.revision,
+        "message": str(script.doc).rstrip("."),
+        "compatibleWith": oldest_compatible(migrate.revision_scripts(package), script.revision),
+    }
+
+
+def describe_step(step: Mapping[str, str]) -> str:
     """One line of the plan."""
-    oldest = oldest_compatible(migrate.revision_scripts(package), script.revision)
-    compatible = "" if oldest == script.revision else f", compatible with the code of {oldest}"
-    return f"{package.package}: {verb} {script.revision} ({str(script.doc).rstrip('.')}){compatible}"
+    oldest = step["compatibleWith"]
+    compatible = "" if oldest == step["revision"] else f", compatible with the code of {oldest}"
+    return f"{step['package']}: {step['action']} {step['revision']} ({step['message']}){compatible}"
 
 
 def migrate_arguments(parser: argparse.ArgumentParser) -> None:
     """``--plan``, ``--to REVISION``, ``--down REVISION``"""
-    parser.add_argument("--plan", action="store_true", help="print what would be migrated and change nothing")
+    parser.add_argument(
+        "--plan", "--dry-run", action="store_true", help="print what would be migrated and change nothing"
+    )
+    parser.add_argument("--json", action="store_true", help="with --plan: one JSON object a line")
     direction = parser.add_mutually_exclusive_group()
     direction.add_argument("--to", metavar="REVISION", help="migrate one package up to this revision and no further")
     direction.add_argument(

@@ -10,7 +10,7 @@ from modhub.audit import record
 from modhub.blobs.moving import copy_store, count_live
 from modhub.blobs.naming import names_of_keys
 from modhub.blobs.store import BlobStore
-from modhub.declarations import AdminCommand
+from modhub.declarations import AdminCommand, add_dry_run_option
 from modhub.errors import ApiError
 from modhub.settings import StartRefused
 
@@ -64,7 +64,7 @@ def move_storage_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = "file:///absolute/folder or s3://bucket/prefix"
     parser.add_argument("source", metavar="FROM", help=f"the old store: {kinds}; it is only read")
     parser.add_argument("target", metavar="TO", help="the new store; an object store has the endpoint and keys of INI")
-    parser.add_argument("--dry-run", action="store_true", help="say how much there is to copy, copy nothing")
+    add_dry_run_option(parser, "say how much there is to copy, copy nothing")
 
 
 def includeme(config: Configurator) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from modhub import text
-from modhub.declarations import Migrations
+from modhub.declarations import Migrations, add_dry_run_option
 from modhub.limits import TITLE
 from modhub.ops.migrate import revision_scripts
 from modhub.settings import StartRefused
@@ -51,7 +51,12 @@ def run_migration_new(admin: Any, arguments: argparse.Namespace) -> int:
     if arguments.package not in packages:
         declared = ", ".join(packages)
         raise StartRefused(f"no included package {arguments.package} declares migrations; those that do: {declared}")
-    admin.say(str(create_migration(packages[arguments.package], arguments.message)))
+    package = packages[arguments.package]
+    if arguments.dry_run:
+        revision = _next_revision(package, revision_scripts(package))
+        admin.say(f"Would write the migration {revision} in {Path(package.folder) / 'versions'}. Nothing was changed.")
+        return 0
+    admin.say(str(create_migration(package, arguments.message)))
     return 0
 
 
@@ -60,3 +65,4 @@ def migration_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=["new"])
     parser.add_argument("package", metavar="PACKAGE", help="a package that has migrations, such as modhub_reports")
     parser.add_argument("message", metavar="MESSAGE", help="what the migration does, in one line")
+    add_dry_run_option(parser, "say which file would be written, write none")

@@ -9,16 +9,18 @@ from sqlalchemy import ColumnElement, func, select, update
 from modhub import bulk
 from modhub.audit import record
 from modhub.db import iso, now
-from modhub.declarations import AdminCommand, add_json_option
+from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
 from modhub.traversal import parse_id
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.transports import DeliveryUnavailable
+from modhub_auth.mail.worker import is_due
 from modhub_auth.models import HELD, OutgoingEmail
 
 _EXAMPLES: Final = """\
 letters list                   every email of the last 30 days and its state
 letters list --json            the same, one JSON object a line
 letters send                   sends those that are due now
+letters send --dry-run         says how many that are
 letters retry --dry-run        says how many dead and held emails would be sent
 letters retry                  sends every dead and held email once more
 letters retry --dead           leaves alone what a restore held, as modhub-letters.timer does
@@ -34,8 +36,13 @@ def email_state(email: OutgoingEmail) -> str:
     return "dead" if email.problem else "sent"
 
 
-def send_due_emails(admin: Any) -> int:
+def send_due_emails(admin: Any, *, dry_run: bool = False) -> int:
     """Send all due emails."""
+    if dry_run:
+        with admin.reading() as session:
+            due_count = session.scalar(select(func.count()).where(OutgoingEmail.finished_at.is_(None), is_due(now())))
+        admin.say(f"Would be sent: {due_count}.")
+        return 0
     sent_count = 0
     try:
         while batch_count := admin.find_service(AuthServices).mail_worker.send_due():
@@ -100,7 +107,7 @@ def retry_emails(admin: Any, numbers: list[str], *, dry_run: bool, only_dead: bo
 def run_emails(admin: Any, arguments: argparse.Namespace) -> int:
     """``letters send|list|retry``"""
     if arguments.action == "send":
-        return send_due_emails(admin)
+        return send_due_emails(admin, dry_run=arguments.dry_run)
     if arguments.action == "retry":
         return retry_emails(admin, arguments.number, dry_run=arguments.dry_run, only_dead=arguments.dead)
     return list_emails(admin, as_json=arguments.json)
@@ -110,11 +117,11 @@ def email_arguments(parser: argparse.ArgumentParser) -> None:
     """``send``, ``list``, ``retry [NUMBER ...]``"""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     add_json_option(actions.add_parser("list", help="list the emails of the last 30 days"))
-    actions.add_parser("send", help="send those that are due")
+    add_dry_run_option(actions.add_parser("send", help="send those that are due"), "say how many are due, send none")
     retry = actions.add_parser("retry", help="let dead emails and those held after a restore be sent again")
     retry.add_argument("number", nargs="*", metavar="NUMBER", help="only these; the list shows the numbers")
     retry.add_argument("--dead", action="store_true", help="not those held after a restore")
-    retry.add_argument("--dry-run", action="store_true", help="say how many would be sent, change nothing")
+    add_dry_run_option(retry, "say how many would be sent, change nothing")
 
 
 def includeme(config: Configurator) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import Update, delete, select, update
+from sqlalchemy import ColumnElement, Update, delete, select, update
 from sqlalchemy.orm import Session
 
 from modhub import bulk
@@ -33,6 +33,17 @@ def retry_pause(attempts: int) -> timedelta:
     """How long an email waits after this many attempts."""
     pause: timedelta = SHORTEST_PAUSE * (1 << min(attempts - 1, 20))
     return min(pause, LONGEST_PAUSE)
+
+
+def is_due(time: datetime) -> ColumnElement[bool]:
+    """Which waiting emails are due.
+
+    One that was never tried is, and none waits longer than the longest pause: otherwise setting the clock back would
+    hold them up (T-F7).
+    """
+    return (
+        (OutgoingEmail.next_at <= time) | (OutgoingEmail.attempts == 0) | (OutgoingEmail.next_at > time + LONGEST_PAUSE)
+    )
 
 
 class MailWorker:
@@ -72,15 +83,7 @@ class MailWorker:
         return sent_count
 
     def _due_emails(self) -> list[OutgoingEmail]:
-        time = now()
-        # An email that was never tried is due, and none waits longer than the longest pause: otherwise setting the
-        # clock back would hold them up (T-F7).
-        is_due = (
-            (OutgoingEmail.next_at <= time)
-            | (OutgoingEmail.attempts == 0)
-            | (OutgoingEmail.next_at > time + LONGEST_PAUSE)
-        )
-        waiting = select(OutgoingEmail).where(OutgoingEmail.finished_at.is_(None), is_due)
+        waiting = select(OutgoingEmail).where(OutgoingEmail.finished_at.is_(None), is_due(now()))
         with self.databases.readonly_session() as session:
             return list(
                 session.scalars(waiting.order_by(OutgoingEmail.next_at, OutgoingEmail.id).limit(SEND_BATCH)).all()

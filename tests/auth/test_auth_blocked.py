@@ -300,6 +300,11 @@ def test_a_lost_authenticator_is_removed_and_reported(
     admin("confirm", number)
     _, codes = add_factor(app, ada["accountId"])
     assert login(app, person).status_int == 401
+    rehearsed = (
+        f"The authenticator of account {number} and its recovery codes would be removed.\nNothing was changed.\n"
+    )
+    assert admin("remove-factor", number, "--dry-run") == rehearsed
+    assert login(app, person).status_int == 401
     said = f"The authenticator of account {number} and its recovery codes are removed.\n"
     assert admin("remove-factor", person["email"]) == said
     assert login(app, person).status_int == 200

@@ -1,8 +1,10 @@
 """``modhub-admin``: verify, sweep, keys, the curated games, usage errors."""
 
 import json
+import os
 import re
 import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from modhub.ops import admin
 from modhub.ops.admin import build_admin_parser
 from modhub.testing import TEST_SECRET, Site, Start, stored_files
 from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
+from modhub.testing.service import script
 
 pytestmark = pytest.mark.slow
 
@@ -308,6 +311,31 @@ def test_the_files_of_the_samples_are_those_that_they_name() -> None:
     icons = [game.icon for game in SAMPLE_GAMES if game.icon]
     images = [image for sample in SAMPLE_MODS for image in sample.images]
     assert sorted(icons + images) == sorted(path.name for path in SAMPLE_FILES.iterdir())
+
+
+@pytest.mark.parametrize("words", [("verify",), ("verify", "--help"), ("mod", "list", "--json")])
+@pytest.mark.one_database
+def test_output_that_cannot_be_written_is_one_sentence(
+    site: Site, run: Run, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-RUN-25
+    published_mod(site)
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr("sys.stdout", full)
+        code, said = run(*words)
+    assert (code, said) == (1, "modhub-admin: the output cannot be written (No space left on device).\n")
+
+
+@pytest.mark.process
+@pytest.mark.one_database
+def test_a_process_says_nothing_else() -> None:
+    # C-RUN-25: neither a traceback nor Pyramid's warning about pkg_resources
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        command = [str(script("modhub-admin")), "--help"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=environ, text=True, check=False)
+    said = "modhub-admin: the output cannot be written (No space left on device).\n"
+    assert (done.returncode, done.stderr) == (1, said)
 
 
 @pytest.mark.parametrize("age", ["-1", "1.5", "x", "9" * 20])

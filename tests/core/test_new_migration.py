@@ -66,6 +66,9 @@ def run(
 def test_a_new_migration_is_the_next_one_and_runs(run: Any, package: Path) -> None:
     versions = package / "migrations" / "versions"
     first, second = versions / "fresh_0001_baseline.py", versions / "fresh_0002_colours_of_the_c_house.py"
+    code, said = run("migration", "new", FEATURE, "Baseline.", "--dry-run")
+    assert (code, said) == (0, f"Would write the migration fresh_0001 in {versions}. Nothing was changed.\n")
+    assert list(versions.iterdir()) == []
     assert run("migration", "new", FEATURE, "Baseline.") == (0, f"{first}\n")
     table = 'op.create_table("fresh_thing", sa.Column("id", sa.Integer()))'
     first.write_text(first.read_text().replace("\n\n\ndef downgrade", f"\n    {table}\n\n\ndef downgrade"))

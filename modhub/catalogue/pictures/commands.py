@@ -9,11 +9,16 @@ from sqlalchemy import func, select
 from modhub.catalogue.pictures import services
 from modhub.catalogue.pictures.models import PictureSet, PictureTask
 from modhub.catalogue.pictures.worker import PictureWorker
-from modhub.declarations import AdminCommand
+from modhub.declarations import AdminCommand, add_dry_run_option
 
 
-def run_pictures(admin: Any, _arguments: argparse.Namespace) -> int:
+def run_pictures(admin: Any, arguments: argparse.Namespace) -> int:
     """Queue all images and make their pictures. Safe while the service runs, which helps."""
+    if arguments.dry_run:
+        with admin.reading() as session:
+            total = services.count_images(session)
+        admin.say(f"Would make the pictures of {total} images again. Nothing was changed.")
+        return 0
     worker = PictureWorker(admin.databases, admin.store)
     with admin.databases.write_session.begin() as session:
         services.forget_deleted_images(session)
@@ -33,9 +38,11 @@ def run_pictures(admin: Any, _arguments: argparse.Namespace) -> int:
 def picture_arguments(parser: argparse.ArgumentParser) -> None:
     """``rebuild``"""
     parser.add_argument("action", choices=["rebuild"], help="make the pictures of all images again")
+    add_dry_run_option(parser, "say how many images there are, change nothing")
 
 
 def includeme(config: Configurator) -> None:
     """The command ``pictures``."""
     about = "make smaller pictures of all images"
-    config.add_command(AdminCommand("pictures", about, picture_arguments, run_pictures, examples="pictures rebuild"))
+    examples = "pictures rebuild --dry-run\npictures rebuild"
+    config.add_command(AdminCommand("pictures", about, picture_arguments, run_pictures, examples=examples))

@@ -51,6 +51,11 @@ def _queue(session: Session, above: int, is_selected: ColumnElement[bool]) -> in
     return session.scalar(select(func.max(Asset.id))) or 0
 
 
+def count_images(session: Session) -> int:
+    """How many images have pictures, or could have some."""
+    return session.scalar(select(func.count()).select_from(Asset).where(_IS_DECODED)) or 0
+
+
 def store_pictures(session: Session, asset_id: int, derived: DerivedPictures, blobs: list[Blob]) -> bool:
     """Store the pictures of an image in place of earlier ones; False if the image was deleted meanwhile.
 

@@ -8,10 +8,11 @@ from pyramid.config import Configurator
 
 from modhub.audit import record
 from modhub.blobs import BlobStore, is_missing_folder
-from modhub.declarations import AdminCommand
+from modhub.blobs.moving import count_live
+from modhub.declarations import AdminCommand, add_dry_run_option
 from modhub.ops import migrate
 from modhub.ops.backup.archive import check_archive
-from modhub.ops.backup.create import create_backup, source_of
+from modhub.ops.backup.create import create_backup, measure_backup, source_of
 from modhub.ops.backup.manifest import Manifest, fingerprints, has_manifest
 from modhub.ops.backup.restore import RestoreTarget, refuse_unfit_place, restore, verify_in_scratch
 from modhub.service_registry import find_optional_service
@@ -28,9 +29,23 @@ def run_create_backup(admin: Any, arguments: argparse.Namespace) -> int:
     """Make a backup, with ``--verify`` of a folder that holds one only verify that."""
     folder = Path(arguments.folder)
     code = 0
-    if not (arguments.verify and has_manifest(folder)):
+    is_made = arguments.verify and has_manifest(folder)
+    if arguments.dry_run and not is_made:
+        return _measure_backup(admin, folder, frozenset(arguments.without))
+    if not is_made:
         code = _make_backup(admin, folder, frozenset(arguments.without))
     return _verify_backup(admin, folder) or code if arguments.verify else code
+
+
+def _measure_backup(admin: Any, folder: Path, without: frozenset[str]) -> int:
+    packages = admin.declarations.migrations
+    migrate.refuse_when_behind(admin.databases, packages)
+    store = find_optional_service(admin.registry, BlobStore)
+    tables, rows = measure_backup(source_of(admin.registry, admin.databases, store, packages), folder, without)
+    with admin.reading() as session:
+        files, size = count_live(session)
+    admin.say(f"Would back up {rows} rows of {tables} tables and {files} files ({size} bytes). Nothing was changed.")
+    return 0
 
 
 def _make_backup(admin: Any, folder: Path, without: frozenset[str]) -> int:
@@ -118,12 +133,13 @@ def backup_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PACKAGE",
         help="leave out the tables of this package, which pyramid.includes does not name",
     )
+    add_dry_run_option(parser, "say how much there is to back up, write nothing")
 
 
 def restore_arguments(parser: argparse.ArgumentParser) -> None:
     """``SRC``, ``--dry-run``"""
     parser.add_argument("folder", metavar="SRC", help="the folder of a backup")
-    parser.add_argument("--dry-run", action="store_true", help="check the backup and the place, change nothing")
+    add_dry_run_option(parser, "check the backup and the place, change nothing")
 
 
 def includeme(config: Configurator) -> None:

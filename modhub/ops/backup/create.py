@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, func, inspect, select
 
 from modhub.blobs import BlobStore
 from modhub.blobs.holds import HoldPurpose, hold_files
@@ -27,6 +27,7 @@ from modhub.ops.backup.manifest import (
     fingerprints,
     make_backup_folder,
     new_file,
+    refuse_used_folder,
     write_manifest,
 )
 from modhub.ops.backup.tables import allow_long_transaction, read_rows, reflect_tables, write_table
@@ -175,6 +176,20 @@ class _FileCopy:
             path.unlink()
             return False
         return True
+
+
+def measure_backup(source: BackupSource, folder: Path, without: frozenset[str]) -> tuple[int, int]:
+    """The tables and rows that a backup would have now. Raises `StartRefused` where it could not be made."""
+    migrate.with_connection(source.databases, partial(refuse_foreign_tables, source.packages, without))
+    try:
+        if folder.exists():
+            refuse_used_folder(folder)
+    except OSError as error:
+        raise StartRefused(f"the folder {folder} cannot be used: {error.strerror}") from None
+    with snapshot(source.databases) as connection:
+        tables = reflect_tables(connection, [package.table_prefix for package in source.packages])
+        rows = sum(connection.scalar(select(func.count()).select_from(table)) or 0 for table in tables)
+    return len(tables), rows
 
 
 def source_of(registry: Any, databases: Databases, store: BlobStore | None, packages: list[Migrations]) -> BackupSource:

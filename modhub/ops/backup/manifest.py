@@ -79,13 +79,18 @@ def make_backup_folder(folder: Path) -> None:
     """Create the folder for a new backup, for its owner only. Raises `StartRefused` if it is not empty."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            raise StartRefused(f"the folder {folder} is not empty: name a new one for each backup")
+        refuse_used_folder(folder)
         folder.chmod(0o700)
         (folder / TABLES).mkdir(mode=0o700)
         (folder / FILES).mkdir(mode=0o700)
     except OSError as error:
         raise StartRefused(f"the folder {folder} cannot be used: {error.strerror}") from None
+
+
+def refuse_used_folder(folder: Path) -> None:
+    """Raises `StartRefused` if there is something in the folder."""
+    if any(folder.iterdir()):
+        raise StartRefused(f"the folder {folder} is not empty: name a new one for each backup")
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -1,0 +1,160 @@
+"""Every command of ``modhub-admin`` that a production.ini brings has ``--dry-run`` or ``--json``."""
+
+import argparse
+import configparser
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import MetaData, select
+
+from modhub.ops.admin import Admin, build_admin_parser
+from modhub.testing import Site, Start, stored_files
+
+ROOT = Path(__file__).parents[2]
+READING = {
+    "account list",
+    "account show",
+    "audit export",
+    "audit list",
+    "audit verify",
+    "build list",
+    "check",
+    "doctor",
+    "game list",
+    "key new",
+    "letters list",
+    "mod list",
+    "mod show",
+    "verify",
+}
+"""Commands that change nothing that anybody sees: nothing to rehearse."""
+EXAMPLES: dict[str, list[str]] = {
+    "demo": [],
+    "game add": ["A game"],
+    "game remove": ["A game"],
+    "account confirm": ["ada@example.org"],
+    "account block": ["ada@example.org", "--reason", "Malware"],
+    "account unblock": ["ada@example.org"],
+    "account sign-out": ["ada@example.org"],
+    "letters send": [],
+    "mod hide": ["1", "2", "--reason", "Malware"],
+    "mod restore": ["1"],
+    "mod delete": ["2", "--yes"],
+    "pictures rebuild": [],
+    "snapshot": [],
+    "rebuild": [],
+    "build remove": ["linux", "1"],
+    "account delete": ["ada@example.org"],
+    "sweep": ["--older-than", "0"],
+    "move-storage": ["{storage}", "file://{folder}/moved"],
+    "backup": ["{folder}/backup"],
+}
+"""Each changes something, in this order."""
+REHEARSED_ELSEWHERE = {
+    "account remove-factor",  # test_auth_blocked.py
+    "letters retry",  # test_auth_commands.py: only dead emails
+    "migrate",  # test_core_migrations.py: --plan
+    "migration new",  # test_new_migration.py: a file of a package
+    "restore",  # test_backup.py: into another database
+}
+ADA = {"email": "ada@example.org", "password": "correct horse battery"}
+Run = Callable[..., tuple[int, str]]
+
+
+def production_includes() -> str:
+    parser = configparser.RawConfigParser()
+    parser.read(ROOT / "production.ini", "utf-8")
+    return " ".join(parser["app:main"]["pyramid.includes"].split())
+
+
+def actions_of(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Each command with its action, and the parser of its other arguments."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, child in action.choices.items():
+                yield from actions_of(child, (*words, name))
+            return
+        if action.dest == "action" and action.choices:
+            words = (*words, *action.choices)
+    yield " ".join(words), parser
+
+
+def has_option(parser: argparse.ArgumentParser, option: str) -> bool:
+    return option in parser._option_string_actions
+
+
+@pytest.fixture
+def everything(start: Start) -> Site:
+    return start(production_includes(), modhub__mail_dir="{folder}/mail")
+
+
+@pytest.fixture
+def run(everything: Site, capsys: pytest.CaptureFixture[str]) -> Run:
+    """``run("mod", "list")``: the exit code and what it printed."""
+
+    def command(*words: str) -> tuple[int, str]:
+        capsys.readouterr()
+        arguments = build_admin_parser(everything.config).parse_args(["-c", "unused", *words])
+        code = arguments.run(Admin(everything.config), arguments)
+        return code, capsys.readouterr().out
+
+    return command
+
+
+def contents(site: Site) -> tuple[Any, ...]:
+    """Every row of every table, and every file."""
+    metadata = MetaData()
+    with site.databases.readonly_engine.connect() as connection:
+        metadata.reflect(connection)
+        rows = {table.name: sorted(map(repr, connection.execute(select(table)))) for table in metadata.sorted_tables}
+    return rows, sorted((str(path), path.read_bytes()) for path in stored_files(site))
+
+
+@pytest.mark.one_database
+def test_every_command_that_changes_something_has_a_dry_run(everything: Site) -> None:
+    # C-RUN-23
+    commands = dict(actions_of(build_admin_parser(everything.config)))
+    with_dry_run = {name for name, parser in commands.items() if has_option(parser, "--dry-run")}
+    assert commands.keys() - with_dry_run == READING
+    assert with_dry_run == EXAMPLES.keys() | REHEARSED_ELSEWHERE
+
+
+def test_a_dry_run_changes_nothing(everything: Site, run: Run, tmp_path: Path) -> None:
+    # C-RUN-23
+    places = {"folder": str(tmp_path), "storage": str(everything.registry.settings["modhub.storage"])}
+    for command, arguments in EXAMPLES.items():
+        if command == "game add":  # the first of those that need the samples
+            everything.post_json(
+                "/api/auth/register", {"email": "ada@example.org", "password": "correct horse battery"}
+            )
+        words = [*command.split(), *(word.format(**places) for word in arguments)]
+        before, folders = contents(everything), set(tmp_path.rglob("*"))
+        code, said = run(*words, "--dry-run")
+        assert code == 0, words
+        assert re.search(r"(?i)\bwould\b", said), words
+        assert contents(everything) == before, words
+        assert set(tmp_path.rglob("*")) == folders, words
+        # It was about something that happens.
+        assert run(*words)[0] == 0, words
+        assert contents(everything) != before, words
+
+
+@pytest.mark.one_database
+def test_every_list_is_json_for_programs(everything: Site, run: Run) -> None:
+    # C-RUN-24
+    assert run("demo")[0] == 0
+    commands = dict(actions_of(build_admin_parser(everything.config)))
+    arguments = {"mod show": ["1", "2"], "account show": ["1"]}
+    everything.post_json("/api/auth/register", ADA)
+    lists = [name for name in commands if name.split()[-1] in {"list", "show", "verify", "export", "doctor"}]
+    assert len(lists) > 10
+    for name in lists:
+        _, said = run(*name.split(), *arguments.get(name, []), "--json")
+        documents = [json.loads(line) for line in said.splitlines()]
+        assert documents, name
+        assert all(isinstance(document, dict) for document in documents), name
+    assert [json.loads(line) for line in run("migrate", "--plan", "--json")[1].splitlines()] == []
