@@ -21,7 +21,7 @@ from pyramid.settings import aslist
 from pyramid.tweens import EXCVIEW
 from pyramid_retry import BeforeRetry
 
-from modhub.blobs import BlobStore, FollowsAddress, open_local_store, storage_from_url
+from modhub.blobs import BlobStore, FollowsAddress, TakesOverFiles, open_local_store, storage_from_url
 from modhub.blobs.timing import StoreTimes
 from modhub.db import DatabaseLimits, Databases
 from modhub.declarations import Declarations, StartOptions
@@ -34,6 +34,7 @@ from modhub.request import Request
 from modhub.security.api_keys import address_credential, machine_credential
 from modhub.security.identity import CorePermission, CredentialKind, CredentialPolicy
 from modhub.security.policy import SecurityPolicy
+from modhub.server.rules import IBodyRules
 from modhub.service_registry import add_service, find_service
 from modhub.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
 from modhub.traversal import ApiResource, SiteResource, root_factory
@@ -94,6 +95,8 @@ def configure(settings: Mapping[str, Any], *, makes_store: bool = True, limits_s
     if store is not None:
         add_service(config, BlobStore, store)
         add_service(config, StoreTimes, StoreTimes(store))
+        if isinstance(store, TakesOverFiles):
+            config.registry.getUtility(IBodyRules).file_folder = str(store.spool_folder)
         config.commit()
     return config
 

@@ -220,16 +220,19 @@ def add_body_limit(
     *,
     credential: str | None = None,
     waits: bool = False,
+    stored: bool = False,
 ) -> None:
     """Limit the length of bodies at ``pattern``, and name the header without which the server does not read them.
 
     ``pattern`` is a path with ``{segment}`` and ``{rest...}``; ``limit`` is in bytes (C-ERR-20). ``waits``: the request
-    may wait for its turn (hashing), so it gets a thread of a separate pool.
+    may wait for its turn (hashing), so it gets a thread of a separate pool. ``stored``: the body is a file that the
+    view stores as it is (:func:`modhub.blobs.uploads.receive_upload`), so it is spooled in the file store's folder.
     """
     method_names = (methods,) if isinstance(methods, str) else methods
 
     def register() -> None:
-        config.registry.getUtility(IBodyRules).add(method_names, pattern, limit, credential, waits=waits)
+        rules = config.registry.getUtility(IBodyRules)
+        rules.add(method_names, pattern, limit, credential, waits=waits, stored=stored)
 
     config.action(("modhub body limit", method_names, pattern), register)
 

@@ -3,7 +3,16 @@
 from modhub.blobs.data_manager import stage
 from modhub.blobs.factory import is_missing_folder, open_local_store, storage_from_url
 from modhub.blobs.local import LocalStore
-from modhub.blobs.store import Blob, BlobStore, BlobStoreFactory, FollowsAddress, Readable, RemoteFile, is_key
+from modhub.blobs.store import (
+    Blob,
+    BlobStore,
+    BlobStoreFactory,
+    FollowsAddress,
+    Readable,
+    RemoteFile,
+    TakesOverFiles,
+    is_key,
+)
 
 __all__ = [
     "Blob",
@@ -13,6 +22,7 @@ __all__ = [
     "LocalStore",
     "Readable",
     "RemoteFile",
+    "TakesOverFiles",
     "is_key",
     "is_missing_folder",
     "open_local_store",

@@ -10,13 +10,15 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from modhub.blobs.checksum_cache import MAX_CHECKSUMS, ChecksumCache, is_settled, stamp_of
+from modhub.blobs.disk_errors import access_errors, describe_damage, error_message, unreadable, write_errors
+from modhub.blobs.spooled import SpooledFile, hash_unnamed, link_unnamed
 from modhub.blobs.store import COPY_BYTES, Blob, Readable, is_key, new_key
-from modhub.errors import ApiError, storage_refused, storage_unreachable, too_large
+from modhub.errors import storage_refused, too_large
 
 _STAGING = "staging"
 _FOLDERS = (_STAGING, *(f"{number:02x}" for number in range(256)))
@@ -40,7 +42,7 @@ class LocalStore:
     ) -> None:
         self._root = root
         self._proxy_location = proxy_location
-        self._staging = root / _STAGING
+        self._staging = self.spool_folder = root / _STAGING
         self._checksums = ChecksumCache(cache_size)
         if make:
             self._create_folders()
@@ -57,22 +59,40 @@ class LocalStore:
     def stage(self, stream: Readable, limit: int) -> Blob:
         """Write the stream to the staging folder, count and hash it, then fsync."""
         key = new_key()
-        with _write_errors():
+        if isinstance(stream, SpooledFile) and link_unnamed(stream.file.fileno(), self._staging, key):
+            return self._measure(key, stream.file.fileno(), limit)
+        with write_errors():
             descriptor = self._create(self._staged_path(key))
         try:
             try:
                 return _copy(key, stream, descriptor, limit)
             finally:
-                with _write_errors():
+                with write_errors():
                     os.close(descriptor)
         except BaseException:
             self.discard(key)
             raise
 
+    def _measure(self, key: str, descriptor: int, limit: int) -> Blob:
+        """Count and hash a file that was taken over, then fsync it and its name."""
+        try:
+            size = os.fstat(descriptor).st_size
+            if size > limit:
+                raise too_large(limit)
+            with write_errors():
+                sha256 = hash_unnamed(descriptor)
+                if self._proxy_location:
+                    os.fchmod(descriptor, 0o640)
+                os.fsync(descriptor)
+        except BaseException:
+            self.discard(key)
+            raise
+        return Blob(key, size, sha256)
+
     def publish(self, key: str) -> None:
         """Rename into the shard, then fsync the shard: after that the file survives a power failure."""
         staged, published = self._staged_path(key), self._published_path(key)
-        with _write_errors():
+        with write_errors():
             try:
                 staged.rename(published)
             except FileNotFoundError:
@@ -90,20 +110,20 @@ class LocalStore:
             log.warning(
                 "the file of an aborted upload could not be removed; the next sweep removes it: %s (%s)",
                 key,
-                _error_message(error),
+                error_message(error),
             )
 
     def put(self, blob: Blob, stream: Readable) -> None:
         """Write to the staging folder, compare, then publish."""
         staged = self._staged_path(blob.key)
-        with _write_errors():
+        with write_errors():
             staged.unlink(missing_ok=True)  # of a copy that was killed
             descriptor = self._create(staged)
         try:
             try:
                 copied = _copy(blob.key, stream, descriptor, sys.maxsize)
             finally:
-                with _write_errors():
+                with write_errors():
                     os.close(descriptor)
             if copied != blob:
                 log.error("ALARM: a copy of the stored file %s is not what was stored", blob.key)
@@ -120,17 +140,17 @@ class LocalStore:
         try:
             file = path.open("rb", buffering=0)
         except OSError as error:
-            raise _unreadable(key, _describe_damage(error)) from None
+            raise unreadable(key, describe_damage(error)) from None
         try:
             damage = self._find_damage(file, key, size, sha256)
         except OSError as error:
-            damage = _describe_damage(error)
+            damage = describe_damage(error)
         except BaseException:
             file.close()
             raise
         if damage is not None:
             file.close()
-            raise _unreadable(key, damage)
+            raise unreadable(key, damage)
         return file
 
     def internal_address(self, key: str) -> str | None:
@@ -145,16 +165,16 @@ class LocalStore:
             with path.open("rb", buffering=0) as file:
                 return _compare(file, size, sha256)
         except OSError as error:
-            return _describe_damage(error)
+            return describe_damage(error)
 
     def delete(self, key: str) -> None:
         """Unlink the file; readers that have it open are not affected."""
-        with _access_errors():
+        with access_errors():
             self._remove(key)
 
     def keys(self) -> Iterator[tuple[str, float]]:
         """List the shards and the staging folder; other files are ignored."""
-        with _access_errors():
+        with access_errors():
             with os.scandir(self._root) as entries:
                 folders = {entry.name for entry in entries}.intersection(_FOLDERS)
             for folder in sorted(folders):
@@ -167,7 +187,7 @@ class LocalStore:
     def probe(self) -> None:
         """Write one byte to a new file in the staging folder and remove it; after a crash the sweep removes it."""
         path = self._staged_path(new_key())
-        with _access_errors():
+        with access_errors():
             try:
                 descriptor = self._create(path)
                 try:
@@ -229,11 +249,11 @@ def _copy(key: str, stream: Readable, descriptor: int, limit: int) -> Blob:
         if size > limit:
             raise too_large(limit)
         digest.update(chunk)
-        with _write_errors():
+        with write_errors():
             unwritten = memoryview(chunk)
             while unwritten:
                 unwritten = unwritten[os.write(descriptor, unwritten) :]
-    with _write_errors():
+    with write_errors():
         os.fsync(descriptor)
     return Blob(key, size, digest.hexdigest())
 
@@ -258,37 +278,3 @@ def _fsync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _error_message(error: OSError) -> str:
-    """The error message without the path that ``str(error)`` includes."""
-    return error.strerror or type(error).__name__
-
-
-def _describe_damage(error: OSError) -> str:
-    return "It is missing." if isinstance(error, FileNotFoundError) else f"It cannot be read: {_error_message(error)}."
-
-
-def _unreadable(key: str, damage: str) -> ApiError:
-    log.error("ALARM: stored file %s cannot be read. %s", key, damage)
-    return storage_unreachable()
-
-
-@contextmanager
-def _write_errors() -> Iterator[None]:
-    """Log an I/O error of an upload and raise 502."""
-    try:
-        yield
-    except OSError as error:
-        log.error("ALARM: writing to the file store failed: %s", _error_message(error))
-        raise storage_refused() from None
-
-
-@contextmanager
-def _access_errors() -> Iterator[None]:
-    """Log an I/O error outside uploads and raise 503."""
-    try:
-        yield
-    except OSError as error:
-        log.error("ALARM: the file store is not available: %s", _error_message(error))
-        raise storage_unreachable() from None

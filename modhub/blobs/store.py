@@ -8,6 +8,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 COPY_BYTES = 256 * 1024
@@ -107,6 +108,13 @@ class ServedByProxy(Protocol):
 
     def internal_address(self, key: str) -> str | None:
         """Return the address at which the proxy has a published blob; None if it has none."""
+
+
+@runtime_checkable
+class TakesOverFiles(Protocol):
+    """A store that gives a `SpooledFile` a name instead of copying it, if the file system can do that."""
+
+    spool_folder: Path
 
 
 @runtime_checkable

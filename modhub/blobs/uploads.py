@@ -7,9 +7,10 @@ from typing import Any, Final
 from webob.request import DisconnectionError
 
 from modhub.blobs.data_manager import stage
-from modhub.blobs.store import Blob
+from modhub.blobs.spooled import SpooledFile
+from modhub.blobs.store import Blob, Readable
 from modhub.errors import invalid
-from modhub.payload import raw_stream
+from modhub.payload import FILE, raw_stream
 
 SNIFF_BYTES: Final = 1024
 """Bytes at the beginning of a file by which its type is recognised."""
@@ -47,4 +48,8 @@ def receive_upload(request: Any, limit: int) -> ReceivedUpload:
     head = _PrefixedStream(b"", stream).read(SNIFF_BYTES)
     if not head:
         raise invalid("The body is empty; the file is sent as the body itself.")
-    return ReceivedUpload(stage(request.tm, request.store, _PrefixedStream(head, stream), limit), head)
+    source: Readable = _PrefixedStream(head, stream)
+    if request.environ.get(FILE) is stream:
+        stream.seek(0)
+        source = SpooledFile(stream)
+    return ReceivedUpload(stage(request.tm, request.store, source, limit), head)

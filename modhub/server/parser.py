@@ -30,6 +30,8 @@ class Parser(HTTPRequestParser):
     * ``modhub.body_limit_exceeded`` = the limit in bytes, by length or as the body arrived,
     * ``modhub.body_failed`` = True: the body could not be spooled (full disk),
     * ``modhub.body_busy`` = True: all bodies together have reached their limit.
+
+    A complete body in the folder of the application (`BodyRule.stored`) is ``modhub.body_file``.
     """
 
     version = "1.1"
@@ -113,7 +115,8 @@ class Parser(HTTPRequestParser):
         elif length is not None and length > rule.limit:
             self._end_early({"modhub.body_limit_exceeded": rule.limit})
         else:
-            buffer = SpooledBody(self.adj.spool, self.adj.inbuf_overflow)
+            folder = self.adj.rules.file_folder if rule.stored else None
+            buffer = SpooledBody(self.adj.spool, self.adj.inbuf_overflow, folder)
             self.chunked, self.content_length = length is None, length or 0
             self.body_rcv = ChunkedBody(buffer) if length is None else FixedStreamReceiver(length, buffer)
             self.needs_probe = self._should_probe(rule, length)
@@ -165,6 +168,8 @@ class Parser(HTTPRequestParser):
         if body.completed:
             self.completed = True
             self.headers["CONTENT_LENGTH"] = str(len(body))
+            unnamed_file = body.getbuf().unnamed_file
+            self.notes = {} if unnamed_file is None else {"modhub.body_file": unnamed_file}
         return consumed
 
     def _end_early(self, notes: Mapping[str, object]) -> None:

@@ -23,12 +23,14 @@ class BodyRule:
 
     ``limit``: most bytes to read. ``credential``: the request header (``Authorization`` or ``X-Api-Key``) without which
     the application rejects the request whatever the body, so that the body is not read; None if there is no such
-    header. ``waits``: the request may wait for its turn, so it gets a thread of a separate pool.
+    header. ``waits``: the request may wait for its turn, so it gets a thread of a separate pool. ``stored``: the
+    body is a file that the application stores as it is, so it is spooled where its store is.
     """
 
     limit: int
     credential: str | None = None
     waits: bool = False
+    stored: bool = False
 
 
 class IBodyRules(Interface):
@@ -37,6 +39,7 @@ class IBodyRules(Interface):
     error_headers = Attribute("(name, value) pairs that the server's own responses carry besides the fixed ones.")
     server = Attribute("The running :class:`modhub.server.loop.Server`, for metrics; None on any other server.")
     priority_paths = Attribute("Paths whose GET requests have a thread of their own, whatever else waits.")
+    file_folder = Attribute("The folder in which bodies of ``BodyRule.stored`` are spooled; None: as all others.")
     report_untrusted_proxy = Attribute(
         "Called with the address of a nearby peer whose forwarding headers do not count."
     )
@@ -69,6 +72,7 @@ class BodyRules:
 
     error_headers: tuple[tuple[str, str], ...] = ()
     priority_paths: frozenset[str] = frozenset()
+    file_folder: str | None = None
     server: Any = None
     report_untrusted_proxy: Callable[[str], None] | None = None
 
@@ -83,6 +87,7 @@ class BodyRules:
         credential: str | None = None,
         *,
         waits: bool = False,
+        stored: bool = False,
     ) -> None:
         """Add a rule for ``methods`` at ``pattern``: ``/api/modhub/{id}/code``.
 
@@ -100,7 +105,8 @@ class BodyRules:
         segments = tuple(None if _is_variable(name) else name for name in names)
         if isinstance(methods, str):
             methods = [methods]
-        self._entries.append(_Entry(frozenset(methods), segments, open_end, BodyRule(limit, credential, waits)))
+        rule = BodyRule(limit, credential, waits, stored)
+        self._entries.append(_Entry(frozenset(methods), segments, open_end, rule))
         self._entries.sort(key=_Entry.weight, reverse=True)
 
     def find(self, method: str, path: str) -> BodyRule | None:

@@ -4,9 +4,11 @@ A body is kept from its first byte until its request is answered or abandoned. W
 fill up although each body is within its own.
 """
 
+import os
 import threading
+from typing import Any, BinaryIO
 
-from waitress.buffers import OverflowableBuffer
+from waitress.buffers import FileBasedBuffer, OverflowableBuffer
 
 
 class SpoolFull(Exception):
@@ -38,17 +40,58 @@ class Spool:
             self.used -= size
 
 
+class UnnamedFile(FileBasedBuffer):
+    """The buffer of a body in a folder of the application; nobody has written to ``file`` but `append`."""
+
+    file: BinaryIO
+
+    def append(self, s: bytes) -> None:
+        """Write ``s`` at the end at once; the position for reading stays."""
+        unwritten = memoryview(s)
+        while unwritten:
+            count = os.pwrite(self.file.fileno(), unwritten, self.remain)
+            unwritten = unwritten[count:]
+            self.remain += count
+
+
+def open_unnamed(folder: str) -> BinaryIO | None:
+    """Open a new file in ``folder`` that may get a name later; None if the system cannot, or the folder is missing."""
+    try:
+        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600), "w+b")
+    except (OSError, AttributeError):
+        return None
+
+
 class SpooledBody(OverflowableBuffer):
-    """One body: in memory while it is below ``memory`` bytes, then in a temporary file.
+    """One body: in memory while it is below ``memory`` bytes, then in a temporary file, in ``folder`` if it is given.
 
     Bodies in memory are accepted even when the spool is full, so that signing in still works; the number of connections
     limits them.
     """
 
-    def __init__(self, spool: Spool, memory: int) -> None:
+    buf: Any
+
+    def __init__(self, spool: Spool, memory: int, folder: str | None = None) -> None:
         super().__init__(memory)
         self._spool = spool
+        self._folder = folder
         self._counted = 0
+
+    @property
+    def unnamed_file(self) -> Any:
+        """The body's file in the folder, if it has one."""
+        return self.buf.file if isinstance(self.buf, UnnamedFile) else None
+
+    def _set_large_buffer(self) -> None:
+        file = open_unnamed(self._folder) if self._folder else None
+        if file is None:
+            super()._set_large_buffer()
+            return
+        small, self.buf = self.buf, UnnamedFile(file)
+        self.overflowed = True
+        if small is not None:
+            self.buf.append(small.get())
+            small.close()
 
     def append(self, s: bytes) -> None:
         """Append ``s``. After `SpoolFull` or OSError (a full disk) it is not kept, and the body can only be closed."""
