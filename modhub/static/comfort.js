@@ -65,8 +65,8 @@
         if (!field.value || field.selectedIndex === 0) event.formData.delete(field.name);
       }
     });
-    const parts = ["h1", "nav.games", "section.browse"].map((part) => `main ${part}`);
-    parts.push('link[rel="canonical"]', 'link[rel="alternate"]', "a.json");
+    const parts = ["nav.games", "section.browse"].map((part) => `main ${part}`);
+    parts.push('link[rel="canonical"]', 'link[rel="alternate"]');
     const follow = () => {
       const query = new URLSearchParams(new FormData(search.form)).toString();
       const wanted = search.form.action + (query && `?${query}`);
@@ -82,7 +82,7 @@
         }
         document.title = page.title;
         history.replaceState(null, "", wanted);
-        said.textContent = document.querySelector("section.browse h2").textContent;
+        said.textContent = document.getElementById("results").textContent;
       });
       asking.send();
       asked = asking;

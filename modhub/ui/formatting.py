@@ -1,7 +1,6 @@
-"""Format sizes and times, and draw the placeholder for mods without an image."""
+"""Format sizes, times and sentences."""
 
 from datetime import UTC, datetime
-from hashlib import blake2b
 
 from markupsafe import Markup, escape
 
@@ -51,25 +50,6 @@ def _time_tag(exact: datetime, attributes: str, text: str) -> Markup:
     return Markup(f'<time datetime="{stamp}Z"{attributes}>{escape(text)}</time>')  # noqa: S704 - escaped
 
 
-def placeholder_svg(seed: str) -> Markup:
-    """Draw an SVG derived from ``seed``: mirrored blocks on a cartridge label, in one of the site's hues.
-
-    Colours come from the style sheet by class, so that it fits light and dark mode.
-    """
-    digest = blake2b(seed.encode(), digest_size=8).digest()
-    bits = int.from_bytes(digest[:4])
-    blocks = []
-    for cell in range(20):
-        if bits >> cell & 1:
-            column, row = cell % 4, cell // 4
-            blocks += [f"M{8 + 2 * x} {4 + 2 * row}h2v2h-2z" for x in (column, 7 - column)]
-    dot = f'<circle cx="{9 + digest[4] % 14}" cy="{5 + digest[5] % 8}" r="{1 + digest[6] % 3 * 0.5:g}"/>'
-    return Markup(  # noqa: S704 - only numbers
-        f'<svg class="tile hue-{digest[7] % 6}" viewBox="0 0 32 18" preserveAspectRatio="xMidYMid slice" '
-        f'aria-hidden="true" focusable="false"><path shape-rendering="crispEdges" d="{"".join(blocks)}"/>{dot}</svg>'
-    )
-
-
 class Formatter:
     """Formats values in one language. Nothing here depends on the current time."""
 
@@ -96,7 +76,3 @@ class Formatter:
         """Fill user-written values into a translated sentence, each isolated by ``dir="auto"``."""
         isolated = {name: f'<span dir="auto">{escape(value)}</span>' for name, value in values.items()}
         return Markup(str(escape(text)) % isolated)  # noqa: S704 - escaped
-
-    def placeholder_svg(self, seed: str) -> Markup:
-        """See :func:`placeholder_svg`."""
-        return placeholder_svg(seed)

@@ -76,8 +76,8 @@ def test_what_the_script_adds_moves_nothing_and_is_called_what_it_says(visit: Vi
     expect(copy).to_have_accessible_name("Copied GUID")
 
 
-def test_the_same_as_json_follows_what_is_typed(visit: Visit) -> None:
+def test_the_list_for_programs_follows_what_is_typed(visit: Visit) -> None:
     page = visit()
     page.goto("/Modhub")
     page.get_by_label("Search in titles and games").fill("foundry")
-    expect(page.get_by_role("link", name="This page as JSON")).to_have_attribute("href", "/api/modhub?q=foundry")
+    expect(page.get_by_role("link", name="JSON API")).to_have_attribute("href", "/api/modhub?q=foundry")

@@ -26,7 +26,7 @@ def test_an_image_of_another_type_is_a_file_and_no_picture(site: Site) -> None:
     author = new_visitor(site, OWNER)
     for page in (site.get("/Modhub"), site.get(mod["url"]), author.get("/Modhub/mine")):
         assert not [image for image in page.html.select("main img") if image["src"] == notes]
-        assert page.html.select_one("svg.tile") is not None
+        assert page.html.select_one(".tile") is not None
     page = site.get(mod["url"])
     assert page.html.find("meta", property="og:image") is None
     (link,) = page.html.select(f".facts-list a[href='{notes}']")

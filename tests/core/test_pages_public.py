@@ -1,8 +1,12 @@
 """The public pages: what they show, what they never show, and how many statements they run."""
 
 import re
+from pathlib import Path
 
+from modhub.catalogue.commands import add_game
 from modhub.catalogue.pages.queries.page_queries import PageReader
+from modhub.catalogue.pages.views.browse import STRIP
+from modhub.ops.admin import Admin
 from modhub.testing import Site, Start
 from modhub.testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
 
@@ -94,28 +98,64 @@ def test_a_list_says_how_many_there_are_and_leads_on(site: Site) -> None:
     page = site.get("/Modhub?game=portal&size=2&page=2")
     assert page.html.find(id="results").text == "4 mods"
     assert [card.h3.text for card in page.html.select(".card")] == ["Mod 2", "Mod 1"]
-    assert page.html.find("a", rel="prev")["href"] == "/Modhub?game=portal&size=2"
+    assert page.html.find("a", rel="prev")["href"] == "/Modhub?game=portal&size=2#results"
     assert page.html.find("a", rel="next") is None
     assert page.html.select_one(".pager [aria-current=page]").text == "Page 2"
-    assert page.html.select_one(".filters a")["href"] == "/Modhub?size=2"
+    assert page.html.select_one(".filters a")["href"] == "/Modhub?size=2#results"
     behind = site.get("/Modhub?page=9")
+    assert behind.html.select_one(".lead").text == "There is no page 9; this list has 1 page."
     assert behind.html.select_one(".empty a")["href"] == "/Modhub"
     assert "mods" in site.get("/Modhub?q=zz").html.select_one(".empty").text
 
 
 def test_a_card_says_what_one_wants_to_know(site: Site) -> None:
-    mod = published_mod(site, title="Card", description="<p>One</p><p>two</p>", requires=[ABSENT])
-    site.as_account(8).put_json(f"/api/modhub/{mod['id']}/vote", {"value": -1})
+    mod = published_mod(site, title="Card Game", description="<p>One</p><p>two</p>", requires=[ABSENT])
     card = site.get("/Modhub").html.select_one(".card")
     assert [link["href"] for link in card.select("a")] == [mod["url"]]
     assert card.select_one(".summary").text == "One two"
-    assert "requires 1 mod" in card.text
-    assert "Votes against: 1" in card.text
-    assert card.select_one("svg.tile") is not None
-    # The day stands there to be read: what only hovers cannot be had with a finger or the keyboard.
+    assert card.select_one(".tile").text == "CG"
+    assert [fact.text for fact in card.select(".facts li")] == ["Version 1", "updated just now", "requires 1 mod1"]
+    # The day is in the title; an icon says nothing to a reader.
     assert card.time["datetime"].endswith("Z")
-    assert re.fullmatch(r"[0-9]{1,2} [A-Z][a-z]+ 20[0-9]{2}", card.time.text)
-    assert f"just now, {card.time.text}" in card.select_one(".facts").text
+    assert re.fullmatch(r"[0-9]{1,2} [A-Z][a-z]+ 20[0-9]{2}, [0-9:]{5} UTC", card.time["title"])
+    assert all(icon["aria-hidden"] == "true" for icon in card.select("svg"))
+    assert card["data-changed"] == mod["updatedAt"]
+    for account, value in ((8, 1), (9, 1), (10, -1)):
+        site.as_account(account).put_json(f"/api/modhub/{mod['id']}/vote", {"value": value})
+    assert site.get("/Modhub").html.select_one(".card .facts li").text == "Votes for: 2"
+
+
+def test_a_tile_has_the_icon_of_the_game_or_the_initials(site: Site, tmp_path: Path) -> None:
+    icon = tmp_path / "portal.svg"
+    icon.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    add_game(Admin(site.config), "Portal", None, icon)
+    published_mod(site, title="— «lone» wolf", games=["Unknown", "portal"])
+    published_mod(site, title="¡¡ únder the sea", games=["Unknown"])
+    published_mod(site, title="— !")
+    tiles = site.get("/Modhub").html.select(".card .tile")
+    assert [tile.text for tile in tiles] == ["", "ÚT", ""]
+    assert tiles[2].img["src"].startswith("/Modhub/game-icon/")
+    assert not tiles[0].img
+
+
+def test_the_games_are_one_line_with_all_of_them_behind_it(site: Site) -> None:
+    # C-PAGE-19
+    for number in range(100):
+        add_game(Admin(site.config), f"Game {number:02}", None, None)
+    page = site.get("/Modhub?q=x&size=50&game=game+77")
+    strip, everything = page.html.select("nav.games ul")
+    assert len(strip.select("a")) == STRIP
+    assert strip.a["aria-current"] == "true"
+    assert strip.a["href"] == "/Modhub?q=x&game=Game+77&size=50#results"
+    assert [link.text for link in everything.select("a")] == [f"Game {number:02}" for number in range(100)]
+    assert everything.find_parent("details").summary.text == "All games"
+    form = page.html.select_one(".finder")
+    assert form.find(id="game").find("option", selected=True)["value"] == "Game 77"
+    assert form.find("input", attrs={"name": "size"})["value"] == "50"
+    # A game that is not in the list stays chosen; the size of a page has no control.
+    page = site.get("/Modhub?game=Another")
+    assert page.html.find(id="game").find("option", selected=True)["value"] == "Another"
+    assert not page.html.find("input", attrs={"name": "size"})
 
 
 def test_no_page_asks_the_database_more_when_there_is_more(site: Site) -> None:

@@ -5,7 +5,9 @@ from itertools import pairwise
 
 import pytest
 
+from modhub.catalogue.commands import add_game
 from modhub.catalogue.pages.views.mod import shift_headings
+from modhub.ops.admin import Admin
 from modhub.outline import Outline
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upload_asset
@@ -16,7 +18,7 @@ pytestmark = pytest.mark.one_database
 
 GERMAN = {"Accept-Language": "de"}
 PARTS = "parts of words are fine"
-WHOLE = "full name of the game"
+WHOLE = "by its full name"
 
 
 @pytest.mark.parametrize(
@@ -51,14 +53,40 @@ def test_an_empty_list_says_what_was_looked_for_and_how(
 
 
 @pytest.mark.parametrize("query", ["", "?game=portal", "?q=tow&game=portal&sort=top", "?page=2&size=1"])
-def test_the_same_as_json_is_the_same(site: Site, query: str) -> None:
+def test_the_same_list_for_programs_is_the_same(site: Site, query: str) -> None:
+    # C-PAGE-19
     for title in ("Tower", "Bridge", "Towel"):
         published_mod(site, title=title, games=["Portal"] if title != "Bridge" else [])
     page = site.get(f"/Modhub{query}")
-    link = page.html.find("a", string="This page as JSON")
+    atom, json_feed, api = page.html.select(".list-links a")
+    assert [link.text for link in (atom, json_feed, api)] == ["Atom feed", "JSON feed", "JSON API"]
     shown = [card["href"] for card in page.html.select(".card h3 a")]
-    assert [mod["url"] for mod in site.get(link["href"]).json["mods"]] == shown
+    assert [mod["url"] for mod in site.get(api["href"]).json["mods"]] == shown
     assert shown
+    assert [link["href"] for link in page.html.find_all("link", rel="alternate")] == [atom["href"], json_feed["href"]]
+    everything = {mod["title"] for mod in site.get(f"/api/modhub{query.partition('page')[0]}").json["mods"]}
+    assert {item["title"].split()[0] for item in site.get(json_feed["href"]).json["items"]} == everything
+
+
+def test_an_empty_list_suggests_games_and_invites_authors(site: Site) -> None:
+    # C-PAGE-20
+    for name in ("Starfall Rally", "Lantern Depths"):
+        add_game(Admin(site.config), name, None, None)
+    for query, suggested in (
+        ("game=starfall", ["Starfall Rally"]),
+        ("q=the+depths+of", ["Lantern Depths"]),
+        ("q=of", []),
+    ):
+        empty = site.get(f"/Modhub?{query}").html.select_one(".empty")
+        assert [link.text for link in empty.select(".chips a")] == suggested
+    assert site.get("/Modhub").html.select_one(".empty a[href='/Modhub/mine/new']").text == "Publish a mod"
+    published_mod(site)
+    page = site.get("/Modhub")
+    assert page.html.select_one(".results a[href='/Modhub/mine/new']").text == "Publish a mod"
+    page = site.get("/Modhub?page=1099&size=1")
+    assert page.html.select_one(".lead").text == "There is no page 1,099; this list has 1 page."
+    german = site.get("/Modhub?page=1099&size=1", headers=GERMAN).html.select_one(".lead").text
+    assert german == "Es gibt keine Seite 1.099; diese Liste hat 1 Seite."
 
 
 def test_only_what_is_the_same_is_called_so(site: Site) -> None:

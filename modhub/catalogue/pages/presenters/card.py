@@ -20,8 +20,8 @@ class CardKey(NamedTuple):
     document: bytes
     image_facts: str | None
     author: str | None
+    owner: int
     ups: int
-    downs: int
 
     @property
     def presenter(self) -> ModPresenter:
@@ -31,7 +31,7 @@ class CardKey(NamedTuple):
 
 def card_key(card: ModCard) -> CardKey:
     """Return the cache key of a card."""
-    return CardKey(card.document_bytes, card.image_facts, card.author, card.ups, card.downs)
+    return CardKey(card.document_bytes, card.image_facts, card.author, card.owner, card.ups)
 
 
 def render_card(ui: PageHelpers, card: ModCard, games: CuratedGames, loading: str = "lazy") -> Markup:

@@ -1,19 +1,24 @@
 """A mod as pages show it, derived from its document."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import Any, Final
+from zlib import crc32
 
 import msgspec
 
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.pages.presenters.images import ImagePresenter, decode_facts
 from modhub.catalogue.response_schemas import AssetDocument, ModDocument
+from modhub.folding import fold_game
 from modhub.markup import to_text
 
 SUMMARY = 160
 """Characters of a summary."""
 _SUMMARY_SOURCE = 12 * SUMMARY
 """Characters of HTML from which a summary is made."""
+HUES: Final = 6
+"""Colours of tiles in the style sheet."""
 _decode = msgspec.json.Decoder(ModDocument).decode
 
 
@@ -74,6 +79,22 @@ class ModPresenter:
     def non_image_files(self) -> list[AssetDocument]:
         """Files uploaded as images with another type; they are offered as downloads (C-FILE-4)."""
         return [image.document for image in self._uploaded_images if not image.is_image]
+
+    @property
+    def initials(self) -> str:
+        """The first letter or digit of each of the first two words of the title, for a tile without a picture."""
+        words = ("".join(filter(str.isalnum, word)) for word in self.mod.title.split())
+        return "".join([word[0] for word in words if word][:2]).upper()
+
+    @property
+    def hue(self) -> int:
+        """The colour of its tile, from 0: the same for all mods of a game."""
+        return crc32(fold_game((self.mod.games or [self.mod.title])[0]).encode()) % HUES
+
+    def game_icon(self, games: Mapping[str, Any]) -> str | None:
+        """The icon of the first of its games that has one in ``games``, which are by folded name."""
+        curated = (games.get(fold_game(game)) for game in self.mod.games)
+        return next((game.icon for game in curated if game and game.icon), None)
 
     @property
     def size(self) -> int:

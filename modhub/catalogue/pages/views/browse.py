@@ -1,7 +1,8 @@
 """``/Modhub``: every state of the list has an address, reached by links and forms without scripts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -10,15 +11,23 @@ from modhub.catalogue.pages.queries.authors import name_authors
 from modhub.catalogue.pages.queries.page_queries import CuratedGame, CuratedGames, Listing, PageReader
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
-from modhub.folding import fold_game
+from modhub.folding import fold_game, fold_search, search_words
 from modhub.interfaces import ISite
 from modhub.limits import PAGE_SIZE
 from modhub.request import Request
+from modhub.text import N_
 from modhub.ui.template_helpers import PageHelpers
 from modhub.views import OPEN, page
 
 _DEFAULT = ListParams()
-PAGE_SIZES = (20, 50, 100)
+SORTS = {"new": N_("Recently updated"), "top": N_("Top rated")}
+"""The orders to choose from and their labels, the default first."""
+STRIP = 12
+"""Games in the line above the list; the others are behind "All games"."""
+SIMILAR_LETTERS = 3
+"""Shorter words are in too many names."""
+SUGGESTED = 5
+"""Games that an empty list suggests."""
 EAGER = 6
 """Cards whose images are loaded eagerly."""
 GAMES_TEMPLATE = "modhub.catalogue:templates/games.jinja2"
@@ -71,10 +80,10 @@ class Filters:
         """Return the address of another page of the list."""
         return address_of(replace(self.params, page=number))
 
-    def games(self, games: CuratedGames) -> Iterator[tuple[CuratedGame, str]]:
-        """Yield each curated game with the address of the first page filtered by it."""
+    def games(self, games: Iterable[CuratedGame]) -> Iterator[tuple[CuratedGame, str]]:
+        """Yield each of these games with the address of the first page filtered by it."""
         query_params = _query_params(replace(self.params, page=1))
-        for game in games.values():
+        for game in games:
             yield game, "/Modhub" + _join_query({**query_params, "game": quote_plus(game.name)})
 
     @property
@@ -96,6 +105,24 @@ def page_numbers(current: int, last: int) -> Iterator[int | None]:
         previous = number
 
 
+def games_in_strip(games: CuratedGames, chosen: CuratedGame | None) -> list[CuratedGame]:
+    """Return the games in the line above the list: the first ones, and always the chosen one."""
+    shown = list(games.values())[:STRIP]
+    return shown if chosen is None or chosen in shown else [chosen, *shown[:-1]]
+
+
+def similar_games(games: CuratedGames, params: ListParams) -> list[CuratedGame]:
+    """Return curated games whose name has a word of the filters: what an empty list suggests."""
+    words = {word for word in (*search_words(params.q), *search_words(params.game)) if len(word) >= SIMILAR_LETTERS}
+    found = (
+        game
+        for folded, game in games.items()
+        if folded != fold_game(params.game)
+        and any(word in name for name in map(fold_search, (game.name, game.display_name)) for word in words)
+    )
+    return list(islice(found, SUGGESTED))
+
+
 def _loading(index: int) -> str:
     return "first" if index == 0 else "eager" if index < EAGER else "lazy"
 
@@ -110,20 +137,26 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     games = reader.games()
     chosen = games.get(fold_game(params.game)) if params.game else None
     ui = PageHelpers(request)
-    strip = ui.render_fragment if params.q else ui.cached_fragment
+    links = ui.render_fragment if params.q else ui.cached_fragment
+    filters = Filters(replace(params, page=1, game=""))
     feed_query = query_of(replace(params, page=1, size=PAGE_SIZE))
     return {
         "listing": listing,
         "cards": [render_card(ui, card, games, _loading(index)) for index, card in enumerate(listing.cards)],
-        "options": ui.cached_fragment(OPTIONS, games=games),
-        "strip": strip(GAMES_TEMPLATE, games=games, chosen=chosen, filters=Filters(replace(params, page=1, game=""))),
+        "options": ui.cached_fragment(OPTIONS, games=games, chosen=chosen),
+        "game_links": links(
+            GAMES_TEMPLATE, games=games, strip=tuple(games_in_strip(games, chosen)), chosen=chosen, filters=filters
+        ),
+        "similar": [] if listing.total else list(Filters(_DEFAULT).games(similar_games(games, params))),
         "params": params,
         "filters": Filters(params),
         "query": query_of(params),
         "games": games,
-        "chosen": chosen or (CuratedGame(params.game, params.game, None) if params.game else None),
+        "chosen": chosen,
+        "game_name": chosen.display_name if chosen else params.game,
         "numbers": list(page_numbers(min(params.page, listing.pages), listing.pages)),
-        "sizes": PAGE_SIZES,
+        "sorts": SORTS,
+        "page_size": PAGE_SIZE,
         "feed": "/Modhub/feed" + feed_query,
         "json_feed": "/Modhub/feed.json" + feed_query,
     }
