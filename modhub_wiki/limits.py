@@ -14,7 +14,7 @@ MAX_WIKI_LINES: Final = 100_000
 """Lines of a page; a longer one is shown as plain text."""
 
 WORK: Final = 2_200_000
-"""Work units (:mod:`modhub_wiki.effort`) of a page; one that takes more is shown as plain text.
+"""Work units (:mod:`modhub.markdown_effort`) of a page; one that takes more is shown as plain text.
 
 Measured: 1 MB of ordinary text with a mark in every third word takes 1,700,000 units of about a microsecond.
 """

@@ -17,10 +17,10 @@ from markdown_it.token import Token
 
 from modhub import limits as core_limits
 from modhub import text
+from modhub.markdown_effort import EFFORT, Effort, TooMuchWork, WorkLimits, meter_parser
 from modhub.markup import clean
 from modhub_wiki import limits
 from modhub_wiki.allowlist import WIKI
-from modhub_wiki.effort import EFFORT, Effort, TooMuchWork, meter_parser
 from modhub_wiki.headings import first_heading, name_headings, plain_text, set_title
 from modhub_wiki.highlighting import Highlighter
 from modhub_wiki.links import allowed_image, resolve
@@ -48,7 +48,8 @@ def render(source: str, path: str, title: str | None = None) -> Rendered:
     try:
         if source.count("\n") > limits.MAX_WIKI_LINES:
             raise TooMuchWork
-        tokens = _parser().parse(source, {EFFORT: Effort()})
+        work = WorkLimits(limits.WORK, limits.BLOCK_WORK, limits.EMPHASIS_WORK, limits.MARK_WORK, limits.HEADINGS)
+        tokens = _parser().parse(source, {EFFORT: Effort(work)})
     except TooMuchWork:
         return _as_text(source, path, title)
     plain = "\n".join(_plain_lines(tokens))

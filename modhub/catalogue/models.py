@@ -96,6 +96,30 @@ class Note(Base):
     automatic: Mapped[bool] = mapped_column(default=True)
 
 
+class DescriptionSource(Base):
+    """What a description was written from, if not HTML (docs/adr/039-description-source.md).
+
+    ``sha256`` is that of the description: code of the previous version changes one without knowing this table, which is
+    also why there is no foreign key.
+    """
+
+    __tablename__ = "core_description_source"
+
+    mod_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    text_format: Mapped[str] = mapped_column(String(10))
+    source: Mapped[str] = mapped_column(Text)
+    sha256: Mapped[str] = mapped_column(String(64))
+
+
+class Successor(Base):
+    """The mod that its owner says supersedes this one, by its GUID in lower case; it need not exist here."""
+
+    __tablename__ = "core_successor"
+
+    mod_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    guid: Mapped[str] = mapped_column(String(36))
+
+
 class Vote(Base):
     """One account's vote on one mod: 1 or -1."""
 

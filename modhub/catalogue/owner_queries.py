@@ -9,7 +9,8 @@ import msgspec
 from sqlalchemy import Text, bindparam, cast, func, select
 
 from modhub.blobs.models import StoredBlob
-from modhub.catalogue.models import Asset, AssetKind, Mod, Note
+from modhub.catalogue.descriptions import digest_of
+from modhub.catalogue.models import Asset, AssetKind, DescriptionSource, Mod, Note
 from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.queries import FILE_COLUMNS, NOTE_COLUMNS
 from modhub.catalogue.read_service import file_of, note_of
@@ -51,6 +52,8 @@ class OwnerReader:
         self._mod = reader.prepare(mods.where(Mod.id == bindparam("id")))
         self._files = reader.prepare(files.where(Asset.mod_id.in_(page_ids)))
         self._notes = reader.prepare(select(*NOTE_COLUMNS).where(Note.mod_id.in_(mod_id)).order_by(Note.id.desc()))
+        source_columns = (DescriptionSource.source, DescriptionSource.text_format, DescriptionSource.sha256)
+        self._source = reader.prepare(select(*source_columns).where(DescriptionSource.mod_id.in_(mod_id)))
         self._code = reader.prepare(image.where(Asset.kind == AssetKind.CODE.value))
         self._image = reader.prepare(image.where(Asset.id == bindparam("asset"), Asset.kind == AssetKind.IMAGE.value))
 
@@ -79,6 +82,13 @@ class OwnerReader:
     def notes(self, mod_id: int | None, owner: int) -> list[NoteDocument]:
         """Return the changelog of the owner's mod, newest first."""
         return [note_of(row) for row in self._reader.rows(self._notes, id=mod_id, owner=owner)]
+
+    def source(self, mod_id: int | None, owner: int, description: str) -> tuple[str, str] | None:
+        """Return (source, chosen format) of this description; None for HTML, or if it was changed by other means."""
+        for source, chosen, digest in self._reader.rows(self._source, id=mod_id, owner=owner):
+            if digest == digest_of(description):
+                return source, chosen
+        return None
 
     def code(self, mod_id: int | None, owner: int) -> StoredFile | None:
         """Return the code file of the owner's mod; None if there is none."""

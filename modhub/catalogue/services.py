@@ -15,8 +15,9 @@ from sqlalchemy.orm import Session, selectinload
 from modhub import bulk
 from modhub.audit import record
 from modhub.blobs.models import trash_blob
+from modhub.catalogue.descriptions import WrittenDescription, keep_source
 from modhub.catalogue.mod_events import notify_changed, notify_deleted, notify_published
-from modhub.catalogue.models import Asset, Mod, Note, Vote
+from modhub.catalogue.models import Asset, DescriptionSource, Mod, Note, Successor, Vote
 from modhub.catalogue.pictures.services import forget_pictures
 from modhub.catalogue.public_copies import mark_stale
 from modhub.catalogue.references import Lists, check_references
@@ -63,8 +64,11 @@ def record_change(session: Session, mod: Mod) -> None:
     notify_changed(session, mod.id)
 
 
-def create_mod(session: Session, owner: int, cleaned: CleanedMod) -> Mod:
-    """Create an unpublished mod; the title is required. The lists are checked first."""
+def create_mod(session: Session, owner: int, cleaned: CleanedMod, written: WrittenDescription | None = None) -> Mod:
+    """Create an unpublished mod; the title is required. The lists are checked first.
+
+    ``written``: what the description was written from.
+    """
     assert cleaned.title is not None
     guid = str(uuid.uuid4())
     lists = check_references(cleaned.lists, guid)
@@ -83,12 +87,19 @@ def create_mod(session: Session, owner: int, cleaned: CleanedMod) -> Mod:
     )
     session.add(mod)
     session.flush()
+    if written is not None:
+        keep_source(session, mod.id, mod.description, written)
     record(session, "mod created", "mod", mod.id, guid=mod.guid)
     return mod
 
 
-def edit_mod(session: Session, mod_id: int | None, owner: int, cleaned: CleanedMod) -> Mod:
-    """Change the fields that were sent; without a real change ``updated_at`` stays (C-MOD-13)."""
+def edit_mod(
+    session: Session, mod_id: int | None, owner: int, cleaned: CleanedMod, written: WrittenDescription | None = None
+) -> Mod:
+    """Change the fields that were sent; without a real change ``updated_at`` stays (C-MOD-13).
+
+    ``written``: what the description was written from; without it, an earlier source is dropped with its description.
+    """
     mod = own_mod(session, mod_id, owner)
     lists = check_references(cleaned.lists, mod.guid, Lists(mod.requires, mod.conflicts))
     values = {
@@ -101,6 +112,8 @@ def edit_mod(session: Session, mod_id: int | None, owner: int, cleaned: CleanedM
     changes = {name: value for name, value in values.items() if value is not None and value != getattr(mod, name)}
     for name, value in changes.items():
         setattr(mod, name, value)
+    if written is not None or "description" in changes:
+        keep_source(session, mod.id, mod.description, written)
     if changes:
         record(session, "mod edited", "mod", mod.id, fields=" ".join(changes))
         record_change(session, mod)
@@ -136,7 +149,7 @@ def erase_mods(session: Session, mod_ids: Iterable[int]) -> None:
         notify_deleted(session, batch)
         trash_blob(session, select(Asset.blob_id).where(Asset.mod_id.in_(batch)))
         forget_pictures(session, select(Asset.id).where(Asset.mod_id.in_(batch)))
-        for model in (Asset, Note, Vote):
+        for model in (Asset, Note, Vote, DescriptionSource, Successor):
             bulk.execute_bulk(session, delete(model).where(model.mod_id.in_(batch)))
         bulk.execute_bulk(session, delete(Mod).where(Mod.id.in_(batch)))
         mark_stale(session, batch)

@@ -77,9 +77,9 @@ OWN_PAGES = {
     "/Modhub/{id}": 9,
     "/Modhub/mine": 3,
     "/Modhub/mine/new": 1,
-    "/Modhub/mine/{id}": 12,
+    "/Modhub/mine/{id}": 13,
     "/Modhub/mine/{id}/preview": 3,
-    "/Modhub/mine/{draft}": 12,
+    "/Modhub/mine/{draft}": 13,
     "/Modhub/mine/{draft}/preview": 9,
 }
 

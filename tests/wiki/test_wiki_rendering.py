@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from modhub.markdown_effort import Effort
 from modhub.markup import clean
 from modhub_wiki import limits
 from modhub_wiki.allowlist import WIKI
-from modhub_wiki.effort import Effort
 from modhub_wiki.headings import HeadingIds, slug
 from modhub_wiki.highlighting import LANGUAGES, Highlighter
 from modhub_wiki.links import resolve

@@ -1,11 +1,10 @@
-"""What authors type into the details of a mod: mods by title, address or GUID; games; plain text as a description."""
+"""What authors type into the details of a mod: mods by title, address or GUID, and games."""
 
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
-from markupsafe import escape
 
 from modhub import limits
 from modhub.catalogue.owner_views import account_id_of, owner_reader
@@ -26,7 +25,6 @@ MAX_LOOKED_UP: Final = 2 * limits.GUIDS
 _GUID_AT_END: Final = re.compile(r"(?:^|[\s(])([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})\)?$")
 _ADDRESS: Final = re.compile(r"(?:https?://[^/\s]+)?/Modhub/(?:mine/)?([0-9]{1,18})/?(?:[?#]\S*)?$")
 _COMMA: Final = re.compile(r",(?![0-9]{3}\b)|(?<![0-9]),")
-_TAG: Final = re.compile(r"<\s*([A-Za-z][A-Za-z0-9]*)")
 _decode = msgspec.json.Decoder(ModDocument).decode
 
 
@@ -92,19 +90,3 @@ def split_games(lines: Iterable[str], kept: Iterable[str]) -> list[str]:
         parts = [line] if fold_game(line) in known else _COMMA.split(line)
         games += [part.strip() for part in parts if part.strip()]
     return games
-
-
-def describe(submitted: str, text_format: str) -> str:
-    """Return a description as HTML. ``text_format`` is ``text``, ``html``, or anything else to tell by the text."""
-    is_plain = "<" not in submitted and "\n" in submitted.strip()
-    if text_format == "html" or (text_format != "text" and not is_plain):
-        return submitted
-    paragraphs = re.split(r"\n[ \t]*\n", submitted.strip())
-    lines = [str(escape(paragraph.strip())).replace("\n", "<br>") for paragraph in paragraphs if paragraph.strip()]
-    return "".join(f"<p>{line}</p>" for line in lines)
-
-
-def removed_tags(submitted: str, cleaned: str) -> list[str]:
-    """Return the names of the tags that cleaning removed, in the order in which they first occur."""
-    kept = {name.lower() for name in _TAG.findall(cleaned)}
-    return [name for name in dict.fromkeys(tag.lower() for tag in _TAG.findall(submitted)) if name not in kept]

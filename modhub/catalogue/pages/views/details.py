@@ -1,14 +1,17 @@
 """The details of a mod in the workshop: ``/Modhub/mine/new``, and the form of ``/Modhub/mine/{id}``."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from modhub import limits
 from modhub.catalogue import services
+from modhub.catalogue.descriptions import WrittenDescription, write_description
 from modhub.catalogue.owner_views import account_id_of, locked_account_id, owner_reader
 from modhub.catalogue.pages.presenters.form_errors import DETAIL_FIELDS, detail_errors
+from modhub.catalogue.pages.presenters.removed_markup import find_removed_markup
 from modhub.catalogue.pages.presenters.truncation import truncated_details
-from modhub.catalogue.pages.typed_details import describe, removed_tags, resolve_references, split_games
+from modhub.catalogue.pages.typed_details import resolve_references, split_games
 from modhub.catalogue.pages.views.browse import page_reader
 from modhub.catalogue.pages.views.mod import shift_headings
 from modhub.catalogue.pages.views.workshop import details_fingerprint, edit_page_context, form, workshop_done
@@ -26,11 +29,33 @@ from modhub.views import page
 NEW: Final = "modhub.catalogue:templates/workshop/new.jinja2"
 SEEN: Final = "seen"
 """The hidden field with the fingerprint of the fields that the form was rendered with."""
+_PRESERVED: Final = {**DETAIL_FIELDS, "format": ""}
 _LISTS: Final = frozenset({"games", "requires", "conflictsWith"})
 
 
-def read_details(request: Request, games: Iterable[str] = ()) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return (fields for the service, submitted text by field); lists have one entry per line.
+@dataclass(frozen=True, slots=True)
+class SubmittedDetails:
+    """The form of a mod's details: fields for the service, and what was typed into each."""
+
+    fields: dict[str, Any]
+    typed: dict[str, str]
+    written: WrittenDescription | None
+
+    def truncated(self, cleaned: CleanedMod) -> list[str]:
+        """Return the names of the fields of which something was cut off."""
+        names = truncated_details(self.fields, cleaned)
+        is_cut = self.written is not None and self.written.is_cut and "description" not in names
+        return [*names, "description"] if is_cut else names
+
+    def preview(self) -> dict[str, Any]:
+        """Return the values for the preview of the description: cleaned, and what cleaning removed."""
+        submitted = self.fields.get("description", "")
+        cleaned = clean(submitted, limits.DESCRIPTION)
+        return {"shown": cleaned, "removed": find_removed_markup(submitted, cleaned)}
+
+
+def read_details(request: Request, games: Iterable[str] = ()) -> SubmittedDetails:
+    """Read the form; lists have one entry per line.
 
     ``games`` are those of the mod as it is; their names may contain commas.
     """
@@ -48,22 +73,17 @@ def read_details(request: Request, games: Iterable[str] = ()) -> tuple[dict[str,
     if "games" in fields:
         curated = [game.name for game in page_reader(request).games().values()]
         fields["games"] = split_games(fields["games"], [*curated, *games])
+    written = None
     if "description" in fields:
-        fields["description"] = describe(typed["description"], post.get("format", ""))
         typed["format"] = post.get("format", "")
-    return fields, typed
+        written = write_description(typed["description"], typed["format"])
+        fields["description"] = written.source if written.html is None else written.html
+    return SubmittedDetails(fields, typed, written)
 
 
 def _raise_first(errors: list[ApiError]) -> None:
     if errors:
         raise errors[0]
-
-
-def preview_context(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the values for the preview of a description: cleaned, and what cleaning removed."""
-    submitted = fields.get("description", "")
-    cleaned = clean(submitted, limits.DESCRIPTION)
-    return {"shown": cleaned, "removed": removed_tags(submitted, cleaned)}
 
 
 def _check_unchanged(mod: Any, cleaned: CleanedMod, seen: str) -> None:
@@ -92,39 +112,41 @@ def new_mod_page(_context: Any, request: Request) -> dict[str, Any]:
     request_method="POST",
     permission=ModPermission.CREATE,
     renderer=NEW,
-    preserve_fields=DETAIL_FIELDS,
+    preserve_fields=_PRESERVED,
 )
 def create_mod_page(context: Any, request: Request) -> Any:
     """``POST /Modhub/mine/new``: create a draft."""
-    fields, typed = read_details(request)
+    submitted = read_details(request)
+    fields, typed = submitted.fields, submitted.typed
     if "preview" in request.POST:
-        return {**new_mod_page(context, request), "typed": typed, "preview": preview_context(fields)}
+        return {**new_mod_page(context, request), "typed": typed, "preview": submitted.preview()}
     try:
         _raise_first(resolve_references(request, fields))
         cleaned = NewMod(**fields).cleaned()
-        truncated = truncated_details(fields, cleaned)
-        mod = services.create_mod(request.dbsession, locked_account_id(request), cleaned)
+        truncated = submitted.truncated(cleaned)
+        mod = services.create_mod(request.dbsession, locked_account_id(request), cleaned, submitted.written)
     except ApiError as error:
         forms.set_error_status(request, error)
         return {**new_mod_page(context, request), "errors": detail_errors(request, error, fields), "typed": typed}
     return workshop_done(mod.id, "created", truncated)
 
 
-@form(context=IOwnMod, preserve_fields={**DETAIL_FIELDS, SEEN: ""})
+@form(context=IOwnMod, preserve_fields={**_PRESERVED, SEEN: ""})
 def change_mod_page(context: ModResource, request: Request) -> Any:
     """``POST /Modhub/mine/{id}``: only submitted fields are changed."""
     session, owner, seen = request.dbsession, account_id_of(request), request.POST.get(SEEN, "")
     stored = owner_reader(request).mod(context.id, owner)
-    fields, typed = read_details(request, stored.games)
+    submitted = read_details(request, stored.games)
+    fields, typed = submitted.fields, submitted.typed
     if "preview" in request.POST:
         shown = {SEEN: seen} if seen else {}
-        return edit_page_context(request, context.id, typed=typed, preview=preview_context(fields), **shown)
+        return edit_page_context(request, context.id, typed=typed, preview=submitted.preview(), **shown)
     try:
         _raise_first(resolve_references(request, fields))
         cleaned = ModChange(**fields).cleaned()
-        truncated = truncated_details(fields, cleaned)
+        truncated = submitted.truncated(cleaned)
         _check_unchanged(services.own_mod(session, context.id, owner), cleaned, seen)
-        mod = services.edit_mod(session, context.id, owner, cleaned)
+        mod = services.edit_mod(session, context.id, owner, cleaned, submitted.written)
     except ApiError as error:
         forms.set_error_status(request, error)
         # After this error, saving again overwrites the other change.

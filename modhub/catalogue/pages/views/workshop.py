@@ -69,7 +69,10 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
     games = reader.games()
     users, users_total = reader.users(mod.guid)
     titles = _titles_of(request, (*mod.requires, *mod.conflicts_with))
+    source, chosen = own_mods.source(mod_id, owner, mod.description) or (mod.description, "")
     more["typed"] = {
+        "description": source,
+        "format": chosen,
         "requires": reference_lines(mod.requires, titles),
         "conflictsWith": reference_lines(mod.conflicts_with, titles),
         **more.get("typed", {}),

@@ -1,19 +1,18 @@
-"""Bounds the work of rendering a page by counting it, so the result does not depend on the machine or its load.
+"""Bounds the work of rendering Markdown by counting it, so the result does not depend on the machine or its load.
 
 A unit is about a microsecond of parsing, rendering and cleaning on the machine where it was measured. Rendering stops
-as soon as a page exceeds a limit of :mod:`modhub_wiki.limits`, before most of the work is done.
+as soon as a text exceeds one of its :class:`WorkLimits`, before most of the work is done.
 """
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from typing import Final
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, table
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
-
-from modhub_wiki import limits
 
 EFFORT: Final = "effort"
 """The key of the :class:`Effort` in the environment that the parser passes to its rules."""
@@ -32,14 +31,26 @@ _ESCAPED: Final = re.compile(r"[&<>\"]")
 
 
 class TooMuchWork(Exception):
-    """The page exceeds a limit; it is shown as plain text instead."""
+    """The text exceeds a limit; it is shown as plain text instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkLimits:
+    """How much work a text may take: in all, for blocks, for asterisks, for each other kind of mark; and headings."""
+
+    work: int
+    block_work: int
+    emphasis_work: int
+    mark_work: int
+    headings: int
 
 
 class Effort:
-    """The work budget of one page."""
+    """The work budget of one text."""
 
-    def __init__(self) -> None:
-        self._left = limits.WORK
+    def __init__(self, limits: WorkLimits) -> None:
+        self.limits = limits
+        self._left = limits.work
         self._kinds: Counter[str] = Counter()
 
     def spend(self, units: int) -> None:
@@ -72,9 +83,9 @@ def _charge_line(state: StateBlock, line: int, _end: int, silent: bool) -> bool:
     begin, end = state.bMarks[line] + state.tShift[line], state.eMarks[line]
     first = state.src[begin : begin + 1]
     if first == "#" and not silent:
-        effort.spend_on("headings", 1, limits.HEADINGS)
+        effort.spend_on("headings", 1, effort.limits.headings)
     units = (_LINE if silent else _BLOCK) + (_REFERENCE if first == "[" else 0)
-    effort.spend_on("blocks", units + _CELL * state.src.count("|", begin, end), limits.BLOCK_WORK)
+    effort.spend_on("blocks", units + _CELL * state.src.count("|", begin, end), effort.limits.block_work)
     return False
 
 
@@ -87,7 +98,7 @@ def _charge_table(state: StateBlock, line: int, end: int, silent: bool) -> bool:
         columns = state.src.count("|", begin, state.eMarks[line])
         missing = columns * (state.line - line) - state.src.count("|", begin, end)
         effort: Effort = state.env[EFFORT]
-        effort.spend_on("blocks", _CELL * max(missing, 0), limits.BLOCK_WORK)
+        effort.spend_on("blocks", _CELL * max(missing, 0), effort.limits.block_work)
     return True
 
 
@@ -107,6 +118,6 @@ def _charge_tokens(state: StateCore) -> None:
             effort.spend(len(_ESCAPED.findall(token.content)))
             continue
         for mark, count in Counter(_MARKS.findall(token.content)).items():
-            most = limits.EMPHASIS_WORK if mark == "*" else limits.MARK_WORK
+            most = effort.limits.emphasis_work if mark == "*" else effort.limits.mark_work
             effort.spend_on(mark, count * _MARK_COSTS.get(mark, _MARK), most)
-        effort.spend_on("addresses", _ADDRESS * len(_ADDRESSES.findall(token.content)), limits.MARK_WORK)
+        effort.spend_on("addresses", _ADDRESS * len(_ADDRESSES.findall(token.content)), effort.limits.mark_work)

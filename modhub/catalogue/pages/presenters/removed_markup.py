@@ -1,0 +1,41 @@
+"""What the allowlist removes from a description, for its preview."""
+
+from collections import Counter
+from html.parser import HTMLParser
+from typing import Any, NamedTuple
+
+from modhub import limits
+
+
+class RemovedMarkup(NamedTuple):
+    """The names of removed tags and attributes, in the order in which they first occur."""
+
+    tags: list[str]
+    attributes: list[str]
+
+
+class _Markup(HTMLParser):
+    """Counts tags, and collects the attributes of each."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.attributes: dict[tuple[str, str], None] = {}
+        self.feed(source[: 2 * limits.DESCRIPTION])
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[Any]) -> None:
+        """Note a start tag."""
+        self.tags[tag] += 1
+        self.attributes |= {(tag, name): None for name, _ in attrs}
+
+
+def find_removed_markup(submitted: str, cleaned: str) -> RemovedMarkup:
+    """Compare what was submitted with what is left of it. Attributes of removed tags are not listed."""
+    before, after = _Markup(submitted), _Markup(cleaned)
+    # Images of other sites are removed, while others stay.
+    tags = [
+        tag for tag, count in before.tags.items() if not after.tags[tag] or (tag == "img" and after.tags[tag] < count)
+    ]
+    lost = [name for tag, name in before.attributes if after.tags[tag] and (tag, name) not in after.attributes]
+    return RemovedMarkup(tags, list(dict.fromkeys(lost)))

@@ -1,0 +1,150 @@
+"""Descriptions written as plain text, Markdown or HTML."""
+
+import time
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from modhub import limits
+from modhub.catalogue.descriptions import write_description
+from modhub.catalogue.markdown import render_markdown
+from modhub.catalogue.models import DescriptionSource
+from modhub.catalogue.pages.presenters.removed_markup import find_removed_markup
+from modhub.markup import clean
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, mod_address, new_mod
+from modhub.testing.pages import form_at, make_mod_by_form, new_visitor
+
+MARKDOWN = "# Laps\n\nCounts **laps**.\n\n- one\n- two\n\n| a | b |\n|---|--:|\n| 1 | 2 |"
+
+
+@pytest.mark.parametrize(
+    ("submitted", "chosen", "stored"),
+    [
+        ("One\nline\n\n  \nTwo & three", "", "<p>One<br>line</p><p>Two &amp; three</p>"),
+        ("<p>One</p>\n\n<p>Two</p>", "", "<p>One</p>\n\n<p>Two</p>"),
+        ("a < b", "text", "<p>a &lt; b</p>"),
+        ("One\n\nTwo", "html", "One\n\nTwo"),
+        ("One", "", "One"),
+        ("", "text", ""),
+        ("**a** <b>c</b>", "markdown", "<p><strong>a</strong> <b>c</b></p>"),
+        ("# A\n##### B", "markdown", "<h2>A</h2>\n<h4>B</h4>"),
+        ("```js\na<b\n```", "markdown", "<pre><code>a&lt;b\n</code></pre>"),
+        ("![i](https://e.org/i.png)[j](javascript:x)", "markdown", "<p>[j](javascript:x)</p>"),
+        ("a <script>x</script>b", "markdown", "<p>a b</p>"),
+        ("![i](/Modhub/file/5)", "markdown", '<p><img src="/Modhub/file/5" alt="i"></p>'),
+    ],
+)
+def test_what_is_typed_becomes_html(submitted: str, chosen: str, stored: str) -> None:
+    # C-PAGE-16, C-PAGE-27
+    written = write_description(submitted, chosen)
+    assert clean(written.source if written.html is None else written.html, limits.DESCRIPTION) == stored
+
+
+def source_of(site: Site, mod: Any) -> tuple[str, str]:
+    here = f"/Modhub/mine/{mod['id']}"
+    form = form_at(new_visitor(site, OWNER).get(here), here)
+    return form["description"].value.strip(), form["format"].value
+
+
+def count_sources(site: Site) -> int:
+    with site.databases.readonly_session() as session:
+        return session.scalar(select(func.count()).select_from(DescriptionSource)) or 0
+
+
+def test_a_source_is_kept_for_the_next_edit(site: Site) -> None:
+    # C-PAGE-27
+    author = new_visitor(site, OWNER)
+    page = make_mod_by_form(author, title="A", description=MARKDOWN, format="markdown")
+    here, mod = page.request.path, {"id": int(page.request.path.rpartition("/")[2])}
+    assert source_of(site, mod) == (MARKDOWN, "markdown")
+    (stored,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
+    assert "<strong>laps</strong>" in stored["description"]
+    assert "<td>2</td>" in stored["description"]
+    form = form_at(author.get(here), here)
+    form["title"] = "Another title"
+    form.submit(status=303)
+    assert source_of(site, mod) == (MARKDOWN, "markdown")
+    form = form_at(author.get(here), here)
+    form["description"], form["format"] = "One\n\nTwo", ""
+    form.submit(status=303)
+    assert source_of(site, mod) == ("One\n\nTwo", "")
+    # The other fields by the API: the source stays. The description by the API: it is HTML again.
+    site.as_account(OWNER).put_json(mod_address(mod), {"title": "B", "description": "<p>One</p><p>Two</p>"})
+    assert source_of(site, mod) == ("One\n\nTwo", "")
+    site.as_account(OWNER).put_json(mod_address(mod), {"description": "<p>By the API</p>"})
+    assert source_of(site, mod) == ("<p>By the API</p>", "")
+    assert count_sources(site) == 0
+
+
+def test_a_source_of_another_description_is_not_shown(site: Site) -> None:
+    # C-PAGE-27: code of the previous version changes a description without knowing of sources.
+    author = new_visitor(site, OWNER)
+    page = make_mod_by_form(author, title="A", description=MARKDOWN, format="markdown")
+    mod = {"id": int(page.request.path.rpartition("/")[2])}
+    with site.databases.write_session.begin() as session:
+        session.get_one(DescriptionSource, mod["id"]).sha256 = "0" * 64
+    assert source_of(site, mod)[0].startswith("<h2>Laps</h2>")
+    site.as_account(OWNER).delete(mod_address(mod), status=204)
+    assert count_sources(site) == 0
+
+
+@pytest.mark.one_database
+def test_what_was_typed_survives_an_error_with_its_format(site: Site) -> None:
+    # C-PAGE-27
+    mod = new_mod(site)
+    here = f"/Modhub/mine/{mod['id']}"
+    author = new_visitor(site, OWNER)
+    form = form_at(author.get(here), here)
+    form["title"], form["description"], form["format"] = "", MARKDOWN, "markdown"
+    again = form_at(form.submit(status=400), here)
+    assert (again["description"].value.strip(), again["format"].value) == (MARKDOWN, "markdown")
+    again["title"] = "Now"
+    assert "too long" not in again.submit(status=303).follow().html.select_one(".note.good").text
+    form = form_at(author.get(here), here)
+    form["description"], form["format"] = "word " * 3000, "markdown"
+    assert "Description was too long" in form.submit(status=303).follow().html.select_one(".note.good").text
+
+
+def test_the_preview_lists_what_is_removed() -> None:
+    # C-PAGE-27
+    submitted = '<p class="x" style="y">a<img src="https://e.org/a.png"><img src="/Modhub/file/1" onload="z"><form a=b>'
+    cleaned = clean(submitted, limits.DESCRIPTION)
+    assert find_removed_markup(submitted, cleaned) == (["img", "form"], ["class", "style", "onload"])
+    assert find_removed_markup(cleaned, cleaned) == ([], [])
+    table = render_markdown(MARKDOWN) or ""
+    assert find_removed_markup(table, clean(table, limits.DESCRIPTION)) == ([], [])
+
+
+HOSTILE = {
+    "columns": "|" + "a|" * 500 + "\n|" + "-|" * 500 + "\n" + "|\n" * 3000,
+    "lines of a table": "|".join(["a"] * 900) + "\n" + "|".join(["-"] * 900) + "\n" + "a\n" * 2000,
+    "brackets": "[" * 8000,
+    "images": "![" * 4000,
+    "links": "[a](" * 2000,
+    "asterisks": "*a_ " * 2000,
+    "quotes": ">" * 8000,
+    "lists": "* a\n" * 2000,
+    "references": "[a]: http://e.org/" + "u" * 2000 + "\n" + "[a]" * 1900,
+    "open tags": "<a " * 2600,
+    "comments": "<!--" * 2000,
+    "ticks": "".join("`" * count + "a" for count in range(1, 130)),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_markdown_takes_bounded_time(name: str) -> None:
+    # T-A3, C-PAGE-27: the bound is ten times what the slowest of them takes on a busy machine.
+    begun = time.process_time()
+    written = write_description(HOSTILE[name], "markdown")
+    clean(written.html or "", limits.DESCRIPTION)
+    assert time.process_time() - begun < 5
+    assert len(written.html or "") < 400 * limits.DESCRIPTION
+
+
+def test_markdown_that_takes_too_much_work_is_shown_as_text() -> None:
+    assert render_markdown(HOSTILE["columns"]) is None
+    written = write_description(HOSTILE["columns"], "markdown")
+    assert (written.html or "").startswith("<p>|a|a|")
+    assert render_markdown("Plain *text* with [a link](https://e.org) and more. " * 150) is not None
