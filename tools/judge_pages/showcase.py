@@ -12,7 +12,7 @@ from typing import Any
 from PIL import Image, ImageDraw, ImageFilter
 
 from modhub.testing.caller import Caller
-from modhub.testing.service import Installation
+from modhub.testing.service import Installation, free_port
 
 FEATURES = "modhub_auth modhub_builds modhub_sync modhub_wiki"
 MODS = 20
@@ -39,13 +39,14 @@ def serve_showcase(folder: Path, features: str = FEATURES) -> Iterator[Showcase]
     """Serve it on a loopback port until the block ends."""
     folder.mkdir(parents=True, exist_ok=True)
     url = f"sqlite:///{folder}/modhub.sqlite"
-    settings = {"ApiPrivateKeys": f"{KEY} Modhub:app Modhub:wiki"}
+    port = free_port()
+    settings = {"ApiPrivateKeys": f"{KEY} Modhub:app Modhub:wiki", "modhub.base_url": f"http://127.0.0.1:{port}"}
     installation = Installation(folder, url, features, settings=settings)
     for command in ("migrate", "demo"):
         done = installation.admin(command)
         assert done.returncode == 0, done.stderr
     try:
-        installation.start()
+        installation.start(port=port)
         showcase = Showcase(installation)
         _fill(showcase)
         yield showcase
