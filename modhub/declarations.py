@@ -48,7 +48,7 @@ class Migrations:
         return f"{self.package}_alembic_version"
 
 
-PANEL_PLACES: Final = ("navigation", "notice", "mod", "workshop_script", "footer", "documentation")
+PANEL_PLACES: Final = ("navigation", "notice", "mod", "author", "browse", "workshop_script", "footer", "documentation")
 """The places of the core's pages that show panels."""
 
 

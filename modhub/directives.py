@@ -109,7 +109,8 @@ def add_panel(
     config: Configurator, place: str, name: str, render: Callable[[Any, Any], Any], *, order: int = 100
 ) -> None:
     """Show ``render(context, request)`` at ``place``: ``navigation``, ``notice`` (above every page), ``mod`` (a mod's
-    page), ``workshop_script`` (how to do the same work with a script, for a mod's owner), ``footer``.
+    page), ``author`` (an author's), ``browse`` (the list of mods), ``workshop_script`` (how to do the same work with a
+    script, for a mod's owner), ``footer``.
 
     It returns ``Markup``; a plain string is text and is escaped. At ``documentation`` it is a section of
     ``/Modhub/doc`` (:mod:`modhub.ui.documentation`).

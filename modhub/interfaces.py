@@ -12,15 +12,18 @@ __all__ = [
     "AccountMod",
     "AccountUse",
     "BlobStore",
+    "CardPage",
     "IAccounts",
     "IApi",
     "IAsset",
+    "IAuthor",
     "ICatalogue",
     "ICredential",
     "IDemoAccounts",
     "IGameIcon",
     "IMine",
     "IMod",
+    "IModCards",
     "IMods",
     "INote",
     "IOwnMod",
@@ -29,6 +32,7 @@ __all__ = [
     "IRoot",
     "ISite",
     "IStorageAddress",
+    "ModSelection",
     "ModSummary",
     "Profile",
     "PublicFile",
@@ -64,6 +68,12 @@ class IMod(IResource):
 
     id = Attribute("The mod's number or None.")
     owner = Attribute("The account id of its owner, None when there is no such mod.")
+
+
+class IAuthor(IResource):
+    """``/Modhub/by/{accountId}``: an author's published mods. ``exists`` is False without any."""
+
+    id = Attribute("The account's id or None.")
 
 
 class INotes(IResource):
@@ -144,6 +154,8 @@ class ModSummary(NamedTuple):
     """The account that owns it."""
     published: bool
     """Whether everybody sees it: published by its owner, and not hidden by an operator."""
+    version: str = ""
+    """The version of its code file; empty before the first."""
 
 
 class AccountMod(NamedTuple):
@@ -253,6 +265,32 @@ class Profile(NamedTuple):
 
     name: str
     since: datetime
+
+
+class ModSelection(NamedTuple):
+    """Published mods that are one of ``mods``, of one of ``authors``, or for one of ``games``."""
+
+    mods: Collection[int] = ()
+    """Their ids."""
+    authors: Collection[int] = ()
+    """Account ids."""
+    games: Collection[str] = ()
+    """Names of games as :func:`modhub.folding.fold_game` returns them."""
+
+
+class CardPage(NamedTuple):
+    """One page of mods as the cards of the pages."""
+
+    cards: list[Any]
+    """``Markup`` of each."""
+    total: int
+
+
+class IModCards(Protocol):
+    """The service that shows published mods on pages of features; the cards are those of browse."""
+
+    def get_page(self, request: Any, selection: ModSelection, page: int, size: int) -> CardPage:
+        """One page of the selected mods, last changed first."""
 
 
 class IProfiles(Protocol):

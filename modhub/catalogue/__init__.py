@@ -11,6 +11,7 @@ from modhub.catalogue.owner_queries import OwnerReader
 from modhub.catalogue.public_lookup import PublicLookup
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.resources import (
+    AuthorsResource,
     CatalogueResource,
     FilesResource,
     GameIconsResource,
@@ -50,12 +51,14 @@ def includeme(config: Configurator) -> None:
     config.add_child(IMod, "vote", VotesResource)
     config.add_child(IOwnMod, "changelog", NotesResource)
     config.add_child(IOwnMod, "images", ImagesResource)
+    config.add_child(ISite, "by", AuthorsResource)
     config.add_child(ISite, "file", FilesResource)
     config.add_child(ISite, "game-icon", GameIconsResource)
     config.add_child(ISite, "picture", PicturesResource)
     config.add_child(ISite, "mine", MineResource)
     config.add_child(ISite, ANY, ModResource)
-    for read in ("file/[^/]+", "game-icon/[^/]+", "picture/[^/]+/[^/]+", r"feed(?:\.json)?", r"[0-9]+/feed(?:\.json)?"):
+    feed = r"(?:(?:by/)?[0-9]+/)?feed(?:\.json)?"
+    for read in ("file/[^/]+", "game-icon/[^/]+", "picture/[^/]+/[^/]+", feed):
         config.add_cross_origin("/Modhub/" + read)
     account = "Authorization"
     config.add_body_limit("POST", "/api/modhub/{id}/code", limits.CODE, credential=account, stored=True)

@@ -10,7 +10,7 @@ from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect, chain_statement
 from modhub.changes import MOD, PublicChange
 
 
-def _items(name: str, dialect: str) -> Select[Any]:
+def json_items(name: str, dialect: str) -> Select[Any]:
     """The items of the JSON array in the parameter ``name``, as text.
 
     One parameter, since a list of them would need another statement for each length.
@@ -22,7 +22,7 @@ def _items(name: str, dialect: str) -> Select[Any]:
 
 
 def _has_guid(dialect: str) -> Any:
-    return PublicMod.guid.in_(_items("guids", dialect))
+    return PublicMod.guid.in_(json_items("guids", dialect))
 
 
 def id_statement() -> AnySelect:
@@ -51,7 +51,7 @@ def newest_notes_statement(dialect: str) -> AnySelect:
     place = func.row_number().over(partition_by=Note.mod_id, order_by=Note.id.desc()).label(RANK)
     published = select(Note.mod_id, Note.version, Note.sha256, *NOTE_COLUMNS, place)
     published = published.join(PublicMod, PublicMod.id == Note.mod_id)
-    ids = select(cast(_items("ids", dialect).subquery().c.value, BigInteger))
+    ids = select(cast(json_items("ids", dialect).subquery().c.value, BigInteger))
     ranked = published.where(PublicMod.id.in_(ids)).subquery()
     columns = [column for column in ranked.c if column.name != RANK]
     return select(*columns).where(ranked.c[RANK] <= bindparam("most")).order_by(ranked.c.mod_id, ranked.c.id.desc())

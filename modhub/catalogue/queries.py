@@ -77,14 +77,18 @@ def page_statement(variant: ListVariant, columns: tuple[Any, ...] = _DOCUMENT) -
         page = newest.limit(bindparam("size")).offset(bindparam("offset")).subquery()
         joined = select(*columns).join(page, PublicMod.updated_at == page.c.moment)
         return joined.order_by(PublicMod.updated_at.desc(), PublicMod.id.desc())
-    hits = _hits(variant).subquery()
+    return newest_page(_hits(variant), columns, top=variant.top)
+
+
+def newest_page(found: AnySelect, columns: tuple[Any, ...], *, top: bool = False) -> AnySelect:
+    """The ``columns`` of one page of what ``found`` selects as ``id`` and ``moment`` (and ``score`` for ``top``)."""
+    hits = found.subquery()
     order: list[Any] = [hits.c.moment.desc(), hits.c.id.desc()]
-    if variant.top:
-        order.insert(0, hits.c.score.desc())
-    page = select(hits.c.id).order_by(*order).limit(bindparam("size")).offset(bindparam("offset")).subquery()
     page_order: list[Any] = [PublicMod.updated_at.desc(), PublicMod.id.desc()]
-    if variant.top:
+    if top:
+        order.insert(0, hits.c.score.desc())
         page_order.insert(0, PublicMod.score.desc())
+    page = select(hits.c.id).order_by(*order).limit(bindparam("size")).offset(bindparam("offset")).subquery()
     return select(*columns).join(page, page.c.id == PublicMod.id).order_by(*page_order)
 
 
@@ -186,6 +190,11 @@ def games_statement() -> AnySelect:
 def votes_statement() -> AnySelect:
     """(ups, downs) of the published mod ``id``."""
     return select(Mod.ups, Mod.downs).join(PublicMod, PublicMod.id == Mod.id).where(Mod.id == bindparam("id"))
+
+
+def published_by_statement() -> AnySelect:
+    """One row if the account ``owner`` has a published mod."""
+    return select(PublicMod.id).where(PublicMod.owner == bindparam("owner")).limit(1)
 
 
 def owner_statement() -> AnySelect:

@@ -73,6 +73,7 @@ class CatalogueReader:
         self._games = reader.prepare(queries.games_statement())
         self._games_cache: tuple[list[Row], list[GameDocument]] = ([], [])
         self._votes = reader.prepare(queries.votes_statement())
+        self._published_by = reader.prepare(queries.published_by_statement())
         self._owner = reader.prepare(queries.owner_statement())
         self._note_owner = reader.prepare(queries.note_owner_statement())
         self._image_owner = reader.prepare(queries.image_owner_statement())
@@ -88,6 +89,10 @@ class CatalogueReader:
     def image_owner(self, mod_id: int | None, asset_id: int | None) -> int | None:
         """Return the owner of a mod, None if it has no such image."""
         return self._account(self._image_owner, id=mod_id, member=asset_id)
+
+    def has_published(self, account_id: int | None) -> bool:
+        """Whether the account has a published mod."""
+        return account_id is not None and bool(self.reader.rows(self._published_by, owner=account_id))
 
     def _account(self, statement: PreparedQuery, **ids: int | None) -> int | None:
         # Run the statement for malformed ids too, so that timing reveals nothing (T-B4).

@@ -1,11 +1,14 @@
 """The resources of the catalogue and their ACLs."""
 
+from functools import cached_property
+
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
 from zope.interface import implementer, implementer_only
 
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.interfaces import (
     IAsset,
+    IAuthor,
     ICatalogue,
     IFiles,
     IGameIcon,
@@ -18,10 +21,14 @@ from modhub.interfaces import (
     IOwnMod,
     IPicture,
     IPictures,
+    IProfiles,
     IVotes,
+    ModSelection,
+    Profile,
 )
 from modhub.security.credentials import MACHINE_KEY_REALM
 from modhub.security.identity import CorePermission, CredentialKind, KeyUse, Permission
+from modhub.service_registry import find_optional_service
 from modhub.traversal import OwnedResource, Resource, parse_id
 
 
@@ -62,6 +69,41 @@ class ModResource(OwnedResource):
     def find_owner(self) -> int | None:
         """Return the owner of the mod, published or not."""
         return self.request.find_service(CatalogueReader).owner(self.id)
+
+
+class AuthorsResource(Resource):
+    """``/Modhub/by``"""
+
+    def get_member(self, name: str) -> "AuthorResource":
+        """Return the author with this account id, whether or not there is one."""
+        return AuthorResource(self, name)
+
+
+@implementer(IAuthor)
+class AuthorResource(Resource):
+    """``/Modhub/by/{accountId}``: exists only for the author of a published mod."""
+
+    @property
+    def id(self) -> int | None:
+        """The account id; None if the path segment is not a number."""
+        return parse_id(self.__name__)
+
+    @property
+    def selection(self) -> ModSelection:
+        """The author's mods."""
+        return ModSelection(authors=() if self.id is None else (self.id,))
+
+    @cached_property
+    def profile(self) -> Profile | None:
+        """The name of the author; None without accounts, and for an account that was deleted."""
+        profiles = find_optional_service(self.request.registry, IProfiles)
+        return None if profiles is None or self.id is None else profiles.get_profiles({self.id}).get(self.id)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the account has a published mod."""
+        has_mods = self.request.find_service(CatalogueReader).has_published(self.id)
+        return has_mods and self.profile is not None
 
 
 class ModChild(Resource):

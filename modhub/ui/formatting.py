@@ -44,6 +44,12 @@ def day_element(stamp: str | datetime, messages: Translations) -> Markup:
     return _time_tag(exact, "", messages.date(exact.date()))
 
 
+def month_element(stamp: datetime, messages: Translations) -> Markup:
+    """``<time>`` that shows the month."""
+    exact = stamp.astimezone(UTC)
+    return _time_tag(exact, "", messages.month(exact.date()))
+
+
 def _time_tag(exact: datetime, attributes: str, text: str) -> Markup:
     # Markup.format and strftime take as long as a database statement.
     stamp = exact.replace(tzinfo=None).isoformat(timespec="seconds")
@@ -67,6 +73,10 @@ class Formatter:
     def day(self, stamp: str | datetime) -> Markup:
         """See :func:`day_element`."""
         return day_element(stamp, self.messages)
+
+    def month(self, stamp: datetime) -> Markup:
+        """See :func:`month_element`."""
+        return month_element(stamp, self.messages)
 
     def number(self, number: int) -> str:
         """See :meth:`modhub.ui.i18n.Translations.number`."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from babel import Locale, UnknownLocaleError
-from babel.dates import format_date, format_timedelta
+from babel.dates import format_date, format_skeleton, format_timedelta
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import PoFileError, read_po
 from babel.numbers import format_decimal, get_decimal_symbol, get_group_symbol
@@ -48,6 +48,7 @@ class Translations(Localizer):
         self._texts: Any = NullTranslations() if catalog is None else catalog
         self._long_number = lru_cache(MAX_FORMATTED)(lambda number: format_decimal(number, locale=self.locale))
         self._date = lru_cache(MAX_FORMATTED)(lambda day: format_date(day, "long", locale=self.locale))
+        self._month = lru_cache(MAX_FORMATTED)(lambda day: format_skeleton("yMMMM", day, locale=self.locale))
         self._ago = lru_cache(MAX_FORMATTED)(self._format_ago)
 
     def gettext(self, text: str, **values: object) -> str:
@@ -64,6 +65,10 @@ class Translations(Localizer):
         """Format a whole number with the group separator of the language."""
         # No language groups below a thousand.
         return str(number) if 0 <= number < 1000 else self._long_number(number)
+
+    def month(self, day: date) -> str:
+        """Format a month: ``November 2026``."""
+        return self._month(day)
 
     def date(self, day: date) -> str:
         """Format a day: ``21 November 2026``."""

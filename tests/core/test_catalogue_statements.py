@@ -63,9 +63,12 @@ PAGES = {
     "/Modhub/{id}/feed": 2,
     "/Modhub/feed.json": 3,
     "/Modhub/{id}/feed.json": 2,
+    "/Modhub/by/{owner}": 4,
+    "/Modhub/by/{owner}/feed": 3,
     "/opensearch.xml": 0,
     "/robots.txt": 0,
-    "/sitemap.xml": 2,
+    "/sitemap.xml": 4,
+    "/sitemap.xml?of=authors": 1,
     "/sitemap.xml?of=mods": 1,
     "/sitemap.xml?of=pages": 0,
     "/Modhub/999999": 1,
@@ -121,7 +124,7 @@ def test_no_page_asks_more_when_there_is_more(site: Site) -> None:
             if account is not None:
                 site.set_cookie("account", str(account))
             for url in pages:
-                filled = url.format(id=mod["id"], draft=draft["id"])
+                filled = url.format(id=mod["id"], draft=draft["id"], owner=OWNER)
                 found[many][f"{account} {url}"] = count(site, lambda url=filled: site.get(url, expect_errors=True))
     wanted = {f"{who} {url}": n for who, pages in ((None, PAGES), (OWNER, OWN_PAGES)) for url, n in pages.items()}
     assert found[False] == wanted

@@ -59,13 +59,14 @@ def test_each_version_is_an_entry_of_its_own_and_tells_its_change(site: Site) ->
     assert (again["summary"], again["updated"]) == ("Said better", edited["updatedAt"])
     # Another version is another entry; what changed stands in it once it is written.
     upload_asset(site, mod, "code", version="2")
-    second, feed = entries(site)
+    second, older, feed = entries(site)
+    assert older["id"] == first["id"]
     assert (second["title"], second["content"]) == ("A mod 2", "<p>Said <b>better</b></p>")
     assert second["id"] != first["id"]
     assert second["published"] == notes_of_mod(site, mod)[0]["createdAt"] > first["published"]
     note = notes_of_mod(site, mod)[0]["id"]
     written = own.put_json(mod_address(mod, "changelog", note), {"title": "Two", "text": "<p>Faster</p>"}).json
-    told, feed = entries(site)
+    told, _, feed = entries(site)
     assert (told["id"], told["content"], told["summary"]) == (second["id"], "<p>Faster</p>", "Faster")
     assert told["updated"] == feed["updated"] == written["editedAt"] > second["updated"]
     # An entry that is gone leaves the version what it was.
@@ -73,7 +74,7 @@ def test_each_version_is_an_entry_of_its_own_and_tells_its_change(site: Site) ->
     assert entries(site)[0]["id"] == second["id"]
     # A version of the same name of another mod is something else.
     published_mod(site, version="2")
-    assert len({entry["id"] for entry in entries(site)[:2]}) == 2
+    assert len({entry["id"] for entry in entries(site)[:-1]}) == 3
 
 
 def test_what_a_feed_says_stands_on_addresses_of_this_service(site: Site) -> None:
@@ -143,16 +144,20 @@ def locations(site: Site, of: str) -> list[str]:
 
 def test_the_sitemap_names_what_is_published(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     first, _draft, last = published_mod(site), new_mod(site), published_mod(site)
+    author = f"/Modhub/by/{OWNER}"
     wanted = ["/Modhub", first["url"], last["url"]]
     # A few addresses need no index.
-    assert locations(site, "/sitemap.xml") == [*wanted[1:], wanted[0]]
-    stamp = ElementTree.fromstring(site.get("/sitemap.xml").body).find(f"{MAP}url").findtext(f"{MAP}lastmod")
-    assert stamp == first["updatedAt"]
+    assert locations(site, "/sitemap.xml") == [author, *wanted[1:], wanted[0]]
+    stamps = [one.text for one in ElementTree.fromstring(site.get("/sitemap.xml").body).iter(f"{MAP}lastmod")]
+    assert stamps == [last["updatedAt"], first["updatedAt"], last["updatedAt"]]
     # Drafts behind the last published mod make no part of their own.
     for _ in range(3):
         new_mod(site)
     monkeypatch.setattr(sitemap, "PART", 2)
     parts = locations(site, "/sitemap.xml")
+    authors = [part for part in parts if "of=authors" in part]
+    assert [url for part in authors for url in locations(site, part)] == [author]
+    parts = [part for part in parts if part not in authors]
     assert parts == [*(f"/sitemap.xml?of=mods&part={at}" for at in range(2)), "/sitemap.xml?of=pages&part=0"]
     parts = [part for part in parts if "of=mods" in part]
     assert [url for part in parts for url in locations(site, part)] == wanted[1:]

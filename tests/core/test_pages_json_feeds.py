@@ -109,7 +109,7 @@ def test_it_follows_filter_drafts_and_conditions(site: Site) -> None:
     address = "/Modhub/feed.json?game=portal"
     first = site.get(address)
     assert [item["url"] for item in first.json["items"]] == [BASE + wanted["url"]]
-    assert first.json["title"] == "modhub – portal"
+    assert first.json["title"] == "modhub – New and updated mods – portal"
     site.get(address, headers={"If-None-Match": first.headers["ETag"]}, status=304)
     published_mod(site, games=["Portal"])
     assert len(site.get(address, headers={"If-None-Match": first.headers["ETag"]}, status=200).json["items"]) == 2

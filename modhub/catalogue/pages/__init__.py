@@ -8,8 +8,10 @@ from pyramid.config import Configurator
 from modhub import limits
 from modhub.catalogue.pages.queries.deletions import TombstoneReader
 from modhub.catalogue.pages.queries.page_queries import PageReader
-from modhub.catalogue.pages.views import feeds
+from modhub.catalogue.pages.queries.selections import SelectionReader
+from modhub.catalogue.pages.views import author, feeds
 from modhub.catalogue.read_service import CatalogueReader
+from modhub.interfaces import IModCards
 from modhub.request import Request
 from modhub.service_registry import find_service
 from modhub.ui.documentation import documentation_section
@@ -27,7 +29,10 @@ def includeme(config: Configurator) -> None:
     catalogue = find_service(config.registry, CatalogueReader)
     config.add_service(PageReader, PageReader(catalogue))
     config.add_service(TombstoneReader, TombstoneReader(catalogue.reader))
+    config.add_service(SelectionReader, SelectionReader(catalogue.reader))
+    config.add_service(IModCards, author.ModCards())
     config.include(feeds)
+    config.include(author)
     config.add_panel("navigation", "workshop", _workshop_link, order=800)
     render_section = documentation_section("modhub.catalogue:templates/documentation.jinja2", limits=limits)
     config.add_panel("documentation", "mods", render_section, order=20)

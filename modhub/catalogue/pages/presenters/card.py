@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.page_queries import CuratedGames, ModCard
-from modhub.catalogue.pages.queries.updates import ModUpdate
+from modhub.catalogue.pages.queries.updates import FeedEntry
 from modhub.folding import fold_game
 from modhub.ui.template_helpers import PageHelpers
 
@@ -43,6 +43,6 @@ def render_card(ui: PageHelpers, card: ModCard, games: CuratedGames, loading: st
     return ui.cached_fragment(CARD, key=card_key(card), loading=loading, **values)
 
 
-def render_feed_entry(ui: PageHelpers, card: ModCard, update: ModUpdate) -> Markup:
+def render_feed_entry(ui: PageHelpers, card: ModCard, entry: FeedEntry) -> Markup:
     """Render a version of the mod as an entry of an Atom feed."""
-    return ui.cached_fragment(ENTRY, key=card_key(card), update=update, base=ui.absolute(""))
+    return ui.cached_fragment(ENTRY, key=card_key(card), entry=entry, base=ui.absolute(""))

@@ -52,6 +52,11 @@ class ModCard(ModPresenter):
         """When the author's account was created."""
 
 
+def card_of(row: Row) -> ModCard:
+    """Return the card in a row of :data:`modhub.catalogue.pages.queries.statements.CARD_COLUMNS`."""
+    return ModCard(bytes(row[0]), *row[1:4], image_facts=row[5], changed=from_micros(row[4]))
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """A page of a list."""
@@ -160,8 +165,7 @@ class PageReader:
     def listing(self, params: ListParams) -> Listing:
         """Return one page of published mods as cards."""
         total, rows = self.catalogue.rows(params, statements.cards_statement)
-        cards = [ModCard(bytes(row[0]), *row[1:4], image_facts=row[5], changed=from_micros(row[4])) for row in rows]
-        return Listing(cards, total, params)
+        return Listing([card_of(row) for row in rows], total, params)
 
     def games(self) -> CuratedGames:
         """Return the curated games in display order; the same object until they change."""

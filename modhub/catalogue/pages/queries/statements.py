@@ -12,6 +12,8 @@ from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect, ListVariant, chain_statement, page_statement
 from modhub.limits import GUIDS
 
+VERSIONS_IN_FEED: Final = 5
+"""Versions of one mod in the feed of a list: as many as an author releases between two visits of a feed reader."""
 _NEWEST = (PublicMod.updated_at.desc(), PublicMod.id.desc())
 
 
@@ -44,7 +46,7 @@ def _image_facts() -> ColumnElement[Any]:
     return facts.correlate(PublicMod).scalar_subquery()
 
 
-_CARD: Final = (
+CARD_COLUMNS: Final = (
     PublicMod.document,
     PublicMod.owner,
     _of_mod(Mod.ups),
@@ -54,23 +56,25 @@ _CARD: Final = (
 )
 
 
-def _of_newest(column: Any) -> ColumnElement[Any]:
-    """A column of the changelog entry of the current version; NULL if that entry was removed."""
-    entry = select(column).join(Mod, and_(Mod.id == Note.mod_id, Mod.version == Note.version))
-    return entry.where(Note.mod_id == PublicMod.id).correlate(PublicMod).scalar_subquery()
+def _newest_notes() -> ColumnElement[Any]:
+    """The newest changelog entries: rows of ``NoteFacts``."""
+    columns = (Note.id, Note.version, Note.text, Note.created_at, Note.edited_at)
+    newest = select(*columns).where(Note.mod_id == PublicMod.id).correlate(PublicMod)
+    listed = newest.order_by(Note.id.desc()).limit(VERSIONS_IN_FEED).subquery()
+    return select(_JsonRows(*listed.c)).scalar_subquery()
 
 
-_CHANGE: Final = (_of_newest(Note.text), _of_newest(Note.created_at), _of_newest(Note.edited_at))
+UPDATE_COLUMNS: Final = (*CARD_COLUMNS, _newest_notes())
 
 
 def updates_statement(variant: ListVariant) -> AnySelect:
-    """As :func:`cards_statement`, plus (text, created, edited) of the current version's changelog entry."""
-    return page_statement(variant, (*_CARD, *_CHANGE))
+    """As :func:`cards_statement`, plus the newest changelog entries."""
+    return page_statement(variant, UPDATE_COLUMNS)
 
 
 def cards_statement(variant: ListVariant) -> AnySelect:
     """(document, owner, ups, downs, time of change, facts of the images) of one page of a list."""
-    return page_statement(variant, _CARD)
+    return page_statement(variant, CARD_COLUMNS)
 
 
 def facts_statement() -> AnySelect:
@@ -136,8 +140,12 @@ def others_statement() -> AnySelect:
 
 def sitemap_statement() -> AnySelect:
     """(id, updated_at) of the published mods with ``above`` < id <= ``upto``."""
-    rows = select(PublicMod.id, PublicMod.updated_at)
-    return rows.where(PublicMod.id > bindparam("above"), PublicMod.id <= bindparam("upto")).order_by(PublicMod.id)
+    return select(PublicMod.id, PublicMod.updated_at).where(*in_range(PublicMod.id)).order_by(PublicMod.id)
+
+
+def in_range(column: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """``above`` < column <= ``upto``: one part of the sitemap."""
+    return column > bindparam("above"), column <= bindparam("upto")
 
 
 def highest_statement() -> AnySelect:

@@ -1,18 +1,33 @@
-"""The data of the list feed: mods with the changes in their current version."""
+"""The data of feeds: the versions of mods, each with its changes."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID, uuid5
+
+import msgspec
 
 from modhub.catalogue.pages.presenters.mod import SUMMARY, truncate_html
 from modhub.catalogue.pages.queries import statements
-from modhub.catalogue.pages.queries.page_queries import ModCard, PageReader
+from modhub.catalogue.pages.queries.page_queries import ModCard, PageReader, card_of
 from modhub.catalogue.read_service import ListParams
 from modhub.db import from_micros, iso
 from modhub.markup import to_text
 from modhub.raw_queries import Row
 
 
-class ModUpdate(NamedTuple):
+class NoteFacts(msgspec.Struct, array_like=True, frozen=True):
+    """A changelog entry as the statements have it."""
+
+    id: int
+    version: str
+    text: str
+    created_at: int
+    edited_at: int | None
+
+
+_decode = msgspec.json.Decoder(list[NoteFacts]).decode
+
+
+class FeedEntry(NamedTuple):
     """A version of a mod as an entry of a feed (RFC 4287).
 
     ``id`` is permanent for a version, so that feed readers show a new version as new and an edit as an update.
@@ -20,6 +35,7 @@ class ModUpdate(NamedTuple):
     """
 
     id: str
+    version: str
     published: str
     updated: str
     html: str
@@ -30,20 +46,48 @@ class ModUpdate(NamedTuple):
         return to_text(truncate_html(self.html), SUMMARY)
 
 
-def recent_updates(reader: PageReader, params: ListParams) -> list[tuple[ModCard, ModUpdate]]:
-    """Return one page of published mods, each with its current version."""
+ModUpdate = tuple[ModCard, FeedEntry]
+"""A mod with one of its versions."""
+
+
+def recent_updates(reader: PageReader, params: ListParams) -> list[ModUpdate]:
+    """Return the newest versions of one page of published mods; in the order of votes only the current ones."""
     _, rows = reader.catalogue.rows(params, statements.updates_statement)
-    cards = [ModCard(bytes(row[0]), *row[1:4], image_facts=row[5]) for row in rows]
-    return [(card, _update(card, row)) for card, row in zip(cards, rows, strict=True)]
+    return newest_updates(rows, params)
 
 
-def _update(card: ModCard, row: Row) -> ModUpdate:
+def newest_updates(rows: list[Row], params: ListParams) -> list[ModUpdate]:
+    """Return the versions of mods in rows of :data:`statements.UPDATE_COLUMNS`, the last changed first."""
+    if params.sort == "top":
+        return [(card, entries[0]) for card, entries in map(_entries, rows)]
+    updates = [(card, entry) for card, entries in map(_entries, rows) for entry in entries]
+    return sorted(updates, key=_last_change, reverse=True)[: params.size]
+
+
+def _last_change(update: ModUpdate) -> Any:
+    # An edit of the changelog of an old version does not bring it before the current one.
+    card, entry = update
+    return (card.mod.updated_at if entry.version == card.mod.version else entry.published), card.mod.id
+
+
+def _entries(row: Row) -> tuple[ModCard, list[FeedEntry]]:
+    """The current version first. An older one is listed as long as its changelog entry is."""
+    card = card_of(row)
+    notes = sorted(_decode(row[6] or "[]"), key=lambda note: -note.id)
+    current = next((note for note in notes if note.version == card.mod.version), None)
+    older = [_entry(card, note.version, note, "") for note in notes if note.version != card.mod.version]
+    return card, [_entry(card, card.mod.version, current, card.mod.updated_at), *older]
+
+
+def _entry(card: ModCard, version: str, note: NoteFacts | None, changed: str) -> FeedEntry:
     mod = card.mod
-    text, created, edited = row[6:9]
-    return ModUpdate(
-        id=uuid5(UUID(mod.guid), mod.version).urn,
-        published=iso(from_micros(created)) if created else mod.created_at,
+    published = iso(from_micros(note.created_at)) if note else mod.created_at
+    edited = iso(from_micros(note.edited_at)) if note and note.edited_at else ""
+    return FeedEntry(
+        id=uuid5(UUID(mod.guid), version).urn,
+        version=version,
+        published=published,
         # Editing the changelog does not change the mod's updated_at.
-        updated=max(mod.updated_at, iso(from_micros(edited)) if edited else ""),
-        html=text or mod.description,
+        updated=max(published, changed, edited),
+        html=(note.text if note else "") or mod.description,
     )

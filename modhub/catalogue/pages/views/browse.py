@@ -123,7 +123,8 @@ def similar_games(games: CuratedGames, params: ListParams) -> list[CuratedGame]:
     return list(islice(found, SUGGESTED))
 
 
-def _loading(index: int) -> str:
+def card_loading(index: int) -> str:
+    """When the image of the card at this place of a list is loaded."""
     return "first" if index == 0 else "eager" if index < EAGER else "lazy"
 
 
@@ -142,7 +143,7 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     feed_query = query_of(replace(params, page=1, size=PAGE_SIZE))
     return {
         "listing": listing,
-        "cards": [render_card(ui, card, games, _loading(index)) for index, card in enumerate(listing.cards)],
+        "cards": [render_card(ui, card, games, card_loading(index)) for index, card in enumerate(listing.cards)],
         "options": ui.cached_fragment(OPTIONS, games=games, chosen=chosen),
         "game_links": links(
             GAMES_TEMPLATE, games=games, strip=tuple(games_in_strip(games, chosen)), chosen=chosen, filters=filters

@@ -13,7 +13,7 @@ from modhub.catalogue.pages.presenters.card import render_feed_entry
 from modhub.catalogue.pages.queries.authors import name_authors
 from modhub.catalogue.pages.queries.deletions import ModTombstone, TombstoneReader
 from modhub.catalogue.pages.queries.page_queries import NOTES_PER_PAGE, ModCard, PageReader
-from modhub.catalogue.pages.queries.updates import ModUpdate, recent_updates
+from modhub.catalogue.pages.queries.updates import FeedEntry, ModUpdate, recent_updates
 from modhub.catalogue.pages.views.browse import address_of, page_reader, query_of
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
@@ -63,27 +63,28 @@ def _feed(
 
 @page(context=ISite, name="feed", request_method="GET", permission=OPEN)
 def list_feed(_context: Any, request: Request) -> Response:
-    """``GET /Modhub/feed``: the list with the same filter and order, each mod with its latest changes."""
+    """``GET /Modhub/feed``: the versions of the mods in the list with the same filter and order, newest first."""
     params = list_params(request)
-    updates, tools = _list_updates(request, params), PageHelpers(request)
-    return _feed(
-        tools,
-        [render_feed_entry(tools, card, update) for card, update in updates],
-        changed=(update.updated for _, update in updates),
-        deleted=_deleted(request),
-        title=_list_title(params),
-        path="/Modhub/feed" + query_of(params),
-        twin="/Modhub/feed.json" + query_of(params),
-        page=address_of(params),
-    )
+    twin = "/Modhub/feed.json" + query_of(params)
+    head = {"title": _list_title(params), "path": "/Modhub/feed" + query_of(params), "page": address_of(params)}
+    return updates_feed(request, recent_updates(page_reader(request), params), _deleted(request), twin=twin, **head)
+
+
+def updates_feed(
+    request: Request, updates: list[ModUpdate], deleted: Sequence[ModTombstone] = (), **values: str
+) -> Response:
+    """Return versions of mods as an Atom feed; ``values`` as in :func:`_feed`."""
+    name_authors(request, [card for card, _ in updates])
+    tools = PageHelpers(request)
+    entries = [render_feed_entry(tools, card, entry) for card, entry in updates]
+    return _feed(tools, entries, changed=(entry.updated for _, entry in updates), deleted=deleted, **values)
 
 
 @page(context=ISite, name="feed.json", request_method="GET", permission=OPEN)
 def list_json_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/feed.json``: the same as JSON Feed."""
     params = list_params(request)
-    base = PageHelpers(request).absolute("")
-    items = [_update_item(base, card, update) for card, update in _list_updates(request, params)]
+    items = update_items(request, recent_updates(page_reader(request), params))
     path = "/Modhub/feed.json" + query_of(params)
     extension = JsonFeedExtension(deleted=_deleted(request))
     return json_feed(request, path, address_of(params), _list_title(params), items, extension=extension)
@@ -100,29 +101,30 @@ def _deleted(request: Request) -> list[ModTombstone]:
     return request.find_service(TombstoneReader).newest()
 
 
-def _list_updates(request: Request, params: ListParams) -> list[tuple[ModCard, ModUpdate]]:
-    updates = recent_updates(page_reader(request), params)
-    name_authors(request, [card for card, _ in updates])
-    return updates
-
-
 def _list_title(params: ListParams) -> str:
-    return " – ".join(["modhub", *filter(None, (params.game, params.q))])
+    return " – ".join(["modhub", "New and updated mods", *filter(None, (params.game, params.q))])
 
 
-def _update_item(base: str, card: ModCard, update: ModUpdate) -> JsonFeedItem:
+def update_items(request: Request, updates: list[ModUpdate]) -> list[JsonFeedItem]:
+    """Return versions of mods as items of a JSON feed."""
+    name_authors(request, [card for card, _ in updates])
+    base = PageHelpers(request).absolute("")
+    return [_update_item(base, card, entry) for card, entry in updates]
+
+
+def _update_item(base: str, card: ModCard, entry: FeedEntry) -> JsonFeedItem:
     mod = card.mod
     return JsonFeedItem(
-        id=update.id,
+        id=entry.id,
         url=base + mod.url,
-        title=f"{mod.title} {mod.version}".rstrip(),
-        content_html=absolute_images(base, update.html),
-        summary=update.summary,
-        date_published=update.published,
-        date_modified=update.updated,
+        title=f"{mod.title} {entry.version}".rstrip(),
+        content_html=absolute_images(base, entry.html),
+        summary=entry.summary,
+        date_published=entry.published,
+        date_modified=entry.updated,
         authors=_authors(card),
         tags=mod.games,
-        extension={"id": mod.id, "guid": mod.guid, "version": mod.version},
+        extension={"id": mod.id, "guid": mod.guid, "version": entry.version},
     )
 
 

@@ -66,6 +66,8 @@ def page_values(request: Request, detail: ModDetail, preview: str = "") -> dict[
             MOD_FRAGMENTS + "top.jinja2",
             base=base,
             author=detail.author,
+            owner=detail.owner,
+            linked=not preview,
             since=detail.since,
             age=_age(ui, detail.mod.updated_at),
             games=games,

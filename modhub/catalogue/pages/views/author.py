@@ -1,0 +1,117 @@
+"""``/Modhub/by/{accountId}``: an author's published mods, and their feeds; the cards of mods for features."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+from pyramid.config import Configurator
+from pyramid.response import Response
+
+from modhub.catalogue.pages.presenters.card import render_card
+from modhub.catalogue.pages.queries.authors import name_authors
+from modhub.catalogue.pages.queries.page_queries import ModCard
+from modhub.catalogue.pages.queries.selections import SelectionReader
+from modhub.catalogue.pages.views.browse import card_loading, page_numbers, page_reader
+from modhub.catalogue.pages.views.feeds import update_items, updates_feed
+from modhub.catalogue.public_views import list_params
+from modhub.catalogue.read_service import ListParams
+from modhub.catalogue.resources import AuthorResource
+from modhub.errors import not_found
+from modhub.interfaces import CardPage, IAuthor, ModSelection, Profile
+from modhub.request import Request
+from modhub.service_registry import find_service
+from modhub.ui import sitemap
+from modhub.ui.json_feed import json_feed
+from modhub.ui.template_helpers import PageHelpers
+from modhub.views import OPEN, page
+
+NAMED_IN_SUMMARY: Final = 5
+"""Titles of mods in the description of an author's page."""
+
+
+class ModCards:
+    """See :class:`modhub.interfaces.IModCards`."""
+
+    def get_page(self, request: Request, selection: ModSelection, page: int, size: int) -> CardPage:
+        """Two statements for the mods, one each for the names of authors and for the games."""
+        listing = request.find_service(SelectionReader).listing(selection, ListParams(page=page, size=size))
+        return CardPage(render_cards(request, listing.cards), listing.total)
+
+
+def render_cards(request: Request, cards: list[ModCard]) -> list[Any]:
+    """Return the cards with the names of their authors."""
+    name_authors(request, cards)
+    ui, games = PageHelpers(request), page_reader(request).games()
+    return [render_card(ui, card, games, card_loading(index)) for index, card in enumerate(cards)]
+
+
+def author_address(account_id: int | None, number: int = 1) -> str:
+    """Return the address of a page of the author's mods."""
+    return f"/Modhub/by/{account_id}" + (f"?page={number}" if number > 1 else "")
+
+
+def _profile(context: AuthorResource) -> Profile:
+    """Return the author's name; an account without published mods is the same 404 as none."""
+    profile = context.profile if context.exists else None
+    if profile is None:
+        raise not_found()
+    return profile
+
+
+@page(context=IAuthor, request_method="GET", permission=OPEN, renderer="modhub.catalogue:templates/author.jinja2")
+def author_page(context: AuthorResource, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/by/{accountId}``: ``page`` and ``size`` as on browse."""
+    profile, wanted = _profile(context), list_params(request)
+    params = ListParams(page=wanted.page)
+    listing = request.find_service(SelectionReader).listing(context.selection, params)
+    return {
+        "author": profile,
+        "account": context.id,
+        "listing": listing,
+        "cards": render_cards(request, listing.cards),
+        "titles": [card.mod.title for card in listing.cards[:NAMED_IN_SUMMARY]],
+        "page": params.page,
+        "numbers": list(page_numbers(min(params.page, listing.pages), listing.pages)),
+        "address": lambda number: author_address(context.id, number),
+    }
+
+
+@page(context=IAuthor, name="feed", request_method="GET", permission=OPEN)
+def author_feed(context: AuthorResource, request: Request) -> Response:
+    """``GET /Modhub/by/{accountId}/feed``: the newest versions of the author's mods."""
+    profile, path = _profile(context), author_address(context.id)
+    updates = request.find_service(SelectionReader).updates(context.selection, _feed_params(request))
+    twin, title = f"{path}/feed.json", _feed_title(profile)
+    return updates_feed(request, updates, title=title, path=f"{path}/feed", twin=twin, page=path)
+
+
+@page(context=IAuthor, name="feed.json", request_method="GET", permission=OPEN)
+def author_json_feed(context: AuthorResource, request: Request) -> Response:
+    """``GET /Modhub/by/{accountId}/feed.json``: the same as JSON Feed."""
+    profile, path = _profile(context), author_address(context.id)
+    updates = request.find_service(SelectionReader).updates(context.selection, _feed_params(request))
+    return json_feed(request, f"{path}/feed.json", path, _feed_title(profile), update_items(request, updates))
+
+
+def _feed_params(request: Request) -> ListParams:
+    return replace(ListParams(), size=list_params(request).size)
+
+
+def _feed_title(profile: Profile) -> str:
+    return f"modhub – New and updated mods by {profile.name}"
+
+
+def authors_in_sitemap(registry: Any, part: int) -> sitemap.SitemapEntries:
+    """Return the authors of published mods of one part, which covers a fixed range of account ids."""
+    first = part * sitemap.PART
+    authors = find_service(registry, SelectionReader).sitemap(first, first + sitemap.PART)
+    return [(author_address(account_id), changed) for account_id, changed in authors]
+
+
+def parts_of_authors(registry: Any) -> int:
+    """Return the number of parts up to the highest account id of an author of a published mod."""
+    return sitemap.parts_of(find_service(registry, SelectionReader).last_author())
+
+
+def includeme(config: Configurator) -> None:
+    """Add the authors to the sitemap."""
+    config.add_sitemap("authors", authors_in_sitemap, parts_of_authors)

@@ -1,0 +1,43 @@
+// What is new on browse since the last visit. It stays in this browser: no cookie, no request.
+"use strict";
+(() => {
+  const KEY = "modhub-visit";
+  const PAUSE = 30 * 60 * 1000; // After half an hour without a look at the list another visit begins.
+
+  // "since": the newest change that was seen before this visit; "seen": the newest of all; "at": when it was looked at.
+  const visit = (newest) => {
+    const known = JSON.parse(localStorage.getItem(KEY) || "null") || {};
+    const at = Date.now();
+    const begins = typeof known.at !== "number" || Math.abs(at - known.at) > PAUSE;
+    const first = typeof known.seen !== "string";
+    const since = first ? newest : begins ? known.seen : known.since;
+    const seen = first || newest > known.seen ? newest : known.seen;
+    localStorage.setItem(KEY, JSON.stringify({ since, seen, at }));
+    return since;
+  };
+
+  const mark = () => {
+    const line = document.querySelector("[data-since]");
+    if (!line || line.dataset.done) return;
+    line.dataset.done = "yes";
+    const cards = [...document.querySelectorAll(".card[data-changed]")];
+    const newest = cards.reduce((latest, card) => (card.dataset.changed > latest ? card.dataset.changed : latest), "");
+    const since = visit(newest);
+    const fresh = cards.filter((card) => card.dataset.changed > since);
+    for (const card of fresh) {
+      const badge = document.createElement("span");
+      badge.className = "badge";
+      badge.textContent = card.dataset.published > since ? line.dataset.new : line.dataset.updated;
+      card.querySelector("h3").append(" ", badge);
+    }
+    if (fresh.length) line.textContent = line.dataset.since.replace("{count}", String(fresh.length));
+  };
+
+  try {
+    mark();
+    // The list follows what is typed into the search.
+    new MutationObserver(mark).observe(document.querySelector("main"), { childList: true });
+  } catch {
+    // No storage in this browser: nothing is marked.
+  }
+})();

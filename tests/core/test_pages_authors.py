@@ -1,0 +1,145 @@
+"""Authors' pages: their published mods, the feeds of exactly that, and the by-lines that lead there."""
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from modhub.testing import Site, Start
+from modhub.testing.mods import (
+    OWNER,
+    hide_mod,
+    insert_mods,
+    mod_address,
+    new_mod,
+    notes_of_mod,
+    published_mod,
+    restore_mod,
+    upload_asset,
+)
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+BASE = "https://mods.example.org"
+HERE = f"/Modhub/by/{OWNER}"
+ADDRESSES = (HERE, f"{HERE}/feed", f"{HERE}/feed.json")
+
+
+@pytest.fixture
+def site(start: Start) -> Site:
+    return start(modhub__base_url=BASE)
+
+
+def titles(page: Any) -> list[str]:
+    return [link.text for link in page.html.select(".card h3 a")]
+
+
+def test_an_author_has_a_page_with_their_published_mods(site: Site) -> None:
+    # C-PAGE-37, C-PAGE-38
+    first, _draft, hidden = published_mod(site, title="One"), new_mod(site, title="Draft"), published_mod(site)
+    published_mod(site, owner=8, title="Somebody else's")
+    hide_mod(site, hidden)
+    last = published_mod(site, title="Two")
+    page = site.get(HERE)
+    assert titles(page) == ["Two", "One"]
+    assert page.html.h1.text == f"Person {OWNER}"
+    assert "member since January 2026" in page.html.select_one(".author-head").text.replace("\n", " ")
+    assert page.html.find("link", rel="canonical")["href"] == BASE + HERE
+    assert page.html.find("meta", attrs={"name": "description"})["content"] == f"2 mods by Person {OWNER}: Two, One"
+    german = site.get(HERE, headers={"Accept-Language": "de"})
+    assert "Januar 2026" in german.html.select_one(".author-head").text
+    # By-lines lead there, on cards and on the mod's page.
+    for place in ("/Modhub", HERE, first["url"]):
+        assert site.get(place).html.select_one(f'a[href="{HERE}"]').text == f"Person {OWNER}"
+    assert site.get("/sitemap.xml").text.count(f"<loc>{BASE}{HERE}</loc>") == 1
+    # A reader who has the page gets a short answer until something changes.
+    known = {"If-None-Match": page.headers["ETag"]}
+    site.get(HERE, headers=known, status=304)
+    site.as_account(OWNER).delete(mod_address(last))
+    assert titles(site.get(HERE, headers=known, status=200)) == ["One"]
+    restore_mod(site, hidden)
+    assert titles(site.get(HERE)) == ["A mod", "One"]
+
+
+def test_an_author_without_published_mods_is_nobody(site: Site) -> None:
+    # C-PAGE-37
+    draft, hidden = new_mod(site), published_mod(site, owner=8)
+    assert draft["published"] is False
+    hide_mod(site, hidden)
+    nobody = site.get("/Modhub/by/999", status=404).text.replace("999", "7")
+    for account in (OWNER, 8, "x", "07"):
+        for end in ("", "/feed", "/feed.json"):
+            site.get(f"/Modhub/by/{account}{end}", status=404)
+    assert site.get(HERE, status=404).text == nobody
+    # Not even to the owner.
+    site.set_cookie("account", str(OWNER))
+    site.get(HERE, status=404)
+    site.get("/Modhub/by", status=404)
+    assert "/Modhub/by/" not in site.get("/sitemap.xml").text
+
+
+@pytest.mark.one_database
+def test_a_preview_leads_to_no_page_that_is_not_there(site: Site) -> None:
+    draft = new_mod(site)
+    site.set_cookie("account", str(OWNER))
+    page = site.get(f"/Modhub/mine/{draft['id']}/preview")
+    assert f"Person {OWNER}" in page.text
+    assert HERE not in page.text
+
+
+def test_many_mods_are_paged(site: Site) -> None:
+    insert_mods(site, [{"title": f"Mod {number}"} for number in range(25)])
+    first, second = site.get(HERE), site.get(f"{HERE}?page=2")
+    assert titles(first) == [f"Mod {number}" for number in range(24, 4, -1)]
+    assert titles(second) == [f"Mod {number}" for number in range(4, -1, -1)]
+    assert first.html.find("link", rel="next")["href"] == f"{HERE}?page=2"
+    assert second.html.find("link", rel="prev")["href"] == HERE
+    assert "This page does not exist." in site.get(f"{HERE}?page=9").text
+
+
+def test_the_feeds_of_an_author_are_exactly_that(site: Site) -> None:
+    # C-PAGE-39
+    mod = published_mod(site, title="Tool", version="1")
+    published_mod(site, owner=8)
+    upload_asset(site, mod, "code", version="2")
+    note = notes_of_mod(site, mod)[0]["id"]
+    site.as_account(OWNER).put_json(mod_address(mod, "changelog", note), {"text": "<p>Faster</p>"})
+    atom = ElementTree.fromstring(site.get(f"{HERE}/feed").body)
+    entries = atom.findall(f"{ATOM}entry")
+    assert [entry.findtext(f"{ATOM}title") for entry in entries] == ["Tool 2", "Tool 1"]
+    assert entries[0].findtext(f"{ATOM}content") == "<p>Faster</p>"
+    assert atom.findtext(f"{ATOM}title") == f"modhub – New and updated mods by Person {OWNER}"
+    twin = site.get(f"{HERE}/feed.json")
+    assert [item["id"] for item in twin.json["items"]] == [entry.findtext(f"{ATOM}id") for entry in entries]
+    assert twin.json["home_page_url"] == BASE + HERE
+    links = site.get(HERE).html.select('link[rel="alternate"]')
+    assert [link["href"] for link in links] == [f"{HERE}/feed", f"{HERE}/feed.json"]
+    for address in ADDRESSES[1:]:
+        answer = site.get(address, headers={"Origin": "https://elsewhere.example"})
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+        site.get(address, headers={"If-None-Match": answer.headers["ETag"]}, status=304)
+
+
+def test_a_list_says_each_version_once_and_the_newest_first(site: Site) -> None:
+    # C-PAGE-40
+    mod = published_mod(site, title="Tool", version="1", games=["Portal"])
+    before = {item["id"] for item in site.get("/Modhub/feed.json").json["items"]}
+    for version in ("2", "3"):
+        upload_asset(site, mod, "code", version=version)
+    other = published_mod(site, title="Other", version="1")
+    items = site.get("/Modhub/feed.json").json["items"]
+    assert [item["title"] for item in items] == ["Other 1", "Tool 3", "Tool 2", "Tool 1"]
+    assert len({item["id"] for item in items}) == 4
+    assert before == {items[-1]["id"]}
+    assert [item["_modhub"]["version"] for item in items] == ["1", "3", "2", "1"]
+    # A page of the feed has as many entries as the list has mods; by votes there is one for each mod.
+    assert [item["title"] for item in site.get("/Modhub/feed.json?size=2").json["items"]] == ["Other 1", "Tool 3"]
+    assert len(site.get("/Modhub/feed.json?sort=top").json["items"]) == 2
+    assert [item["title"] for item in site.get("/Modhub/feed.json?game=portal").json["items"]][-1] == "Tool 1"
+    # What its author rewrites is the same entry, and stays behind what is newer.
+    note = notes_of_mod(site, mod)[1]
+    edited = site.as_account(OWNER).put_json(mod_address(mod, "changelog", note["id"]), {"text": "<p>Two</p>"}).json
+    again = site.get("/Modhub/feed.json").json["items"]
+    assert [item["id"] for item in again] == [item["id"] for item in items]
+    assert (again[2]["content_html"], again[2]["date_modified"]) == ("<p>Two</p>", edited["editedAt"])
+    hide_mod(site, other)
+    assert len(site.get("/Modhub/feed.json").json["items"]) == 3
