@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 # isort: split
-import modhub.old_imports  # noqa: F401 - before all of Pyramid
+import modhub.ops.pyramid_import  # noqa: F401 - before all of Pyramid
 
 # isort: split
 
