@@ -7,6 +7,8 @@ INI ?= development.ini
 UV ?= uv
 PYTEST_ARGS ?=
 QUICK := not postgres and not process and not slow
+# Percent of lines and branches that the quick tests reach, at least.
+COVERAGE_FLOOR := 80
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,7 +18,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-browser test-deploy test-object-store test-waitress soak judge-pages lint messages language bench bench-quick bench-million coverage lock venv test-tools chromium nginx debian swift
+.PHONY: help install run test test-quick test-times test-browser test-deploy test-object-store test-waitress soak judge-pages lint messages language bench bench-quick bench-million coverage lock venv test-tools chromium nginx debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -63,15 +65,24 @@ test-tools: install
 	$(call install-lock,test)
 
 # Keep compiled bytecode, whatever the environment says: tests start some programs many times.
-test test-quick test-browser test-deploy test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
+test test-quick test-times test-browser test-deploy test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
 
 # Three processes on two cores: tests spend much of their time waiting (for locks, starts, deadlines).
+PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+
+# In CI (the variable CI is set) the quick tests run first, under coverage and with a floor: tracing all would double the time.
+COVERED := $(if $(PYTEST_ARGS),,$(CI))
+test: $(if $(COVERED),coverage)
+test: COVERAGE_REPORT := --format=total --fail-under=$(COVERAGE_FLOOR)
 test: test-tools ## run the tests, except those in a browser and behind nginx
 	@echo 'modhub: not run here: the tests in a browser ("make test-browser") and behind nginx ("make test-deploy").'
-	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	@$(BIN)/python $(PYTEST) $(if $(COVERED),-m 'not ($(QUICK))') $(PYTEST_ARGS)
 
 test-quick: test-tools ## run the fast tests: only SQLite, no processes, nothing slow
-	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m '$(QUICK)' $(PYTEST_ARGS)
+	@$(BIN)/python $(PYTEST) -m '$(QUICK)' $(PYTEST_ARGS)
+
+test-times: test-tools ## measure which tests are too slow for test-quick (tests/slow.txt), on a machine with nothing else to do
+	@$(BIN)/python $(PYTEST) -p tests.slow_tests -m 'not postgres and not process' $(PYTEST_ARGS)
 
 chromium:
 	@command -v chromium >/dev/null || \
@@ -194,12 +205,12 @@ bench-quick: test-tools ## the same with few mods and short rounds, in three min
 bench-million: test-tools ## lists and searches of a million mods, on SQLite
 	@$(BIN)/python -m bench.million $(BENCH_ARGS)
 
-# Not part of "make test": Python 3.11 traces every line.
+# In CI a part of "make test".
 coverage: test-tools ## report lines and branches that test-quick misses (with QUICK= all tests)
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m '$(QUICK)' $(PYTEST_ARGS)
+	@$(BIN)/coverage run $(PYTEST) -m '$(QUICK)' $(PYTEST_ARGS)
 	@$(BIN)/coverage combine --quiet
-	@$(BIN)/coverage report
+	@$(BIN)/coverage report $(COVERAGE_REPORT)
 
 COMPILE := pip compile --quiet --universal --python-version 3.11.2 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' setup.py

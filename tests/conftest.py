@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 TESTS = Path(__file__).parent
 PROCESSES = ("functional", "packaging", "clients", "browser", "deploy", "soak")
 """Folders whose tests start programs."""
+SLOW_TESTS = TESTS / "slow.txt"
+"""The functions that `make test-times` found slow."""
 POSTGRES_CASES = 2
 """Of a table of cases, so many run on PostgreSQL too: the statements are the same. In CI all do."""
 
@@ -26,13 +28,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     A long file that came last would leave other workers idle.
     """
+    slow = set(SLOW_TESTS.read_text("utf-8").split())
     for item in items:
         if item.path.relative_to(TESTS).parts[0] in PROCESSES:
             item.add_marker("process")
+        if function_id(item.nodeid) in slow:
+            item.add_marker("slow")
     if not os.environ.get("CI"):
         leave_out(config, items, further_cases(items))
     yield
     items.sort(key=lambda item: item.get_closest_marker("process") is None)
+
+
+def function_id(node_id: str) -> str:
+    """``core/test_text.py::test_fold``, without the case."""
+    return node_id.partition("[")[0].removeprefix("tests/")
 
 
 def further_cases(items: list[pytest.Item]) -> set[pytest.Item]:
@@ -41,7 +51,7 @@ def further_cases(items: list[pytest.Item]) -> set[pytest.Item]:
     for item in items:
         params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         if params.get("dialect") == "postgresql":
-            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+            tables.setdefault(function_id(item.nodeid), []).append(item)
     return {case for cases in tables.values() for case in cases[POSTGRES_CASES:]}
 
 

@@ -16,6 +16,7 @@ TARGETS = {
     "run",
     "test",
     "test-quick",
+    "test-times",
     "test-browser",
     "test-deploy",
     "judge-pages",

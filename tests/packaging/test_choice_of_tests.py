@@ -1,0 +1,47 @@
+"""Which tests run where (docs/testing.md)."""
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+PARTS = {"auth", "builds", "metrics", "sync", "wiki"}
+TABLE = "core/test_catalogue_edits.py::test_an_invalid_title_is_400_and_creates_nothing"
+
+
+def collect(*words: str, **environ: str) -> list[str]:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *words]
+    env = {name: value for name, value in os.environ.items() if name != "CI"} | environ
+    done = subprocess.run(command, cwd=TESTS.parent, env=env, capture_output=True, text=True, timeout=200, check=False)
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
+def test_nearly_every_slow_test_exists() -> None:
+    """Else ``make test-times`` is due. A renamed test may be slow for a while."""
+    lines = (TESTS / "slow.txt").read_text("utf-8").split()
+    assert lines == sorted(set(lines))
+    gone = []
+    for line in lines:
+        file, _, name = line.partition("::")
+        source = TESTS / file
+        if not source.is_file() or not re.search(rf"^def {name}\(", source.read_text("utf-8"), re.MULTILINE):
+            gone.append(line)
+    assert len(gone) < len(lines) / 20, gone
+
+
+@pytest.mark.parametrize(("environ", "on_postgresql"), [({}, 2), ({"CI": "1"}, 10)])
+def test_of_a_table_two_cases_run_on_postgresql_outside_ci(environ: dict[str, str], on_postgresql: int) -> None:
+    cases = collect(f"tests/{TABLE}", **environ)
+    assert (len(cases), sum("[postgresql" in case for case in cases)) == (10 + on_postgresql, on_postgresql)
+
+
+def test_every_part_has_quick_tests() -> None:
+    """A broken view, model or template of any feature is seen in the edit loop."""
+    quick = "not postgres and not process and not slow"
+    parts = Counter(name.split("/")[1] for name in collect("-m", quick, *(f"tests/{part}" for part in PARTS)))
+    assert {part for part in PARTS if parts[part] > 10} == PARTS
