@@ -9,7 +9,8 @@ import modhub
 from modhub.db import Databases
 from modhub.declarations import Declarations
 from modhub.ops import migrate
-from modhub.ops.admin import Admin, run_demo
+from modhub.ops.admin import Admin
+from modhub.ops.core_commands import run_demo
 from modhub.ops.maintenance_commands import run_verify
 from modhub.service_registry import find_service
 from modhub.settings import StartRefused
@@ -149,6 +150,6 @@ def test_demo_fills_an_empty_wiki_once(wiki: Site) -> None:
 
 
 def test_the_command_demo_knows_the_wiki(wiki: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    run_demo(Admin(wiki.config), argparse.Namespace())
+    run_demo(Admin(wiki.config), argparse.Namespace(dry_run=False))
     assert "the developer wiki" in capsys.readouterr().out
     assert wiki.get("/Modhub/api/wiki").json["count"] == 5
