@@ -64,6 +64,20 @@ class ModChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionUploaded:
+    """A published mod has a new version, in the transaction of its upload; :class:`ModChanged` is fired as well.
+
+    The version that a mod is published with fires :class:`ModPublished` alone. A hidden mod fires it too: ask
+    :class:`modhub.interfaces.IMods` before you tell anybody.
+    """
+
+    mod_id: int
+    version: str
+    session: Any
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
 class ModsDeleted:
     """Mods are being deleted, in the transaction of ``session``; delete what depends on them (C-OWN-11).
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 from sqlalchemy.orm import Session
 
 from modhub.db import Databases
-from modhub.events import ModChanged, ModPublished, ModsDeleted
+from modhub.events import ModChanged, ModPublished, ModsDeleted, VersionUploaded
 
 _REGISTRY: Final = "modhub registry"
 
@@ -25,6 +25,12 @@ def notify_changed(session: Session, mod_id: int) -> None:
     """Notify that the mod has changed. Call it after the flush."""
     registry = session.info[_REGISTRY]
     registry.notify(ModChanged(mod_id, session, registry))
+
+
+def notify_version(session: Session, mod_id: int, version: str) -> None:
+    """Notify that the published mod has a new version. Call it after the flush."""
+    registry = session.info[_REGISTRY]
+    registry.notify(VersionUploaded(mod_id, version, session, registry))
 
 
 def notify_deleted(session: Session, mod_ids: list[int]) -> None:

@@ -25,7 +25,7 @@ class ModLookup:
             raise ValueError(f"at most {PAGE_SIZE_MOST} mods can be looked up at once")
         # A body may contain a number of any size. One that a column cannot hold is an unknown id, not an error.
         ids = [mod_id for mod_id in mod_ids if 0 < mod_id <= _LAST_ID]
-        statement = select(Mod.id, Mod.guid, Mod.title, Mod.owner, IS_PUBLIC).where(Mod.id.in_(ids))
+        statement = select(Mod.id, Mod.guid, Mod.title, Mod.owner, IS_PUBLIC, Mod.version).where(Mod.id.in_(ids))
         return {row[0]: ModSummary(*row) for row in session.execute(statement)}
 
     def lock(self, session: Session, mod_id: int) -> bool:

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from modhub.audit import record
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
+from modhub.catalogue.mod_events import notify_version
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note
 from modhub.catalogue.pictures.services import forget_pictures, queue_pictures
 from modhub.catalogue.services import own_mod, record_change
@@ -54,6 +55,8 @@ def store_upload(session: Session, mod_id: int | None, owner: int, upload: Asset
     facts = {"kind": upload.kind.value, "version": upload.version or None, "sha256": upload.blob.sha256}
     record(session, "file uploaded", "mod", mod.id, **facts)
     record_change(session, mod)
+    if upload.kind is AssetKind.CODE and mod.published:
+        notify_version(session, mod.id, upload.version)
     if upload.kind is AssetKind.IMAGE:
         queue_pictures(session, asset)
     return mod

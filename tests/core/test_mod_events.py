@@ -13,7 +13,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from modhub.catalogue.models import Mod
 from modhub.db import Base, Databases, Id
 from modhub.errors import invalid
-from modhub.events import AccountDeleted, ModChanged, ModPublished, ModsDeleted
+from modhub.events import AccountDeleted, ModChanged, ModPublished, ModsDeleted, VersionUploaded
 from modhub.ops import admin
 from modhub.service_registry import find_service
 from modhub.testing import TEST_ACCOUNTS, Site, Start
@@ -31,7 +31,7 @@ from modhub.testing.mods import (
 )
 
 FEATURE = "modhub_listening"
-PUBLISHED, CHANGED, DELETED = "ModPublished", "ModChanged", "ModsDeleted"
+PUBLISHED, CHANGED, DELETED, VERSION = "ModPublished", "ModChanged", "ModsDeleted", "VersionUploaded"
 
 
 class Mark(Base):
@@ -53,6 +53,7 @@ class Listener:
         config.include("modhub")
         config.add_subscriber(self.published, ModPublished)
         config.add_subscriber(self.changed, ModChanged)
+        config.add_subscriber(self.uploaded, VersionUploaded)
         config.add_subscriber(self.deleted, ModsDeleted)
 
     def hear(self, event: Any, value: Any) -> None:
@@ -69,6 +70,10 @@ class Listener:
         self.hear(event, event.mod_id)
 
     def changed(self, event: ModChanged) -> None:
+        self.hear(event, event.mod_id)
+
+    def uploaded(self, event: VersionUploaded) -> None:
+        assert event.session.scalar(select(Mod.version).where(Mod.id == event.mod_id)) == event.version
         self.hear(event, event.mod_id)
 
     def deleted(self, event: ModsDeleted) -> None:
@@ -151,7 +156,10 @@ def test_each_change_fires_an_event(site: Site, listener: Listener, make: Callab
         "restored": lambda: restore_mod(site, mod),
     }
     heard = {name: listener.since(act) for name, act in acts.items()}
-    assert heard == {name: [(CHANGED, mod["id"])] for name in acts}
+    uploaded = heard.pop("code")
+    # A version of a draft is no news.
+    assert uploaded == [(CHANGED, mod["id"]), (VERSION, mod["id"])][: 1 if make is new_mod else 2]
+    assert heard == {name: [(CHANGED, mod["id"])] for name in heard}
 
 
 def newest_row(site: Site, name: str, mod: dict[str, Any], **having: Any) -> int:

@@ -14,7 +14,7 @@ MOD_TABLE: Any = Mod.__table__
 
 
 def summary(mod: dict[str, Any], *, published: bool, owner: int = OWNER) -> ModSummary:
-    return ModSummary(mod["id"], mod["guid"], mod["title"], owner, published)
+    return ModSummary(mod["id"], mod["guid"], mod["title"], owner, published, mod["version"])
 
 
 def test_a_draft_and_a_hidden_mod_are_there_and_not_published(site: Site) -> None:
