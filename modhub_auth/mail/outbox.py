@@ -3,16 +3,18 @@
 import re
 import secrets
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from email.message import EmailMessage
+from email.policy import default
 from email.utils import format_datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 from email_validator import EmailNotValidError, validate_email
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from modhub.db import now
@@ -22,6 +24,10 @@ from modhub_auth.models import OutgoingEmail
 
 EMAIL_ENCRYPTION: Final = "letter"
 """The purpose of the key that encrypts queued emails."""
+DIGEST: Final = "digest"
+"""The kind of the emails that many people get at once: they are sent after all others."""
+MAX_HEADER_LINE: Final = 900
+"""Characters of a header's line; RFC 5322 allows 998."""
 _PLACEHOLDER: Final = re.compile(r"%\((\w+)\)s")
 _MAX_NAME: Final = 40
 """Code points of a display name in an email."""
@@ -34,11 +40,20 @@ def without_links(name: str) -> str:
 
 
 class EmailText(msgspec.Struct):
-    """An email in its reader's language, as it is encrypted."""
+    """An email in its reader's language, as it is encrypted. ``headers`` are besides those that every email has."""
 
     subject: str
     text: str
     html: str
+    headers: dict[str, str] = {}
+
+
+class EmailEntry(NamedTuple):
+    """A part of an email: a heading, lines of text, and an address; each may be empty."""
+
+    heading: str = ""
+    lines: Sequence[str] = ()
+    link: str = ""
 
 
 class Outbox:
@@ -73,20 +88,29 @@ class Outbox:
             "name": without_links(values.get("name", "")),
             "client": values.get("client", ""),
         }
-        context = {
-            "lang": messages.language,
-            "subject": messages.gettext(template.subject),
-            "before": list(_translated_lines(messages, template.before, values_by_name)),
-            "after": list(_translated_lines(messages, template.after, values_by_name)),
-            "link": f"{self._base_url}{template.link}?token={secret}" if template.link else "",
-        }
+        before = list(_translated_lines(messages, template.before, values_by_name))
+        after = list(_translated_lines(messages, template.after, values_by_name))
+        link = f"{self._base_url}{template.link}?token={secret}" if template.link else ""
+        parts = [EmailEntry(lines=before, link=link), EmailEntry(lines=after)]
+        return self.compose(messages.language, messages.gettext(template.subject), parts)
+
+    def compose(
+        self, language: str, subject: str, parts: Sequence[EmailEntry], headers: Mapping[str, str] | None = None
+    ) -> EmailText:
+        """Build an email of texts that are translated already; those of users are without links."""
+        context = {"lang": language, "subject": subject, "parts": parts}
         plain, html = (self._templates.get_template(name).render(context) for name in ("letter.txt", "letter.html"))
-        return EmailText(str(context["subject"]), plain, html)
+        return EmailText(subject, plain, html, dict(headers or {}))
 
     def queue(self, session: Session, kind: str, recipient: str, email: EmailText) -> None:
         """Put an email into the outbox; it is sent once the transaction has committed."""
         session.add(self.encrypted_row(kind, recipient, email))
         session.flush()
+
+    def withdraw(self, session: Session, kind: str, recipient: str) -> None:
+        """Delete the emails of ``kind`` to ``recipient`` that have not been sent."""
+        unsent = OutgoingEmail.sealed.is_not(None), OutgoingEmail.kind == kind
+        session.execute(delete(OutgoingEmail).where(OutgoingEmail.recipient == recipient, *unsent))
 
     def encrypted_row(self, kind: str, recipient: str, email: EmailText) -> OutgoingEmail:
         """The outbox row for an email, encrypted so that the database holds no readable link."""
@@ -111,13 +135,16 @@ class Outbox:
         if decrypted is None:
             return None
         email = msgspec.json.decode(decrypted, type=EmailText)
-        message = EmailMessage()
+        # An address in a header must not be folded: it has no spaces.
+        message = EmailMessage(default.clone(max_line_length=MAX_HEADER_LINE))
         message["From"] = self._sender
         message["To"] = ascii_recipient(recipient)
         message["Subject"] = email.subject
         message["Date"] = format_datetime(created_at)
         message["Message-ID"] = f"<{message_id}>"
         message["Auto-Submitted"] = "auto-generated"
+        for name, value in email.headers.items():
+            message[name] = value
         # Neither quoted-printable nor base64, so that links stay whole in the raw file.
         message.set_content(email.text, cte="7bit" if email.text.isascii() else "8bit")
         message.add_alternative(email.html, subtype="html", cte="7bit" if email.html.isascii() else "8bit")

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from modhub import bulk
 from modhub.db import Databases, now
-from modhub_auth.mail.outbox import Outbox
+from modhub_auth.mail.outbox import DIGEST, Outbox
 from modhub_auth.mail.transports import ConnectionLost, DeliveryRefused, DeliveryUnavailable, MailTransport, Transport
 from modhub_auth.models import OutgoingEmail
 
@@ -27,6 +27,7 @@ POLL_SECONDS: Final = 2.0
 LONGEST_POLL_SECONDS: Final = 30.0
 CLEANUP_SECONDS: Final = 600.0
 SEND_BATCH: Final = 100
+DIGEST_BATCH: Final = 10
 
 
 def retry_pause(attempts: int) -> timedelta:
@@ -84,10 +85,11 @@ class MailWorker:
 
     def _due_emails(self) -> list[OutgoingEmail]:
         waiting = select(OutgoingEmail).where(OutgoingEmail.finished_at.is_(None), is_due(now()))
+        # Digests come last, and a few at a time: somebody may be waiting for a link.
+        order = (OutgoingEmail.kind == DIGEST, OutgoingEmail.next_at, OutgoingEmail.id)
         with self.databases.readonly_session() as session:
-            return list(
-                session.scalars(waiting.order_by(OutgoingEmail.next_at, OutgoingEmail.id).limit(SEND_BATCH)).all()
-            )
+            emails = session.scalars(waiting.order_by(*order).limit(SEND_BATCH)).all()
+        return [email for email in emails if email.kind != DIGEST] or list(emails[:DIGEST_BATCH])
 
     def _lease(self, email: OutgoingEmail) -> bool:
         """Lease the email; False when another process was faster."""
