@@ -34,7 +34,7 @@ def test_its_pages_say_so(site: Site) -> None:
 
 
 def test_only_reading_oneself_is_for_the_blocked(start: Any) -> None:
-    start("modhub_auth modhub_builds modhub_sync modhub_wiki")
+    start("modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki")
     kinds = [kind for kind in Permission.__subclasses__() if kind.__module__.startswith("modhub")]
     members = [one for kind in kinds for one in kind if one.credential is CredentialKind.ACCOUNT]  # type: ignore[attr-defined]
     assert len(members) > 4

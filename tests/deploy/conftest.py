@@ -31,7 +31,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     made = Installation(
         folder,
         f"sqlite:///{folder}/modhub.sqlite",
-        "modhub_auth modhub_builds modhub_sync modhub_wiki",
+        "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki",
         settings=settings,
         server=BEHIND_PROXY,
     )

@@ -50,6 +50,7 @@ PAGES_ONLY = {
     "authenticator_present",
     "changed_meanwhile",
     "dead_link",
+    "too_many_follows",
     "too_many_keys",
     "foreign_form",
     "form_lapsed",
@@ -100,7 +101,7 @@ class World:
         add_game(Admin(site.config), "Portal 2", None, icon)
         site.find_service(AuthServices).passwords = QueuedHasher(HashingGate(), memory_kib=8, time_cost=1)
         owner = self.register("owner")
-        self.token = owner["accessToken"]
+        self.token, self.owner_id = owner["accessToken"], owner["accountId"]
         with site.databases.write_session.begin() as session:
             self.publisher_key = create_key(session, owner["accountId"], "docs", None, 1).key
         self.voter = self.register("voter")["accessToken"]
@@ -163,6 +164,7 @@ class World:
             ).json["sha256"],
             "8411": str(serial),
             "12": str(mod["id"]),
+            "42": str(self.owner_id),
             "31": str(note["id"]),
             "57": code,
             "58": image,

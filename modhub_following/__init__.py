@@ -1,0 +1,71 @@
+"""Following: readers with an account follow mods, games and authors, on a page and by email."""
+
+from typing import Any
+
+from pyramid.config import Configurator
+
+from modhub.db import Databases
+from modhub.events import (
+    AccountDeleted,
+    ApplicationStarted,
+    DatabaseRestored,
+    ModPublished,
+    ModsDeleted,
+    VersionUploaded,
+)
+from modhub.interfaces import IAuthor, IMod, ISite
+from modhub.service_registry import find_service
+from modhub_auth.container import AuthServices
+from modhub_following import panels, subscribers
+from modhub_following.contacts import LeaveTokens
+from modhub_following.digests import DigestMaker
+from modhub_following.interfaces import IFollowing
+from modhub_following.resources import AuthorFollow, FollowingResource, GameFollow, ModFollow
+from modhub_following.settings import FOLLOWING_SETTINGS
+from modhub_following.worker import DigestWorker
+
+
+def start_digest_worker(event: ApplicationStarted) -> None:
+    """A running service sends digests from a thread; commands and tests call `DigestMaker` themselves."""
+    if event.registry.settings["modhub_following.digests"]:
+        DigestWorker(event.registry).start()
+
+
+def _add_subscribers(config: Configurator) -> None:
+    subscribed: tuple[tuple[Any, type], ...] = (
+        (subscribers.record_publishing, ModPublished),
+        (subscribers.record_version, VersionUploaded),
+        (subscribers.forget_mods, ModsDeleted),
+        (subscribers.forget_account, AccountDeleted),
+        (subscribers.forget_pending, DatabaseRestored),
+        (start_digest_worker, ApplicationStarted),
+    )
+    for subscriber, event in subscribed:
+        config.add_subscriber(subscriber, event)
+
+
+def includeme(config: Configurator) -> None:
+    """Register the services, resources, panels, subscribers, the command and the pages."""
+    config.include("modhub")
+    config.add_feature("modhub_following", "Following", requires=("modhub_auth",))
+    config.declare_settings("modhub_following.", FOLLOWING_SETTINGS)
+    config.add_migrations("modhub_following", "modhub_following:migrations", "following_")
+    registry = config.registry
+    tokens = LeaveTokens(registry.settings["modhub.secret"])
+    config.add_service(LeaveTokens, tokens)
+    outbox = find_service(registry, AuthServices).outbox
+    config.add_service(DigestMaker, DigestMaker(find_service(registry, Databases), registry, outbox, tokens))
+    config.add_child(ISite, "following", FollowingResource)
+    config.add_child(IFollowing, "game", GameFollow)
+    config.add_child(IMod, "follow", ModFollow)
+    config.add_child(IAuthor, "follow", AuthorFollow)
+    config.add_panel("navigation", "following", panels.following_link, order=850)
+    config.add_panel("mod", "follow", panels.mod_button, order=50)
+    config.add_panel("author", "follow", panels.author_button)
+    config.add_panel("browse", "follow", panels.game_button)
+    config.add_robots_rule("/Modhub/following")
+    config.add_static("modhub_following:static")
+    config.add_translation_dirs("modhub_following:locale")
+    _add_subscribers(config)
+    config.include("modhub_following.commands")
+    config.scan("modhub_following.pages")

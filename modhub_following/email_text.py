@@ -1,0 +1,96 @@
+"""What a digest says: the versions that can be seen, in the reader's language."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+from sqlalchemy.orm import Session
+
+from modhub import bulk
+from modhub.interfaces import IMods, IProfiles, IPublicMods
+from modhub.limits import PAGE_SIZE_MOST
+from modhub.markup import to_text
+from modhub.service_registry import find_service
+from modhub.text import N_
+from modhub.ui.i18n import Catalogs
+from modhub_auth.mail.outbox import EmailEntry, EmailText, Outbox
+
+MAX_LISTED: Final = 30
+"""Versions in one digest; the page has all."""
+CHANGE: Final = 300
+"""Characters of a version's changes in a digest."""
+NOTES_READ: Final = 20
+"""The newest changelog entries of a mod that are looked at."""
+SUBJECT: Final = N_("New from the mods you follow")
+# What mail programs take for an address: authors' texts must not become links in our emails.
+_LINK: Final = re.compile(r"(?<=[^\W\d])[.:/@\\]+(?=\w)|(?<=\w)[.:/@\\]+(?=[^\W\d])|\w+:/+|www\.", re.IGNORECASE)
+
+
+class ModGames(msgspec.Struct):
+    """The part of a mod's JSON that names its games."""
+
+    games: list[str] = []
+
+    @classmethod
+    def of(cls, document: bytes) -> list[str]:
+        """The games of a mod, as its owner wrote them."""
+        return msgspec.json.decode(document, type=cls).games
+
+
+class NewVersion(NamedTuple):
+    """A version that a digest lists."""
+
+    mod_id: int
+    title: str
+    version: str
+    author: str
+    changes: str
+
+
+def unlinked(text: str) -> str:
+    """The text without anything that a mail program would show as a link."""
+    return _LINK.sub(" ", text)
+
+
+def listed_versions(session: Session, registry: Any, pending: Sequence[tuple[int, str]]) -> Iterator[NewVersion]:
+    """The versions that everybody can see now, newest first: not those of hidden mods, nor those without an entry."""
+    mods, public = find_service(registry, IMods), find_service(registry, IPublicMods)
+    for batch in bulk.batches(pending, PAGE_SIZE_MOST):
+        ids = {mod_id for mod_id, _ in batch}
+        visible = {key: mod for key, mod in mods.get_mods(session, ids).items() if mod.published}
+        notes = public.get_notes(list(visible), NOTES_READ) if visible else {}
+        names = find_service(registry, IProfiles).get_profiles({mod.owner for mod in visible.values()})
+        for mod_id, version in batch:
+            note = next((note for note in notes.get(mod_id, ()) if note.version == version), None)
+            if note is not None:
+                mod = visible[mod_id]
+                author = names[mod.owner].name if mod.owner in names else ""
+                yield NewVersion(mod_id, mod.title, version, author, to_text(note.document.text, CHANGE))
+
+
+def compose_digest(
+    registry: Any, outbox: Outbox, language: str, versions: Sequence[NewVersion], token: str
+) -> EmailText:
+    """The email. One address ends the digests, by a button or at once by a mail program (RFC 8058)."""
+    base_url = registry.settings["modhub.base_url"]
+    messages = find_service(registry, Catalogs).choose(language)
+    leave = f"{base_url}/Modhub/following/leave?token={token}"
+    intro = messages.gettext("This is new among the mods you follow at %(site)s:", site=urlsplit(base_url).netloc)
+    parts = [EmailEntry(lines=[intro]), *(_entry(messages, base_url, version) for version in versions[:MAX_LISTED])]
+    more = len(versions) - MAX_LISTED
+    if more > 0:
+        line = messages.ngettext("and %(num)s more version", "and %(num)s more versions", more)
+        parts.append(EmailEntry(lines=[line]))
+    choose, end = messages.gettext("What you follow, and how often we email you:"), messages.gettext("Unsubscribe:")
+    parts += [EmailEntry(lines=[choose], link=f"{base_url}/Modhub/following"), EmailEntry(lines=[end], link=leave)]
+    headers = {"List-Unsubscribe": f"<{leave}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
+    return outbox.compose(messages.language, messages.gettext(SUBJECT), parts, headers)
+
+
+def _entry(messages: Any, base_url: str, version: NewVersion) -> EmailEntry:
+    heading = unlinked(f"{version.title} {version.version}".rstrip())
+    author = messages.gettext("by %(name)s", name=unlinked(version.author)) if version.author else ""
+    lines = [line for line in (author, unlinked(version.changes)) if line]
+    return EmailEntry(heading, lines, f"{base_url}/Modhub/{version.mod_id}")

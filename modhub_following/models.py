@@ -1,0 +1,91 @@
+"""The tables of following. They refer to accounts and mods by plain ids."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import Index, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from modhub.db import Base, Id, Timestamp
+from modhub.limits import GAME, VERSION
+
+
+class TargetKind(StrEnum):
+    """What can be followed."""
+
+    MOD = "mod"
+    AUTHOR = "author"
+    GAME = "game"
+
+
+class Frequency(StrEnum):
+    """How often an account gets a digest at most."""
+
+    NONE = "none"
+    DAILY = "daily"
+    WEEKLY = "weekly"
+
+
+class Follow(Base):
+    """An account follows a mod, an author or a game.
+
+    ``key`` is the id of the mod or of the author's account, or the folded name of the game, whose ``name`` is kept.
+    """
+
+    __tablename__ = "following_follow"
+    __table_args__ = (
+        UniqueConstraint("account_id", "kind", "key"),
+        Index("ix_following_follow_target", "kind", "key"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    account_id: Mapped[int] = mapped_column(Id)
+    kind: Mapped[str] = mapped_column(String(6))
+    key: Mapped[str] = mapped_column(Text)
+    name: Mapped[str] = mapped_column(String(GAME), default="")
+    created_at: Mapped[datetime] = mapped_column(Timestamp)
+
+
+class Reader(Base):
+    """What an account that follows has chosen. Its row is locked while the account's follows or digests change."""
+
+    __tablename__ = "following_reader"
+
+    account_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    frequency: Mapped[str] = mapped_column(String(6), index=True)
+    language: Mapped[str] = mapped_column(String(20))
+    sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class UploadedVersion(Base):
+    """A version of a mod that its followers have not been looked up for yet."""
+
+    __tablename__ = "following_release"
+    __table_args__ = {"sqlite_autoincrement": True}
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    mod_id: Mapped[int] = mapped_column(Id, index=True)
+    version: Mapped[str] = mapped_column(String(VERSION))
+    at: Mapped[datetime] = mapped_column(Timestamp)
+
+
+class Pending(Base):
+    """A version that the next digest of an account has."""
+
+    __tablename__ = "following_pending"
+
+    account_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    mod_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False, index=True)
+    version: Mapped[str] = mapped_column(String(VERSION), primary_key=True)
+    at: Mapped[datetime] = mapped_column(Timestamp)
+
+
+class DigestLease(Base):
+    """One row: until when one process may send digests while the others do not."""
+
+    __tablename__ = "following_lease"
+    __table_args__ = {"info": {"in_backup": False}}
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    until: Mapped[datetime] = mapped_column(Timestamp)

@@ -1,0 +1,185 @@
+"""``/Modhub/following``, the addresses of the buttons, and the page that ends digests."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy.orm import Session
+
+from modhub import bulk
+from modhub.errors import OwnershipLost, invalid, not_found
+from modhub.interfaces import IAccounts, IModCards, IMods, IProfiles, ModSelection
+from modhub.limits import PAGE_SIZE, PAGE_SIZE_MOST
+from modhub.payload import query
+from modhub.request import Request
+from modhub.service_registry import find_service
+from modhub.ui.template_helpers import translations_for
+from modhub.ui.xml_responses import Redirect
+from modhub.views import OPEN, page
+from modhub_following import services
+from modhub_following.contacts import LeaveTokens, find_contact
+from modhub_following.interfaces import IFollowing, IFollowTarget
+from modhub_following.models import Follow, Frequency, TargetKind
+from modhub_following.resources import FollowPermission, FollowTarget, game_address
+
+FOLLOWING: Final = "/Modhub/following"
+TEMPLATE: Final = "modhub_following:templates/following.jinja2"
+LEAVE_TEMPLATE: Final = "modhub_following:templates/leave.jinja2"
+MOST_DIGITS: Final = 6
+
+
+class FollowedThing(NamedTuple):
+    """Something that is followed, as the page lists it."""
+
+    kind: str
+    name: str
+    address: str
+    form: str
+
+
+def _account_id(request: Request) -> int:
+    account_id: int = request.authenticated_userid
+    return account_id
+
+
+def _lock_account(request: Request) -> int:
+    """Keep the account from being deleted until the transaction ends."""
+    account_id = _account_id(request)
+    if not find_service(request.registry, IAccounts).lock(request.dbsession, account_id):
+        raise OwnershipLost
+    return account_id
+
+
+@page(context=IFollowTarget, request_method="GET", permission=FollowPermission.FOLLOW)
+def redirect_to_target(context: FollowTarget, _request: Request) -> Redirect:
+    """``GET`` at the address of a button: where a reader returns to after signing in."""
+    return Redirect(f"{context.address}#follow")
+
+
+@page(context=IFollowTarget, request_method="POST", permission=FollowPermission.FOLLOW, preserve_fields={"follow": ""})
+def follow_submit(context: FollowTarget, request: Request) -> Redirect:
+    """``POST``: ``follow`` is 1 or, to end it, 0; ``from`` is ``following`` on the page that lists all."""
+    wanted, session = request.POST.get("follow", ""), request.dbsession
+    if wanted not in {"0", "1"}:
+        raise invalid("The field %(field)s must be 1 or 0.", field="follow")
+    account_id, target = _lock_account(request), context.target
+    if wanted == "0":
+        services.unfollow(session, account_id, target)
+    else:
+        if not _lock_target(request, context):
+            raise not_found()
+        most = request.registry.settings["modhub_following.most"]
+        services.follow(session, account_id, target, most, translations_for(request).language)
+    from_list = request.POST.get("from") == "following"
+    return Redirect(f"{FOLLOWING}#followed" if from_list else f"{context.address}#follow")
+
+
+def _lock_target(request: Request, context: FollowTarget) -> bool:
+    """Keep what is followed from being deleted until the transaction ends."""
+    kind, session = context.target.kind, request.dbsession
+    if kind is TargetKind.GAME:
+        return True
+    if kind is TargetKind.MOD:
+        return find_service(request.registry, IMods).lock(session, int(context.target.key)) and context.exists
+    return find_service(request.registry, IAccounts).lock(session, int(context.target.key))
+
+
+@page(context=IFollowing, request_method="GET", permission=FollowPermission.FOLLOW, renderer=TEMPLATE)
+def following_page(_context: Any, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/following``: what is new in what the account follows, the follows, and the digest."""
+    account_id, session = _account_id(request), request.dbsession
+    follows = services.follows_of(session, account_id)
+    number = _page_number(request)
+    selection = _selection(follows)
+    cards = find_service(request.registry, IModCards).get_page(request, selection, number, PAGE_SIZE)
+    return {
+        "cards": cards.cards,
+        "page": number,
+        "pages": max(1, -(-cards.total // PAGE_SIZE)),
+        "things": list(_things(request, session, follows)),
+        "frequency": services.frequency_of(session, account_id).value,
+        "frequencies": [frequency.value for frequency in Frequency],
+        "contact": find_contact(session, account_id),
+        "saved": query(request, "done") == "digest",
+    }
+
+
+def _page_number(request: Request) -> int:
+    number = query(request, "page") or ""
+    valid = number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS
+    return max(1, int(number)) if valid else 1
+
+
+def _keys(follows: Iterable[Follow], kind: TargetKind) -> list[str]:
+    return [follow.key for follow in follows if follow.kind == kind.value]
+
+
+def _selection(follows: Iterable[Follow]) -> ModSelection:
+    listed = list(follows)
+    mods, authors = ([int(key) for key in _keys(listed, kind)] for kind in (TargetKind.MOD, TargetKind.AUTHOR))
+    return ModSelection(mods, authors, _keys(listed, TargetKind.GAME))
+
+
+def _things(request: Request, session: Session, follows: Iterable[Follow]) -> Iterable[FollowedThing]:
+    """What the page lists: neither hidden mods nor authors whom nobody can see."""
+    mods, profiles = find_service(request.registry, IMods), find_service(request.registry, IProfiles)
+    selection = _selection(follows)
+    published = _looked_up(selection.mods, lambda ids: mods.get_mods(session, ids))
+    authors = _looked_up(selection.authors, lambda ids: profiles.get_profiles(set(ids)))
+    for followed in follows:
+        if followed.kind == TargetKind.GAME.value:
+            address = game_address(followed.name)
+            form = f"{FOLLOWING}/game{address.removeprefix('/Modhub')}"
+            yield FollowedThing(followed.kind, followed.name, address, form)
+        elif followed.kind == TargetKind.MOD.value:
+            mod = published.get(int(followed.key))
+            if mod is not None and mod.published:
+                address = f"/Modhub/{mod.id}"
+                yield FollowedThing(followed.kind, mod.title, address, f"{address}/follow")
+        elif (profile := authors.get(int(followed.key))) is not None:
+            address = f"/Modhub/by/{followed.key}"
+            yield FollowedThing(followed.kind, profile.name, address, f"{address}/follow")
+
+
+def _looked_up(ids: Iterable[int], get: Callable[[list[int]], dict[int, Any]]) -> dict[int, Any]:
+    return {key: value for batch in bulk.batches(ids, PAGE_SIZE_MOST) for key, value in get(batch).items()}
+
+
+@page(context=IFollowing, request_method="POST", permission=FollowPermission.FOLLOW, preserve_fields={"frequency": ""})
+def digest_submit(_context: Any, request: Request) -> Redirect:
+    """``POST /Modhub/following``: ``frequency`` is none, daily or weekly."""
+    chosen = request.POST.get("frequency", "")
+    if chosen not in list(Frequency):
+        raise invalid("The field %(field)s must be none, daily or weekly.", field="frequency")
+    account_id = _lock_account(request)
+    services.choose_frequency(request.dbsession, account_id, Frequency(chosen), translations_for(request).language)
+    return Redirect(f"{FOLLOWING}?done=digest#digest")
+
+
+@page(context=IFollowing, name="leave", request_method="GET", permission=OPEN, renderer=LEAVE_TEMPLATE)
+def leave_page(_context: Any, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/following/leave``: one button. Reading the page, as programs that check emails do, ends nothing."""
+    _leaving_account(request)
+    return {"token": query(request, "token"), "left": False}
+
+
+@page(
+    context=IFollowing,
+    name="leave",
+    request_method="POST",
+    permission=OPEN,
+    renderer=LEAVE_TEMPLATE,
+    require_csrf=False,
+)
+def leave_submit(_context: Any, request: Request) -> dict[str, Any]:
+    """``POST /Modhub/following/leave``: ends the digests (RFC 8058). The token in the address is the permission."""
+    services.leave_digest(request.dbsession, _leaving_account(request))
+    return {"token": query(request, "token"), "left": True}
+
+
+def _leaving_account(request: Request) -> int:
+    account_id = request.find_service(LeaveTokens).account_of(query(request, "token") or "")
+    if account_id is None:
+        raise not_found()
+    # The address is a secret.
+    request.response.headers.update({"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"})
+    return account_id

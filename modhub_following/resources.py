@@ -1,0 +1,117 @@
+"""The resources of following, and their ACLs."""
+
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from pyramid.authorization import DENY_ALL, Allow, Authenticated
+from zope.interface import implementer
+
+from modhub import limits, text
+from modhub.folding import fold_game
+from modhub.interfaces import IMods
+from modhub.payload import query
+from modhub.security.identity import CredentialKind, Permission
+from modhub.traversal import Resource
+from modhub_following.interfaces import IFollowing, IFollowTarget
+from modhub_following.models import TargetKind
+from modhub_following.services import Target
+
+
+class FollowPermission(Permission):
+    """What an account may do here."""
+
+    FOLLOW = "following:change", CredentialKind.ACCOUNT
+
+
+@implementer(IFollowing)
+class FollowingResource(Resource):
+    """``/Modhub/following``"""
+
+    __acl__ = [(Allow, Authenticated, FollowPermission.FOLLOW), DENY_ALL]
+
+
+@implementer(IFollowTarget)
+class FollowTarget(Resource):
+    """Where something is followed."""
+
+    __acl__ = [(Allow, Authenticated, FollowPermission.FOLLOW), DENY_ALL]
+    __parent__: Any
+
+    @property
+    def address(self) -> str:
+        """The page of what is followed."""
+        raise NotImplementedError
+
+    @property
+    def target(self) -> Target:
+        """What is followed, as it is stored."""
+        raise NotImplementedError
+
+
+class ModFollow(FollowTarget):
+    """``/Modhub/{id}/follow``"""
+
+    @property
+    def exists(self) -> bool:
+        """Whether the mod is published and not hidden."""
+        mods = self.request.find_service(IMods).get_mods(self.request.dbsession, [self.__parent__.id or 0])
+        return any(mod.published for mod in mods.values())
+
+    @property
+    def address(self) -> str:
+        """The mod's page."""
+        return f"/Modhub/{self.__parent__.id}"
+
+    @property
+    def target(self) -> Target:
+        """The mod."""
+        return Target(TargetKind.MOD, str(self.__parent__.id))
+
+
+class AuthorFollow(FollowTarget):
+    """``/Modhub/by/{accountId}/follow``"""
+
+    @property
+    def exists(self) -> bool:
+        """Whether the account has a published mod."""
+        return bool(self.__parent__.exists)
+
+    @property
+    def address(self) -> str:
+        """The author's page."""
+        return f"/Modhub/by/{self.__parent__.id}"
+
+    @property
+    def target(self) -> Target:
+        """The author."""
+        return Target(TargetKind.AUTHOR, str(self.__parent__.id))
+
+
+class GameFollow(FollowTarget):
+    """``/Modhub/following/game?game=…``"""
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the game in the query, as on browse."""
+        return text.line(query(self.request, "game") or "", limits.GAME)
+
+    @property
+    def exists(self) -> bool:
+        """Whether a game is named."""
+        return bool(fold_game(self.name))
+
+    @property
+    def address(self) -> str:
+        """The list of its mods."""
+        return game_address(self.name)
+
+    @property
+    def target(self) -> Target:
+        """The game."""
+        return Target(TargetKind.GAME, fold_game(self.name), self.name)
+
+
+def game_address(name: str) -> str:
+    """The list of the mods of a game."""
+    return "/Modhub?" + urlencode({"game": name})

@@ -1,0 +1,91 @@
+"""Following: the rules. Functions over a session; the caller has locked the account."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from modhub import bulk
+from modhub.db import now
+from modhub.errors import conflict
+from modhub_following.models import Follow, Frequency, Pending, Reader, TargetKind
+
+
+class Target(NamedTuple):
+    """What is followed; ``name`` is only set for a game."""
+
+    kind: TargetKind
+    key: str
+    name: str = ""
+
+
+def insert_new(session: Session, model: Any) -> Any:
+    """An INSERT for ``on_conflict_do_nothing``: two requests or processes may do the same at once."""
+    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+    return dialect.insert(model)
+
+
+def _lock_reader(session: Session, account_id: int, language: str) -> Reader:
+    """Return the account's row, locked until the end of the transaction; created if there is none."""
+    values = {"account_id": account_id, "frequency": Frequency.NONE.value, "language": language}
+    session.execute(insert_new(session, Reader).values(**values).on_conflict_do_nothing())
+    return session.scalars(select(Reader).where(Reader.account_id == account_id).with_for_update()).one()
+
+
+def _is_target(account_id: int, target: Target) -> Any:
+    return (Follow.account_id == account_id) & (Follow.kind == target.kind.value) & (Follow.key == target.key)
+
+
+def follow(session: Session, account_id: int, target: Target, most: int, language: str) -> None:
+    """Follow the target; nothing happens if the account follows it already. 409 beyond ``most``."""
+    _lock_reader(session, account_id, language)
+    if is_followed(session, account_id, target):
+        return
+    if count_follows(session, account_id) >= most:
+        raise conflict("too_many_follows", "You follow %(count)s things already, the most.", values={"count": most})
+    values = {"account_id": account_id, "kind": target.kind.value, "key": target.key, "name": target.name}
+    session.execute(insert_new(session, Follow).values(**values, created_at=now()).on_conflict_do_nothing())
+
+
+def unfollow(session: Session, account_id: int, target: Target) -> None:
+    """End following the target, if the account follows it."""
+    session.execute(delete(Follow).where(_is_target(account_id, target)))
+
+
+def is_followed(session: Session, account_id: int, target: Target) -> bool:
+    """Whether the account follows the target."""
+    return session.scalar(select(Follow.id).where(_is_target(account_id, target))) is not None
+
+
+def count_follows(session: Session, account_id: int) -> int:
+    """How many things the account follows."""
+    return session.scalar(select(func.count(Follow.id)).where(Follow.account_id == account_id)) or 0
+
+
+def follows_of(session: Session, account_id: int) -> Sequence[Follow]:
+    """What the account follows, the latest first."""
+    return session.scalars(select(Follow).where(Follow.account_id == account_id).order_by(Follow.id.desc())).all()
+
+
+def frequency_of(session: Session, account_id: int) -> Frequency:
+    """How often the account gets a digest."""
+    chosen = session.scalar(select(Reader.frequency).where(Reader.account_id == account_id))
+    return Frequency(chosen) if chosen else Frequency.NONE
+
+
+def choose_frequency(session: Session, account_id: int, frequency: Frequency, language: str) -> None:
+    """Choose how often the account gets a digest, and in which language."""
+    reader = _lock_reader(session, account_id, language)
+    reader.frequency, reader.language = frequency.value, language
+    session.flush()
+    if frequency is Frequency.NONE:
+        session.execute(delete(Pending).where(Pending.account_id == account_id))
+
+
+def leave_digest(session: Session, account_id: int) -> None:
+    """End the digests of the account, which goes on following; nothing happens if it gets none."""
+    none = update(Reader).where(Reader.account_id == account_id).values(frequency=Frequency.NONE.value)
+    bulk.execute_bulk(session, none)
+    session.execute(delete(Pending).where(Pending.account_id == account_id))

@@ -1,0 +1,317 @@
+"""Digests: who gets them, each change once, in which language, and how they are left."""
+
+from datetime import timedelta
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select, update
+
+from modhub.db import now
+from modhub.events import DatabaseRestored
+from modhub.ops import admin
+from modhub.testing import Site
+from modhub.testing.mods import hide_mod
+from modhub.testing.pages import new_visitor
+from modhub_auth.account_blocking import block_account
+from modhub_auth.container import AuthServices
+from modhub_auth.mail.outbox import EmailEntry
+from modhub_auth.models import Account, OutgoingEmail
+from modhub_following import worker
+from modhub_following.contacts import LeaveTokens
+from modhub_following.digests import DigestMaker
+from modhub_following.email_text import unlinked
+from modhub_following.models import DigestLease, Follow, Pending, Reader, UploadedVersion
+from modhub_following.worker import DigestWorker
+
+Person = Any
+"""A ``Person`` of conftest."""
+HERE = "/Modhub/following"
+
+
+def text_of(message: EmailMessage) -> str:
+    body = message.get_body(("plain",))
+    assert body is not None
+    return str(body.get_content())
+
+
+@pytest.fixture
+def follower(ada: Person, bob: Person) -> Person:
+    """Bob follows Ada, who has published "Tool", and gets digests daily."""
+    ada.publish("First")
+    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    bob.get_digests("daily")
+    return bob
+
+
+def make(site: Site, **options: Any) -> list[tuple[int, int]]:
+    return [(one.account_id, one.versions) for one in site.find_service(DigestMaker).run(**options)]
+
+
+def let_pass(site: Site, **time: float) -> None:
+    with site.databases.write_session.begin() as session:
+        for reader in session.scalars(select(Reader)):
+            reader.sent_at = None if reader.sent_at is None else reader.sent_at - timedelta(**time)
+
+
+def run(site: Site, *words: str) -> int:
+    return admin.run_command(site.config, ["-c", "my.ini", "following", "digest", *words])
+
+
+def test_a_digest_says_each_change_once(
+    site: Site, ada: Person, follower: Person, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # C-FOL-7, C-FOL-8
+    assert make(site) == []  # what was there before is not new
+    mod = ada.publish("Café HUD", "1.4", games=["Portal"])
+    ada.upload(mod, "1.5", "<p>Faster. See <a href='https://evil.example/x'>evil.example/x</a></p>")
+    assert run(site, "--dry-run", "--json") == 0
+    assert capsys.readouterr().out == f'{{"accountId":{follower.id},"frequency":"daily","versions":2}}\n'
+    assert run(site) == 0
+    assert capsys.readouterr().out.endswith("Queued: 1.\n")
+    (message,) = follower.digests()
+    told = text_of(message)
+    assert message["Subject"] == "New from the mods you follow"
+    assert told.index("Café HUD 1.5") < told.index("Café HUD 1.4")
+    assert "Faster. See evil example x" in told
+    assert "by Ada" in told
+    assert f"/Modhub/{mod['id']}\n" in told
+    assert "evil.example" not in message.as_string()
+    html = message.get_body(("html",))
+    assert html is not None
+    assert "<h2>Café HUD 1.5</h2>" in html.get_content()
+    # Nothing is said twice, and no digest comes sooner than chosen.
+    let_pass(site, days=2)
+    assert make(site) == []
+    ada.upload(mod, "1.6")
+    assert make(site) == [(follower.id, 1)]
+    ada.upload(mod, "1.7")
+    ada.upload(mod, "1.8")
+    assert make(site) == []
+    let_pass(site, hours=24)
+    assert make(site) == [(follower.id, 2)]
+    assert [len(person.digests()) for person in (follower, ada)] == [3, 0]
+    follower.get_digests("weekly")
+    ada.upload(mod, "1.9")
+    let_pass(site, days=6)
+    assert make(site) == []
+    let_pass(site, days=1)
+    assert make(site) == [(follower.id, 1)]
+
+
+def test_followers_of_mods_and_games_hear_too(site: Site, ada: Person, bob: Person) -> None:
+    # C-FOL-7
+    mod = ada.publish("Tool", games=["Portal"])
+    eve = ada.another("Eve")
+    bob.press(mod["url"], f"{mod['url']}/follow")
+    eve.press("/Modhub?game=PORTAL", "/Modhub/following/game?game=PORTAL")
+    for person in (bob, eve, ada):
+        person.get_digests("daily")
+    ada.press("/Modhub?game=portal", "/Modhub/following/game?game=portal")
+    ada.upload(mod, "2")
+    ada.publish("Other", games=["portal"])
+    # Nobody is told of their own mods.
+    assert sorted(make(site)) == [(bob.id, 1), (eve.id, 2)]
+
+
+def test_only_what_everybody_sees_and_only_to_whom_it_may_go(site: Site, ada: Person, follower: Person) -> None:
+    # C-FOL-7, C-FOL-9
+    unconfirmed, blocked, silent = (ada.another(name, confirmed=name != "Una") for name in ("Una", "Bea", "Sil"))
+    for person in (unconfirmed, blocked, silent):
+        person.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    for person in (unconfirmed, blocked):
+        person.get_digests("daily")
+    assert "no confirmed email address" in unconfirmed.pages.get(HERE).text
+    draft, hidden, deleted = ada.draft("Draft"), ada.publish("Hidden"), ada.publish("Deleted")
+    ada.upload(draft, "1")
+    hide_mod(site, hidden)
+    with site.databases.write_session.begin() as session:
+        block_account(session, session.get_one(Account, blocked.id))
+    ada.call("post", f"/api/modhub/{ada.publish('Seen')['id']}/publish")
+    site.delete(f"/api/modhub/{deleted['id']}", headers={"Authorization": f"Bearer {ada.token}"}, status=204)
+    assert make(site) == [(follower.id, 1)]
+    told = text_of(follower.digests()[0])
+    assert "Seen" in told
+    assert not any(title in told for title in ("Draft", "Hidden", "Deleted"))
+    assert [person.digests() for person in (unconfirmed, blocked, silent)] == [[], [], []]
+    # A mod that is hidden between the upload and the digest is not in it.
+    mod = ada.publish("Later hidden")
+    assert make(site) == []
+    hide_mod(site, mod)
+    let_pass(site, days=1)
+    assert make(site) == []
+
+
+def test_a_digest_is_left_by_one_post(site: Site, ada: Person, follower: Person) -> None:
+    # C-FOL-10
+    ada.publish("Tool")
+    make(site)
+    (message,) = follower.digests()
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    address = message["List-Unsubscribe"].strip("<>")
+    assert message["List-Unsubscribe"] == f"<{address}>"
+    assert address in text_of(message)
+    base = site.registry.settings["modhub.base_url"]
+    path = address.removeprefix(base)
+    assert path.startswith(f"{HERE}/leave?token={follower.id}.")
+    raw = next(line for line in message.as_bytes().splitlines() if line.startswith(b"List-Unsubscribe:"))
+    assert raw.decode() == f"List-Unsubscribe: <{address}>"
+    # Reading it, as programs that check emails do, changes nothing.
+    stranger = new_visitor(site)
+    page = stranger.get(path)
+    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert [button.text for button in page.html.select("main button")] == ["Unsubscribe"]
+    assert frequency(site, follower) == "daily"
+    # A mail program posts without cookies, token or Origin.
+    for _ in range(2):
+        answer = stranger.post(path, "List-Unsubscribe=One-Click", status=200)
+        assert "You get no more digests." in answer.text
+    assert frequency(site, follower) == "none"
+    assert follower.pages.get(HERE).html.select_one("option[selected]")["value"] == "none"
+    ada.publish("More")
+    let_pass(site, days=2)
+    assert make(site) == []
+    # By the button of the page as well.
+    follower.get_digests("daily")
+    page.forms[0].submit("List-Unsubscribe", status=200)
+    assert frequency(site, follower) == "none"
+    for wrong in (
+        "",
+        f"{follower.id}.",
+        f"{follower.id}.{'0' * 32}",
+        path.partition(".")[2],
+        f"{ada.id}.{path[-32:]}",
+        "ü",
+    ):
+        for method in (stranger.get, stranger.post):
+            method(f"{HERE}/leave", {"token": wrong} if method == stranger.get else "", status=404)
+
+
+def frequency(site: Site, person: Person) -> str:
+    with site.databases.readonly_session() as session:
+        return session.scalars(select(Reader.frequency).where(Reader.account_id == person.id)).one()
+
+
+@pytest.mark.one_database
+def test_tokens_belong_to_one_account_and_outlive_a_new_secret() -> None:
+    old, new = "o" * 32, "n" * 32
+    token = LeaveTokens([old]).make(7)
+    assert LeaveTokens([new, old]).account_of(token) == 7
+    assert LeaveTokens([new]).account_of(token) is None
+    for wrong in (token.replace("7.", "8.", 1), f"0{token}", token + "0", token[:-1], "7.ü" * 9):
+        assert LeaveTokens([old]).account_of(wrong) is None
+    assert old not in repr(LeaveTokens([old]))
+
+
+def test_a_digest_is_in_the_language_that_was_used(site: Site, ada: Person, bob: Person) -> None:
+    # C-FOL-8
+    mod = ada.publish("Tool")
+    bob.press(mod["url"], f"{mod['url']}/follow")
+    form = bob.pages.get(HERE, headers={"Accept-Language": "de"}).forms
+    chosen = next(one for one in form.values() if "frequency" in one.fields)
+    chosen["frequency"] = "weekly"
+    chosen.submit(headers={"Accept-Language": "de"}, status=303)
+    ada.upload(mod, "2")
+    make(site)
+    (message,) = bob.digests()
+    assert message["Subject"] == "Neues von den Mods, denen du folgst"
+    assert "von Ada" in text_of(message)
+
+
+def test_it_is_whole_or_not_at_all(site: Site, ada: Person, follower: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-FOL-8
+    ada.publish("Tool")
+    outbox = site.find_service(AuthServices).outbox
+    queue = type(outbox).queue
+
+    def fail(*given: Any) -> None:
+        queue(outbox, *given)
+        raise RuntimeError
+
+    monkeypatch.setattr(outbox, "queue", fail)
+    with pytest.raises(RuntimeError):
+        make(site)
+    assert follower.digests() == []
+    assert (count(site, Pending), count(site, UploadedVersion)) == (1, 0)
+    monkeypatch.undo()
+    assert make(site) == [(follower.id, 1)]
+    assert len(follower.digests()) == 1
+
+
+def count(site: Site, model: Any) -> int:
+    with site.databases.readonly_session() as session:
+        return session.scalar(select(func.count()).select_from(model)) or 0
+
+
+def test_the_schedule_lets_versions_rest_and_works_once(
+    site: Site, ada: Person, follower: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-FOL-11
+    ada.publish("Tool")
+    schedule = DigestWorker(site.registry)
+    assert schedule.run_once() == 0  # its author may still write what changed
+    with site.databases.write_session.begin() as session:
+        session.execute(update(DigestLease).values(until=now() + timedelta(minutes=5)))
+        for version in session.scalars(select(UploadedVersion)):
+            version.at -= timedelta(minutes=11)
+        for follow in session.scalars(select(Follow)):
+            follow.created_at -= timedelta(minutes=12)
+    assert schedule.run_once() == 0  # another process is at it
+    with site.databases.write_session.begin() as session:
+        session.execute(update(DigestLease).values(until=now()))
+    assert schedule.run_once() == 1
+    assert schedule.run_once() == 0
+    monkeypatch.setattr(DigestMaker, "run", lambda *_args, **_more: 1 / 0)
+    assert schedule.run_once() == 0
+    assert worker.LOOK_SECONDS <= 60
+
+
+def test_a_restore_says_nothing_twice(site: Site, ada: Person, follower: Person) -> None:
+    # C-FOL-12
+    ada.publish("Tool")
+    event = None
+    with site.databases.write_session.begin() as session:
+        event = DatabaseRestored(session, site.registry, site.registry.settings["modhub.base_url"])
+        site.registry.notify(event)
+    assert any("Digests begin" in note for note in event.notes)
+    assert make(site) == []
+    ada.publish("New")
+    assert make(site) == [(follower.id, 1)]
+    with site.databases.write_session.begin() as session:
+        site.registry.notify(DatabaseRestored(session, site.registry, site.registry.settings["modhub.base_url"]))
+    assert follower.digests() == []  # held like other emails
+
+
+def test_a_digest_ends_with_the_account(site: Site, ada: Person, follower: Person) -> None:
+    # C-FOL-6
+    ada.publish("Tool")
+    make(site)
+    assert admin.run_command(site.config, ["-c", "my.ini", "account", "delete", str(follower.id)]) == 0
+    assert follower.digests() == []
+
+
+def test_other_emails_go_before_digests(site: Site, ada: Person) -> None:
+    # C-MAIL-2
+    services = site.find_service(AuthServices)
+    email = services.outbox.compose("en", "S", [EmailEntry(lines=["Line"])])
+    with site.databases.write_session.begin() as session:
+        session.query(OutgoingEmail).delete()
+        for _ in range(15):
+            services.outbox.queue(session, "digest", ada.address, email)
+        services.outbox.queue(session, "reset", ada.address, email)
+    assert [services.mail_worker.send_due() for _ in range(4)] == [1, 10, 5, 0]
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("See https://evil.example/x?y", "See evil example x?y"),
+        ("www.evil.example", "evil example"),
+        ("a@b.example", "a b example"),
+        ("Version 1.4.2 is faster. Really: yes", "Version 1.4.2 is faster. Really: yes"),
+        ("mailto:x", "mailto x"),
+    ],
+)
+def test_texts_of_authors_are_no_links(text: str, shown: str) -> None:
+    assert " ".join(unlinked(text).split()) == shown

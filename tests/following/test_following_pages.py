@@ -1,0 +1,171 @@
+"""Following on pages: the buttons, the page that lists what is new, limits, and what ends with whom."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from modhub.ops import admin, migrate
+from modhub.testing import Site
+from modhub.testing.mods import hide_mod, restore_mod
+from modhub.testing.pages import form_at, new_visitor
+from modhub_following.models import Follow, Reader
+
+Person = Any
+"""A ``Person`` of conftest."""
+HERE = "/Modhub/following"
+
+
+def count(site: Site, model: Any = Follow) -> int:
+    with site.databases.readonly_session() as session:
+        return session.scalar(select(func.count()).select_from(model)) or 0
+
+
+def new(person: Person, query: str = "") -> list[str]:
+    return [link.text for link in person.pages.get(HERE + query).html.select(".card h3 a")]
+
+
+def listed(person: Person) -> list[str]:
+    return [link.text for link in person.pages.get(HERE).html.select(".followed li > span a")]
+
+
+def test_models_and_migrations_agree(site: Site) -> None:
+    package = next(one for one in site.declarations.migrations if one.package == "modhub_following")
+    assert migrate.schema_differences(site.databases, package) == []
+
+
+def test_a_reader_follows_a_mod_an_author_and_a_game(site: Site, ada: Person, bob: Person) -> None:
+    # C-FOL-1, C-FOL-2, C-FOL-3
+    mod = ada.publish("Tool")
+    answer = bob.press(mod["url"], f"{mod['url']}/follow")
+    assert answer.location.endswith(f"{mod['url']}#follow")
+    page = bob.pages.get(mod["url"])
+    assert page.html.select_one("form.follow button").text == "Unfollow"
+    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    bob.press("/Modhub?game=Portal+%26+2", "/Modhub/following/game?game=Portal+%26+2")
+    assert listed(bob) == ["Portal & 2", "Ada", "Tool"]
+    assert new(bob) == ["Tool"]
+    # What is new there comes first; a mod that is reached in three ways is listed once.
+    eve = ada.another("Eve")
+    eve.publish("By game", games=["portal & 2"])
+    eve.publish("Of nobody followed", games=["Other"])
+    ada.publish("By author", games=["Portal & 2"])
+    ada.draft("Draft", games=["Portal & 2"])
+    assert new(bob) == ["By author", "By game", "Tool"]
+    ada.upload(mod, "2")
+    assert new(bob)[0] == "Tool"
+    # Each can be left on the page that lists them.
+    for target in (f"{mod['url']}/follow", f"/Modhub/by/{ada.id}/follow", "/Modhub/following/game?game=Portal+%26+2"):
+        assert bob.press(HERE, target).location.endswith(f"{HERE}#followed")
+    assert listed(bob) == new(bob) == []
+    assert count(site) == 0
+
+
+def test_visitors_sign_in_first(site: Site, ada: Person, bob: Person) -> None:
+    # C-FOL-1
+    mod = ada.publish()
+    visitor = new_visitor(site)
+    for place, target in (
+        (mod["url"], f"{mod['url']}/follow"),
+        (f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow"),
+        ("/Modhub?game=portal", "/Modhub/following/game?game=portal"),
+    ):
+        link = visitor.get(place).html.select_one(".follow a")
+        assert (link.text, link["href"]) == ("Sign in to follow", target)
+        assert "/Modhub/account/login?next=" in visitor.get(target, status=303).location
+        # Back from signing in it leads to the button.
+        assert bob.pages.get(target, status=303).location.endswith("#follow")
+        visitor.post(target, {"follow": "1"}, status="*")
+    assert "/Modhub/account/login" in visitor.get(HERE, status=303).location
+    assert HERE not in visitor.get("/Modhub").text
+    assert bob.pages.get("/Modhub").html.select_one(f'header a[href="{HERE}"]').text == "Following"
+    # Without the token of a form nothing happens, and nobody follows their own.
+    bob.pages.post(f"{mod['url']}/follow", {"follow": "1"}, status=400)
+    assert ada.pages.get(mod["url"]).html.select(".follow") == []
+    assert ada.pages.get(f"/Modhub/by/{ada.id}").html.select(".follow") == []
+    assert count(site) == 0
+
+
+def test_what_nobody_sees_cannot_be_followed_and_is_not_shown(site: Site, ada: Person, bob: Person) -> None:
+    # C-FOL-4
+    draft, mod = ada.draft("Draft"), ada.publish("Hidden")
+    bob.press(mod["url"], f"{mod['url']}/follow")
+    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    token = form_at(bob.pages.get(HERE), HERE)["csrf_token"].value
+    hide_mod(site, mod)
+    assert new(bob) == []
+    assert listed(bob) == ["Ada"]
+    sent = {"csrf_token": token, "follow": "1"}
+    answers = [
+        bob.pages.post(address, sent, status=404).text.replace(address, "")
+        for address in (f"{mod['url']}/follow", f"/Modhub/{draft['id']}/follow", "/Modhub/999/follow")
+    ]
+    assert len(set(answers)) == 1
+    for address in (f"/Modhub/by/{bob.id}/follow", "/Modhub/by/999/follow", "/Modhub/following/game"):
+        bob.pages.post(address, sent, status=404)
+    restore_mod(site, mod)
+    assert (new(bob), listed(bob)) == (["Hidden"], ["Ada", "Hidden"])
+    bob.pages.post(f"{mod['url']}/follow", {"csrf_token": token, "follow": "x"}, status=400)
+
+
+def test_an_account_follows_so_many_and_each_once(site: Site, ada: Person, bob: Person) -> None:
+    # C-FOL-5
+    token = form_at(bob.pages.get(HERE), HERE)["csrf_token"].value
+
+    def send(name: str) -> int:
+        visitor = new_visitor(site)
+        for cookie in bob.pages.cookiejar:
+            visitor.set_cookie(cookie.name, cookie.value)
+        sent = {"csrf_token": token, "follow": "1"}
+        return int(visitor.post(f"/Modhub/following/game?game={name}", sent, status="*").status_int)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(send, ["Portal"] * 4)) <= {303, 503}
+    assert count(site) == 1
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(send, [f"Game{number}" for number in range(6)]))
+    assert count(site) == 4
+    assert set(found) <= {303, 409, 503}
+    assert send("PORTAL") == 303
+    assert send("More") == 409
+    assert count(site) == 4
+
+
+def test_what_is_new_is_paged(ada: Person, bob: Person) -> None:
+    # C-FOL-3
+    for number in range(22):
+        ada.publish(f"Mod {number}")
+    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    assert new(bob) == [f"Mod {number}" for number in range(21, 1, -1)]
+    assert new(bob, "?page=2") == ["Mod 1", "Mod 0"]
+    assert bob.pages.get(HERE).html.find("a", rel="next")["href"] == f"{HERE}?page=2"
+    bob.pages.get(f"{HERE}?page=9999999", status=200)
+
+
+def test_following_ends_with_the_mod_and_with_the_account(site: Site, ada: Person, bob: Person) -> None:
+    # C-FOL-6
+    mod, _other = ada.publish("Tool"), ada.publish("Other")
+    bob.press(mod["url"], f"{mod['url']}/follow")
+    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    eve = ada.another("Eve")
+    eve.press("/Modhub?game=portal", "/Modhub/following/game?game=portal")
+    ada.site.delete(f"/api/modhub/{mod['id']}", headers={"Authorization": f"Bearer {ada.token}"}, status=204)
+    assert listed(bob) == ["Ada"]
+    run(site, "account", "delete", str(ada.id))
+    assert listed(bob) == []
+    assert count(site) == 1
+    run(site, "account", "delete", str(eve.id))
+    assert (count(site), count(site, Reader)) == (0, 1)
+
+
+def run(site: Site, *words: str) -> None:
+    assert admin.run_command(site.config, ["-c", "my.ini", *words]) == 0
+
+
+@pytest.mark.one_database
+def test_pages_are_german_too(ada: Person, bob: Person) -> None:
+    mod = ada.publish()
+    german = {"Accept-Language": "de"}
+    assert bob.pages.get(mod["url"], headers=german).html.select_one("form.follow button").text == "Dieser Mod folgen"
+    assert bob.pages.get(HERE, headers=german).html.h1.text == "Folge ich"
