@@ -22,6 +22,7 @@ from modhub.catalogue.resources import (
     PicturesResource,
     VotesResource,
 )
+from modhub.catalogue.successors import SuccessorReader
 from modhub.changes import MOD, ChangeReader, write_changes_before_commit
 from modhub.db import Databases
 from modhub.declarations import Declarations
@@ -37,6 +38,7 @@ def includeme(config: Configurator) -> None:
     mods = CatalogueReader(databases.raw_queries)
     config.add_service(CatalogueReader, mods)
     config.add_service(IPublicMods, PublicLookup(databases.raw_queries, mods))
+    config.add_service(SuccessorReader, SuccessorReader(databases.raw_queries))
     config.add_service(OwnerReader, OwnerReader(databases.raw_queries))
     config.add_service(IMods, ModLookup())
     public_copies.register_listeners(databases.write_session)

@@ -16,6 +16,7 @@ from modhub.catalogue.resources import (
     VotesResource,
 )
 from modhub.catalogue.response_schemas import VotesDocument
+from modhub.catalogue.successors import SuccessorReader
 from modhub.downloads import file_response
 from modhub.errors import not_found
 from modhub.interfaces import IAsset, ICatalogue, IGameIcon, IMod, INotes, IPicture, IVotes
@@ -98,6 +99,15 @@ def read_captions_view(context: ModResource, request: Request) -> Response:
     if captions is None:
         raise not_found()
     return cached_json_response(request, encode({"count": len(captions), "captions": captions}))
+
+
+@api(context=IMod, name="superseded", request_method="GET", permission=OPEN)
+def read_successor_view(context: ModResource, request: Request) -> Response:
+    """``GET /api/modhub/{id}/superseded``: the published mod that supersedes this one, or null."""
+    successor = request.find_service(SuccessorReader).of_published(context.id)
+    if successor is None:
+        raise not_found()
+    return cached_json_response(request, encode({"supersededBy": successor[0]}))
 
 
 @api(context=ICatalogue, name="games", request_method="GET", permission=OPEN, response_cache=True)

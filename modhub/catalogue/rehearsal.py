@@ -45,7 +45,14 @@ class TextProblem(msgspec.Struct):
     problem: str
 
 
-class RehearsalDocument(msgspec.Struct):
+class RehearsedSuccessor(msgspec.Struct):
+    """The mod that supersedes the rehearsed one; readers see it only if it is ``published``."""
+
+    guid: str
+    published: bool
+
+
+class RehearsalDocument(msgspec.Struct, rename="camel"):
     """``POST /api/modhub/{id}/rehearsal``"""
 
     ready: bool
@@ -57,6 +64,7 @@ class RehearsalDocument(msgspec.Struct):
     archive: list[ArchiveProblem]
     games: list[str]
     texts: list[TextProblem]
+    superseded_by: RehearsedSuccessor | None
 
 
 class OwnMods:

@@ -10,9 +10,10 @@ from modhub.catalogue import rehearsal
 from modhub.catalogue.archives import ArchiveProblem, find_archive_problems
 from modhub.catalogue.owner_views import account_id_of, owner_reader, readable_mods
 from modhub.catalogue.public_views import catalogue_reader
-from modhub.catalogue.rehearsal import OwnMods, RehearsalDocument
+from modhub.catalogue.rehearsal import OwnMods, RehearsalDocument, RehearsedSuccessor
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.catalogue.response_schemas import ModDocument
+from modhub.catalogue.successors import SuccessorReader
 from modhub.interfaces import IMine, IMod, IOwnMod, IPublicMods
 from modhub.request import Request
 from modhub.views import api, page
@@ -28,6 +29,7 @@ def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:
     archive = _archive_problems(request, mod_id, owner)
     has_code = any(asset.kind == "code" for asset in mod.assets)
     games = [game["name"] or "" for game in catalogue_reader(request).games()]
+    guid, successor = request.find_service(SuccessorReader).of_own(mod_id, owner)
     return RehearsalDocument(
         ready=has_code and not (missing or unpublished or conflicts or archive),
         install=install,
@@ -38,6 +40,7 @@ def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:
         archive=archive,
         games=rehearsal.unlisted_games(mod, games),
         texts=rehearsal.find_text_problems(mod, reader.notes(mod_id, owner)),
+        superseded_by=RehearsedSuccessor(guid, successor is not None) if guid else None,
     )
 
 

@@ -57,8 +57,8 @@ PAGES = {
     "/Modhub": 3,
     "/Modhub?q=mod&game=Portal&sort=top&size=100": 3,
     "/Modhub?page=1000": 2,
-    "/Modhub/{id}": 8,
-    "/Modhub/{id}?changelog=2": 8,
+    "/Modhub/{id}": 9,
+    "/Modhub/{id}?changelog=2": 9,
     "/Modhub/feed": 3,
     "/Modhub/{id}/feed": 2,
     "/Modhub/feed.json": 3,
@@ -77,13 +77,13 @@ PAGES = {
 }
 OWN_PAGES = {
     "/Modhub": 3,
-    "/Modhub/{id}": 9,
+    "/Modhub/{id}": 10,
     "/Modhub/mine": 3,
     "/Modhub/mine/new": 1,
-    "/Modhub/mine/{id}": 13,
+    "/Modhub/mine/{id}": 14,
     "/Modhub/mine/{id}/preview": 3,
-    "/Modhub/mine/{draft}": 13,
-    "/Modhub/mine/{draft}/preview": 9,
+    "/Modhub/mine/{draft}": 14,
+    "/Modhub/mine/{draft}/preview": 10,
 }
 
 

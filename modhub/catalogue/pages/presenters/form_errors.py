@@ -19,7 +19,13 @@ DETAIL_FIELDS: Final = {
     "conflictsWith": "Conflicts with",
 }
 NOTE_FIELDS: Final = {"title": "Title", "text": "What changed"}
-FIELD_LABELS: Final = {**DETAIL_FIELDS, **NOTE_FIELDS, "version": "Version", "caption": "Caption"}
+FIELD_LABELS: Final = {
+    **DETAIL_FIELDS,
+    **NOTE_FIELDS,
+    "version": "Version",
+    "caption": "Caption",
+    "supersededBy": "Superseded by",
+}
 """Labels by JSON field name; translated where they are shown."""
 _TOO_LARGE: Final = 413
 

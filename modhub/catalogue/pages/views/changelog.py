@@ -19,6 +19,7 @@ from modhub.catalogue.pages.views.mod import MOD_TEMPLATE, notes_page_number, pa
 from modhub.catalogue.pages.views.workshop import form, workshop_done
 from modhub.catalogue.request_schemas import NoteChange
 from modhub.catalogue.resources import ImageResource, ModChild, ModPermission, ModResource, NoteResource
+from modhub.catalogue.successors import SuccessorReader
 from modhub.interfaces import IImages, IMine, INote, IOwnMod
 from modhub.request import Request
 from modhub.ui.xml_responses import Redirect
@@ -54,7 +55,8 @@ def preview_page(context: ModResource, request: Request) -> Any:
     notes_page = paginate_notes(notes, notes_page_number(request))
     detail = page_reader(request).preview(draft.preview_document(), owner, notes_page, draft.sha256, draft.image_facts)
     name_authors(request, [detail])
-    return page_values(request, detail, draft.address)
+    _, successor = request.find_service(SuccessorReader).of_own(context.id, owner)
+    return page_values(request, detail, draft.address) | {"successor": successor}
 
 
 form_address = partial(page, containment=IMine, request_method="GET", permission=ModPermission.EDIT)
@@ -63,6 +65,7 @@ form_address = partial(page, containment=IMine, request_method="GET", permission
 @form_address(context=IOwnMod, name="code")
 @form_address(context=IOwnMod, name="css")
 @form_address(context=IOwnMod, name="publish")
+@form_address(context=IOwnMod, name="superseded")
 @form_address(context=IOwnMod, name="delete")
 @form_address(context=IImages)
 @form_address(context=IOwnMod, name="image-order")

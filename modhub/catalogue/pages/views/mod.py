@@ -14,6 +14,7 @@ from modhub.catalogue.pages.queries.authors import name_authors
 from modhub.catalogue.pages.queries.page_queries import ModDetail
 from modhub.catalogue.pages.views.browse import page_reader
 from modhub.catalogue.resources import ModPermission, ModResource, VotesResource
+from modhub.catalogue.successors import SuccessorReader
 from modhub.errors import invalid, not_found
 from modhub.folding import fold_game
 from modhub.interfaces import IMod, IVotes
@@ -104,7 +105,8 @@ def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
     if detail is None:
         raise not_found()
     name_authors(request, [detail])
-    values = page_values(request, detail)
+    successor = request.find_service(SuccessorReader).of_published(context.id)
+    values = page_values(request, detail) | {"successor": successor and successor[0]}
     account = request.identify(CredentialKind.ACCOUNT).account_id
     if account is not None:
         values["is_owner"] = account == detail.owner

@@ -29,6 +29,7 @@ from modhub.catalogue.pages.views.mod import shift_headings
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.resources import ModPermission, ModResource
+from modhub.catalogue.successors import SuccessorReader
 from modhub.errors import ApiError, invalid
 from modhub.folding import fold_game
 from modhub.interfaces import IMine, IOwnMod, IPublicMods
@@ -87,6 +88,7 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
         "titles": titles,
         "users": ModPresenter.each(users),
         "users_total": users_total,
+        "superseded": request.find_service(SuccessorReader).of_own(mod_id, owner),
         "many_users": users_total > MAX_DEPENDENTS_COUNTED,
         "games": games,
         "fold_game": fold_game,

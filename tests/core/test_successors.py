@@ -1,0 +1,119 @@
+"""The mod that supersedes another one."""
+
+import uuid
+from typing import Any
+
+import pytest
+
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, upload_asset
+from modhub.testing.pages import form_at, new_visitor
+
+
+def supersede(site: Site, mod: dict[str, Any], typed: str, status: int = 303) -> Any:
+    here = f"/Modhub/mine/{mod['id']}"
+    form = form_at(new_visitor(site, OWNER).get(here), f"{here}/superseded")
+    form["supersededBy"] = typed
+    return form.submit(status=status)
+
+
+def successor_of(site: Site, mod: dict[str, Any]) -> Any:
+    return site.get(mod_address(mod, "superseded"), status=200).json["supersededBy"]
+
+
+def banner(page: Any) -> Any:
+    return page.html.find(id="superseded")
+
+
+def test_a_published_successor_is_shown_to_readers(site: Site) -> None:
+    # C-OWN-18, C-OWN-19
+    old, new = published_mod(site, title="Old"), published_mod(site, owner=8, title="New <b>one</b>")
+    assert successor_of(site, old) is None
+    assert banner(site.get(old["url"])) is None
+    before = site.get(mod_address(old)).json
+    whole = site.get(new["url"]).html.find("link", rel="canonical")["href"]
+    assert whole.startswith("http")
+    for typed in (new["guid"].upper(), new["url"], f" {whole}#x "):
+        supersede(site, old, "")
+        supersede(site, old, typed)
+        assert successor_of(site, old) == {name: new[name] for name in ("guid", "id", "title", "url")}
+        shown = banner(site.get(old["url"]))
+        assert shown.a["href"] == new["url"]
+        assert shown.a.text == "New <b>one</b>"
+    after = site.get(mod_address(old)).json
+    assert after.pop("updatedAt") > before.pop("updatedAt")
+    assert after == before, "it is no field of a mod"
+    answer = site.get(mod_address(old, "superseded"))
+    site.get(mod_address(old, "superseded"), headers={"If-None-Match": answer.headers["ETag"]}, status=304)
+    hide_mod(site, new)
+    assert successor_of(site, old) is None
+    assert banner(site.get(old["url"])) is None
+    supersede(site, old, "")
+    assert new_visitor(site, OWNER).get(f"/Modhub/mine/{old['id']}").html.find(id="supersededBy")["value"] == ""
+
+
+def test_a_strangers_draft_is_as_an_unknown_mod(site: Site) -> None:
+    # C-OWN-18
+    mod, draft = published_mod(site), new_mod(site, owner=8, title="A secret draft")
+    errors = set()
+    for typed in (f"/Modhub/{draft['id']}", "/Modhub/999999", "http://elsewhere.example/Modhub/1", "A title"):
+        page = supersede(site, mod, typed, 400)
+        errors.add(page.html.find(id="supersededBy-error").text)
+        assert page.html.find(id="supersededBy")["value"] == typed
+        assert "secret" not in page.text
+    assert len(errors) == 1
+    pages = []
+    for guid in (draft["guid"], str(uuid.uuid4())):
+        supersede(site, mod, guid)
+        assert successor_of(site, mod) is None
+        assert banner(site.get(mod["url"])) is None
+        page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")
+        pages.append(page.html.find(id="superseded").text.replace(guid, "…"))
+        assert "secret" not in page.text
+    assert pages[0] == pages[1]
+    supersede(site, mod, draft["guid"])
+    upload_asset(site, draft, "code", owner=8, version="1")
+    publish_test_mod(site, draft, owner=8)
+    assert successor_of(site, mod)["id"] == draft["id"]
+
+
+def test_drafts_have_no_successor_for_others(site: Site) -> None:
+    # C-OWN-19
+    mod, new = new_mod(site), published_mod(site, title="New")
+    supersede(site, mod, new["guid"])
+    absent = site.get("/api/modhub/999999/superseded", status=404)
+    assert site.get(mod_address(mod, "superseded"), status=404).body == absent.body
+    assert site.as_account(OWNER).get(mod_address(mod, "superseded"), status=404).body == absent.body
+    preview = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/preview")
+    assert banner(preview).a["href"] == new["url"]
+
+
+def test_a_rehearsal_names_it(site: Site) -> None:
+    # C-OWN-19, C-OWN-17
+    mod, new, draft = new_mod(site), published_mod(site, owner=8), new_mod(site, owner=8)
+    for guid, published in ((new["guid"], True), (draft["guid"], False)):
+        supersede(site, mod, guid)
+        report = site.as_account(OWNER).post(mod_address(mod, "rehearsal")).json
+        assert report["supersededBy"] == {"guid": guid, "published": published}
+        assert guid in new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/rehearsal").text
+    supersede(site, mod, "")
+    assert site.as_account(OWNER).post(mod_address(mod, "rehearsal")).json["supersededBy"] is None
+
+
+@pytest.mark.one_database
+def test_not_by_itself_nor_by_a_stranger(site: Site) -> None:
+    # C-OWN-18
+    mod, new = published_mod(site), published_mod(site, title="New")
+    for typed in (mod["guid"].upper(), mod["url"]):
+        assert "itself" in supersede(site, mod, typed, 400).html.find(id="supersededBy-error").text
+    before = site.get(mod_address(mod)).json["updatedAt"]
+    supersede(site, mod, "")
+    assert site.get(mod_address(mod)).json["updatedAt"] == before
+    here = f"/Modhub/mine/{mod['id']}"
+    stranger = new_visitor(site, 8)
+    token = form_at(stranger.get("/Modhub/mine/new"), "/Modhub/mine/new")["csrf_token"].value
+    stranger.post(f"{here}/superseded", {"csrf_token": token, "supersededBy": new["guid"]}, status="4*")
+    assert successor_of(site, mod) is None
+    assert new_visitor(site, OWNER).get(f"{here}/superseded", status=303).headers["Location"] == here
+    supersede(site, mod, new["guid"])
+    site.as_account(OWNER).delete(mod_address(mod), status=204)
