@@ -1,17 +1,24 @@
-"""The access log: one JSON object per request (logger ``modhub.requests``)."""
+"""The access log: one JSON object per request (logger ``modhub.requests``).
+
+With the logging of the shipped inis a line is written at once, without a record: that takes a third of the time.
+"""
 
 import logging
 import os
+import sys
 import threading
 import time
+from contextlib import suppress
 from json.encoder import encode_basestring_ascii
 from typing import Any, Final
 
 from modhub.http.request_ids import REQUEST_ID
+from modhub.ops.json_lines import JsonLineFormatter, line_head
 
 log = logging.getLogger("modhub.requests")
 _LINE: Final = '{"id": "%s", "method": %s, "path": %s, "status": %d, "ms": %s, "caller": %s}'
 _MAX_PATH: Final = 500
+_STDERR: Final = 2
 # What all records have in common. `Logger.info` takes three times as long: it walks the stack for each.
 _COMMON: Final = logging.LogRecord(log.name, logging.INFO, __file__, 0, "", None, None, "log_request").__dict__
 
@@ -21,10 +28,16 @@ def log_request(environ: dict[str, Any], status: int, seconds: float) -> None:
     if not log.isEnabledFor(logging.INFO):
         return
     created = time.time()
+    line = _line(environ, status, seconds)
+    descriptor = _plain_output()
+    if descriptor is not None:
+        with suppress(OSError):  # as logging does it: a full disk stops no request
+            os.write(descriptor, f"{line_head(created, 'INFO', log.name)}, {line[1:]}\n".encode())
+        return
     record = object.__new__(logging.LogRecord)
     record.__dict__.update(
         _COMMON,
-        msg=_line(environ, status, seconds),
+        msg=line,
         created=created,
         msecs=created % 1 * 1000,
         relativeCreated=_COMMON["relativeCreated"] + (created - _COMMON["created"]) * 1000,
@@ -33,6 +46,23 @@ def log_request(environ: dict[str, Any], status: int, seconds: float) -> None:
         threadName=threading.current_thread().name,
     )
     log.handle(record)
+
+
+def _plain_output() -> int | None:
+    """The file descriptor of the only handler, if that would write the line as it is, to what needs no buffer."""
+    found = None
+    logger: logging.Logger | None = log
+    while logger is not None:
+        if logger.handlers:
+            if found is not None or len(logger.handlers) > 1:
+                return None
+            found = logger.handlers[0]
+        logger = logger.parent if logger.propagate else None
+    if type(found) is not logging.StreamHandler or type(found.formatter) is not JsonLineFormatter:
+        return None
+    if found.stream is not sys.__stderr__ or found.level > logging.INFO or found.filters or log.filters:
+        return None
+    return _STDERR
 
 
 def _line(environ: dict[str, Any], status: int, seconds: float) -> str:

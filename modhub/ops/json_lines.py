@@ -2,7 +2,8 @@
 
 import json
 import logging
-from datetime import UTC, datetime
+import time
+from functools import lru_cache
 from typing import Any, Final
 
 from modhub.http.request_ids import current_request_id
@@ -25,6 +26,22 @@ class TextLineFormatter(logging.Formatter):
         return super().formatMessage(record) + (f" [request {request_id}]" if request_id else "")
 
 
+@lru_cache(maxsize=4)
+def _to_the_second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+
+
+@lru_cache(maxsize=256)
+def _source(level: str, logger: str) -> str:
+    return f'"level": "{level}", "logger": {json.dumps(logger)}'
+
+
+def line_head(created: float, level: str, logger: str) -> str:
+    """The beginning of a line: ``{``, time, level and logger."""
+    seconds = int(created)
+    return f'{{"time": "{_to_the_second(seconds)}.{int((created - seconds) * 1000):03d}Z", {_source(level, logger)}'
+
+
 class JsonLineFormatter(logging.Formatter):
     """One JSON object per line: ``time`` (UTC), ``level``, ``logger``, the request's ``id`` if any, then ``message``.
 
@@ -37,8 +54,7 @@ class JsonLineFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
-        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")[:23]
-        head = f'{{"time": "{time}Z", "level": "{record.levelname}", "logger": {json.dumps(record.name)}'
+        head = line_head(record.created, record.levelname, record.name)
         if request_id := _request_id(record):
             head += f', "id": "{request_id}"'
         message = record.getMessage()
