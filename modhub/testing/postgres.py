@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
@@ -121,12 +122,17 @@ class PostgresServer:
     ``version`` is the server's version, such as ``15.18``; ``base`` is its folder, which also has its socket.
     """
 
-    def __init__(self, base: Path, keeper: "subprocess.Popen[bytes]") -> None:
+    def __init__(self, base: Path, launch: "Callable[[], subprocess.Popen[bytes]]") -> None:
         self.base = base
-        self._keeper = keeper
+        self._launch = launch
+        self._keeper = launch()
         self._numbers = itertools.count(1)
         self._templates: dict[str, str] = {}
-        self.version = self._wait()
+        try:
+            self.version = self._wait()
+        except BaseException:
+            _end(self._keeper)
+            raise
         # Three times as fast as WAL_LOG, the default since PostgreSQL 15; older versions always copy files.
         strategy = " STRATEGY FILE_COPY" if int(self.version.partition(".")[0]) >= 15 else ""
         self._create_statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}" + strategy)
@@ -168,6 +174,17 @@ class PostgresServer:
         database = f"template_{next(self._numbers)}"
         build(self._create(database, "template0"))
         self._templates[name] = database
+
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stop the server at once for a ``with`` block, and start it again."""
+        _end(self._keeper)
+        self._keeper.wait()
+        try:
+            yield
+        finally:
+            self._keeper = self._launch()
+            self._wait()
 
     def stop(self) -> None:
         """Stop the server, close its connections and remove its folder; a second call is a no-op."""
@@ -219,10 +236,9 @@ def postgres_server(binaries: Path | None = None) -> Iterator[PostgresServer]:
         with (base / "log").open("wb") as log:
             try:
                 _initdb(programs, base, log, account)
-                keeper = _start(programs, base, log, account)
+                server = PostgresServer(base, partial(_start, programs, base, account))
             except OSError as error:
                 raise PostgresMissingError(f"PostgreSQL cannot be run from {programs} in {base}: {error}.") from error
-        server = _attach(base, keeper)
         try:
             yield server
         finally:
@@ -248,28 +264,21 @@ def _initdb(programs: Path, base: Path, log: IO[bytes], account: dict[str, Any])
         raise PostgresMissingError(f"PostgreSQL's initdb failed: {_tail(base / 'log')}")
 
 
-def _start(programs: Path, base: Path, log: IO[bytes], account: dict[str, Any]) -> "subprocess.Popen[bytes]":
+def _start(programs: Path, base: Path, account: dict[str, Any]) -> "subprocess.Popen[bytes]":
     settings = SETTINGS | {"unix_socket_directories": str(base)}
     options = [f"--{name}={value}" for name, value in settings.items()]
     server = (str(programs / "postgres"), "-D", str(base / "data"), *options)
-    return subprocess.Popen(  # noqa: S603
-        ("/bin/sh", "-c", KEEPER, "modhub-postgres", str(base), *server),
-        cwd=base,
-        env=_environment(),
-        stdin=subprocess.PIPE,
-        stdout=log,
-        stderr=log,
-        start_new_session=True,  # Ctrl-C is for the tests, which then stop the server
-        **account,
-    )
-
-
-def _attach(base: Path, keeper: "subprocess.Popen[bytes]") -> PostgresServer:
-    try:
-        return PostgresServer(base, keeper)
-    except BaseException:
-        _end(keeper)
-        raise
+    with (base / "log").open("ab") as log:
+        return subprocess.Popen(  # noqa: S603
+            ("/bin/sh", "-c", KEEPER, "modhub-postgres", str(base), *server),
+            cwd=base,
+            env=_environment(),
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,  # Ctrl-C is for the tests, which then stop the server
+            **account,
+        )
 
 
 def _end(keeper: "subprocess.Popen[bytes]") -> None:
