@@ -14,10 +14,12 @@ from modhub_auth.signin.access_tokens import new_refresh_token, token_digest
 CONFIRM_LINK: Final = "confirm"
 RESET_LINK: Final = "reset"
 ADD_PASSWORD_LINK: Final = "add"  # noqa: S105 - a kind of link
+CHANGE_ADDRESS_LINK: Final = "change"
 LINK_LIFETIMES: Final = {
     CONFIRM_LINK: timedelta(days=7),
     RESET_LINK: timedelta(minutes=60),
     ADD_PASSWORD_LINK: timedelta(days=7),
+    CHANGE_ADDRESS_LINK: timedelta(minutes=60),
 }
 LINK_CLOCK_SKEW: Final = timedelta(seconds=5)
 """Tolerated difference between the clocks of two machines."""

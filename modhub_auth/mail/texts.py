@@ -52,6 +52,16 @@ ADD_PASSWORD_EMAIL: Final = EmailTemplate(
     "/Modhub/account/confirm",
     [_CONFIRM_LIFE, _IGNORE],
 )
+CHANGE_ADDRESS_EMAIL: Final = EmailTemplate(
+    N_("Confirm your new email address"),
+    [
+        N_("Someone, probably you, wants to change the email address of an account at %(site)s to this one."),
+        ASKED_BY,
+        N_("Follow this link to confirm that the address is yours:"),
+    ],
+    "/Modhub/account/confirm",
+    [N_("The link works once and expires in an hour."), _IGNORE],
+)
 ADDRESS_TAKEN_EMAIL: Final = EmailTemplate(
     N_("You already have an account"),
     [
@@ -75,7 +85,18 @@ EMAIL_TEMPLATES: Final = {
     "confirm": CONFIRM_EMAIL,
     "reset": RESET_EMAIL,
     "add": ADD_PASSWORD_EMAIL,
+    "change": CHANGE_ADDRESS_EMAIL,
     "taken": ADDRESS_TAKEN_EMAIL,
+    "change asked": security_email(
+        N_("A new email address was requested"),
+        N_("Someone, probably you, asked to change the email address of your account at %(site)s."),
+        _NOT_YOU,
+    ),
+    "email changed": security_email(
+        N_("Your email address was changed"),
+        N_("Your account at %(site)s now has another email address. This one no longer signs in."),
+        N_("If this wasn't you, contact the operator of the site."),
+    ),
     "password changed": security_email(
         N_("Your password was changed"), N_("The password of your account at %(site)s has just been changed.")
     ),

@@ -15,7 +15,18 @@ from modhub_auth.resources import AccountPages, Platforms
 from modhub_auth.signin.session_cookies import LOGIN_PATH, SessionCredential
 
 HASHING = (
-    *("register", "login", "reset", "confirm", "password", "authenticator", "recovery-codes", "unlink", "delete"),
+    *(
+        "register",
+        "login",
+        "reset",
+        "confirm",
+        "password",
+        "email",
+        "authenticator",
+        "recovery-codes",
+        "unlink",
+        "delete",
+    ),
     "publisher-key",
     *("platform/{provider}", "platform/{provider}/link"),
 )

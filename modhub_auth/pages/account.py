@@ -32,6 +32,7 @@ OVERVIEW: Final = "modhub_auth:templates/account/overview.jinja2"
 DONE_MESSAGES: Final = {
     "name": N_("Your name was changed."),
     "password": N_("Your password was changed."),
+    "email": N_("Your email address was changed."),
     "removed": N_("The authenticator was removed."),
     "linked": N_("The login was linked."),
     "unlinked": N_("The login was unlinked."),

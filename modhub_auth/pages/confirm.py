@@ -20,6 +20,7 @@ from modhub_auth.interfaces import IAccount
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import ASKED_BY
 from modhub_auth.models import Account, Link, Login
+from modhub_auth.pages.account import account_done
 from modhub_auth.pages.email_links import (
     DEAD_LINK_STATUS,
     FIRST_RESET_NOTICE,
@@ -33,13 +34,16 @@ from modhub_auth.pages.email_links import (
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, MESSAGE_TEMPLATE, FormField, FormPage, form_value, message_page
 from modhub_auth.pages.fresh_proof import current_login, locked_account, send_security_email
 from modhub_auth.pages.sign_in import HOME, new_password_field
+from modhub_auth.pages.user_agents import browser_name
 from modhub_auth.platform import logins
 from modhub_auth.rate_limits import caller_of
 from modhub_auth.signin import recovery
+from modhub_auth.signin.address_change import change_address
 from modhub_auth.signin.authentication import reauthenticate, wrong_password
 from modhub_auth.signin.session_cookies import LOGIN_PATH
 
 CONFIRM_PATH: Final = f"{HOME}/confirm"
+PURPOSES: Final = (link_tokens.CONFIRM_LINK, link_tokens.ADD_PASSWORD_LINK, link_tokens.CHANGE_ADDRESS_LINK)
 CONFIRMED: Final = N_("Your address has been confirmed")
 
 
@@ -76,6 +80,22 @@ def confirm_password_form(request: Request, link: Link) -> FormPage:
     )
 
 
+def change_address_form(request: Request, link: Link) -> FormPage:
+    """The form that changes the address: a button, and the password unless this browser is signed in to the account.
+
+    The link alone is not enough: it may have been sent to a mistyped address.
+    """
+    lead = [
+        _account_line(request, link),
+        N_("Confirm that this address is yours and that you want to sign in with it."),
+    ]
+    fields = []
+    if not _is_signed_in(request, link):
+        lead.append(N_("You are not signed in to this account in this browser, so enter its password."))
+        fields = [FormField("password", N_("Password of this account"), "password", "current-password")]
+    return FormPage(N_("Confirm your new email address"), N_("Confirm"), fields, lead=lead)
+
+
 def first_reset_form(request: Request, link: Link) -> FormPage:
     """The form to replace a password that a stranger may have chosen. 410 once the address is confirmed."""
     with request.databases.readonly_session() as session:
@@ -92,9 +112,11 @@ def first_reset_form(request: Request, link: Link) -> FormPage:
 def confirm_page(_context: Any, request: Request) -> Any:
     """``/Modhub/account/confirm``; with ``new`` in the query, by setting a new password."""
     try:
-        link = valid_link(request, link_tokens.CONFIRM_LINK, link_tokens.ADD_PASSWORD_LINK)
+        link = valid_link(request, *PURPOSES)
         if link.purpose == link_tokens.ADD_PASSWORD_LINK:
             return _add_password(request, link)
+        if link.purpose == link_tokens.CHANGE_ADDRESS_LINK:
+            return _change_address(request, link)
         if _is_signed_in(request, link):
             return confirm_own_form().show(request) if request.is_safe else _confirm_own(request)
         if query(request, "new") is not None:
@@ -126,6 +148,38 @@ def _confirm_by_password(request: Request, link: Link, form: FormPage) -> dict[s
     request.override_renderer = MESSAGE_TEMPLATE
     line = N_("You can now sign in with this address and your password.")
     return message_page(request, CONFIRMED, line, links=[SIGN_IN])
+
+
+def _change_address(request: Request, link: Link) -> Any:
+    form, auth, settings = change_address_form(request, link), auth_services(request), request.registry.settings
+    if request.is_safe:
+        return form.show(request)
+    session_id, password_hash = None, None
+    try:
+        if _is_signed_in(request, link):
+            session_id = current_login(request).session_id
+        else:
+            password = form_value(request, "password")
+            checked_login = reauthenticate(auth, settings, link.account_id, password, caller_of(request))
+            password_hash = None if checked_login is None else checked_login.password_hash
+        change_address(
+            request.dbsession,
+            auth.outbox,
+            link_secret(request),
+            translations_for(request),
+            client=browser_name(request),
+            session_id=session_id,
+            password_hash=password_hash,
+        )
+    except ApiError as error:
+        if error.status in {DEAD_LINK_STATUS, 409}:
+            raise
+        return form.show_errors(request, error)
+    if session_id is not None:
+        return account_done("email")
+    request.override_renderer = MESSAGE_TEMPLATE
+    line = N_("You can now sign in with this address and your password.")
+    return message_page(request, N_("Your email address was changed"), line, links=[SIGN_IN])
 
 
 def _add_password(request: Request, link: Link) -> dict[str, Any]:

@@ -25,6 +25,7 @@ INPUT_SENTENCES: Final = {
 
 SENTENCES: Final = {
     "address_taken": ("email", "There is already an account with this address."),
+    "same_address": ("email", N_("This is the email address that you have.")),
     "invalid_credentials": ("password", "The address or the password is wrong."),
     "common_password": ("password", N_("This is one of the first passwords that attackers try. Choose another one.")),
     "password_warning": (

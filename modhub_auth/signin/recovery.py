@@ -127,7 +127,7 @@ def set_password(session: Session, login: Login, password_hash: str) -> None:
     session.flush()
 
 
-def _consume_link(session: Session, link: Link) -> Login:
+def use_link(session: Session, link: Link) -> Login:
     """Lock the account of a link, use the link up and return its login; 410 when another request was faster."""
     account = lock_account(session, link.account_id)
     login = None if account is None else session.get(Login, link.login_id, populate_existing=True)
@@ -149,6 +149,16 @@ def _claim_account(session: Session, login: Login) -> None:
     session.flush()
 
 
+def require_owner(session: Session, login: Login, *, session_id: int | None, password_hash: str | None) -> None:
+    """401 unless the visitor has the account of ``login``: by its page session, or by the password that matched
+    ``password_hash``.
+    """
+    if session_id is not None:
+        page_sessions.lock_session_account(session, login.account_id, session_id)
+    elif password_hash is None or login.password_hash != password_hash:
+        raise page_sessions.session_ended()
+
+
 def confirm_address(
     session: Session, secret: str, *, session_id: int | None = None, password_hash: str | None = None
 ) -> None:
@@ -158,11 +168,8 @@ def confirm_address(
     link = link_tokens.find_link(session, secret, link_tokens.CONFIRM_LINK)
     if link is None:
         raise dead_link()
-    login = _consume_link(session, link)
-    if session_id is not None:
-        page_sessions.lock_session_account(session, login.account_id, session_id)
-    elif password_hash is None or login.password_hash != password_hash:
-        raise page_sessions.session_ended()
+    login = use_link(session, link)
+    require_owner(session, login, session_id=session_id, password_hash=password_hash)
     login.verified = True
     session.flush()
     record(session, "address confirmed", "account", login.account_id, login=login.id)
@@ -210,7 +217,7 @@ def reset_password(
     link = link_tokens.find_link(session, secret, purpose)
     if link is None:
         raise dead_link()
-    login = _consume_link(session, link)
+    login = use_link(session, link)
     kinds = ["password changed"]
     if not login.verified:
         _claim_account(session, login)

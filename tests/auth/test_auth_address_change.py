@@ -1,0 +1,210 @@
+"""Changing the email address: asked for with fresh proof, done by the link sent to the new one."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select, update
+
+from modhub.audit.models import AuditEntry
+from modhub.db import now
+from modhub.errors import ApiError
+from modhub.testing.pages import new_visitor
+from modhub.ui.i18n import Catalogs
+from modhub_auth.container import AuthServices
+from modhub_auth.models import Account, Link, Login
+from modhub_auth.signin.address_change import change_address
+
+HOME = "/Modhub/account"
+NEW = "ada.new@example.org"
+GERMAN = {"Accept-Language": "de"}
+Person = dict[str, str]
+
+
+def send(page: Any, status: int, **fields: str) -> Any:
+    form = next(form for form in page.forms.values() if "csrf_token" in form.fields)
+    for name, value in fields.items():
+        form[name] = value
+    return form.submit(status=status)
+
+
+def registered(app: Any, person: Person) -> Any:
+    browser = new_visitor(app)
+    send(browser.get(f"{HOME}/register"), 303, **person)
+    return browser
+
+
+def ask(browser: Any, person: Person, email: str = NEW, status: int = 200) -> Any:
+    return send(browser.get(f"{HOME}/email"), status, email=email, currentPassword=person["password"])
+
+
+def subjects(app: Any) -> list[tuple[str, bool]]:
+    with app.databases.readonly_session() as session:
+        return [(login.subject, login.verified) for login in session.scalars(select(Login).order_by(Login.id))]
+
+
+def sign_in(app: Any, person: Person, status: int = 200) -> Any:
+    return app.post_json("/api/auth/login", {"email": person["email"], "password": person["password"]}, status=status)
+
+
+def to(mail: Any) -> list[tuple[str, str]]:
+    return sorted((letter["To"], letter["Subject"]) for letter in mail.read())
+
+
+def links(mail: Any) -> set[str]:
+    texts = [str(letter.get_body(("plain",)).get_content()) for letter in mail.read()]
+    return {found for text in texts for found in re.findall(r"/Modhub/account/confirm\?token=\w+", text)}
+
+
+def link_for(browser: Any, person: Person, mail: Any, email: str = NEW) -> str:
+    """Ask for the change; the link in the email to the new address."""
+    before = links(mail)
+    ask(browser, person, email)
+    [link] = links(mail) - before
+    return link
+
+
+def test_the_address_changes_once_the_new_one_is_confirmed(app: Any, person: Person, mail: Any) -> None:
+    # C-ACC-22, C-ACC-23
+    browser = registered(app, person)
+    assert f'href="{HOME}/email"' in browser.get(HOME).text
+    answer = ask(browser, person)
+    assert "We have sent an email to this address" in answer.text
+    assert to(mail) == [
+        (NEW, "Confirm your new email address"),
+        (person["email"], "A new email address was requested"),
+        (person["email"], "Confirm your address"),
+    ]
+    assert subjects(app) == [(person["email"], False)]
+    sign_in(app, person)
+    link = link_for(browser, person, mail)
+    page = browser.get(link)
+    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert subjects(app) == [(person["email"], False)]  # Opening it changes nothing.
+    assert send(page, 303).headers["Location"] == f"{HOME}?done=email"
+    assert "Your email address was changed." in browser.get(f"{HOME}?done=email").text
+    assert subjects(app) == [(NEW, True)]
+    told = [letter for letter in mail.read() if letter["Subject"] == "Your email address was changed"]
+    assert [letter["To"] for letter in told] == [person["email"]]
+    assert NEW not in told[0].as_string()
+    sign_in(app, person, 401)
+    token = sign_in(app, {**person, "email": NEW}).json["accessToken"]
+    app.authorization = ("Bearer", token)
+    assert app.get("/api/auth/me").json["subject"] == NEW
+    browser.get(link, status=410)
+    with app.databases.readonly_session() as session:
+        actions = list(session.scalars(select(AuditEntry.action)))
+        assert "email address change requested" in actions
+        assert "email address changed" in actions
+        assert NEW not in "".join(map(str, session.execute(AuditEntry.__table__.select())))
+
+
+def test_the_link_alone_is_not_enough(app: Any, person: Person, mail: Any) -> None:
+    # C-ACC-23
+    link = link_for(registered(app, person), person, mail)
+    stranger = registered(app, {**person, "email": "grace@example.org"})
+    for browser in (new_visitor(app), stranger):
+        page = browser.get(link)
+        assert "enter its password" in page.text
+        send(page, 403, password="not the password")
+    assert subjects(app)[0] == (person["email"], False)
+    page = send(new_visitor(app).get(link), 200, password=person["password"])
+    assert "You can now sign in with this address" in page.text
+    assert subjects(app)[0] == (NEW, True)
+
+
+def test_a_taken_address_does_not_show(app: Any, person: Person, mail: Any) -> None:
+    # C-ACC-24
+    taken = {**person, "email": "grace@example.org"}
+    registered(app, taken)
+    browser = registered(app, person)
+    free, used = (ask(browser, person, email).text for email in (NEW, taken["email"].upper()))
+    assert free == used
+    assert to(mail) == [
+        (NEW, "Confirm your new email address"),
+        (person["email"], "A new email address was requested"),
+        (person["email"], "A new email address was requested"),
+        (person["email"], "Confirm your address"),
+        (taken["email"], "Confirm your address"),
+        (taken["email"], "You already have an account"),
+    ]
+    assert len(links(mail)) == 3
+    assert subjects(app) == [(taken["email"], False), (person["email"], False)]
+
+
+def test_what_is_refused(app: Any, person: Person, mail: Any) -> None:
+    # C-ACC-22
+    assert app.get(f"{HOME}/email", status=303).headers["Location"] == f"{HOME}/login?next={HOME}/email"
+    browser = registered(app, person)
+    assert "This is not an email address." in ask(browser, person, "nowhere", 400).text
+    assert "This is the email address that you have." in ask(browser, person, person["email"].upper(), 400).text
+    wrong = {**person, "password": "not the password"}
+    assert "This is not the password of your account." in ask(browser, wrong, status=403).text
+    assert 'value="ada.new@example.org"' in ask(browser, wrong, status=403).text
+    assert len(mail.read()) == 1
+    assert "E-Mail-Adresse ändern" in browser.get(f"{HOME}/email", headers=GERMAN).text
+
+
+def test_a_link_ends_after_an_hour_and_by_another_request(app: Any, person: Person, mail: Any) -> None:
+    # C-ACC-23
+    browser = registered(app, person)
+    first = link_for(browser, person, mail)
+    second = link_for(browser, person, mail, "other@example.org")
+    browser.get(first, status=410)
+    browser.get(second)
+    with app.databases.write_session.begin() as session:
+        session.execute(update(Link).where(Link.purpose == "change").values(expires_at=now() - timedelta(seconds=1)))
+    browser.get(second, status=410)
+    assert subjects(app) == [(person["email"], False)]
+
+
+def test_requests_are_limited_by_account(auth: Any, person: Person, mail: Any) -> None:
+    # C-ACC-25
+    app = mail.app = auth(modhub_auth__forgot_limit="2")
+    browser = registered(app, person)
+    for number in range(2):
+        ask(browser, person, f"ada{number}@example.org")
+    app.extra_environ = {**app.extra_environ, "REMOTE_ADDR": "192.0.2.7"}
+    refused = ask(browser, person, status=429)
+    assert refused.headers["Retry-After"]
+    assert len(mail.read()) == 5
+
+
+@pytest.mark.slow
+def test_races_have_one_winner(app: Any, person: Person, mail: Any, race: Any) -> None:
+    # C-ACC-25
+    others = [{**person, "email": f"person{number}@example.org"} for number in range(3)]
+    browsers = [registered(app, other) for other in others]
+    pages = [browser.get(link_for(browser, other, mail)) for browser, other in zip(browsers, others, strict=True)]
+    answers = race([lambda page=page: send(page, "*").status_int for page in pages])  # type: ignore[misc]
+    assert sorted(answers) == [303, 409, 409]
+    assert sorted(subject for subject, _ in subjects(app)).count(NEW) == 1
+    # The same link twice at once.
+    winner = answers.index(303)
+    loser = (winner + 1) % 3
+    page = browsers[loser].get(link_for(browsers[loser], others[loser], mail, "last@example.org"))
+    again = race([lambda: send(page, "*").status_int] * 2)
+    assert sorted(again) == [303, 410]
+    assert ("last@example.org", True) in subjects(app)
+
+
+def test_an_account_deleted_meanwhile(app: Any, person: Person, mail: Any) -> None:
+    # C-ACC-25
+    browser = registered(app, person)
+    page = browser.get(link_for(browser, person, mail))
+    with app.databases.write_session.begin() as session:
+        session.execute(delete(Account))
+    send(page, 410)
+    assert subjects(app) == []
+
+
+def test_a_session_or_password_that_ended_meanwhile_changes_nothing(app: Any, person: Person, mail: Any) -> None:
+    # C-ACC-23
+    secret = link_for(registered(app, person), person, mail).partition("token=")[2]
+    auth, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
+    for ended in ({"session_id": 999}, {"password_hash": "an earlier one"}, {}):
+        with pytest.raises(ApiError) as error, app.databases.write_session.begin() as session:
+            change_address(session, auth.outbox, secret, messages, client="", **ended)
+        assert error.value.status == 401
+    assert subjects(app) == [(person["email"], False)]
