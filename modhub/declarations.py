@@ -48,7 +48,17 @@ class Migrations:
         return f"{self.package}_alembic_version"
 
 
-PANEL_PLACES: Final = ("navigation", "notice", "mod", "author", "browse", "workshop_script", "footer", "documentation")
+PANEL_PLACES: Final = (
+    "navigation",
+    "notice",
+    "mod",
+    "author",
+    "browse",
+    "workshop",
+    "workshop_script",
+    "footer",
+    "documentation",
+)
 """The places of the core's pages that show panels."""
 
 
@@ -63,6 +73,24 @@ class Panel:
     name: str
     order: int
     render: Callable[[Any, Any], Any]
+
+
+API_SORTS: Final = frozenset({"new", "top"})
+"""The orders of the list that the API has too."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageOrder:
+    """An order of the mods on pages: by ``value``, highest first; of equal ones the mod created last comes first.
+
+    ``mod_id`` and ``value`` are columns of one table with at most one row a mod. Mods without a row follow, the last
+    updated first. Compared by identity: columns have no other equality.
+    """
+
+    name: str
+    title: str
+    mod_id: Any
+    value: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +152,8 @@ class Declarations:
     """The factory of a store, by the scheme of its URL."""
     migrations: list[Migrations] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
+    page_orders: dict[str, PageOrder] = field(default_factory=dict)
+    """The orders of the list that only pages have, by the value of ``sort``."""
     change_kinds: set[str] = field(default_factory=set)
     """The kinds of changes, as in :mod:`modhub.changes`."""
     cross_origin: list[re.Pattern[str]] = field(default_factory=list)

@@ -14,12 +14,14 @@ from pyramid.path import AssetResolver
 from modhub.blobs.naming import BlobNames
 from modhub.blobs.store import BlobStoreFactory
 from modhub.declarations import (
+    API_SORTS,
     PANEL_PLACES,
     AdminCommand,
     Declarations,
     DoctorCheck,
     Feature,
     Migrations,
+    PageOrder,
     Panel,
     StartOptions,
 )
@@ -109,8 +111,8 @@ def add_panel(
     config: Configurator, place: str, name: str, render: Callable[[Any, Any], Any], *, order: int = 100
 ) -> None:
     """Show ``render(context, request)`` at ``place``: ``navigation``, ``notice`` (above every page), ``mod`` (a mod's
-    page), ``author`` (an author's), ``browse`` (the list of mods), ``workshop_script`` (how to do the same work with a
-    script, for a mod's owner), ``footer``.
+    page), ``author`` (an author's), ``browse`` (the list of mods), ``workshop`` (a mod's page in its owner's workshop),
+    ``workshop_script`` (how to do the same work with a script), ``footer``.
 
     It returns ``Markup``; a plain string is text and is escaped. At ``documentation`` it is a section of
     ``/Modhub/doc`` (:mod:`modhub.ui.documentation`).
@@ -122,6 +124,22 @@ def add_panel(
         _declared(config).panels.append(Panel(place, name, order, render))
 
     config.action(("modhub panel", place, name), register)
+
+
+def add_page_order(config: Configurator, name: str, title: str, mod_id: Any, value: Any) -> None:
+    """Offer an order of the mods on pages and in feeds (:class:`modhub.declarations.PageOrder`), as ``sort={name}``.
+
+    ``title`` is a msgid. The API keeps its own orders: there the value is an unknown one. Each page reads the table,
+    so it needs an index on (``value``, ``mod_id``).
+    """
+    if name in API_SORTS:
+        raise StartRefused(f"lists have the order {name} already")
+    order = PageOrder(name, title, mod_id, value)
+
+    def register() -> None:
+        _declared(config).page_orders[name] = order
+
+    config.action(("modhub page order", name), register)
 
 
 def add_health_check(config: Configurator, name: str, check: Callable[[Any], str | None]) -> None:
@@ -300,6 +318,7 @@ def includeme(config: Configurator) -> None:
         add_scope,
         add_migrations,
         add_panel,
+        add_page_order,
         add_health_check,
         add_doctor_check,
         add_maintenance,

@@ -91,6 +91,27 @@ class ModsDeleted:
 
 
 @dataclass(frozen=True, slots=True)
+class DownloadStarted:
+    """Somebody is about to get the code file of a published mod, or a range of it, from this process or from a proxy.
+
+    Not fired for HEAD, for 304, 412 and 416, or for the owner's own view of a draft. There is no transaction, and the
+    answer waits: keep what you need in memory, and raise nothing. Nobody can tell how much of the file will arrive.
+    """
+
+    mod_id: int
+    asset_id: int
+    version: str
+    """The version of the file."""
+    caller: str
+    """The IPv4 address or the /64 of an IPv6 address that calls, as the server determined it."""
+    first_byte: int
+    """Where the answer begins: 0 for the whole file and for a first range."""
+    status: int
+    """200, or 206 for a range."""
+    registry: Any
+
+
+@dataclass(frozen=True, slots=True)
 class DatabaseRestored:
     """A backup has been restored into this database, in the transaction of ``session``; no request has seen it yet.
 

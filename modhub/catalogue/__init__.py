@@ -35,7 +35,7 @@ from modhub.traversal import ANY
 def includeme(config: Configurator) -> None:
     """Register services, resources, body limits, subscribers and views."""
     databases, declared = find_service(config.registry, Databases), find_service(config.registry, Declarations)
-    mods = CatalogueReader(databases.raw_queries)
+    mods = CatalogueReader(databases.raw_queries, declared.page_orders)
     config.add_service(CatalogueReader, mods)
     config.add_service(IPublicMods, PublicLookup(databases.raw_queries, mods))
     config.add_service(SuccessorReader, SuccessorReader(databases.raw_queries))

@@ -1,12 +1,14 @@
 """Public API views: they use no credentials and read only the public copies."""
 
+from collections.abc import Collection
 from typing import Any
 
 from pyramid.response import Response
 
 from modhub import limits, text
 from modhub.catalogue import voting
-from modhub.catalogue.read_service import CatalogueReader, ListParams
+from modhub.catalogue.download_events import notify_download
+from modhub.catalogue.read_service import CatalogueReader, ListParams, ModFile
 from modhub.catalogue.resources import (
     FileResource,
     GameIconResource,
@@ -17,6 +19,7 @@ from modhub.catalogue.resources import (
 )
 from modhub.catalogue.response_schemas import VotesDocument
 from modhub.catalogue.successors import SuccessorReader
+from modhub.declarations import API_SORTS
 from modhub.downloads import file_response
 from modhub.errors import not_found
 from modhub.interfaces import IAsset, ICatalogue, IGameIcon, IMod, INotes, IPicture, IVotes
@@ -26,7 +29,6 @@ from modhub.responses import cached_json_response, linked_json_response
 from modhub.security.identity import CredentialKind
 from modhub.views import OPEN, api, page
 
-_SORTS = frozenset({"new", "top"})
 _DIGITS = 9
 
 
@@ -35,13 +37,13 @@ def catalogue_reader(request: Request) -> CatalogueReader:
     return request.find_service(CatalogueReader)
 
 
-def list_params(request: Request) -> ListParams:
+def list_params(request: Request, sorts: Collection[str] = API_SORTS) -> ListParams:
     """Parse the list parameters; invalid values become defaults, never an error (C-LIST-2)."""
     sort = query(request, "sort") or "new"
     return ListParams(
         q=_line(query(request, "q"), limits.QUERY),
         game=_line(query(request, "game"), limits.GAME),
-        sort=sort if sort in _SORTS else "new",
+        sort=sort if sort in sorts else "new",
         page=_number(query(request, "page"), 1, 10**_DIGITS),
         size=_number(query(request, "size"), limits.PAGE_SIZE, limits.PAGE_SIZE_MOST),
     )
@@ -120,13 +122,13 @@ def list_games_view(_context: Any, request: Request) -> Response:
 @api(context=IMod, name="download", request_method="GET", permission=OPEN)
 def download_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/download``"""
-    return _file(request, catalogue_reader(request).code(context.id))
+    return _mod_file(request, catalogue_reader(request).code(context.id))
 
 
 @page(context=IAsset, request_method="GET", permission=OPEN)
 def read_file_view(context: FileResource, request: Request) -> Response:
     """``GET /Modhub/file/{assetId}``"""
-    return _file(request, catalogue_reader(request).asset(context.id))
+    return _mod_file(request, catalogue_reader(request).asset(context.id))
 
 
 @page(context=IPicture, request_method="GET", permission=OPEN)
@@ -139,6 +141,14 @@ def read_picture_view(context: PictureResource, request: Request) -> Response:
 def read_icon_view(context: GameIconResource, request: Request) -> Response:
     """``GET /Modhub/game-icon/{iconId}``"""
     return _file(request, catalogue_reader(request).icon(context.id))
+
+
+def _mod_file(request: Request, mod_file: ModFile | None) -> Response:
+    if mod_file is None:
+        raise not_found()
+    response = file_response(request, request.store, mod_file.file)
+    notify_download(request, mod_file, response)
+    return response
 
 
 def _file(request: Request, file: Any) -> Response:

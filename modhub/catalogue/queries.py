@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Select, and_, bindparam, column, func, literal_column, select, table, true
+from sqlalchemy import Select, and_, bindparam, column, exists, func, literal_column, select, table, true
 from sqlalchemy.sql.expression import ColumnElement
 
 from modhub.blobs.models import StoredBlob
@@ -22,6 +22,7 @@ from modhub.catalogue.models import (
 )
 from modhub.catalogue.pictures.models import PictureFile
 from modhub.catalogue.public_copies import PUBLISHED
+from modhub.declarations import PageOrder
 
 AnySelect = Select[*tuple[Any, ...]]
 TRIGRAM: Final = 3
@@ -41,6 +42,9 @@ class ListVariant:
     """Number of words searched with LIKE in the folded text."""
     match: bool
     """Whether SQLite's full-text index is used."""
+    order: PageOrder | None = None
+    ranked: bool = True
+    """Of an ``order``: its part with a row of the order's table, or the rest."""
 
 
 def _hits(variant: ListVariant) -> AnySelect:
@@ -71,13 +75,15 @@ _DOCUMENT: Final = (PublicMod.document,)
 
 def page_statement(variant: ListVariant, columns: tuple[Any, ...] = _DOCUMENT) -> AnySelect:
     """One page of documents: ``size`` from ``offset`` on. Documents are read only for this page."""
-    if variant.match and not (variant.words or variant.game or variant.top):
+    if variant.match and not (variant.words or variant.game or variant.top or variant.order):
         # The rowid of the index is the time of change: the newest hits come straight from it.
         newest = select(_FTS.c.rowid.label("moment")).where(_MATCHES).order_by(_FTS.c.rowid.desc())
         page = newest.limit(bindparam("size")).offset(bindparam("offset")).subquery()
         joined = select(*columns).join(page, PublicMod.updated_at == page.c.moment)
         return joined.order_by(PublicMod.updated_at.desc(), PublicMod.id.desc())
-    return newest_page(_hits(variant), columns, top=variant.top)
+    if variant.order is not None and variant.ranked:
+        return _ranked_page(_hits(variant), variant.order, columns)
+    return newest_page(_unranked(variant), columns, top=variant.top)
 
 
 def newest_page(found: AnySelect, columns: tuple[Any, ...], *, top: bool = False) -> AnySelect:
@@ -90,6 +96,32 @@ def newest_page(found: AnySelect, columns: tuple[Any, ...], *, top: bool = False
         page_order.insert(0, PublicMod.score.desc())
     page = select(hits.c.id).order_by(*order).limit(bindparam("size")).offset(bindparam("offset")).subquery()
     return select(*columns).join(page, page.c.id == PublicMod.id).order_by(*page_order)
+
+
+def _unranked(variant: ListVariant) -> AnySelect:
+    """The hits; of an order only those without a row in its table."""
+    hits = _hits(variant)
+    if variant.order is None:
+        return hits
+    found = hits.subquery()
+    return select(found.c.id, found.c.moment).where(~exists().where(variant.order.mod_id == found.c.id))
+
+
+def _ranked_page(found: AnySelect, order: PageOrder, columns: tuple[Any, ...]) -> AnySelect:
+    """The part of the order with a row in its table, whose index is (value, id of the mod)."""
+    hits = found.subquery()
+    ranked = select(hits.c.id, order.value.label("value")).join(order.mod_id.class_, order.mod_id == hits.c.id)
+    ranked = ranked.order_by(order.value.desc(), order.mod_id.desc())
+    page = ranked.limit(bindparam("size")).offset(bindparam("offset")).subquery()
+    joined = select(*columns).join(page, page.c.id == PublicMod.id)
+    return joined.order_by(page.c.value.desc(), PublicMod.id.desc())
+
+
+def ranked_total_statement(variant: ListVariant) -> AnySelect:
+    """The number of hits with a row in the table of the variant's order."""
+    assert variant.order is not None
+    hits = _hits(variant).subquery()
+    return select(func.count()).select_from(hits).join(variant.order.mod_id.class_, variant.order.mod_id == hits.c.id)
 
 
 def total_statement(variant: ListVariant) -> AnySelect:
@@ -144,17 +176,21 @@ FILE_COLUMNS: Final = (*_STORED, Asset.name, Asset.content_type, Asset.stored_at
 """The columns for :func:`modhub.catalogue.read_service.file_of`, and the kind."""
 
 
+def _public_files() -> AnySelect:
+    """`FILE_COLUMNS`, and (asset id, mod id, version of the mod), of the files of published mods."""
+    columns = (*FILE_COLUMNS, Asset.id, Asset.mod_id, Mod.version)
+    joined = select(*columns).select_from(Asset).join(StoredBlob, StoredBlob.id == Asset.blob_id)
+    return joined.join(PublicMod, PublicMod.id == Asset.mod_id).join(Mod, Mod.id == Asset.mod_id)
+
+
 def asset_statement() -> AnySelect:
     """The file with the asset id ``id``, if its mod is published."""
-    joined = select(*FILE_COLUMNS).select_from(Asset).join(StoredBlob, StoredBlob.id == Asset.blob_id)
-    return joined.join(PublicMod, PublicMod.id == Asset.mod_id).where(Asset.id == bindparam("id"))
+    return _public_files().where(Asset.id == bindparam("id"))
 
 
 def code_statement() -> AnySelect:
     """The code file of the published mod ``id``."""
-    joined = select(*FILE_COLUMNS).select_from(Asset).join(StoredBlob, StoredBlob.id == Asset.blob_id)
-    joined = joined.join(PublicMod, PublicMod.id == Asset.mod_id)
-    return joined.where(PublicMod.id == bindparam("id"), Asset.kind == AssetKind.CODE.value)
+    return _public_files().where(PublicMod.id == bindparam("id"), Asset.kind == AssetKind.CODE.value)
 
 
 def picture_statement() -> AnySelect:

@@ -1,15 +1,17 @@
 """Anonymous reads: lists, mods with their install chains, changelogs, games, files. Uses only the public tables."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from modhub import limits
 from modhub.catalogue import queries
 from modhub.catalogue.chains import InstallChain, install_order
+from modhub.catalogue.models import AssetKind
 from modhub.catalogue.queries import TRIGRAM, AnySelect, ListVariant
 from modhub.catalogue.response_schemas import CaptionDocument, NoteDocument, is_image_type
 from modhub.db import from_micros, iso
+from modhub.declarations import PageOrder
 from modhub.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
 from modhub.folding import fold_game, fold_search, like_pattern, search_words
 from modhub.payload import encode
@@ -57,11 +59,23 @@ class ResultPage:
         return head + b",".join(self.documents) + b"]}"
 
 
+class ModFile(NamedTuple):
+    """A file of a published mod."""
+
+    file: StoredFile
+    kind: AssetKind
+    asset_id: int
+    mod_id: int
+    version: str
+    """The mod's version, which is that of its code file (C-MOD-5)."""
+
+
 class CatalogueReader:
     """Reads published mods; one per application."""
 
-    def __init__(self, reader: RawQueryExecutor) -> None:
+    def __init__(self, reader: RawQueryExecutor, page_orders: Mapping[str, PageOrder]) -> None:
         self.reader = reader
+        self._page_orders = page_orders
         self._lists: dict[tuple[ListStatement, ListVariant], PreparedQuery] = {}
         self._chain = reader.prepare(queries.chain_statement(reader.dialect))
         self._notes = reader.prepare(queries.notes_statement())
@@ -111,7 +125,20 @@ class CatalogueReader:
         offset = (params.page - 1) * params.size
         if offset >= total:
             return total, []
-        return total, self.reader.rows(self._prepared(page, variant), **values, size=params.size, offset=offset)
+        rows = self.reader.rows(self._prepared(page, variant), **values, size=params.size, offset=offset)
+        if variant.order is not None and len(rows) < params.size:
+            rest = replace(variant, ranked=False)
+            skipped = max(0, offset - self._count_ranked(variant, values, offset, len(rows)))
+            size = params.size - len(rows)
+            rows += self.reader.rows(self._prepared(page, rest), **values, size=size, offset=skipped)
+        return total, rows
+
+    def _count_ranked(self, variant: ListVariant, values: dict[str, Any], offset: int, found: int) -> int:
+        """The number of hits in the table of the order; counted only for pages beyond them."""
+        if found or not offset:
+            return offset + found
+        count: int = self.reader.rows(self._prepared(queries.ranked_total_statement, variant), **values)[0][0]
+        return count
 
     def _variant_of(self, params: ListParams) -> tuple[ListVariant, dict[str, Any]]:
         words = search_words(params.q)
@@ -124,7 +151,8 @@ class CatalogueReader:
         game = fold_game(params.game)
         if game:
             values["game"] = game
-        return ListVariant(params.sort == "top", bool(game), len(scanned), bool(indexed)), values
+        order = self._page_orders.get(params.sort)
+        return ListVariant(params.sort == "top", bool(game), len(scanned), bool(indexed), order), values
 
     def _prepared(self, build: ListStatement, variant: ListVariant) -> PreparedQuery:
         statement = self._lists.get((build, variant))
@@ -175,18 +203,15 @@ class CatalogueReader:
             cache = self._games_cache = (rows, [_game(*row) for row in ordered])
         return cache[1]
 
-    def asset(self, asset_id: int | None) -> StoredFile | None:
-        """Return a file of a published mod. Images are cached for a day; code and css can be replaced in place."""
+    def asset(self, asset_id: int | None) -> ModFile | None:
+        """Return a file of a published mod."""
         rows = [] if asset_id is None else self.reader.rows(self._asset, id=asset_id)
-        if not rows:
-            return None
-        image = rows[0][6] == "image"
-        return file_of(rows[0], inline=image, cache_control=A_DAY if image else REVALIDATE)
+        return _mod_file(rows[0]) if rows else None
 
-    def code(self, mod_id: int | None) -> StoredFile | None:
+    def code(self, mod_id: int | None) -> ModFile | None:
         """Return the code file of a published mod."""
         rows = [] if mod_id is None else self.reader.rows(self._code, id=mod_id)
-        return file_of(rows[0], inline=False, cache_control=REVALIDATE) if rows else None
+        return _mod_file(rows[0]) if rows else None
 
     def picture(self, asset_id: int | None, name: str) -> StoredFile | None:
         """Return a derived picture of an image of a published mod; cached as the image itself."""
@@ -205,6 +230,14 @@ class CatalogueReader:
         """Return the icon of a curated game; a new icon has a new address."""
         rows = [] if icon_id is None else self.reader.rows(self._icon, id=icon_id)
         return file_of(rows[0], inline=True, cache_control=IMMUTABLE) if rows else None
+
+
+def _mod_file(row: Row) -> ModFile:
+    """Images are cached for a day; code and css can be replaced in place."""
+    kind, asset_id, mod_id, version = row[6:]
+    is_image = kind == AssetKind.IMAGE
+    file = file_of(row, inline=is_image, cache_control=A_DAY if is_image else REVALIDATE)
+    return ModFile(file, AssetKind(kind), asset_id, mod_id, version)
 
 
 def _game(name: str, display_name: str, icon: int | None) -> GameDocument:

@@ -193,6 +193,17 @@ def test_a_panel_at_a_place_that_no_page_has_is_a_sentence(start: Start, monkeyp
         start("modhub_misplaced")
 
 
+@pytest.mark.one_database
+def test_a_page_order_that_lists_have_is_a_sentence(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    def includeme(config: Any) -> None:
+        config.include("modhub")
+        config.add_page_order("top", "Top", None, None)
+
+    feature_module(monkeypatch, "modhub_orders", includeme)
+    with pytest.raises(StartRefused, match="lists have the order top already"):
+        start("modhub_orders")
+
+
 CLAIMS: dict[str, Any] = {
     "child": lambda config: config.add_child(IMod, "same", lambda *_: None),
     "core's child": lambda config: config.add_child(IMod, "changelog", lambda *_: None),
@@ -203,6 +214,7 @@ CLAIMS: dict[str, Any] = {
     "credential": lambda config: config.add_credential(CredentialKind.ACCOUNT, IApi, object()),
     "core's credential": lambda config: config.add_credential(CredentialKind.MACHINE, IApi, object()),
     "panel": lambda config: config.add_panel("mod", "same", lambda *_: None),
+    "page order": lambda config: config.add_page_order("same", "Same", None, None),
     "health check": lambda config: config.add_health_check("same", lambda _: None),
     "core's health check": lambda config: config.add_health_check("database", lambda _: None),
     "maintenance": lambda config: config.add_maintenance("same", lambda _: []),

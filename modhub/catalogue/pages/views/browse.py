@@ -11,6 +11,7 @@ from modhub.catalogue.pages.queries.authors import name_authors
 from modhub.catalogue.pages.queries.page_queries import CuratedGame, CuratedGames, Listing, PageReader
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
+from modhub.declarations import API_SORTS, Declarations
 from modhub.folding import fold_game, fold_search, search_words
 from modhub.interfaces import ISite
 from modhub.limits import PAGE_SIZE
@@ -37,6 +38,17 @@ OPTIONS = "modhub.catalogue:templates/options.jinja2"
 def page_reader(request: Request) -> PageReader:
     """Return the reader of the pages."""
     return request.find_service(PageReader)
+
+
+def _sorts(request: Request) -> dict[str, str]:
+    """The labels of all orders, by the value of ``sort``: ours, then those of features."""
+    orders = request.find_service(Declarations).page_orders.values()
+    return {**SORTS, **{order.name: order.title for order in orders}}
+
+
+def page_list_params(request: Request) -> ListParams:
+    """Parse the list parameters of a page, which has more orders than the API."""
+    return list_params(request, _sorts(request))
 
 
 def _query_params(params: ListParams) -> dict[str, str]:
@@ -131,7 +143,7 @@ def card_loading(index: int) -> str:
 @page(context=ISite, request_method="GET", permission=OPEN, renderer="modhub.catalogue:templates/browse.jinja2")
 def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub``: ``q``, ``game``, ``sort``, ``page``, ``size`` as in the JSON list."""
-    params = list_params(request)
+    params = page_list_params(request)
     reader = page_reader(request)
     listing: Listing = reader.listing(params)
     name_authors(request, listing.cards)
@@ -151,12 +163,12 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
         "similar": [] if listing.total else list(Filters(_DEFAULT).games(similar_games(games, params))),
         "params": params,
         "filters": Filters(params),
-        "query": query_of(params),
+        "query": query_of(params if params.sort in API_SORTS else replace(params, sort=_DEFAULT.sort)),
         "games": games,
         "chosen": chosen,
         "game_name": chosen.display_name if chosen else params.game,
         "numbers": list(page_numbers(min(params.page, listing.pages), listing.pages)),
-        "sorts": SORTS,
+        "sorts": _sorts(request),
         "page_size": PAGE_SIZE,
         "feed": "/Modhub/feed" + feed_query,
         "json_feed": "/Modhub/feed.json" + feed_query,

@@ -14,8 +14,7 @@ from modhub.catalogue.pages.queries.authors import name_authors
 from modhub.catalogue.pages.queries.deletions import ModTombstone, TombstoneReader
 from modhub.catalogue.pages.queries.page_queries import NOTES_PER_PAGE, ModCard, PageReader
 from modhub.catalogue.pages.queries.updates import FeedEntry, ModUpdate, recent_updates
-from modhub.catalogue.pages.views.browse import address_of, page_reader, query_of
-from modhub.catalogue.public_views import list_params
+from modhub.catalogue.pages.views.browse import address_of, page_list_params, page_reader, query_of
 from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.resources import ModResource
 from modhub.catalogue.response_schemas import NoteDocument
@@ -64,7 +63,7 @@ def _feed(
 @page(context=ISite, name="feed", request_method="GET", permission=OPEN)
 def list_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/feed``: the versions of the mods in the list with the same filter and order, newest first."""
-    params = list_params(request)
+    params = page_list_params(request)
     twin = "/Modhub/feed.json" + query_of(params)
     head = {"title": _list_title(params), "path": "/Modhub/feed" + query_of(params), "page": address_of(params)}
     return updates_feed(request, recent_updates(page_reader(request), params), _deleted(request), twin=twin, **head)
@@ -83,7 +82,7 @@ def updates_feed(
 @page(context=ISite, name="feed.json", request_method="GET", permission=OPEN)
 def list_json_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/feed.json``: the same as JSON Feed."""
-    params = list_params(request)
+    params = page_list_params(request)
     items = update_items(request, recent_updates(page_reader(request), params))
     path = "/Modhub/feed.json" + query_of(params)
     extension = JsonFeedExtension(deleted=_deleted(request))
