@@ -30,9 +30,9 @@ from modhub.testing import Site, stored_files
 from modhub.testing.databases import TEST_SECRET, TemplateDatabases
 from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
 
-FEATURES = "modhub_auth modhub_following modhub_builds modhub_wiki modhub_sync"
+FEATURES = "modhub_auth modhub_following modhub_builds modhub_wiki modhub_sync modhub_downloads"
 TEXT = 'Zeile 1\nZeile 2\t"«Ü» 🎮'
-PREFIXES = ("core_", "auth_", "builds_", "wiki_", "sync_", "following_")
+PREFIXES = ("core_", "auth_", "builds_", "wiki_", "sync_", "following_", "downloads_")
 QUIET = ProgressDisplay()
 
 

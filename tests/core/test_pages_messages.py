@@ -125,13 +125,8 @@ def test_what_is_left_out_is_counted_in_its_own_gender(site: Site) -> None:
 def test_readers_are_addressed_alike_everywhere() -> None:
     # At the beginning of a sentence "Sie" and "Ihre" may stand for a thing.
     polite = re.compile(r"(?<![.:!?] )(?<!^)\b(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)\b")
-    folders = [
-        HERE,
-        *(
-            HERE.parent / name
-            for name in ("modhub_auth", "modhub_following", "modhub_builds", "modhub_sync", "modhub_wiki")
-        ),
-    ]
+    features = ("modhub_auth", "modhub_following", "modhub_builds", "modhub_downloads", "modhub_sync", "modhub_wiki")
+    folders = [HERE, *(HERE.parent / name for name in features)]
     texts = [text for folder in folders for found in translated_texts(folder, "de").values() for text in found]
     assert [text for text in texts if polite.search(text)] == []
 

@@ -14,7 +14,7 @@ from modhub.testing import TEST_ACCOUNTS, Site, Start
 from modhub.testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub.testing.reference import calls
 
-ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki"
+ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki modhub_downloads"
 AGENT = {"X-Api-Key": "agent"}
 BASE = "https://mods.example.org"
 KEYS = "agent Modhub:app Modhub:wiki"

@@ -24,10 +24,17 @@ from modhub_auth.container import AuthServices
 from modhub_auth.publisher_keys import create_key
 from modhub_auth.signin import totp
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
+from modhub_downloads.worker import DownloadWriter
 from modhub_sync.snapshots import SnapshotMaker
 
 PAGE = "/Modhub/doc"
-FEATURES = {"modhub_auth": "accounts", "modhub_builds": "builds", "modhub_sync": "sync", "modhub_wiki": "wiki"}
+FEATURES = {
+    "modhub_auth": "accounts",
+    "modhub_builds": "builds",
+    "modhub_downloads": "downloads",
+    "modhub_sync": "sync",
+    "modhub_wiki": "wiki",
+}
 SUBSETS = [*chain.from_iterable(combinations(FEATURES, size) for size in range(len(FEATURES) + 1))]
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 KEYS = {
@@ -155,6 +162,8 @@ class World:
         build = self.site.post("/api/modhub/app/windows?version=1.4", FILES["modhub.zip"], headers=AGENT).json
         self.site.post("/api/modhub/app/changelog", FILES["notes.txt"], headers=AGENT)
         self.site.put("/Modhub/api/wiki/mods/manifest", FILES["manifest.md"], headers=AGENT)
+        self.site.get(f"{path}/download")
+        self.site.find_service(DownloadWriter).write_all()
         self.site.find_service(SnapshotMaker).make(self.site.find_service(BlobStore))
         return {
             "8f14e45f-ceea-467f-ab1c-3d5e0a6b7c21": mod["guid"],

@@ -50,7 +50,7 @@ def test_every_command_is_documented(tmp_path):
     settings = {
         "sqlalchemy.url": f"sqlite:///{tmp_path}/none.sqlite",
         "modhub.secret": TEST_SECRET,
-        "pyramid.includes": "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki",
+        "pyramid.includes": "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads",
     }
     config = modhub.configure(settings)
     (commands,) = [one.choices for one in build_admin_parser(config)._actions if one.dest == "command"]

@@ -1,0 +1,73 @@
+"""Download counts: once per visitor, version and day, without stored addresses (docs/adr/040-download-counts.md)."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from pyramid.config import Configurator
+from sqlalchemy.orm import Session
+
+from modhub.db import Databases
+from modhub.events import ApplicationStarted, DownloadStarted, ModsDeleted
+from modhub.interfaces import IMod, IMods
+from modhub.metrics import COUNTER
+from modhub.service_registry import find_service
+from modhub.ui.documentation import documentation_section
+from modhub_downloads import pages, subscribers
+from modhub_downloads.counter import DownloadCounter, count_download
+from modhub_downloads.models import ModDownloads
+from modhub_downloads.read_service import DownloadReader
+from modhub_downloads.reconciliation import find_wrong_counts
+from modhub_downloads.resources import DownloadsResource
+from modhub_downloads.settings import DOWNLOAD_SETTINGS
+from modhub_downloads.worker import DownloadWriter
+
+
+def verify_counts(registry: Any, session: Session) -> Iterator[str]:
+    """Yield a sentence for each wrong count; for ``modhub-admin verify``."""
+    for wrong in find_wrong_counts(session, find_service(registry, IMods)):
+        yield f"{wrong}; correct it by modhub-admin downloads reconcile."
+
+
+def _register_services(config: Configurator) -> None:
+    registry = config.registry
+    databases = find_service(registry, Databases)
+    counter = DownloadCounter(registry.settings["modhub_downloads.waiting_most"])
+    config.add_service(DownloadCounter, counter)
+    config.add_service(DownloadWriter, DownloadWriter(databases, find_service(registry, IMods), counter))
+    config.add_service(DownloadReader, DownloadReader(databases.raw_queries))
+
+
+def _add_metrics(config: Configurator) -> None:
+    def counter(registry: Any) -> DownloadCounter:
+        return find_service(registry, DownloadCounter)
+
+    waiting = "Counted downloads that wait to be written."
+    config.add_metric("downloads_waiting", waiting, lambda registry: len(counter(registry)))
+    written = "Downloads that this process has added to the counts."
+    config.add_metric("downloads_counted_total", written, lambda registry: counter(registry).written, kind=COUNTER)
+    lost = "Downloads that were not counted, because too many waited."
+    config.add_metric("downloads_lost_total", lost, lambda registry: counter(registry).lost, kind=COUNTER)
+
+
+def includeme(config: Configurator) -> None:
+    """Register the services, the subscribers, the address, the panels, the order, the command and the views."""
+    config.include("modhub")
+    config.add_feature("modhub_downloads", "Download counts")
+    config.declare_settings("modhub_downloads.", DOWNLOAD_SETTINGS)
+    config.add_migrations("modhub_downloads", "modhub_downloads:migrations", "downloads_")
+    _register_services(config)
+    _add_metrics(config)
+    config.add_subscriber(count_download, DownloadStarted)
+    config.add_subscriber(subscribers.delete_counts_of_mods, ModsDeleted)
+    config.add_subscriber(subscribers.start_download_worker, ApplicationStarted)
+    config.add_child(IMod, "downloads", DownloadsResource)
+    config.add_page_order("downloads", pages.ORDER_TITLE, ModDownloads.mod_id, ModDownloads.downloads)
+    config.add_panel("mod", "downloads", pages.mod_panel, order=50)
+    config.add_panel("workshop", "downloads", pages.workshop_panel, order=50)
+    config.add_maintenance("downloads", partial(verify_counts, config.registry))
+    documentation = documentation_section("modhub_downloads:templates/documentation.jinja2")
+    config.add_panel("documentation", "downloads", documentation, order=25)
+    config.add_translation_dirs("modhub_downloads:locale")
+    config.include("modhub_downloads.commands")
+    config.scan("modhub_downloads.views")

@@ -1,0 +1,63 @@
+"""What a process has counted and not written yet. A download waits here for a lock of a few microseconds, no more."""
+
+from collections.abc import Collection
+from itertools import islice
+from threading import Lock
+from typing import NamedTuple
+
+from modhub.db import now
+from modhub.events import DownloadStarted
+from modhub.service_registry import find_service
+from modhub_downloads.days import day_of
+
+
+class CountedDownload(NamedTuple):
+    """A download by one caller. The address leaves the memory as part of a salted hash only."""
+
+    day: int
+    caller: str
+    mod_id: int
+    version: str
+
+
+class DownloadCounter:
+    """Collects the downloads of one process, each once; at most ``most``, so that memory is bounded."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._waiting: dict[CountedDownload, None] = {}
+        self._lock = Lock()
+        self.written = 0
+        """Downloads that this process has added to the counts."""
+        self.lost = 0
+        """Downloads that were not counted, because too many waited."""
+
+    def add(self, download: CountedDownload) -> None:
+        """Count a download unless it waits already."""
+        with self._lock:
+            if len(self._waiting) < self._most:
+                self._waiting[download] = None
+            elif download not in self._waiting:
+                self.lost += 1
+
+    def first(self, size: int) -> list[CountedDownload]:
+        """The ``size`` that wait longest; they go on waiting until they are removed."""
+        with self._lock:
+            return list(islice(self._waiting, size))
+
+    def remove(self, downloads: Collection[CountedDownload], written: int) -> None:
+        """Forget these: they are in the database, ``written`` of them as new ones."""
+        with self._lock:
+            self.written += written
+            for download in downloads:
+                self._waiting.pop(download, None)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+
+def count_download(event: DownloadStarted) -> None:
+    """Count what begins at the first byte: the whole file or its first range."""
+    if event.first_byte == 0:
+        download = CountedDownload(day_of(now()), event.caller, event.mod_id, event.version)
+        find_service(event.registry, DownloadCounter).add(download)

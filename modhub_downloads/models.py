@@ -1,0 +1,66 @@
+"""The tables. Days are numbers: whole days since 1 January 1970, UTC."""
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, Index, Integer, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from modhub.db import Base, Id, Timestamp
+from modhub.limits import VERSION
+
+
+class CountingState(Base):
+    """One row: the lock that every writer of counts takes, and the state of the nightly run.
+
+    Days up to ``closed_day`` are over and have no salt. ``finished_day``: the same after the whole nightly run, which
+    belongs to one process ``until`` then.
+    """
+
+    __tablename__ = "downloads_state"
+    __table_args__ = {"info": {"in_backup": False}}
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    closed_day: Mapped[int] = mapped_column(Integer)
+    finished_day: Mapped[int] = mapped_column(Integer)
+    until: Mapped[datetime] = mapped_column(Timestamp)
+
+
+class DaySalt(Base):
+    """The salt of one day; deleted when the day is over."""
+
+    __tablename__ = "downloads_salt"
+    __table_args__ = {"info": {"in_backup": False}}
+
+    day: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    salt: Mapped[bytes]
+
+
+class SeenDownload(Base):
+    """The salted hash of a caller and a version of a mod that was counted on this day; deleted with its salt."""
+
+    __tablename__ = "downloads_seen"
+    __table_args__ = {"info": {"in_backup": False}}
+
+    day: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    digest: Mapped[bytes] = mapped_column(primary_key=True)
+
+
+class DailyDownloads(Base):
+    """The downloads of one version of a mod on one day."""
+
+    __tablename__ = "downloads_day"
+
+    mod_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    version: Mapped[str] = mapped_column(String(VERSION), primary_key=True)
+    day: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    downloads: Mapped[int] = mapped_column(BigInteger)
+
+
+class ModDownloads(Base):
+    """All downloads of a mod: the sum of its days, for the order of the list."""
+
+    __tablename__ = "downloads_mod"
+    __table_args__ = (Index("ix_downloads_mod_most", "downloads", "mod_id"),)
+
+    mod_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    downloads: Mapped[int] = mapped_column(BigInteger)

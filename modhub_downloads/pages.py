@@ -1,0 +1,71 @@
+"""What pages show: the downloads of a mod to everybody, and their days to its owner."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from markupsafe import Markup
+from pyramid.renderers import render
+
+from modhub.db import now
+from modhub.interfaces import IMod, IMods, IOwnMod, ModSummary
+from modhub.request import Request
+from modhub.text import N_
+from modhub_downloads.days import date_of, day_of
+from modhub_downloads.read_service import DownloadReader
+
+DEFINITION: Final = N_(
+    "Downloads of the mod's file, counted once per visitor, version and day (UTC) when the file is sent from its "
+    "beginning; a visitor is a network address, and no address is stored."
+)
+ORDER_TITLE: Final = N_("Most downloaded")
+DAYS_SHOWN: Final = 30
+VERSIONS_SHOWN: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DayRow:
+    """A day of the table; ``stamp`` is its beginning."""
+
+    stamp: str
+    downloads: int
+
+
+def mod_panel(context: Any, request: Request) -> Markup | None:
+    """All downloads of a published mod, and those of its version."""
+    mod = _public_mod(context, request, IMod)
+    if mod is None:
+        return None
+    counts = request.find_service(DownloadReader).versions(mod.id)
+    of_version = next((count.downloads for count in counts if count.version == mod.version), 0)
+    total = sum(count.downloads for count in counts)
+    values = {"total": total, "version": mod.version, "of_version": of_version, "definition": DEFINITION}
+    return Markup(render("modhub_downloads:templates/mod.jinja2", values, request=request))  # noqa: S704 - a template
+
+
+def workshop_panel(context: Any, request: Request) -> Markup | None:
+    """The downloads of the last days and of each version, for the owner of a published mod."""
+    mod = _public_mod(context, request, IOwnMod)
+    if mod is None:
+        return None
+    reader, today = request.find_service(DownloadReader), day_of(now())
+    first = today - DAYS_SHOWN + 1
+    counts, by_day = reader.versions(mod.id, first), reader.days(mod.id, first)
+    # The newest first, days without a download included.
+    days = [DayRow(f"{date_of(day)}T00:00:00Z", by_day.get(day, 0)) for day in range(today, first - 1, -1)]
+    values = {
+        "total": sum(count.downloads for count in counts),
+        "recent": sum(row.downloads for row in days),
+        "days": days,
+        "most": max(row.downloads for row in days),
+        "versions": counts[:VERSIONS_SHOWN],
+        "more_versions": max(0, len(counts) - VERSIONS_SHOWN),
+        "definition": DEFINITION,
+    }
+    return Markup(render("modhub_downloads:templates/workshop.jinja2", values, request=request))  # noqa: S704
+
+
+def _public_mod(context: Any, request: Request, kind: Any) -> ModSummary | None:
+    if not kind.providedBy(context) or context.id is None:
+        return None
+    mod = request.find_service(IMods).get_mods(request.dbsession, [context.id]).get(context.id)
+    return mod if mod is not None and mod.published else None

@@ -1,0 +1,24 @@
+"""The resource of a mod's downloads: open to everybody, and there only while the mod is."""
+
+from zope.interface import implementer
+
+from modhub.interfaces import IMods, ModSummary
+from modhub.traversal import Resource
+from modhub_downloads.interfaces import IDownloads
+
+
+@implementer(IDownloads)
+class DownloadsResource(Resource):
+    """``/api/modhub/{id}/downloads``"""
+
+    @property
+    def mod(self) -> ModSummary | None:
+        """The mod, if everybody sees it."""
+        mod_id: int = getattr(self.__parent__, "id", None) or 0
+        mods = self.request.find_service(IMods).get_mods(self.request.dbsession, [mod_id])
+        return next((mod for mod in mods.values() if mod.published), None)
+
+    @property
+    def exists(self) -> bool:
+        """Whether everybody sees the mod."""
+        return self.mod is not None

@@ -1,0 +1,25 @@
+"""The counts for programs."""
+
+from pyramid.response import Response
+
+from modhub.errors import not_found
+from modhub.payload import encode
+from modhub.request import Request
+from modhub.responses import cached_json_response
+from modhub.views import OPEN, api
+from modhub_downloads.interfaces import IDownloads
+from modhub_downloads.read_service import DownloadReader
+from modhub_downloads.resources import DownloadsResource
+from modhub_downloads.response_schemas import DownloadsDocument, VersionDownloads
+
+
+@api(context=IDownloads, request_method="GET", permission=OPEN)
+def read_downloads_view(context: DownloadsResource, request: Request) -> Response:
+    """``GET /api/modhub/{id}/downloads``"""
+    mod = context.mod
+    if mod is None:
+        raise not_found()
+    counts = request.find_service(DownloadReader).versions(mod.id)
+    versions = [VersionDownloads(count.version, count.downloads) for count in counts]
+    total = sum(count.downloads for count in counts)
+    return cached_json_response(request, encode(DownloadsDocument(total, versions)))

@@ -1,0 +1,29 @@
+"""The core with accounts and the feature, on a fresh database of each kind."""
+
+from collections.abc import Callable
+
+import pytest
+
+from modhub.testing import TEST_ACCOUNTS, Site, Start
+from modhub_downloads.counter import DownloadCounter
+from modhub_downloads.read_service import DownloadReader
+from modhub_downloads.worker import DownloadWriter
+
+FEATURES = f"{TEST_ACCOUNTS} modhub_downloads"
+
+
+@pytest.fixture
+def site(start: Start) -> Site:
+    return start(FEATURES)
+
+
+@pytest.fixture
+def counts(site: Site) -> Callable[..., dict[str, int]]:
+    """Writes what waits, and returns the downloads of a mod by version."""
+
+    def read(mod: dict[str, int]) -> dict[str, int]:
+        site.find_service(DownloadWriter).write_all()
+        assert len(site.find_service(DownloadCounter)) == 0
+        return {count.version: count.downloads for count in site.find_service(DownloadReader).versions(mod["id"])}
+
+    return read

@@ -1,0 +1,301 @@
+"""What counts as a download: the definition on the page, case by case."""
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from modhub.events import DownloadStarted
+from modhub.testing import Site, Start
+from modhub.testing.mods import hide_mod, mod_address, new_mod, published_mod, restore_mod, upload_asset
+from modhub_downloads.counter import CountedDownload, DownloadCounter
+from modhub_downloads.days import day_of
+from modhub_downloads.models import DailyDownloads, DaySalt, SeenDownload
+from modhub_downloads.worker import DownloadWriter
+
+from .conftest import FEATURES
+
+Counts = Callable[[dict[str, int]], dict[str, int]]
+OLD = "Thu, 01 Jan 1970 00:00:00 GMT"
+CASES: dict[str, tuple[dict[str, str], int, int]] = {
+    # headers, status, downloads
+    "whole": ({}, 200, 1),
+    "first range": ({"Range": "bytes=0-3"}, 206, 1),
+    "one byte": ({"Range": "bytes=0-0"}, 206, 1),
+    "the whole as a range": ({"Range": "bytes=0-"}, 206, 1),
+    "a suffix that is the whole": ({"Range": "bytes=-100000"}, 206, 1),
+    "later range": ({"Range": "bytes=1-"}, 206, 0),
+    "suffix": ({"Range": "bytes=-3"}, 206, 0),
+    "no such range": ({"Range": "bytes=100000-"}, 416, 0),
+    "unreadable range": ({"Range": "bytes=x"}, 200, 1),
+    "several ranges": ({"Range": "bytes=0-1,3-4"}, 200, 1),
+    "range of another file": ({"Range": "bytes=3-", "If-Range": '"other"'}, 200, 1),
+    "known": ({"If-None-Match": "*"}, 304, 0),
+    "another known": ({"If-None-Match": '"other"'}, 200, 1),
+    "wrong file": ({"If-Match": '"other"'}, 412, 0),
+    "changed since": ({"If-Unmodified-Since": OLD}, 412, 0),
+    "embedded": ({"Sec-Fetch-Dest": "script", "Sec-Fetch-Site": "same-origin"}, 403, 0),
+}
+
+
+def download(site: Site, mod: dict[str, Any], caller: str = "192.0.2.1", status: int = 200, **headers: str) -> Any:
+    return site.get(mod_address(mod, "download"), headers=headers, status=status, extra_environ={"REMOTE_ADDR": caller})
+
+
+def code_url(mod: dict[str, Any]) -> str:
+    return str(next(asset["url"] for asset in mod["assets"] if asset["kind"] == "code"))
+
+
+@pytest.mark.parametrize("address", ["download", "file"])
+def test_what_counts(site: Site, counts: Counts, address: str) -> None:
+    # C-DL-1
+    mod = published_mod(site)
+    url = mod_address(mod, "download") if address == "download" else code_url(mod)
+    expected = 0
+    for number, (name, (headers, status, downloads)) in enumerate(CASES.items()):
+        caller = {"REMOTE_ADDR": f"192.0.2.{number}"}
+        site.get(url, headers=headers, status=status, extra_environ=caller)
+        expected += downloads
+        assert counts(mod).get("1", 0) == expected, name
+        site.head(url, headers=headers, status="*", extra_environ={"REMOTE_ADDR": f"198.51.100.{number}"})
+    assert counts(mod) == {"1": expected}
+
+
+def test_files_that_are_not_the_code_do_not_count(site: Site, counts: Counts) -> None:
+    # C-DL-1
+    mod = published_mod(site)
+    upload_asset(site, mod, "css", b"p {}", content_type="text/css")
+    mod = upload_asset(site, mod, "images", b"\x89PNG\r\n\x1a\n", content_type="image/png", name="a.png")
+    for asset in mod["assets"]:
+        if asset["kind"] != "code":
+            site.get(asset["url"])
+    assert counts(mod) == {}
+
+
+def test_drafts_and_hidden_mods_do_not_count(site: Site, counts: Counts) -> None:
+    # C-DL-1, C-DL-6
+    draft = new_mod(site)
+    upload_asset(site, draft, "code", version="1", name="a.zip")
+    download(site, draft, status=404)
+    mod = published_mod(site)
+    download(site, mod)
+    hide_mod(site, mod)
+    download(site, mod, "192.0.2.2", status=404)
+    assert counts(draft) == {}
+    assert counts(mod) == {"1": 1}
+    for closed in (draft, mod):
+        assert site.get(mod_address(closed, "downloads"), status=404).json["error"] == "not_found"
+    restore_mod(site, mod)
+    assert site.get(mod_address(mod, "downloads")).json["total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "callers"),
+    [
+        ("192.0.2.1", "192.0.2.1", 1),
+        ("192.0.2.1", "192.0.2.2", 2),
+        ("2001:db8::1", "2001:db8::ffff:0:0:2", 1),
+        ("2001:db8::1", "2001:db8:0:1::1", 2),
+        ("192.0.2.1", "::ffff:192.0.2.1", 1),
+        ("", "", 1),
+    ],
+)
+def test_a_caller_is_an_address_or_a_network(site: Site, counts: Counts, first: str, second: str, callers: int) -> None:
+    # C-DL-2
+    mod = published_mod(site)
+    for caller in (first, second):
+        download(site, mod, caller)
+    assert counts(mod) == {"1": callers}
+    download(site, mod, second)
+    assert counts(mod) == {"1": callers}, "also once the first ones are written"
+
+
+def test_a_new_version_counts_on_its_own(site: Site, counts: Counts) -> None:
+    # C-DL-2, C-DL-4
+    mod = published_mod(site)
+    other = published_mod(site, title="Another mod")
+    for _ in range(2):
+        download(site, mod)
+    upload_asset(site, mod, "code", b"new", version="1.1", name="mod.zip")
+    download(site, mod)
+    download(site, other)
+    assert counts(mod) == {"1": 1, "1.1": 1}
+    assert counts(other) == {"1": 1}
+    answer = site.get(mod_address(mod, "downloads"))
+    assert answer.json == {
+        "total": 2,
+        "versions": [{"version": "1.1", "downloads": 1}, {"version": "1", "downloads": 1}],
+    }
+    site.get(mod_address(mod, "downloads"), headers={"If-None-Match": answer.headers["ETag"]}, status=304)
+    assert site.get("/api/modhub/999/downloads", status=404).json["error"] == "not_found"
+    assert site.get("/api/modhub/x/downloads", status=404).json["error"] == "not_found"
+    site.post(mod_address(mod, "downloads"), status=405)
+
+
+def test_a_download_of_a_proxy_counts_as_ours(start: Start) -> None:
+    # C-DL-1
+    site = start(FEATURES, modhub__accel_redirect="/_files/")
+    mod = published_mod(site)
+    sent = download(site, mod)
+    assert sent.headers["X-Accel-Redirect"].startswith("/_files/")
+    download(site, mod, "192.0.2.2", status=206, Range="bytes=0-2")
+    site.find_service(DownloadWriter).write_all()
+    assert site.get(mod_address(mod, "downloads")).json["total"] == 2
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[datetime], None]:
+    def set_clock(moment: datetime) -> None:
+        for module in ("counter", "days", "worker", "services", "pages"):
+            monkeypatch.setattr(f"modhub_downloads.{module}.now", lambda: moment)
+
+    return set_clock
+
+
+EVENING = datetime(2026, 11, 22, 23, 59, 59, tzinfo=UTC)
+MIDNIGHT = EVENING + timedelta(seconds=1)
+
+
+def rows_of(site: Site, *columns: Any) -> list[Any]:
+    with site.databases.readonly_session() as session:
+        return [tuple(row) for row in session.execute(select(*columns).order_by(*columns))]
+
+
+def test_at_midnight_a_new_day_begins(site: Site, clock: Callable[[datetime], None]) -> None:
+    # C-DL-2
+    mod, today = published_mod(site), day_of(MIDNIGHT)
+    writer = site.find_service(DownloadWriter)
+    clock(EVENING)
+    download(site, mod)
+    clock(MIDNIGHT)
+    download(site, mod)
+    download(site, mod)
+    writer.write_all()
+    days = (DailyDownloads.day, DailyDownloads.downloads)
+    assert rows_of(site, *days) == [(today - 1, 1), (today, 1)], "what waited counts for its own day"
+    assert site.get(mod_address(mod, "downloads")).json["total"] == 2
+
+
+def test_salts_and_hashes_end_with_their_day(site: Site, clock: Callable[[datetime], None]) -> None:
+    # C-DL-3
+    mod, today = published_mod(site), day_of(MIDNIGHT)
+    writer = site.find_service(DownloadWriter)
+    clock(EVENING)
+    download(site, mod)
+    writer.write_all()
+    [salt] = rows_of(site, DaySalt.day, DaySalt.salt)
+    [seen] = rows_of(site, SeenDownload.day, SeenDownload.digest)
+    assert (salt[0], seen[0], len(salt[1])) == (today - 1, today - 1, 32)
+    writer.run_night()
+    assert rows_of(site, DaySalt.day) == [(today - 1,)], "the day is not over"
+    clock(MIDNIGHT + timedelta(minutes=4))
+    download(site, mod)
+    writer.write_all()
+    assert not writer.run_night(), "late downloads of the day may still come"
+    clock(MIDNIGHT + timedelta(minutes=6))
+    assert writer.run_night()
+    assert rows_of(site, DaySalt.day) == [(today,)]
+    assert rows_of(site, SeenDownload.day) == [(today,)]
+    assert not writer.run_night(), "once a night"
+    assert rows_of(site, DailyDownloads.downloads) == [(1,), (1,)]
+
+
+def test_what_arrives_after_its_day_was_closed_counts_today(site: Site, clock: Callable[[datetime], None]) -> None:
+    # C-DL-2
+    mod, today = published_mod(site), day_of(MIDNIGHT)
+    writer, counter = site.find_service(DownloadWriter), site.find_service(DownloadCounter)
+    clock(MIDNIGHT + timedelta(minutes=6))
+    writer.run_night()
+    for day in (today - 1, today, today + 1):
+        counter.add(CountedDownload(day, "192.0.2.1", mod["id"], "1"))
+    counter.add(CountedDownload(today - 1, "192.0.2.2", mod["id"], "1"))
+    writer.write_all()
+    assert rows_of(site, DailyDownloads.day, DailyDownloads.downloads) == [(today, 2)]
+    assert rows_of(site, DaySalt.day) == [(today,)]
+
+
+def test_every_day_has_another_salt_and_no_address_is_stored(site: Site, clock: Callable[[datetime], None]) -> None:
+    # C-DL-3
+    mod = published_mod(site)
+    for moment in (EVENING, MIDNIGHT):
+        clock(moment)
+        download(site, mod, "203.0.113.77")
+        site.find_service(DownloadWriter).write_all()
+    salts, digests = rows_of(site, DaySalt.salt), rows_of(site, SeenDownload.digest)
+    assert len(set(salts)) == len(set(digests)) == 2
+    if site.databases.dialect == "sqlite":
+        file = Path(site.registry.settings["sqlalchemy.url"].removeprefix("sqlite:///"))
+        assert b"203.0.113.77" not in b"".join(path.read_bytes() for path in file.parent.glob(file.name + "*"))
+
+
+def lost_connection(*_: object) -> None:
+    raise OSError("lost")
+
+
+def test_an_error_loses_nothing_and_a_repetition_adds_nothing(
+    site: Site, counts: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-DL-7
+    mod = published_mod(site)
+    for number in range(3):
+        download(site, mod, f"192.0.2.{number}")
+    counter = site.find_service(DownloadCounter)
+    with monkeypatch.context() as broken:
+        # The commit succeeds, but the process does not learn it.
+        broken.setattr(DownloadCounter, "remove", lost_connection)
+        with pytest.raises(OSError, match="lost"):
+            site.find_service(DownloadWriter).write_all()
+    assert len(counter) == 3
+    assert counts(mod) == {"1": 3}
+
+
+def test_memory_is_bounded(start: Start) -> None:
+    # C-DL-7
+    site = start(FEATURES, modhub_downloads__waiting_most="3")
+    mod, counter = published_mod(site), site.find_service(DownloadCounter)
+    for number in (1, 2, 3, 3, 4, 5, 1):
+        download(site, mod, f"192.0.2.{number}")
+    assert (len(counter), counter.lost) == (3, 2)
+    site.find_service(DownloadWriter).write_all()
+    assert (len(counter), counter.written) == (0, 3)
+    download(site, mod, "192.0.2.4")
+    site.find_service(DownloadWriter).write_all()
+    assert site.get(mod_address(mod, "downloads")).json["total"] == 4
+
+
+def test_two_writers_count_a_caller_once(site: Site, counts: Counts) -> None:
+    # C-DL-2
+    mods = [published_mod(site) for _ in range(3)]
+    day = day_of(datetime.now(UTC))
+    writers = []
+    for _ in range(2):
+        counter = DownloadCounter(10_000)
+        for number in range(300):
+            for mod in mods:
+                counter.add(CountedDownload(day, f"192.0.2.{number}", mod["id"], "1"))
+        mods.reverse()
+        own = site.find_service(DownloadWriter)
+        writers.append(DownloadWriter(own._databases, own._mods, counter))
+    threads = [threading.Thread(target=writer.write_all) for writer in writers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [counts(mod) for mod in mods] == [{"1": 300}] * 3
+
+
+def test_the_event_says_what_is_sent(start: Start) -> None:
+    site = start(FEATURES, fresh=True)
+    told: list[DownloadStarted] = []
+    site.registry.registerHandler(told.append, (DownloadStarted,))
+    mod = published_mod(site, version="1.4")
+    download(site, mod, "2001:db8::7")
+    download(site, mod, "::ffff:192.0.2.1", status=206, Range="bytes=5-6")
+    asset_id = int(code_url(mod).rpartition("/")[2])
+    said = [(event.mod_id, event.asset_id, event.version, event.first_byte, event.status) for event in told]
+    assert said == [(mod["id"], asset_id, "1.4", 0, 200), (mod["id"], asset_id, "1.4", 5, 206)]
+    assert [event.caller for event in told] == ["2001:db8::/64", "192.0.2.1"]

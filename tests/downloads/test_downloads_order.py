@@ -1,0 +1,103 @@
+"""The order "Most downloaded": on pages and in feeds, never in the API."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from modhub.testing import Site
+from modhub.testing.mods import hide_mod, insert_mods, mod_address, published_mod
+from modhub_downloads.models import ModDownloads
+
+MODS = 25
+COUNTS = {1: 5, 4: 900, 9: 5, 12: 7, 20: 5, 24: 1}
+"""Downloads by place of the mod; those that are equal come newest first, and the rest by time of change."""
+
+
+@pytest.fixture
+def ids(site: Site) -> list[int]:
+    """The mods, the one changed longest ago first."""
+    given = [{"title": f"Mod {at}", "games": ["Portal" if at % 2 else "Tetris"]} for at in range(MODS)]
+    found = insert_mods(site, given)
+    with site.databases.write_session.begin() as session:
+        rows = [{"mod_id": found[at], "downloads": number} for at, number in COUNTS.items()]
+        # A mod that is hidden, or whose deletion was missed.
+        session.execute(insert(ModDownloads), [*rows, {"mod_id": 10**6, "downloads": 10**6}])
+    return found
+
+
+def expected(ids: list[int], places: Any = range(MODS)) -> list[int]:
+    ranked = sorted((at for at in places if at in COUNTS), key=lambda at: (-COUNTS[at], -at))
+    return [ids[at] for at in [*ranked, *sorted(set(places) - COUNTS.keys(), reverse=True)]]
+
+
+def listed(site: Site, query: str) -> list[int]:
+    page = site.get(f"/Modhub?sort=downloads&{query}").html
+    links = [link["href"] for link in page.select(".cards h3 a, .cards h2 a")]
+    return [int(link.rpartition("/")[2]) for link in links]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7, 24, 25, 26])
+def test_all_pages_together_have_each_mod_once_and_in_order(site: Site, ids: list[int], size: int) -> None:
+    # C-DL-5
+    pages = -(-MODS // size)
+    found = [listed(site, f"size={size}&page={number}") for number in range(1, pages + 1)]
+    assert [len(page) for page in found[:-1]] == [size] * (pages - 1)
+    assert [mod_id for page in found for mod_id in page] == expected(ids)
+    assert listed(site, f"size={size}&page={pages + 1}") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "places"),
+    [
+        ("game=portal", range(1, MODS, 2)),
+        ("q=mod", range(MODS)),
+        ("q=mod+2", [2, 12, *range(20, MODS)]),
+        ("q=o", range(MODS)),
+        ("q=mod&game=tetris", range(0, MODS, 2)),
+        ("q=mod+1&game=tetris", [10, 12, 14, 16, 18]),
+    ],
+)
+def test_a_filter_keeps_the_order(site: Site, ids: list[int], query: str, places: Any) -> None:
+    # C-DL-5
+    found = [listed(site, f"{query}&size=4&page={number}") for number in range(1, 9)]
+    assert [mod_id for page in found for mod_id in page] == expected(ids, [*places])
+    total = site.get(f"/Modhub?sort=downloads&{query}").html.find(id="results").text
+    assert total == f"{len([*places])} mods"
+
+
+def test_the_page_leads_on_in_the_same_order(site: Site, ids: list[int]) -> None:
+    # C-DL-5
+    page = site.get("/Modhub?sort=downloads&size=20&game=Tetris&page=1").html
+    assert [option.text for option in page.select("#sort option[selected]")] == ["Most downloaded"]
+    assert page.select_one('link[rel="canonical"]')["href"].endswith("/Modhub?game=Tetris&sort=downloads")
+    page = site.get("/Modhub?sort=downloads").html
+    assert page.select_one('link[rel="next"]')["href"] == "/Modhub?sort=downloads&page=2"
+    feed = page.select_one('link[type="application/feed+json"]')["href"]
+    assert feed == "/Modhub/feed.json?sort=downloads"
+    assert [item["_modhub"]["id"] for item in site.get(feed).json["items"]] == expected(ids)[:20]
+    assert site.get("/Modhub/feed?sort=downloads").text.count("<entry") == 20
+    german = site.get("/Modhub?sort=downloads", headers={"Accept-Language": "de"}).html
+    assert german.select_one("#sort option[selected]").text == "Am häufigsten heruntergeladen"
+
+
+def test_programs_have_the_orders_that_they_had(site: Site, ids: list[int]) -> None:
+    # C-DL-5, C-LIST-2
+    new = site.get("/api/modhub").json
+    assert site.get("/api/modhub?sort=downloads").json == new
+    json_link = site.get("/Modhub?sort=downloads&q=mod").html.select_one("a.json")["href"]
+    assert json_link == "/api/modhub?q=mod"
+
+
+def test_hidden_and_deleted_mods_are_not_listed(site: Site) -> None:
+    # C-DL-5, C-DL-6
+    shown, hidden, deleted = (published_mod(site) for _ in range(3))
+    with site.databases.write_session.begin() as session:
+        rows = [{"mod_id": mod["id"], "downloads": 9} for mod in (shown, hidden, deleted)]
+        session.execute(insert(ModDownloads), rows)
+    hide_mod(site, hidden)
+    site.as_account(7).delete(mod_address(deleted), status=204)
+    assert listed(site, "") == [shown["id"]]
+    with site.counted() as statements:
+        site.get("/Modhub?sort=downloads&size=1")
+    assert sum("downloads_mod" in statement for statement in statements) == 1

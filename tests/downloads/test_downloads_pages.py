@@ -1,0 +1,99 @@
+"""What a mod's page and the workshop show."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from modhub.testing import Site
+from modhub.testing.mods import hide_mod, mod_address, new_mod, published_mod, upload_asset
+from modhub_downloads.days import day_of
+from modhub_downloads.models import DailyDownloads
+
+DEFINITION = (
+    "Downloads of the mod's file, counted once per visitor, version and day (UTC) when the file is sent from its "
+    "beginning; a visitor is a network address, and no address is stored."
+)
+TODAY = day_of(datetime.now(UTC))
+OWNER_COOKIE = {"Cookie": "account=7"}
+
+
+def count(site: Site, mod: dict[str, Any], *rows: tuple[str, int, int]) -> None:
+    """Rows of (version, days ago, downloads)."""
+    values = [
+        {"mod_id": mod["id"], "version": version, "day": TODAY - ago, "downloads": number}
+        for version, ago, number in rows
+    ]
+    with site.databases.write_session.begin() as session:
+        session.execute(insert(DailyDownloads).values(values))
+
+
+def words(element: Any) -> str:
+    return " ".join(element.text.split())
+
+
+def workshop(site: Site, mod: dict[str, Any]) -> Any:
+    page = site.get(f"/Modhub/mine/{mod['id']}", headers=OWNER_COOKIE).html
+    return page.select_one('[aria-labelledby="downloads"]')
+
+
+def test_the_page_says_how_often_and_what_counts(site: Site) -> None:
+    # C-DL-4
+    mod = published_mod(site, version="1.4")
+    page = site.get(f"/Modhub/{mod['id']}").html.select_one("aside .downloads")
+    assert [words(part) for part in page.select("p")] == ["0 downloads", DEFINITION]
+    count(site, mod, ("1.4", 2, 310), ("1.3", 40, 894))
+    page = site.get(f"/Modhub/{mod['id']}").html.select_one("aside .downloads")
+    assert words(page.p) == "1,204 downloads (version 1.4: 310)"
+    assert words(page.select_one("details summary")) == "How downloads are counted"
+    german = site.get(f"/Modhub/{mod['id']}", headers={"Accept-Language": "de"}).html.select_one("aside .downloads")
+    assert words(german.p) == "1.204 Downloads (Version 1.4: 310)"
+    assert "einmal je Besucher, Version und Tag" in german.text
+    assert site.get(mod_address(mod, "downloads")).json["total"] == 1204
+
+
+def test_a_version_is_text(site: Site) -> None:
+    mod = published_mod(site, version="<i>%s%(x)s")
+    count(site, mod, ("<i>%s%(x)s", 0, 1))
+    page = site.get(f"/Modhub/{mod['id']}").html.select_one("aside .downloads")
+    assert words(page.p) == "1 download (version <i>%s%(x)s: 1)"
+    assert page.i is None
+    assert words(workshop(site, mod).select_one("tbody th")) == "<i>%s%(x)s"
+
+
+def test_the_owner_sees_days_and_versions(site: Site) -> None:
+    # C-DL-4
+    mod = published_mod(site, version="1")
+    upload_asset(site, mod, "code", version="2", name="a.zip")
+    count(site, mod, ("1", 40, 7), ("1", 29, 2), ("2", 3, 6), ("2", 0, 3))
+    section = workshop(site, mod)
+    assert "18 downloads; 11 in the last 30 days." in words(section)
+    assert DEFINITION in words(section)
+    versions, days = section.select("table")
+    cells = [[words(cell) for cell in row.select("th, td")] for row in versions.select("tbody tr")]
+    assert cells == [["2", "9", "9"], ["1", "2", "9"]]
+    rows = days.select("tbody tr")
+    assert len(rows) == 30
+    numbers = [int(row.td.text) for row in rows]
+    assert (numbers[0], numbers[3], numbers[29], sum(numbers)) == (3, 6, 2, 11)
+    first = datetime.now(UTC).date()
+    stamps = [row.time["datetime"][:10] for row in rows]
+    assert stamps in [[str(start - timedelta(days=ago)) for ago in range(30)] for start in (first, first)]
+    assert [meter["value"] for meter in days.select("meter")] == ["3", "6", "2"]
+    assert {meter["max"] for meter in days.select("meter")} == {"6"}
+    assert site.get(f"/Modhub/mine/{mod['id']}", headers={"Cookie": "account=8"}, status="*").status_int != 200
+
+
+@pytest.mark.parametrize("state", ["draft", "hidden"])
+def test_what_not_everybody_sees_shows_no_counts(site: Site, state: str) -> None:
+    # C-DL-6
+    mod = new_mod(site) if state == "draft" else published_mod(site)
+    count(site, mod, ("1", 0, 5))
+    if state == "hidden":
+        hide_mod(site, mod)
+    for address in (f"/Modhub/mine/{mod['id']}", f"/Modhub/mine/{mod['id']}/preview"):
+        page = site.get(address, headers=OWNER_COOKIE).html
+        assert page.select('.downloads, [aria-labelledby="downloads"]') == []
+    site.get(f"/Modhub/{mod['id']}", status=404)
+    site.get(mod_address(mod, "downloads"), status=404)

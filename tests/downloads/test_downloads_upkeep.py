@@ -1,0 +1,170 @@
+"""Reconciliation, the command, verify, the nightly run, and leaving again."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select, update
+
+from modhub.db import now
+from modhub.interfaces import IMods
+from modhub.metrics import COUNTER
+from modhub.ops import admin, migrate
+from modhub.testing import TEST_ACCOUNTS, Site, Start
+from modhub.testing.mods import mod_address, published_mod
+from modhub_downloads.counter import CountedDownload, DownloadCounter
+from modhub_downloads.days import day_of, last_closed_day
+from modhub_downloads.models import CountingState, DailyDownloads, ModDownloads
+from modhub_downloads.reconciliation import find_wrong_counts
+from modhub_downloads.worker import DownloadWorker, DownloadWriter
+
+from .conftest import FEATURES
+
+GONE = 10**6
+
+
+def run(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    command = site.declarations.commands["downloads"]
+    parser = admin.build_admin_parser(site.config)
+    arguments = parser.parse_args(["-c", "x.ini", "downloads", *words])
+    code = command.run(admin.Admin(site.config), arguments)
+    return code, capsys.readouterr().out
+
+
+def write(site: Site, *statements: Any) -> None:
+    with site.databases.write_session.begin() as session:
+        for statement in statements:
+            session.execute(statement)
+
+
+def damage(site: Site) -> tuple[int, int]:
+    """A mod with a wrong total, one without a total, and counts of no mod; the ids of the two mods."""
+    wrong, without = published_mod(site)["id"], published_mod(site)["id"]
+    days = [
+        {"mod_id": mod_id, "version": "1", "day": day, "downloads": 3}
+        for mod_id, day in ((wrong, 20_000), (wrong, 20_001), (without, 20_000), (GONE, 20_000))
+    ]
+    totals = [{"mod_id": wrong, "downloads": 99}, {"mod_id": GONE, "downloads": 3}]
+    write(site, insert(DailyDownloads).values(days), insert(ModDownloads).values(totals))
+    return wrong, without
+
+
+def totals(site: Site) -> dict[int, int]:
+    with site.databases.readonly_session() as session:
+        return {row[0]: row[1] for row in session.execute(select(ModDownloads.mod_id, ModDownloads.downloads))}
+
+
+def test_the_command_compares_and_corrects(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    # C-DL-8
+    assert run(site, capsys, "reconcile") == (0, "All counts are right.\n")
+    wrong, without = damage(site)
+    before = totals(site)
+    told = [
+        f"Mod {wrong} has 99 downloads in all, but 6 by day",
+        f"Mod {without} has 0 downloads in all, but 3 by day",
+        f"Mod {GONE} does not exist, but it has 3 downloads",
+    ]
+    dry = "".join(f"{line}.\n" for line in told)
+    assert run(site, capsys, "reconcile", "--dry-run") == (1, dry + "Wrong counts: 3.\n")
+    assert totals(site) == before
+    code, out = run(site, capsys, "reconcile", "--dry-run", "--json")
+    assert code == 1
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {"mod": wrong, "exists": True, "total": 99, "days": 6, "corrected": False},
+        {"mod": without, "exists": True, "total": 0, "days": 3, "corrected": False},
+        {"mod": GONE, "exists": False, "total": 3, "days": 3, "corrected": False},
+    ]
+    with site.databases.readonly_session() as session:
+        verified = list(site.declarations.maintenance["downloads"](session))
+    assert verified == [f"{line}; correct it by modhub-admin downloads reconcile." for line in told]
+    corrected = "".join(f"{line}; corrected.\n" for line in told)
+    assert run(site, capsys, "reconcile") == (0, corrected + "Wrong counts: 3.\n")
+    assert totals(site) == {wrong: 6, without: 3}
+    with site.databases.readonly_session() as session:
+        assert find_wrong_counts(session, site.find_service(IMods)) == []
+    assert run(site, capsys, "reconcile", "--json") == (0, "")
+
+
+def test_the_night_corrects_once_and_for_one_process(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    # C-DL-8
+    writer = site.find_service(DownloadWriter)
+    wrong, without = damage(site)
+    assert writer.run_night()
+    assert totals(site) == {wrong: 6, without: 3}
+    assert f"download counts corrected: Mod {wrong} has 99" in caplog.text
+    assert not writer.run_night()
+    # Another process is at it; a dead one does not keep it, nor does a clock that was set back.
+    for until, runs in ((timedelta(minutes=20), False), (timedelta(hours=2), True), (timedelta(0), True)):
+        write(site, update(CountingState).values(finished_day=last_closed_day() - 1, until=now() + until))
+        assert writer.run_night() is runs
+
+
+def test_a_worker_survives_a_database_that_fails(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    # C-DL-7
+    mod, counter = published_mod(site), site.find_service(DownloadCounter)
+    worker = DownloadWorker(site.find_service(DownloadWriter), counter, 5)
+    with monkeypatch.context() as broken:
+        broken.setattr("modhub_downloads.worker.write_downloads", lambda *_: 1 / 0)
+        for _ in range(3):
+            site.get(mod_address(mod, "download"), extra_environ={"REMOTE_ADDR": "203.0.113.9"})
+            worker.run_once(nightly=False)
+    assert caplog.text.count("download counts wait: ZeroDivisionError") == 1
+    assert "203.0.113.9" not in caplog.text
+    assert len(counter) == 1
+    worker.run_once(nightly=True)
+    assert (len(counter), site.get(mod_address(mod, "downloads")).json["total"]) == (0, 1)
+
+
+def test_a_worker_writes_when_it_stops(site: Site) -> None:
+    # C-DL-7
+    mod, counter = published_mod(site), site.find_service(DownloadCounter)
+    worker = DownloadWorker(site.find_service(DownloadWriter), counter, 600)
+    worker.start()
+    counter.add(CountedDownload(day_of(datetime.now(UTC)), "192.0.2.1", mod["id"], "1"))
+    worker.stop()
+    assert site.get(mod_address(mod, "downloads")).json["total"] == 1
+
+
+def test_metrics_say_what_waits_and_what_was_lost(start: Start) -> None:
+    site = start(FEATURES, modhub_downloads__waiting_most="1")
+    counter = site.find_service(DownloadCounter)
+    for number in range(3):
+        counter.add(CountedDownload(1, f"192.0.2.{number}", GONE, "1"))
+    metrics = {metric.name: metric for metric in site.declarations.metrics if metric.name.startswith("downloads_")}
+    assert {name: metric.read(site.registry) for name, metric in metrics.items()} == {
+        "downloads_waiting": 1,
+        "downloads_counted_total": 0,
+        "downloads_lost_total": 2,
+    }
+    assert metrics["downloads_lost_total"].kind == COUNTER
+    site.find_service(DownloadWriter).write_all()
+    assert (len(counter), counter.written) == (0, 0), "a mod that does not exist"
+
+
+def test_a_backup_has_the_sums_and_nothing_about_callers(site: Site) -> None:
+    # C-DL-3
+    tables = {name: table for name, table in ModDownloads.metadata.tables.items() if name.startswith("downloads_")}
+    kept = {name for name, table in tables.items() if table.info.get("in_backup", True)}
+    assert kept == {"downloads_day", "downloads_mod"}
+    assert tables.keys() - kept == {"downloads_salt", "downloads_seen", "downloads_state"}
+    for package in site.declarations.migrations:
+        assert migrate.schema_differences(site.databases, package) == []
+
+
+def test_the_feature_leaves_and_comes_back(start: Start) -> None:
+    # C-RUN-7
+    site = start(FEATURES)
+    mod = published_mod(site)
+    site.get(mod_address(mod, "download"))
+    site.find_service(DownloadWriter).write_all()
+    url = str(site.registry.settings["sqlalchemy.url"])
+    without = start(TEST_ACCOUNTS, url=url)
+    without.get(mod_address(mod, "downloads"), status=404)
+    without.get(mod_address(mod, "download"))
+    assert "downloads" not in without.get("/Modhub").text
+    assert without.get(f"/Modhub/{mod['id']}").html.select(".downloads") == []
+    again = start(FEATURES, url=url)
+    assert again.get(mod_address(mod, "downloads")).json["total"] == 1
