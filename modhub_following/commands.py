@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from pyramid.config import Configurator
 
-from modhub.declarations import AdminCommand, add_json_option
+from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
 from modhub_following.digests import DigestMaker
 
 _EXAMPLES: Final = """\
@@ -18,7 +18,7 @@ def following_arguments(parser: argparse.ArgumentParser) -> None:
     """``digest``"""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     digest = actions.add_parser("digest", help="queue the emails about what is new that are due")
-    digest.add_argument("--dry-run", action="store_true", help="say which would be queued, change nothing")
+    add_dry_run_option(digest)
     add_json_option(digest)
 
 
