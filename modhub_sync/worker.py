@@ -1,12 +1,11 @@
 """The server's own schedule of snapshots: a thread in each process; one of them makes the snapshot."""
 
-import atexit
 import logging
-import threading
 from typing import Any, Final
 
 from modhub.blobs import BlobStore
 from modhub.service_registry import find_optional_service, find_service
+from modhub.worker_threads import WorkerThread
 from modhub_sync.snapshots import SnapshotMaker
 
 log = logging.getLogger(__name__)
@@ -20,25 +19,19 @@ class SnapshotWorker:
 
     def __init__(self, registry: Any) -> None:
         self._registry = registry
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="modhub snapshots", daemon=True)
+        self._thread = WorkerThread("modhub snapshots", self._run, stop_seconds=STOP_SECONDS)
 
     def start(self) -> None:
         """Start the thread."""
-        self._thread.start()
-        atexit.register(self.stop)
+        self._thread.start(FIRST_SECONDS)
 
     def stop(self) -> None:
         """End the thread; a snapshot that takes longer is given up, and the sweep removes what is left of it."""
-        atexit.unregister(self.stop)
-        self._stop.set()
-        self._thread.join(STOP_SECONDS)
+        self._thread.stop()
 
-    def _run(self) -> None:
-        wait = FIRST_SECONDS
-        while not self._stop.wait(wait):
-            wait = CHECK_SECONDS
-            self.run_once()
+    def _run(self, _wait: float, *, clean_up: bool) -> float:  # noqa: ARG002 - nothing to clean up
+        self.run_once()
+        return CHECK_SECONDS
 
     def run_once(self) -> bool:
         """Make a snapshot if one is due; errors are logged, and the next minute is another chance."""

@@ -4,9 +4,7 @@ Entries are sealed in the order of their ids, which may differ from that of thei
 time, holding the row of :class:`AuditHead`; the others skip.
 """
 
-import atexit
 import logging
-import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import timedelta
@@ -19,6 +17,7 @@ from modhub import bulk
 from modhub.audit.hashing import FIRST_DIGEST, EntryMac, chained_digest
 from modhub.audit.models import AuditEntry, AuditHead, PersonalPart
 from modhub.db import Databases, is_transient, now
+from modhub.worker_threads import WorkerThread
 
 log = logging.getLogger(__name__)
 SEAL_SECONDS: Final = 5.0
@@ -86,29 +85,19 @@ class AuditSealer:
         self._databases = databases
         self._mac = mac
         self._days = days
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread = WorkerThread("modhub audit", self._run, cleanup_seconds=ERASE_SECONDS)
 
     def start(self) -> None:
         """Start the thread."""
-        self._thread = threading.Thread(target=self._run, name="modhub audit", daemon=True)
-        self._thread.start()
-        atexit.register(self.stop)
+        self._thread.start(SEAL_SECONDS)
 
     def stop(self) -> None:
-        """Stop the thread after its current batch."""
-        atexit.unregister(self.stop)
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
+        """Stop the thread after its current run."""
+        self._thread.stop()
 
-    def _run(self) -> None:
-        until_erasure = 0.0
-        while not self._stop.wait(SEAL_SECONDS):
-            until_erasure -= SEAL_SECONDS
-            self.run_once(erases=until_erasure <= 0)
-            if until_erasure <= 0:
-                until_erasure = ERASE_SECONDS
+    def _run(self, _wait: float, *, clean_up: bool) -> float:
+        self.run_once(erases=clean_up)
+        return SEAL_SECONDS
 
     def run_once(self, *, erases: bool) -> None:
         """Seal, and erase if ``erases``. Whatever fails now is done by the next run, here or in another process."""

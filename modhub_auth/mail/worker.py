@@ -1,8 +1,6 @@
 """The worker that sends emails from the outbox. A lease gives each to one process; failures retry with back-off."""
 
-import atexit
 import logging
-import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
@@ -12,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from modhub import bulk
 from modhub.db import Databases, now
+from modhub.worker_threads import WorkerThread
 from modhub_auth.mail.outbox import DIGEST, Outbox
 from modhub_auth.mail.transports import ConnectionLost, DeliveryRefused, DeliveryUnavailable, MailTransport, Transport
 from modhub_auth.models import OutgoingEmail
@@ -66,8 +65,7 @@ class MailWorker:
         self.delete_expired = delete_expired
         self._unrecorded: dict[int, dict[str, datetime | str | None]] = {}
         """Results that could not be written to the database yet. They are written before another email is sent."""
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread = WorkerThread("modhub mail", self._run_once, cleanup_seconds=CLEANUP_SECONDS)
 
     def send_due(self) -> int:
         """Send each due email once and return the number sent. :class:`DeliveryUnavailable` when none can be."""
@@ -150,25 +148,11 @@ class MailWorker:
 
     def start(self) -> None:
         """Start sending in a thread of this process."""
-        self._thread = threading.Thread(target=self._run, name="modhub mail", daemon=True)
-        self._thread.start()
-        # When the process exits, the current email is finished rather than cut off and sent again later.
-        atexit.register(self.stop)
+        self._thread.start(POLL_SECONDS)
 
     def stop(self) -> None:
-        """Stop the thread after its current email."""
-        atexit.unregister(self.stop)
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _run(self) -> None:
-        wait, until_cleanup = POLL_SECONDS, 0.0
-        while not self._stop.wait(wait):
-            until_cleanup -= wait
-            wait = self._run_once(wait, clean_up=until_cleanup <= 0)
-            if until_cleanup <= 0:
-                until_cleanup = CLEANUP_SECONDS
+        """Stop the thread after its current emails: one that is cut off would be sent again later."""
+        self._thread.stop()
 
     def _run_once(self, wait: float, *, clean_up: bool) -> float:
         """Send, and return the seconds to wait before the next run, doubled while nothing can be sent."""

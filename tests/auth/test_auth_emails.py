@@ -1,5 +1,6 @@
 """Emails: queued in the causing transaction, sent in the background, none lost."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -351,7 +352,7 @@ def test_the_thread_sends_by_itself(app: Any, person: Person, mail: Any, monkeyp
     # C-MAIL-2
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.05)
     sender = app.find_service(AuthServices).mail_worker
-    sent = worker.threading.Event()
+    sent = threading.Event()
     finish = sender._record
 
     def finished(*given: Any, **values: Any) -> None:

@@ -4,10 +4,8 @@ A claim lasts for `LEASE`: if the process is killed, another one continues after
 same pictures at the same time, and each has at most one child.
 """
 
-import atexit
 import io
 import logging
-import threading
 from datetime import timedelta
 from typing import Final, NamedTuple
 
@@ -23,6 +21,7 @@ from modhub.catalogue.pictures.child import CHILD_FAILED, MAX_OUTPUT, Decoder, D
 from modhub.catalogue.pictures.models import PictureTask
 from modhub.db import Databases, now
 from modhub.errors import ApiError
+from modhub.worker_threads import WorkerThread
 
 log = logging.getLogger(__name__)
 LEASE: Final = timedelta(seconds=8)
@@ -60,8 +59,9 @@ class PictureWorker:
         self._store = store
         self._decoder = decoder or Decoder()
         self._highest_known = 0
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread = WorkerThread(
+            "modhub pictures", self._run_once, cleanup_seconds=_CLEANUP_SECONDS, on_stop=self._decoder.stop
+        )
 
     def make_next(self) -> bool:
         """Make the pictures of one image; False if no task is due."""
@@ -75,7 +75,7 @@ class PictureWorker:
             derived = self._decode(task)
             self._store_pictures(task, derived)
         except DecodingFailed as error:
-            if self._stop.is_set():
+            if self._thread.is_stopping:
                 self._postpone(task, timedelta(0))
             elif error.problem != CHILD_FAILED or task.attempts >= MAX_ATTEMPTS:
                 log.info("no pictures of image %d: %s", task.asset_id, error.problem)
@@ -150,32 +150,18 @@ class PictureWorker:
 
     def start(self) -> None:
         """Start in a thread of this process."""
-        self._thread = threading.Thread(target=self._run, name="modhub pictures", daemon=True)
-        self._thread.start()
-        atexit.register(self.stop)
+        self._thread.start(_POLL_SECONDS)
 
     def stop(self) -> None:
         """Stop the thread. The current image is left to the next start."""
-        atexit.unregister(self.stop)
-        self._stop.set()
-        self._decoder.stop()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _run(self) -> None:
-        wait, until_cleanup = _POLL_SECONDS, 0.0
-        while not self._stop.wait(wait):
-            until_cleanup -= wait
-            wait = self._run_once(wait, clean_up=until_cleanup <= 0)
-            if until_cleanup <= 0:
-                until_cleanup = _CLEANUP_SECONDS
+        self._thread.stop()
 
     def _run_once(self, wait: float, *, clean_up: bool) -> float:
         """Make all pictures that are due, and return the seconds until the next run, doubled while there are errors."""
         try:
             if clean_up:
                 self.clean_up()
-            while not self._stop.is_set() and self.make_next():
+            while not self._thread.is_stopping and self.make_next():
                 pass
         except ApiError as error:
             log.warning("pictures wait: %s", error)
