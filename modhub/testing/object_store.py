@@ -1,16 +1,13 @@
-"""Real object stores for tests, SeaweedFS and OpenStack Swift, each from its package; and a disturbed line to them."""
+"""Real object stores for tests, SeaweedFS and OpenStack Swift, each from its package."""
 
 import json
 import os
-import socket
-import ssl
 import subprocess
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from getpass import getuser
 from pathlib import Path
-from threading import Thread
 from time import monotonic, sleep
 from typing import Any
 
@@ -20,6 +17,7 @@ import pytest
 from modhub.blobs import storage_from_url
 from modhub.blobs.s3 import S3Store
 from modhub.settings import Secret
+from modhub.testing.lines import Line
 from modhub.testing.service import free_port
 
 WEED = Path(sys.executable).with_name("weed")
@@ -243,107 +241,6 @@ class Swift(ObjectStore):
             file.write_text(template.format(**values))
             server = [str(SWIFT), "-W", "ignore", "-c", SWIFT_SERVER, str(configuration), f"swift.{module}", str(file)]
             self.launch([*server, "--verbose"])
-
-
-class Line:
-    """A way to a server that can be disturbed; the signature covers the host's name, which goes through as it was sent.
-
-    ``fault`` is what it does: None; ``"refuse"`` closes each connection, ``"silent"`` never answers, a number answers
-    with that status, ``("cut", n)`` ends after n bytes of an answer, ``("flip", marker)`` changes a byte behind each
-    ``marker`` in either direction, ``"lose"`` lets requests through and loses the answers.
-    ``passed`` counts the bytes of answers. With ``tls`` clients speak TLS to it.
-    """
-
-    def __init__(self, port: int, tls: ssl.SSLContext | None = None) -> None:
-        self._port = port
-        self._tls = tls
-        self.fault: Any = None
-        self.passed = 0
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        Thread(target=self._accept, daemon=True).start()
-
-    @property
-    def endpoint(self) -> str:
-        """The address of this end."""
-        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self._listener.getsockname()[1]}"
-
-    def close(self) -> None:
-        """Take no more connections."""
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        if self._tls is not None:
-            try:
-                client = self._tls.wrap_socket(client, server_side=True)
-            except OSError:  # the client does not trust it
-                return
-        if self.fault == "refuse":
-            client.close()
-            return
-        with socket.create_connection(("127.0.0.1", self._port)) as server, client:
-            back = Thread(target=self._answer, args=(server, client), daemon=True)
-            back.start()
-            while data := self._received(client):
-                if self.fault == "silent":
-                    continue
-                if self.fault == "refuse":
-                    break
-                if isinstance(self.fault, int):
-                    head = f"HTTP/1.1 {self.fault} No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-                    client.sendall(head.encode())
-                    break
-                server.sendall(self._changed(data))
-            server.shutdown(socket.SHUT_RDWR)
-
-    def _answer(self, server: socket.socket, client: socket.socket) -> None:
-        passed = 0
-        while data := self._received(server):
-            fault = self.fault
-            if isinstance(fault, tuple) and fault[0] == "cut" and passed + len(data) > fault[1]:
-                self._send(client, data[: fault[1] - passed])
-                break
-            if fault == "lose":
-                break
-            passed += len(data)
-            self.passed += len(data)
-            if not self._send(client, self._changed(data)):
-                return
-        self._shut(client)
-
-    def _changed(self, data: bytes) -> bytes:
-        if isinstance(self.fault, tuple) and self.fault[0] == "flip":
-            return data.replace(self.fault[1], self.fault[1][:-1] + b"#")
-        return data
-
-    @staticmethod
-    def _received(connection: socket.socket) -> bytes:
-        try:
-            return connection.recv(65536)
-        except OSError:
-            return b""
-
-    @staticmethod
-    def _send(connection: socket.socket, data: bytes) -> bool:
-        try:
-            connection.sendall(data)
-        except OSError:
-            return False
-        return True
-
-    @staticmethod
-    def _shut(connection: socket.socket) -> None:
-        try:
-            connection.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            return
 
 
 @pytest.fixture(scope="module", params=[SeaweedFS, Swift], ids=["seaweedfs", "swift"])

@@ -15,6 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 
+from modhub.testing.lines import Relay
 from modhub_get import service
 from modhub_get.lockfile import LockEntry, build_lock
 
@@ -205,54 +206,26 @@ class _Server(http.server.ThreadingHTTPServer):
         """A connection that was cut is what these tests are about."""
 
 
-class BadLine:
+class BadLine(Relay):
     """A connection to the service that ends after ``cut`` bytes, changes bytes now and then, and answers 503 at times.
 
     ``flip``: the average distance in bytes between changes; ``busy``: the part of the requests that get a 503.
     """
 
     def __init__(self, port: int, seed: int, *, cut: int = 0, flip: int = 0, busy: float = 0.0) -> None:
-        self.server_port, self.cut, self.flip, self.busy = port, cut, flip, busy
+        self.cut, self.flip, self.busy = cut, flip, busy
         self._random = random.Random(seed)
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__(port)
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+    def request(self, data: bytes, client: socket.socket) -> bytes | None:
+        if self._random.random() < self.busy:
+            client.sendall(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nRetry-After: 0\r\n\r\n")
+            return None
+        return data
 
-    def close(self) -> None:
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        with client, socket.create_connection(("127.0.0.1", self.server_port)) as server:
-            threading.Thread(target=self._answer, args=(server, client), daemon=True).start()
-            try:
-                while request := client.recv(65536):
-                    if self._random.random() < self.busy:
-                        client.sendall(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nRetry-After: 0\r\n\r\n")
-                        return
-                    server.sendall(request)
-            except OSError:
-                return
-
-    def _answer(self, server: socket.socket, client: socket.socket) -> None:
-        left = self.cut or 1 << 60
-        try:
-            while left and (data := server.recv(min(65536, left))):
-                left -= len(data)
-                client.sendall(self._flipped(data))
-            client.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            return
+    def answer(self, data: bytes, passed: int) -> tuple[bytes, bool]:
+        left = self.cut - passed if self.cut else len(data) + 1
+        return self._flipped(data[:left]), left > len(data)
 
     def _flipped(self, data: bytes) -> bytes:
         if self.flip and self._random.random() < len(data) / self.flip:

@@ -211,7 +211,7 @@ def test_names_are_safe_on_every_system(name: str, cleaned: str) -> None:
 def test_a_cut_download_goes_on_where_it_ended(fake: Any, install: Callable[..., int], bad_line: Any) -> None:
     mod = fake.add(1, random.Random(1).randbytes(2 * MB))
     line = bad_line(1, cut=300_000)
-    assert install(mod, url=line.url) == 0
+    assert install(mod, url=line.endpoint) == 0
     ranges = [headers for call, headers in fake.asked if "Range" in headers]
     assert ranges
     assert all(headers["If-Range"] == f'"{mod.sha256}"' for headers in ranges)
@@ -242,7 +242,7 @@ def test_a_bad_line_never_puts_a_wrong_file_in_place(
         mod.content = noise.randbytes(MB)
     top = fake.add(9, noise.randbytes(MB), requires=[0, 1, 2])
     line = bad_line(seed, cut=400_000, flip=500_000 if seed % 3 == 0 else 6 * MB, busy=0.1)
-    code = install(top, url=line.url)
+    code = install(top, url=line.endpoint)
     after = files(folder)
     if code == 0:
         assert after == expected(*old, top)

@@ -125,7 +125,7 @@ def test_through_a_bad_line(site: Site, served: str, folder: Path, bad_line: Cal
         wanted[f"{mods[-1]['guid']}/mod.zip"] = content
     line = bad_line(seed, port=int(served.rpartition(":")[2]), cut=MB, flip=12 * MB, busy=0.1)
     words = ["install", mods[-1]["guid"], "--into", str(folder)]
-    code = main(["--url", line.url, *words])
+    code = main(["--url", line.endpoint, *words])
     assert files(folder) == (wanted if code == 0 else {})
     assert code in {ExitCode.DONE, ExitCode.BAD_ANSWER, ExitCode.UNREACHABLE}
     assert main(["--url", served, *words]) == 0

@@ -14,7 +14,8 @@ from modhub.blobs.s3.pieces import PIECE_BYTES
 from modhub.blobs.store import BlobStore, RemoteFile
 from modhub.blobs.testing import CONTENT, BlobStoreSuite, Dribble
 from modhub.errors import ApiError
-from modhub.testing.object_store import KEY, SECRET_KEY, Line, ObjectStore
+from modhub.testing.lines import Line
+from modhub.testing.object_store import KEY, SECRET_KEY, ObjectStore
 
 LONG = b"".join(b"%015d\n" % number for number in range((2 * PIECE_BYTES + 48_000) // 16))
 """Three pieces of an upload, three windows of a download."""

@@ -23,8 +23,9 @@ from modhub.server.testing import RawClient
 from modhub.testing import Site, Start
 from modhub.testing.commands import issue_certificate
 from modhub.testing.databases import TemplateDatabases
+from modhub.testing.lines import Line
 from modhub.testing.mods import mod_address, new_mod, publish_test_mod, upload_asset
-from modhub.testing.object_store import Line, ObjectStore
+from modhub.testing.object_store import ObjectStore
 from modhub.testing.service import Installation
 
 LONG = b"".join(b"%015d\n" % number for number in range(700_000))
