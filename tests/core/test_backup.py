@@ -1,6 +1,8 @@
 """Backup and restore: every table from either database into either; damage, occupied places, sweeps."""
 
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
@@ -10,7 +12,7 @@ import pytest
 from sqlalchemy import JSON, Boolean, Connection, Integer, LargeBinary, Table, insert, select, update
 
 import modhub
-from modhub.blobs import BlobStore, maintenance
+from modhub.blobs import BlobStore, holds, maintenance
 from modhub.blobs.holds import HOLD_TIME, FileHold, HoldPurpose, hold_files
 from modhub.blobs.models import StoredBlob
 from modhub.db import Databases, now
@@ -405,6 +407,80 @@ def test_no_sweep_takes_a_file_that_a_running_backup_needs(
     assert (manifest.files, manifest.damaged, swept) == (3, [], [(0, 0)])
     check_archive(tmp_path / "made", QUIET)
     assert maintenance.sweep(site.databases, store, 0) == (3, 0)
+
+
+class SweepTimer:
+    """Sweeps again and again with a grace of a second, as modhub-sweep.timer would, and adds up what was removed."""
+
+    GRACE = 1
+
+    def __init__(self, site: Site) -> None:
+        self.removed = self.rounds = 0
+        self._site = site
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        while not self._ended.wait(0.05):
+            self.removed += maintenance.sweep(self._site.databases, self._site.find_service(BlobStore), self.GRACE)[0]
+            self.rounds += 1
+
+    def __enter__(self) -> "SweepTimer":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def wait_beyond_the_grace(self) -> None:
+        """Until something that is trashed now would have been removed."""
+        time.sleep(self.GRACE + 0.2)
+        rounds = self.rounds
+        while self.rounds < rounds + 2:
+            assert self._thread.is_alive()
+            time.sleep(0.02)
+
+
+def test_a_copy_that_takes_longer_than_the_grace_of_a_running_sweep_timer(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-RUN-16
+    mods = [published_mod(site, title=f"Mod {number}") for number in range(4)]
+    store = site.find_service(BlobStore)
+    removed: list[int] = []
+
+    def slow_open(key: str, size: int, sha256: str) -> Any:
+        if not removed:
+            upload_asset(site, mods[0], "code", b"new", version="2")
+            for mod in mods[1:]:
+                site.as_account(OWNER).delete(mod_address(mod), status=204)
+            timer.wait_beyond_the_grace()
+        removed.append(timer.removed)
+        return type(store).open(store, key, size, sha256)  # type: ignore[arg-type]
+
+    with SweepTimer(site) as timer:
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "open", slow_open)
+            manifest = back_up_site(site, tmp_path / "made")
+        assert (manifest.files, manifest.damaged, removed) == (4, [], [0, 0, 0, 0])
+        check_archive(tmp_path / "made", QUIET)
+        timer.wait_beyond_the_grace()
+    assert timer.removed == 4
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_hold_is_renewed_as_long_as_the_copy_takes(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-RUN-16
+    monkeypatch.setattr(holds, "RENEW_SECONDS", 0.02)
+    with hold_files(site.databases, HoldPurpose.BACKUP):
+        with site.databases.write_session.begin() as session:
+            session.execute(update(FileHold).values(renewed_at=now() - 2 * HOLD_TIME))
+        deadline, since = time.monotonic() + 60, None
+        while since is None and time.monotonic() < deadline:
+            with site.databases.readonly_session() as session:
+                since = holds.held_since(session, HoldPurpose.BACKUP)
+        assert since is not None
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
