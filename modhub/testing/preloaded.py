@@ -58,7 +58,7 @@ class PreloadedPrograms:
         """Start a Python script, like `subprocess.Popen`; in a forked process if its environment allows that."""
         if can_preload(options.get("env", os.environ)):
             return _ForkedPopen(self, command, **options)
-        return subprocess.Popen(command, **options)  # noqa: S603
+        return subprocess.Popen([sys.executable, *command], **options)  # noqa: S603
 
     def fork(self, command: Sequence[str], folder: Any, environ: Mapping[str, str] | None, streams: list[int]) -> int:
         """Fork for a program and return its process id."""

@@ -2,20 +2,23 @@
 
 import email.policy
 import json
+import os
 import re
 import socketserver
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from email.message import EmailMessage
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from modhub.testing import TEST_SECRET, Site, Start
+from modhub.testing.preloaded import PreloadedPrograms
+from modhub.testing.service import free_port
 from modhub_auth import container
 from modhub_auth.container import AuthServices
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
@@ -58,17 +61,18 @@ CONTENDER = Path(__file__).with_name("contender.py")
 Call = tuple[str, dict[str, Any]]
 
 
-def contend(app: Site, processes: list[list[Call]], **settings: str) -> tuple[list[Any], int]:
+def contend(
+    programs: PreloadedPrograms, app: Site, processes: list[list[Call]], **settings: str
+) -> tuple[list[Any], int]:
     """Make every list of calls in a process of its own, all at the same moment, over the database of ``app``.
 
     Answers ``[status, body]`` of every call, and how many passwords were verified in all.
     """
     given = {"sqlalchemy.url": str(app.registry.settings["sqlalchemy.url"]), "modhub.secret": TEST_SECRET}
     given |= {"pyramid.includes": "modhub_auth", **settings}
-    started = [
-        subprocess.Popen([sys.executable, str(CONTENDER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for _ in processes
-    ]
+    environ = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    pipe = subprocess.PIPE
+    started = [programs.popen([str(CONTENDER)], env=environ, stdin=pipe, stdout=pipe, text=True) for _ in processes]
     try:
         for process, calls in zip(started, processes, strict=True):
             process.stdin.write(json.dumps({"settings": given, "calls": calls}) + "\n")
@@ -85,9 +89,16 @@ def contend(app: Site, processes: list[list[Call]], **settings: str) -> tuple[li
     return [answer for one in said for answer in one["answers"]], sum(one["verified"] for one in said)
 
 
+@pytest.fixture(scope="session")
+def programs() -> Iterator[PreloadedPrograms]:
+    made = PreloadedPrograms("modhub_auth")
+    yield made
+    made.close()
+
+
 @pytest.fixture(name="contend")
-def _contend() -> Callable[..., tuple[list[Any], int]]:
-    return contend
+def _contend(programs: PreloadedPrograms) -> Callable[..., tuple[list[Any], int]]:
+    return partial(contend, programs)
 
 
 @pytest.fixture
@@ -171,10 +182,16 @@ class MailServer:
         self._thread.join()
 
 
+@pytest.fixture(scope="session")
+def mail_server_port() -> int:
+    """The same for all tests, so that they share applications."""
+    return free_port()
+
+
 @pytest.fixture
-def mail_server() -> Iterator[MailServer]:
+def mail_server(mail_server_port: int) -> Iterator[MailServer]:
     """A mail server that works."""
-    server = MailServer()
+    server = MailServer(mail_server_port)
     yield server
     server.close()
 

@@ -26,7 +26,7 @@ PAGE = """<!doctype html><html lang="en"><head><title>Provider</title></head><bo
 class Provider:
     """The provider's half of OpenID 2.0 without associations (sections 10, 11.4.2): it signs, and confirms once."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.key = secrets.token_bytes(32)
         self.confirmed: list[bool] = []
         self.moved = ""
@@ -84,7 +84,7 @@ class Provider:
             def log_message(self, *_given: Any) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.server.daemon_threads = True
         self.host = f"http://127.0.0.1:{self.server.server_address[1]}"
         self.endpoint = f"{self.host}/openid/login"

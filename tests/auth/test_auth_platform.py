@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from modhub.db import now, to_micros
+from modhub.testing.service import free_port
 from modhub_auth import account_blocking
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
@@ -32,9 +33,15 @@ Provider = Any
 Person = dict[str, str]
 
 
+@pytest.fixture(scope="module")
+def provider_port() -> int:
+    """The same for all tests, so that they share an application."""
+    return free_port()
+
+
 @pytest.fixture
-def provider() -> Iterator[Provider]:
-    made = PROVIDER["Provider"]()
+def provider(provider_port: int) -> Iterator[Provider]:
+    made = PROVIDER["Provider"](provider_port)
     yield made
     made.close()
 
