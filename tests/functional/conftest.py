@@ -125,7 +125,9 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore | 
 
 @pytest.fixture(scope="session")
 def programs() -> Iterator[PreloadedPrograms]:
-    made = PreloadedPrograms("modhub_auth modhub_builds modhub_following modhub_metrics modhub_sync modhub_wiki")
+    made = PreloadedPrograms(
+        "modhub_auth modhub_builds modhub_downloads modhub_following modhub_metrics modhub_sync modhub_wiki"
+    )
     yield made
     made.close()
 

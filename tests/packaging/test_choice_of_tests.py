@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-PARTS = {"auth", "builds", "following", "metrics", "sync", "wiki"}
+PARTS = {"auth", "builds", "downloads", "following", "metrics", "sync", "wiki"}
 TABLE = "core/test_catalogue_edits.py::test_an_invalid_title_is_400_and_creates_nothing"
 
 
