@@ -33,7 +33,8 @@ def following_link(_context: Any, request: Request) -> Markup | None:
 
 def mod_button(context: Any, request: Request) -> Markup | None:
     """The button on the page of a mod; nothing for its owner."""
-    if context.id is None or _account_id(request) == context.owner:
+    account_id = _account_id(request)
+    if context.id is None or (account_id is not None and account_id == context.owner):
         return None
     return _button(request, Target(TargetKind.MOD, str(context.id)), f"/Modhub/{context.id}/follow")
 

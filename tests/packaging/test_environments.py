@@ -126,13 +126,21 @@ def test_every_entry_point_of_the_core_leads_somewhere(environment: Callable[...
     }
 
 
+def required_features(feature: str) -> list[str]:
+    """The features that it declares as dependencies."""
+    project = tomllib.loads((ROOT / feature / "pyproject.toml").read_text("utf-8"))["project"]
+    names = [line.partition(">")[0].replace("-", "_") for line in project["dependencies"]]
+    return [name for name in names if name in FEATURES]
+
+
 @pytest.mark.parametrize("feature", FEATURES)
 def test_core_and_one_feature_start_without_the_others(environment: Callable[..., Environment], feature: str) -> None:
-    pair = environment("modhub", feature)
-    assert pair.serve([feature], "/healthz", "/api/modhub") == [200, 200]
+    needed = required_features(feature)
+    alone = environment("modhub", *needed, feature)
+    assert alone.serve([*needed, feature], "/healthz", "/api/modhub") == [200, 200]
     for other in FEATURES:
-        if other != feature:
-            assert "ModuleNotFoundError" in pair.python(f"import {other}", code=1)
+        if other not in {feature, *needed}:
+            assert "ModuleNotFoundError" in alone.python(f"import {other}", code=1)
 
 
 def test_a_feature_that_is_not_installed_is_reported_in_a_sentence(environment: Callable[..., Environment]) -> None:
