@@ -56,6 +56,7 @@ EXAMPLES: dict[str, list[str]] = {
 """Each changes something, in this order."""
 REHEARSED_ELSEWHERE = {
     "account remove-factor",  # test_auth_blocked.py
+    "downloads reconcile",  # test_downloads_upkeep.py
     "following digest",  # test_following_digests.py
     "letters retry",  # test_auth_commands.py: only dead emails
     "migrate",  # test_core_migrations.py: --plan
