@@ -137,7 +137,7 @@ debian:
 		fi
 
 # Not part of CI: each test takes minutes.
-soak: test-tools nginx debian ## run the long tests: docs/operations.md on a bare Debian, 50 rolling restarts, 200 rounds of the change feed
+soak: test-tools nginx debian ## run the long tests: docs/operations.md on a bare Debian, 50 rolling restarts, 50 backups under load, 200 rounds of the change feed
 	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/soak $(PYTEST_ARGS)
 	@MODHUB_LONG_RACES=1 $(BIN)/pytest --timeout=3600 tests/functional/test_sync_feed.py $(PYTEST_ARGS)
 
