@@ -1,8 +1,6 @@
 """The server's own schedule of digests: a thread in each process; one of them works at a time."""
 
-import atexit
 import logging
-import threading
 from datetime import timedelta
 from typing import Any, Final
 
@@ -11,6 +9,7 @@ from sqlalchemy import update
 from modhub import bulk
 from modhub.db import Databases, now
 from modhub.service_registry import find_service
+from modhub.worker_threads import WorkerThread
 from modhub_following.digests import DigestMaker
 from modhub_following.models import DigestLease
 
@@ -20,7 +19,7 @@ SETTLED: Final = timedelta(minutes=10)
 """A digest has only versions that are this old: authors write what changed after they have uploaded."""
 DIGEST_LEASE: Final = timedelta(minutes=30)
 """After this a process that is sending digests counts as dead."""
-JOIN_SECONDS: Final = 5.0
+STOP_SECONDS: Final = 5.0
 
 
 class DigestWorker:
@@ -29,23 +28,19 @@ class DigestWorker:
     def __init__(self, registry: Any) -> None:
         self._registry = registry
         self._databases = find_service(registry, Databases)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="modhub digests", daemon=True)
+        self._thread = WorkerThread("modhub digests", self._run, stop_seconds=STOP_SECONDS)
 
     def start(self) -> None:
         """Start the thread."""
-        self._thread.start()
-        atexit.register(self.stop)
+        self._thread.start(LOOK_SECONDS)
 
     def stop(self) -> None:
         """End the thread. A digest that it is queueing is queued whole or not at all."""
-        atexit.unregister(self.stop)
-        self._stop.set()
-        self._thread.join(JOIN_SECONDS)
+        self._thread.stop()
 
-    def _run(self) -> None:
-        while not self._stop.wait(LOOK_SECONDS):
-            self.run_once()
+    def _run(self, _wait: float, *, clean_up: bool) -> float:  # noqa: ARG002 - nothing to clean up
+        self.run_once()
+        return LOOK_SECONDS
 
     def run_once(self) -> int:
         """Queue the digests that are due and return their number; errors are logged, the next minute tries again."""
