@@ -19,7 +19,7 @@ SETTLED: Final = timedelta(minutes=10)
 """A digest has only versions that are this old: authors write what changed after they have uploaded."""
 DIGEST_LEASE: Final = timedelta(minutes=30)
 """After this a process that is sending digests counts as dead."""
-STOP_SECONDS: Final = 5.0
+JOIN_SECONDS: Final = 5.0
 
 
 class DigestWorker:
@@ -28,7 +28,7 @@ class DigestWorker:
     def __init__(self, registry: Any) -> None:
         self._registry = registry
         self._databases = find_service(registry, Databases)
-        self._thread = WorkerThread("modhub digests", self._run, stop_seconds=STOP_SECONDS)
+        self._thread = WorkerThread("modhub digests", self._run, stop_seconds=JOIN_SECONDS)
 
     def start(self) -> None:
         """Start the thread."""
