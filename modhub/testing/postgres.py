@@ -202,7 +202,12 @@ class PostgresServer:
 
     def _run(self, statement: sql.Composed) -> None:
         # A connection for each statement would take as long as a third of the statement.
-        self._control.execute(statement)
+        try:
+            self._control.execute(statement)
+        except psycopg.OperationalError:  # a test may have ended all connections of the server
+            self._control.close()
+            self._control = self._connect()
+            self._control.execute(statement)
 
     def _wait(self) -> "psycopg.Connection[tuple[Any, ...]]":
         deadline = time.monotonic() + POSTGRES_START_SECONDS
