@@ -1,6 +1,7 @@
 """The second factor over REST."""
 
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -47,10 +48,12 @@ class Protected:
 
 
 @pytest.fixture(autouse=True)
-def _step(monkeypatch: pytest.MonkeyPatch) -> None:
+def _step() -> Iterator[None]:
     """The clock stands still: no step ends between making a code and sending it."""
     time = now()
-    monkeypatch.setattr(totp, "now", lambda: time)
+    with pytest.MonkeyPatch.context() as patch:  # the test's own would ask for an application of its own
+        patch.setattr(totp, "now", lambda: time)
+        yield
 
 
 @pytest.fixture
