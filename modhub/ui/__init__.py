@@ -8,7 +8,17 @@ from pyramid.config import Configurator
 from pyramid.events import BeforeRender
 
 from modhub.request import API_PREFIXES
-from modhub.ui import documentation, form_recovery, forms, fragment_cache, i18n, sitemap, static_files, template_helpers
+from modhub.ui import (
+    documentation,
+    form_recovery,
+    forms,
+    fragment_cache,
+    i18n,
+    preferences,
+    sitemap,
+    static_files,
+    template_helpers,
+)
 
 __all__ = ["includeme"]
 
@@ -24,6 +34,7 @@ def includeme(config: Configurator) -> None:
     config.include(forms)
     config.include(form_recovery)
     config.include(fragment_cache)
+    config.include(preferences)
     config.include(sitemap)
     config.add_subscriber(template_helpers.add_renderer_globals, BeforeRender)
     config.add_translation_dirs("modhub:locale")

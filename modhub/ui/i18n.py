@@ -3,7 +3,8 @@
 The templates and the code are in English. A package adds its translations with Pyramid's
 ``config.add_translation_dirs("modhub_reports:locale")``: a folder with ``{language}/LC_MESSAGES/messages.po``. They are
 compiled in memory at startup, so that no ``.mo`` file can be out of date. All catalogues of a language are merged;
-missing texts are shown in English. The language of a page is chosen by ``Accept-Language``.
+missing texts are shown in English. The language of a page is the visitor's choice (:mod:`modhub.ui.preferences`), else
+by ``Accept-Language``; for the API only that header counts.
 ``docs/translating.md`` explains how to add a language.
 """
 
@@ -29,6 +30,8 @@ from webob.acceptparse import create_accept_language_header
 from modhub.service_registry import find_service
 
 ENGLISH: Final = "en"
+LANGUAGE_COOKIE: Final = "modhub-language"
+"""The cookie with the language that a visitor chose."""
 _BRITISH: Final = Locale("en", "GB")
 """The locale of dates on English pages: the day first."""
 MAX_FORMATTED: Final = 4096
@@ -60,6 +63,12 @@ class Translations(Localizer):
         """Translate in the plural form for ``number``; ``%(num)s`` is the formatted number."""
         translated: str = self._texts.ngettext(singular, plural, number)
         return translated % {"num": self.number(number), **values}
+
+    @property
+    def own_name(self) -> str:
+        """The name of the language in itself: ``Deutsch``."""
+        name: str = self.locale.get_language_name() or self.language
+        return name[:1].upper() + name[1:]
 
     def number(self, number: int) -> str:
         """Format a whole number with the group separator of the language."""
@@ -153,8 +162,10 @@ def compile_po(source: bytes, locale_name: str) -> Catalog:
 
 def negotiate_locale_name(request: Any) -> str:
     """Pyramid's ``request.locale_name``."""
+    catalogs = find_service(request.registry, Catalogs)
+    chosen = None if request.is_api else catalogs.translations.get(request.cookies.get(LANGUAGE_COOKIE, ""))
     accepted = request.environ.get("HTTP_ACCEPT_LANGUAGE")
-    name: str = find_service(request.registry, Catalogs).choose(accepted).locale_name
+    name: str = (chosen or catalogs.choose(accepted)).locale_name
     return name
 
 

@@ -2,6 +2,9 @@
 
 ``config.add_static("modhub_reports:static")`` adds a package's folder. ``ui.static("modhub_reports:list.js")`` returns
 the path of a file. Uploaded files are never served below ``/static``.
+
+A style sheet with rules for a dark scheme has two more forms, for visitors who have chosen a theme: in one these rules
+always hold, in the other never.
 """
 
 import hashlib
@@ -24,6 +27,8 @@ from modhub.service_registry import find_service
 from modhub.traversal import Resource
 from modhub.views import OPEN, page
 
+_DARK_RULES: Final = b"@media (prefers-color-scheme: dark)"
+_SCHEMES: Final = b"color-scheme: light dark;"
 _TYPES: Final = {".js": "text/javascript", ".ico": "image/x-icon", ".svg": "image/svg+xml", ".css": "text/css"}
 
 
@@ -56,9 +61,10 @@ class StaticFiles:
         for asset, file in _read(package, folder):
             self.by_asset[asset] = self.by_name[file.name] = file
 
-    def address(self, asset: str) -> str:
-        """Return the path of ``package:file``; KeyError if there is no such file."""
-        return f"/static/{self.by_asset[asset].name}"
+    def address(self, asset: str, theme: str = "") -> str:
+        """Return the path of ``package:file``; KeyError if there is no such file. ``theme``: ``light`` or ``dark``."""
+        file = self.by_asset.get(f"{asset} {theme}") or self.by_asset[asset]
+        return f"/static/{file.name}"
 
 
 def _read(package: str, folder: Path) -> Iterator[tuple[str, StaticFile]]:
@@ -66,13 +72,26 @@ def _read(package: str, folder: Path) -> Iterator[tuple[str, StaticFile]]:
         if not path.is_file():
             continue
         body = path.read_bytes()
-        digest = hashlib.sha256(body).hexdigest()[:16]
-        media_type = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        charset = "; charset=utf-8" if media_type.startswith("text/") else ""
-        yield (
-            f"{package}:{path.name}",
-            StaticFile(f"{package}-{path.stem}-{digest}{path.suffix}", media_type + charset, body),
-        )
+        yield f"{package}:{path.name}", static_file(f"{package}-{path.stem}", path.suffix, body)
+        if path.suffix == ".css" and _DARK_RULES in body:
+            for theme, always in (("light", b"not all"), ("dark", b"all")):
+                fixed = body.replace(_DARK_RULES, b"@media " + always).replace(_SCHEMES, _scheme(theme))
+                yield (
+                    f"{package}:{path.name} {theme}",
+                    static_file(f"{package}-{path.stem}-{theme}", path.suffix, fixed),
+                )
+
+
+def _scheme(theme: str) -> bytes:
+    return f"color-scheme: {theme};".encode()
+
+
+def static_file(stem: str, suffix: str, body: bytes) -> StaticFile:
+    """The file ``{stem}-{hash}{suffix}``."""
+    digest = hashlib.sha256(body).hexdigest()[:16]
+    media_type = _TYPES.get(suffix) or mimetypes.guess_type(f"file{suffix}")[0] or "application/octet-stream"
+    charset = "; charset=utf-8" if media_type.startswith("text/") else ""
+    return StaticFile(f"{stem}-{digest}{suffix}", media_type + charset, body)
 
 
 @implementer(IStatics)

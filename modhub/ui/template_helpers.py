@@ -16,7 +16,8 @@ from modhub.security.identity import CredentialKind
 from modhub.service_registry import find_service
 from modhub.ui.formatting import Formatter, format_age, parse_timestamp
 from modhub.ui.fragment_cache import FragmentCache
-from modhub.ui.i18n import Translations
+from modhub.ui.i18n import Catalogs, Translations
+from modhub.ui.preferences import chosen_theme
 from modhub.ui.static_files import StaticFiles
 
 
@@ -33,6 +34,16 @@ class PageHelpers(Formatter):
     def lang(self) -> str:
         """The language tag of the page."""
         return self.messages.language
+
+    @cached_property
+    def theme(self) -> str:
+        """``light`` or ``dark`` if the visitor has chosen one, else empty."""
+        return chosen_theme(self.request)
+
+    @property
+    def languages(self) -> list[Translations]:
+        """The languages of the pages."""
+        return list(find_service(self.registry, Catalogs).translations.values())
 
     @cached_property
     def nonce(self) -> str:
@@ -56,7 +67,7 @@ class PageHelpers(Formatter):
 
     def static(self, asset: str) -> str:
         """Return the hashed path of a static file, ``package:file``."""
-        return find_service(self.registry, StaticFiles).address(asset)
+        return find_service(self.registry, StaticFiles).address(asset, self.theme)
 
     def cached_fragment(self, template: str, **values: Any) -> Markup:
         """Return a fragment from the cache, see :mod:`modhub.ui.fragment_cache`."""

@@ -1,0 +1,68 @@
+"""Theme and language of the pages, chosen in the footer; cookies that exist only after a choice (C-PAGE-31).
+
+They are harmless: a form of another site could change no more than what a page looks like. So the form has no token,
+and pages that everybody shares stay the same for everybody.
+"""
+
+import re
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from pyramid.config import Configurator
+
+from modhub.interfaces import ISite
+from modhub.request import Request
+from modhub.ui.i18n import LANGUAGE_COOKIE, Catalogs
+from modhub.ui.xml_responses import Redirect
+from modhub.views import OPEN, page
+
+THEME_COOKIE: Final = "modhub-theme"
+THEMES: Final = ("light", "dark")
+SYSTEM: Final = "system"
+"""What removes the choice of a theme."""
+_YEAR: Final = 365 * 86400
+_PATH: Final = re.compile(r"/(?!/)[\x21-\x5b\x5d-\x7e]*")
+_HOME: Final = "/Modhub"
+_PREFERENCES: Final = "preferences"
+
+
+def chosen_theme(request: Request) -> str:
+    """``light``, ``dark``, or empty for that of the visitor's system."""
+    theme = request.cookies.get(THEME_COOKIE, "")
+    return theme if theme in THEMES else ""
+
+
+def _previous_page(request: Request) -> str:
+    """The path of the page whose footer it was; never another site's, since only the path is read."""
+    try:
+        address = urlsplit(request.environ.get("HTTP_REFERER", ""))
+    except ValueError:
+        return _HOME
+    path = f"{address.path}?{address.query}" if address.query else address.path
+    is_own = _PATH.fullmatch(path) and address.path.rstrip("/") != f"{_HOME}/{_PREFERENCES}"
+    return path if is_own else _HOME
+
+
+@page(context=ISite, name=_PREFERENCES, request_method="POST", permission=OPEN, require_csrf=False)
+def preferences_submit(_context: Any, request: Request) -> Redirect:
+    """``POST /Modhub/preferences``: ``theme`` or ``language``; unknown values change nothing."""
+    response = Redirect(_previous_page(request))
+    response.headers["Cache-Control"] = "no-store"
+    theme, language = request.POST.get("theme", ""), request.POST.get("language", "")
+    if theme in THEMES:
+        _set_cookie(request, response, THEME_COOKIE, theme)
+    elif theme == SYSTEM:
+        response.delete_cookie(THEME_COOKIE)
+    if language in request.find_service(Catalogs).translations:
+        _set_cookie(request, response, LANGUAGE_COOKIE, language)
+    return response
+
+
+def _set_cookie(request: Request, response: Redirect, name: str, value: str) -> None:
+    https = request.registry.settings["modhub.base_url"].startswith("https:")
+    response.set_cookie(name, value, max_age=_YEAR, secure=https, httponly=True, samesite="Lax")
+
+
+def includeme(config: Configurator) -> None:
+    """Register the view."""
+    config.scan(__name__)

@@ -1,0 +1,114 @@
+"""Theme and language, chosen in the footer: cookies after a choice only, and pages that differ by them."""
+
+import re
+from typing import Any
+
+import pytest
+
+from modhub.testing import Site
+from modhub.testing.pages import new_visitor
+
+pytestmark = pytest.mark.one_database
+HERE = "http://127.0.0.1:6543"
+GERMAN = {"Accept-Language": "de"}
+
+
+def choose(browser: Any, referer: str = f"{HERE}/Modhub?q=x&sort=top", status: int = 303, **fields: str) -> Any:
+    headers = {"Referer": referer} if referer else {}
+    return browser.post("/Modhub/preferences", fields, headers=headers, status=status)
+
+
+def style(page: Any) -> str:
+    [address] = re.findall(r'href="(/static/modhub-style[^"]+)"', page.text)
+    return str(address)
+
+
+def test_nothing_is_stored_before_a_choice(site: Site) -> None:
+    # C-PAGE-31
+    page = site.get("/Modhub")
+    assert "Set-Cookie" not in page.headers
+    form = next(form for form in page.forms.values() if form.action == "/Modhub/preferences")
+    assert form.method == "post"
+    assert [button._value for button in form.fields["theme"]] == ["light", "dark", "system"]
+    assert [button._value for button in form.fields["language"]] == ["en", "de"]
+    assert "csrf_token" not in form.fields
+    answer = choose(site, language="en-nowhere", theme="sepia")
+    assert "Set-Cookie" not in answer.headers
+
+
+@pytest.mark.parametrize(("theme", "other"), [("light", "dark"), ("dark", "light")])
+def test_a_theme_holds_until_it_is_taken_back(site: Site, theme: str, other: str) -> None:
+    # C-PAGE-31, C-PAGE-32
+    browser = new_visitor(site)
+    plain = browser.get("/Modhub")
+    answer = choose(browser, theme=theme)
+    assert answer.headers["Location"] == "/Modhub?q=x&sort=top"
+    cookie = answer.headers["Set-Cookie"]
+    assert cookie.startswith(f"modhub-theme={theme}; Max-Age=31536000; Path=/;")
+    assert {"HttpOnly", "SameSite=Lax"} <= set(cookie.split("; "))
+    page = browser.get("/Modhub")
+    assert f'<meta name="color-scheme" content="{theme}">' in page.text
+    assert page.headers["ETag"] != plain.headers["ETag"]
+    assert "Cookie" in page.headers["Vary"]
+    browser.get("/Modhub", headers={"If-None-Match": page.headers["ETag"]}, status=304)
+    browser.get("/Modhub", headers={"If-None-Match": plain.headers["ETag"]}, status=200)
+    sheet = browser.get(style(page)).text
+    assert style(page) != style(plain)
+    assert "prefers-color-scheme" not in sheet
+    assert f"color-scheme: {theme};" in sheet
+    assert ("@media all {" in sheet) == (theme == "dark")
+    assert browser.get("/Modhub/999", status=404).text.count(f'content="{theme}"') == 1
+    choose(browser, theme="system")
+    assert browser.get("/Modhub").headers["ETag"] == plain.headers["ETag"]
+    assert other not in cookie
+
+
+def test_the_chosen_language_wins_on_pages_only(site: Site) -> None:
+    # C-PAGE-31, C-PAGE-33
+    browser = new_visitor(site)
+    english = browser.get("/Modhub")
+    choose(browser, language="de")
+    german = browser.get("/Modhub", headers={"Accept-Language": "en"})
+    assert '<html lang="de"' in german.text
+    assert german.headers["ETag"] != english.headers["ETag"]
+    wrong = browser.get("/api/modhub/999", status=404)
+    assert wrong.json["message"] == site.get("/api/modhub/999", status=404).json["message"]
+    assert wrong.headers.get("Vary") == site.get("/api/modhub/999", status=404).headers.get("Vary")
+    choose(browser, language="en")
+    assert '<html lang="en"' in browser.get("/Modhub", headers=GERMAN).text
+    site.set_cookie("modhub-language", "xx")
+    assert '<html lang="de"' in site.get("/Modhub", headers=GERMAN).text
+
+
+@pytest.mark.parametrize(
+    ("referer", "location"),
+    [
+        ("", "/Modhub"),
+        (f"{HERE}/Modhub/12", "/Modhub/12"),
+        ("https://evil.example.org/Modhub/12", "/Modhub/12"),
+        ("https://evil.example.org//evil.example.org/x", "/Modhub"),
+        ("https://evil.example.org/\\evil.example.org", "/Modhub"),
+        ("https://evil.example.org", "/Modhub"),
+        ("http://[x", "/Modhub"),
+        ("javascript:alert(1)", "/Modhub"),
+        (f"{HERE}/Modhub/preferences", "/Modhub"),
+        (f"{HERE}/Modhub/\xe4", "/Modhub"),
+    ],
+)
+def test_the_way_back_stays_on_this_site(site: Site, referer: str, location: str) -> None:
+    # C-PAGE-32
+    assert choose(site, referer, theme="dark").headers["Location"] == location
+
+
+def test_a_foreign_form_and_other_methods_are_refused(site: Site) -> None:
+    # C-PAGE-32
+    site.post("/Modhub/preferences", {"theme": "dark"}, headers={"Origin": "https://evil.example.org"}, status=403)
+    site.get("/Modhub/preferences", status=405)
+    site.post("/Modhub/preferences", b"theme=%ff", content_type="application/x-www-form-urlencoded", status=400)
+
+
+def test_over_https_the_cookie_is_secure(start: Any) -> None:
+    # C-PAGE-31
+    site = start("", modhub__base_url="https://mods.example.org")
+    answer = choose(site, "https://mods.example.org/Modhub", language="de")
+    assert "; secure" in answer.headers["Set-Cookie"].lower()
