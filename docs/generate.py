@@ -10,6 +10,7 @@ import modhub
 from modhub.declarations import Declarations
 from modhub.service_registry import find_service
 from modhub.settings import CORE, Setting, variable
+from modhub.ui.site_settings import SITE
 
 SECRET = "0" * 32
 FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_metrics"
@@ -30,7 +31,7 @@ def default(setting: Setting) -> str:
 
 def package(setting: Setting) -> str:
     """The heading of a setting's table."""
-    if setting in CORE:
+    if setting in (*CORE, *SITE):
         return "Core"
     return "mail" if setting.name == "modhub.mail_dir" else setting.name.split(".")[0]
 

@@ -38,6 +38,7 @@ from modhub.server.rules import IBodyRules
 from modhub.service_registry import add_service, find_service
 from modhub.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
 from modhub.traversal import ApiResource, SiteResource, root_factory
+from modhub.ui.site_settings import SITE
 
 __all__ = ["configure", "includeme", "main"]
 log = logging.getLogger(__name__)
@@ -126,7 +127,7 @@ def _rewind(event: BeforeRetry) -> None:
 
 def _read_core_settings(config: Configurator) -> None:
     settings = config.registry.settings
-    config.declare_settings("modhub.", CORE)
+    config.declare_settings("modhub.", (*CORE, *SITE))
     find_service(config.registry, Declarations).settings_prefixes.add("sqlalchemy.")
     secrets = settings["modhub.secret"]
     if DEVELOPMENT_SECRET in secrets and not is_loopback(settings["modhub.base_url"]):

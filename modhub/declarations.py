@@ -51,6 +51,7 @@ class Migrations:
 PANEL_PLACES: Final = (
     "navigation",
     "notice",
+    "welcome",
     "mod",
     "author",
     "browse",

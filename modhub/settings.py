@@ -13,6 +13,7 @@ from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+DEFAULT_SITE_NAME: Final = "modhub"
 LOOPBACK_NAMES = frozenset({"localhost"})
 SECRET_LENGTH = 32
 MAX_LOCK_SECONDS = 600

@@ -58,7 +58,12 @@ def create_auth_services(registry: Any) -> AuthServices:
     settings, databases = registry.settings, find_service(registry, Databases)
     secret = settings["modhub.secret"]
     rate_limiter = RateLimiter(databases, timedelta(seconds=settings["modhub_auth.window_seconds"]))
-    outbox = Outbox(settings["modhub.base_url"], settings["mail.default_sender"], SecretBox(secret, EMAIL_ENCRYPTION))
+    outbox = Outbox(
+        settings["modhub.base_url"],
+        settings["mail.default_sender"],
+        SecretBox(secret, EMAIL_ENCRYPTION),
+        site_name=settings["modhub.site_name"],
+    )
     return AuthServices(
         databases,
         AccountReader(databases.raw_queries),

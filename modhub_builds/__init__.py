@@ -5,7 +5,9 @@ from pyramid.config import Configurator
 from modhub import limits as core_limits
 from modhub.db import Databases
 from modhub.interfaces import ICatalogue, ISite
+from modhub.operator_texts import operator_text
 from modhub.service_registry import find_service
+from modhub.settings import Setting
 from modhub.ui.documentation import documentation_section
 from modhub_builds import limits
 from modhub_builds.interfaces import IBuilds
@@ -13,11 +15,18 @@ from modhub_builds.read_service import BuildReader, describe_build_files
 from modhub_builds.resources import APP_SCOPE, AppPageResource, BuildsResource, SectionsResource
 from modhub_builds.services import BUILDS_CHANGED, CHANGELOG_CHANGED
 
+BUILDS_SETTINGS = [
+    Setting(
+        "modhub_builds.introduction", operator_text, "", "Markdown file above the builds; empty: two sentences of ours"
+    )
+]
+
 
 def includeme(config: Configurator) -> None:
     """Register the resources, the scope that may publish, body limits, commands and pages."""
     config.include("modhub")
     config.add_feature("modhub_builds", "App builds")
+    config.declare_settings("modhub_builds.", BUILDS_SETTINGS)
     config.add_migrations("modhub_builds", "modhub_builds:migrations", "builds_")
     config.add_service(BuildReader, BuildReader(find_service(config.registry, Databases).raw_queries))
     config.add_scope(APP_SCOPE, "publish app builds and the app changelog", default=True)

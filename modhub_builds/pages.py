@@ -95,6 +95,7 @@ def app_page(_context: Any, request: Request) -> dict[str, Any]:
             for at, block in enumerate(platform_blocks(listing.releases, visitor_os))
         ],
         "missing": missing,
+        "introduction": request.registry.settings["modhub_builds.introduction"],
         "sections": listing.sections,
         "page": APP_TEMPLATE,
         "feed": APP_FEED_TEMPLATE,
@@ -153,11 +154,18 @@ def app_navigation(_context: Any, request: Request) -> Markup:
     return nav_link(request, APP_TEMPLATE, N_("App"))
 
 
+def welcome_link(_context: Any, request: Request) -> Markup:
+    """The way from the welcome line to the app."""
+    text = PageHelpers(request).messages.gettext(N_("Get the app"))
+    return Markup('<a href="{}">{}</a>').format(APP_TEMPLATE, text)
+
+
 def includeme(config: Configurator) -> None:
     """Register the page, its feed and its navigation entry."""
     config.add_static("modhub_builds:static")
     config.add_translation_dirs("modhub_builds:locale")
     config.add_panel("navigation", "app", app_navigation, order=40)
+    config.add_panel("welcome", "app", welcome_link)
     config.add_sitemap("app", app_in_sitemap)
     for feed in (APP_FEED_TEMPLATE, JSON_FEED_TEMPLATE):
         config.add_cross_origin(re.escape(feed))

@@ -15,6 +15,7 @@ from modhub.ui import (
     fragment_cache,
     i18n,
     preferences,
+    site_settings,
     sitemap,
     static_files,
     template_helpers,
@@ -35,6 +36,7 @@ def includeme(config: Configurator) -> None:
     config.include(form_recovery)
     config.include(fragment_cache)
     config.include(preferences)
+    config.include(site_settings)
     config.include(sitemap)
     config.add_subscriber(template_helpers.add_renderer_globals, BeforeRender)
     config.add_translation_dirs("modhub:locale")

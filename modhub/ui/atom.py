@@ -54,7 +54,7 @@ def atom_feed(
     listed = list(entries)
     root = ET.Element("feed", {"xmlns": _ATOM})
     _add_texts(root, id=base_url + path, title=title, updated=iso(listed[0].updated) if listed else _EPOCH)
-    _add_texts(ET.SubElement(root, "author"), name="modhub")
+    _add_texts(ET.SubElement(root, "author"), name=request.registry.settings["modhub.site_name"])
     _add_link(root, base_url + path, rel="self", type="application/atom+xml")
     _add_link(root, base_url + page, rel="alternate", type="text/html")
     if twin:

@@ -55,7 +55,7 @@ def manifest_view(_context: Any, request: Request) -> Response:
         {"src": address("modhub:icon-512.png"), "type": "image/png", "sizes": "512x512"},
     ]
     manifest = {
-        "name": "modhub",
+        "name": request.registry.settings["modhub.site_name"],
         "start_url": "/Modhub",
         "scope": "/",
         "display": "browser",

@@ -61,6 +61,15 @@ class StaticFiles:
         for asset, file in _read(package, folder):
             self.by_asset[asset] = self.by_name[file.name] = file
 
+    def add_content(self, asset: str, suffix: str, body: bytes) -> None:
+        """Add a file that is in no folder."""
+        for name, file in _with_themes(asset, asset.replace(":", "-"), suffix, body):
+            self.by_asset[name] = self.by_name[file.name] = file
+
+    def has(self, asset: str) -> bool:
+        """Whether there is such a file."""
+        return asset in self.by_asset
+
     def address(self, asset: str, theme: str = "") -> str:
         """Return the path of ``package:file``; KeyError if there is no such file. ``theme``: ``light`` or ``dark``."""
         file = self.by_asset.get(f"{asset} {theme}") or self.by_asset[asset]
@@ -71,19 +80,17 @@ def _read(package: str, folder: Path) -> Iterator[tuple[str, StaticFile]]:
     for path in sorted(folder.iterdir()):
         if not path.is_file():
             continue
-        body = path.read_bytes()
-        yield f"{package}:{path.name}", static_file(f"{package}-{path.stem}", path.suffix, body)
-        if path.suffix == ".css" and _DARK_RULES in body:
-            for theme, always in (("light", b"not all"), ("dark", b"all")):
-                fixed = body.replace(_DARK_RULES, b"@media " + always).replace(_SCHEMES, _scheme(theme))
-                yield (
-                    f"{package}:{path.name} {theme}",
-                    static_file(f"{package}-{path.stem}-{theme}", path.suffix, fixed),
-                )
+        yield from _with_themes(f"{package}:{path.name}", f"{package}-{path.stem}", path.suffix, path.read_bytes())
 
 
-def _scheme(theme: str) -> bytes:
-    return f"color-scheme: {theme};".encode()
+def _with_themes(asset: str, stem: str, suffix: str, body: bytes) -> Iterator[tuple[str, StaticFile]]:
+    """The file, and of a style sheet its forms for each theme."""
+    yield asset, static_file(stem, suffix, body)
+    if suffix == ".css" and _DARK_RULES in body:
+        for theme, always in (("light", b"not all"), ("dark", b"all")):
+            scheme = f"color-scheme: {theme};".encode()
+            fixed = body.replace(_DARK_RULES, b"@media " + always).replace(_SCHEMES, scheme)
+            yield f"{asset} {theme}", static_file(f"{stem}-{theme}", suffix, fixed)
 
 
 def static_file(stem: str, suffix: str, body: bytes) -> StaticFile:

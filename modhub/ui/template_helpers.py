@@ -18,6 +18,7 @@ from modhub.ui.formatting import Formatter, format_age, parse_timestamp
 from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.i18n import Catalogs, Translations
 from modhub.ui.preferences import chosen_theme
+from modhub.ui.site_settings import site_links
 from modhub.ui.static_files import StaticFiles
 
 
@@ -39,6 +40,20 @@ class PageHelpers(Formatter):
     def theme(self) -> str:
         """``light`` or ``dark`` if the visitor has chosen one, else empty."""
         return chosen_theme(self.request)
+
+    @property
+    def site_name(self) -> str:
+        """The operator's name for the site."""
+        return str(self.registry.settings["modhub.site_name"])
+
+    @property
+    def site_links(self) -> list[tuple[str, str]]:
+        """The path and the msgid of each of the operator's pages."""
+        return site_links(self.registry.settings)
+
+    def site_file(self, asset: str) -> str:
+        """The path of a file that the operator may have set; empty without one."""
+        return self.static(asset) if find_service(self.registry, StaticFiles).has(asset) else ""
 
     @property
     def languages(self) -> list[Translations]:

@@ -18,6 +18,7 @@ from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from modhub.db import now
+from modhub.settings import DEFAULT_SITE_NAME
 from modhub_auth.encryption import SecretBox
 from modhub_auth.mail.texts import EMAIL_TEMPLATES, EmailTemplate
 from modhub_auth.models import OutgoingEmail
@@ -59,8 +60,13 @@ class EmailEntry(NamedTuple):
 class Outbox:
     """Writes emails. Links start with ``modhub.base_url``, never with the request's host (T-C7)."""
 
-    def __init__(self, base_url: str, sender: str, secret_box: SecretBox) -> None:
+    def __init__(
+        self, base_url: str, sender: str, secret_box: SecretBox, *, site_name: str = DEFAULT_SITE_NAME
+    ) -> None:
         self._base_url = base_url
+        host = urlsplit(base_url).netloc
+        # Without a scheme the host is not a link: the email's only link is the one it is about.
+        self._site = host if site_name == DEFAULT_SITE_NAME else f"{without_links(site_name)} ({host})"
         self._sender = sender
         self._secret_box = secret_box
         self._templates = Environment(
@@ -81,8 +87,7 @@ class Outbox:
     def render_template(self, template: EmailTemplate, messages: Any, secret: str = "", **values: str) -> EmailText:
         """As :meth:`render`, for a template that is not in :data:`EMAIL_TEMPLATES`."""
         values_by_name = {
-            # Without a scheme the site's name is not a link: the email's only link is the one it is about.
-            "site": urlsplit(self._base_url).netloc,
+            "site": self._site,
             "forgot": f"{self._base_url}/Modhub/account/forgot",
             "when": f"{now():%Y-%m-%d %H:%M} UTC",
             "name": without_links(values.get("name", "")),

@@ -181,7 +181,7 @@ def release(**fields):
 def test_no_text_breaks_the_feed():
     hostile = "]]><x>&\ufffe\uffff\u0085\"'<!--"
     request = Request.blank("/")
-    request.registry = SimpleNamespace(settings={"modhub.base_url": "https://a"})
+    request.registry = SimpleNamespace(settings={"modhub.base_url": "https://a", "modhub.site_name": "modhub"})
     entry = app_feed_entry(release(version=hostile, name=hostile))
     root = ET.fromstring(atom_feed(request, "/f", "/p", "App", [entry]).body)
     assert root.find(f"{ATOM}entry/{ATOM}title").text == "Linux " + hostile.replace("\ufffe\uffff", "")

@@ -35,6 +35,8 @@ ENTRIES: Final = 20
 MODS_FEED_TEMPLATE: Final = "modhub.catalogue:templates/feed.jinja2"
 CHANGE_TEMPLATE: Final = "modhub.catalogue:templates/change.jinja2"
 SEARCH_TEMPLATE: Final = "modhub.catalogue:templates/opensearch.jinja2"
+_SHORT_NAME: Final = 16
+"""What OpenSearch 1.1 allows."""
 _EPOCH: Final = "1970-01-01T00:00:00Z"
 # Stored text has no control characters; these two are the other characters that XML 1.0 does not allow.
 _NOT_XML = re.compile("[\ufffe\uffff]")
@@ -56,7 +58,7 @@ def _feed(
     newest = max([*changed, *(tombstone.at for tombstone in deleted)], default=_EPOCH)
     render, base = find_service(tools.registry, FragmentCache).render, tools.absolute("")
     dynamic: dict[str, Any] = {"updated": newest, "entries": entries, "deleted": deleted}
-    feed = render(MODS_FEED_TEMPLATE, tools.messages, base=base, **dynamic, **values)
+    feed = render(MODS_FEED_TEMPLATE, tools.messages, base=base, site_name=tools.site_name, **dynamic, **values)
     return _xml(tools.request, feed, "application/atom+xml")
 
 
@@ -65,7 +67,11 @@ def list_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/feed``: the versions of the mods in the list with the same filter and order, newest first."""
     params = page_list_params(request)
     twin = "/Modhub/feed.json" + query_of(params)
-    head = {"title": _list_title(params), "path": "/Modhub/feed" + query_of(params), "page": address_of(params)}
+    head = {
+        "title": _list_title(request, params),
+        "path": "/Modhub/feed" + query_of(params),
+        "page": address_of(params),
+    }
     return updates_feed(request, recent_updates(page_reader(request), params), _deleted(request), twin=twin, **head)
 
 
@@ -86,7 +92,7 @@ def list_json_feed(_context: Any, request: Request) -> Response:
     items = update_items(request, recent_updates(page_reader(request), params))
     path = "/Modhub/feed.json" + query_of(params)
     extension = JsonFeedExtension(deleted=_deleted(request))
-    return json_feed(request, path, address_of(params), _list_title(params), items, extension=extension)
+    return json_feed(request, path, address_of(params), _list_title(request, params), items, extension=extension)
 
 
 class JsonFeedExtension(Struct):
@@ -100,8 +106,8 @@ def _deleted(request: Request) -> list[ModTombstone]:
     return request.find_service(TombstoneReader).newest()
 
 
-def _list_title(params: ListParams) -> str:
-    return " – ".join(["modhub", "New and updated mods", *filter(None, (params.game, params.q))])
+def _list_title(request: Request, params: ListParams) -> str:
+    return " – ".join([PageHelpers(request).site_name, "New and updated mods", *filter(None, (params.game, params.q))])
 
 
 def update_items(request: Request, updates: list[ModUpdate]) -> list[JsonFeedItem]:
@@ -181,9 +187,9 @@ def _note_item(base: str, card: ModCard, note: NoteDocument, shown_on: int) -> J
 def search_description(_context: Any, request: Request) -> Response:
     """``GET /opensearch.xml``: the search of this site for browsers (OpenSearch 1.1)."""
     tools = PageHelpers(request)
-    document = tools.cached_fragment(SEARCH_TEMPLATE, base=tools.absolute(""))
+    document = tools.cached_fragment(SEARCH_TEMPLATE, base=tools.absolute(""), name=tools.site_name[:_SHORT_NAME])
     response = _xml(request, document, "application/opensearchdescription+xml")
-    add_vary(response, "Accept-Language")
+    add_vary(response, "Cookie, Accept-Language")
     return response
 
 

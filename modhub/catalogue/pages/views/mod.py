@@ -62,7 +62,7 @@ def page_values(request: Request, detail: ModDetail, preview: str = "") -> dict[
     # As parts of the cache key, ages make fragments be rendered again as time passes.
     entries = tuple((note, _age(ui, note.created_at), _age(ui, note.edited_at)) for note in notes.entries)
     fragments = {
-        "head": fragment(MOD_FRAGMENTS + "head.jinja2", base=base),
+        "head": fragment(MOD_FRAGMENTS + "head.jinja2", base=base, site_name=ui.site_name),
         "top": fragment(
             MOD_FRAGMENTS + "top.jinja2",
             base=base,

@@ -1,0 +1,115 @@
+"""How the operator names and shows the site, and the pages with the operator's own texts (C-SET-7)."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyramid.config import Configurator
+
+from modhub import text
+from modhub.errors import not_found
+from modhub.interfaces import ISite
+from modhub.limits import KB
+from modhub.operator_texts import OperatorText, operator_text, read_small_file
+from modhub.request import Request
+from modhub.service_registry import find_service
+from modhub.settings import DEFAULT_SITE_NAME, Setting
+from modhub.text import N_
+from modhub.ui.accent import accent_sheet, colour
+from modhub.ui.static_files import StaticFiles
+from modhub.views import OPEN, page
+
+MAX_SITE_NAME: Final = 40
+MAX_MARK: Final = 256 * KB
+MARK_ASSET: Final = "modhub:site-mark"
+ACCENT_ASSET: Final = "modhub:site-accent"
+_BEGINNINGS: Final = {
+    ".png": b"\x89PNG\r\n\x1a\n",
+    ".jpg": b"\xff\xd8\xff",
+    ".webp": b"RIFF",
+    ".svg": b"<",
+}
+SITE_PAGES: Final = {
+    "contact": N_("Contact"),
+    "imprint": N_("Imprint"),
+    "privacy": N_("Privacy"),
+    "terms": N_("Terms of use"),
+}
+"""The operator's pages: the last part of the address and of the setting's name, and the text of the link."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFile:
+    """The operator's mark."""
+
+    suffix: str
+    content: bytes
+
+
+def site_name(value: str) -> str:
+    """The kind of the name: a line of 1 to 40 characters."""
+    line = text.line(value, MAX_SITE_NAME + 1)
+    if not line or len(line) > MAX_SITE_NAME:
+        raise ValueError(f"must have 1 to {MAX_SITE_NAME} characters, not {value!r}")
+    return line
+
+
+def image_file(value: str) -> ImageFile | None:
+    """The kind of the mark: a PNG, JPEG, WebP or SVG file by its absolute path; None without one."""
+    if not value:
+        return None
+    content = read_small_file(value, MAX_MARK)
+    for suffix, beginning in _BEGINNINGS.items():
+        if content.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(beginning) and (suffix != ".svg" or b"<svg" in content):
+            return ImageFile(suffix, content)
+    raise ValueError(f"names {value!r}, which is not a PNG, JPEG, WebP or SVG image")
+
+
+SITE: Final = (
+    Setting("modhub.site_name", site_name, DEFAULT_SITE_NAME, "the name of the site on pages, in emails and in feeds"),
+    Setting("modhub.site_mark", image_file, "", "image file beside the name: PNG, JPEG, WebP or SVG, at most 256 KB"),
+    Setting("modhub.accent", colour, "", "colour of links and buttons, such as #0a5c62; adjusted until it is readable"),
+    Setting("modhub.welcome", operator_text, "", "Markdown file above the search, for visitors; empty: one sentence"),
+    *(
+        Setting(f"modhub.{name}", operator_text, "", f"Markdown file of the page /Modhub/{name}; empty: no such page")
+        for name in SITE_PAGES
+    ),
+)
+
+
+def site_links(settings: Any) -> list[tuple[str, str]]:
+    """The path and the msgid of each page that has a text."""
+    return [(f"/Modhub/{name}", title) for name, title in SITE_PAGES.items() if settings[f"modhub.{name}"]]
+
+
+def site_page(_context: Any, request: Request) -> dict[str, Any]:
+    """``GET /Modhub/contact``, ``/imprint``, ``/privacy`` and ``/terms``; 404 without a text."""
+    name = request.view_name
+    found: OperatorText | None = request.registry.settings[f"modhub.{name}"]
+    if found is None:
+        raise not_found()
+    return {"found": found, "title": SITE_PAGES[name], "path": f"/Modhub/{name}"}
+
+
+for _name in SITE_PAGES:
+    site_page = page(
+        context=ISite,
+        name=_name,
+        request_method="GET",
+        permission=OPEN,
+        renderer="modhub:templates/site_page.jinja2",
+    )(site_page)
+
+
+def _add_files(config: Configurator) -> None:
+    files, settings = find_service(config.registry, StaticFiles), config.registry.settings
+    mark: ImageFile | None = settings["modhub.site_mark"]
+    if mark is not None:
+        files.add_content(MARK_ASSET, mark.suffix, mark.content)
+    if settings["modhub.accent"]:
+        files.add_content(ACCENT_ASSET, ".css", accent_sheet(settings["modhub.accent"]))
+
+
+def includeme(config: Configurator) -> None:
+    """Register the files and the pages."""
+    config.action("modhub site files", lambda: _add_files(config))
+    config.scan(__name__)

@@ -1,0 +1,192 @@
+"""The operator's name, mark, colour and texts."""
+
+import re
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modhub.settings import StartRefused
+from modhub.testing import TEST_ACCOUNTS, Site
+from modhub.testing.mods import published_mod
+from modhub.testing.pages import new_visitor
+from modhub.ui import accent
+
+pytestmark = pytest.mark.one_database
+GERMAN = {"Accept-Language": "de"}
+TEXT = """# Imprint of *Deck* mods
+
+Ada Example, <script>alert(1)</script> [write](mailto:ada@example.org), [terms](/Modhub/terms),
+[bad](javascript:alert(1)), [worse](//evil.example.org) ![seen](https://evil.example.org/x.png)
+
+# Address
+
+| a | b |
+|---|---|
+| 1 | 2 |
+"""
+
+
+def chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+PNG = (
+    b"\x89PNG\r\n\x1a\n"
+    + chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
+    + chunk(b"IDAT", zlib.compress(b"\x00\x00"))
+    + chunk(b"IEND", b"")
+)
+
+
+def write(folder: Path, name: str, content: str | bytes) -> str:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return str(path)
+
+
+def test_without_settings_nothing_of_it_is_there(site: Site) -> None:
+    # C-SET-7, C-SET-8
+    page = site.get("/Modhub")
+    assert "<title>Mods · modhub</title>" in page.text
+    assert "accent" not in page.text
+    for name in ("contact", "imprint", "privacy", "terms"):
+        assert f"/Modhub/{name}" not in page.text
+        absent = site.get(f"/Modhub/{name}", status=404)
+        assert absent.text == site.get("/Modhub/nowhere", status=404).text
+
+
+def test_the_name_stands_everywhere(start: Any) -> None:
+    # C-SET-7
+    site = start(TEST_ACCOUNTS, modhub__site_name="Deck <Mods> of the North")
+    escaped = "Deck &lt;Mods&gt; of the North"
+    mod = published_mod(site)
+    for address in ("/Modhub", f"/Modhub/{mod['id']}", "/Modhub/doc"):
+        page = site.get(address)
+        assert f"· {escaped}</title>" in page.text
+        assert f"<span>{escaped}</span></a>" in page.text
+    assert f'property="og:site_name" content="{escaped}"' in site.get(f"/Modhub/{mod['id']}").text
+    assert f"<title>{escaped} – " in site.get("/Modhub/feed").text
+    assert f"<author><name>{escaped}</name></author>" in site.get("/Modhub/feed").text
+    assert site.get("/Modhub/feed.json").json["title"].startswith("Deck <Mods> of the North – ")
+    assert site.get("/manifest.webmanifest").json["name"] == "Deck <Mods> of the North"
+    assert "<ShortName>Deck &lt;Mods&gt; of t</ShortName>" in site.get("/opensearch.xml").text
+    assert f"· {escaped}</title>" in site.get("/Modhub/nowhere", status=404).text
+
+
+def test_texts_are_pages_with_links_in_the_footer(start: Any, tmp_path: Path) -> None:
+    # C-SET-8
+    path = write(tmp_path, "imprint.md", TEXT)
+    site = start("", modhub__imprint=path, modhub__privacy=write(tmp_path, "p.md", "Nothing is *kept*."))
+    front = site.get("/Modhub")
+    assert '<a href="/Modhub/imprint">Imprint</a>' in front.text
+    assert '<a href="/Modhub/privacy">Datenschutz</a>' in site.get("/Modhub", headers=GERMAN).text
+    assert "/Modhub/terms" not in front.text
+    page = site.get("/Modhub/imprint")
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    main = page.text.partition("<main")[2].partition("</main>")[0]
+    assert re.findall(r"<h1[^>]*>([^<]*)</h1>", main) == ["Imprint of Deck mods"]
+    assert "<h2>Address</h2>" in main
+    assert "<td>1</td>" in main
+    assert "<script" not in main
+    assert "evil.example.org/x.png" not in main
+    assert re.findall(r'href="([^"]*)"', main) == ["mailto:ada@example.org", "/Modhub/terms"]
+    again = site.get("/Modhub/privacy", headers=GERMAN)
+    assert '<h1 dir="auto">Datenschutz</h1>' in again.text
+    assert "<em>kept</em>" in again.text
+    site.get("/Modhub/privacy", headers={**GERMAN, "If-None-Match": again.headers["ETag"]}, status=304)
+
+
+def test_the_welcome_line_is_for_visitors_without_a_filter(start: Any, tmp_path: Path) -> None:
+    # C-PAGE-34
+    site = start(f"{TEST_ACCOUNTS} modhub_builds")
+    ours = "Mods for the capture overlay. Free, no account needed."
+    assert f'<p>{ours} <a href="/Modhub/App">Get the app</a></p>' in site.get("/Modhub").text
+    assert "Kostenlos" in site.get("/Modhub", headers=GERMAN).text
+    for query in ("q=x", "game=x", "page=2"):
+        assert ours not in site.get(f"/Modhub?{query}").text
+    assert ours not in new_visitor(site, 7).get("/Modhub").text
+    assert "Get the app" not in start("").get("/Modhub").text
+    given = start("modhub_builds", modhub__welcome=write(tmp_path, "w.md", "Hello **you**"))
+    assert "<p>Hello <strong>you</strong></p>" in given.get("/Modhub").text
+    assert ours not in given.get("/Modhub").text
+
+
+def test_the_app_is_introduced(start: Any, tmp_path: Path) -> None:
+    # C-PAGE-35
+    assert "<p>The app is the overlay: " in start("modhub_builds").get("/Modhub/App").text
+    given = start("modhub_builds", modhub_builds__introduction=write(tmp_path, "a.md", "Our *own* words"))
+    assert "<p>Our <em>own</em> words</p>" in given.get("/Modhub/App").text
+    assert "The app is the overlay" not in given.get("/Modhub/App").text
+
+
+@pytest.mark.parametrize(("name", "content"), [("m.png", PNG), ("m.svg", b'<?xml version="1.0"?><svg/>')])
+def test_the_mark_is_served_as_a_static_file(start: Any, tmp_path: Path, name: str, content: bytes) -> None:
+    # C-SET-9
+    site = start("", modhub__site_mark=write(tmp_path, name, content))
+    [address] = set(re.findall(r'(/static/modhub-site-mark-[^"]+)"', site.get("/Modhub").text))
+    answer = site.get(address)
+    assert answer.body == content
+    assert answer.content_type == {"m.png": "image/png", "m.svg": "image/svg+xml"}[name]
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+
+
+def test_the_accent_is_a_style_sheet_in_both_schemes(start: Any) -> None:
+    # C-SET-10
+    site = start("", modhub__accent="#FFCC00")
+    page = site.get("/Modhub")
+    [address] = re.findall(r'href="(/static/modhub-site-accent-[^"]+)"', page.text)
+    assert page.text.index("modhub-style") < page.text.index(address)
+    assert "--petrol: #ffcc00;" in site.get(address).text
+    assert "<style" not in page.text
+    assert "style=" not in page.text
+    site.set_cookie("modhub-theme", "dark")
+    [dark] = re.findall(r'href="(/static/modhub-site-accent-dark[^"]+)"', site.get("/Modhub").text)
+    assert "prefers-color-scheme" not in site.get(dark).text
+
+
+@pytest.mark.parametrize("given", ["#ffffff", "#000000", "#ffcc00", "#808080", "#ff0000", "#0000ff", "#0a5c62"])
+def test_an_accent_is_readable_everywhere(given: str) -> None:
+    # C-SET-10
+    sheet = accent.accent_sheet(given).decode()
+    light, dark = re.findall(r"--petrol: (#\w{6});", sheet)
+    deep_light, deep_dark = re.findall(r"--petrol-deep: (#\w{6});", sheet)
+    style = (Path(accent.__file__).parents[1] / "static" / "style.css").read_text("utf-8")
+    names = ["paper", "surface", "sunken", "warn-back", "good-back"]
+    for number, colours in enumerate(((light, deep_light), (dark, deep_dark))):
+        for background in (re.findall(rf"--{name}: (#\w{{6}});", style)[number] for name in names):
+            assert min(accent.contrast(one, background) for one in colours) >= 4.5
+    on = re.findall(r"--on-petrol: (#\w{6});", sheet)
+    assert accent.contrast(on[0], light) >= 4.5
+    assert accent.contrast(on[1], dark) >= 4.5
+    assert accent.contrast("#000000", "#ffffff") == pytest.approx(21)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("imprint", "/nowhere/x.md", "the setting modhub.imprint names '/nowhere/x.md', which cannot be read: "),
+        ("terms", "terms.md", "the setting modhub.terms must be an absolute path, not 'terms.md'"),
+        ("privacy", "{folder}", "which cannot be read: Is a directory"),
+        ("contact", "{folder}/binary", "the setting modhub.contact names a file that is not UTF-8"),
+        ("welcome", "{folder}/long", "which has more than 256 KB"),
+        ("site_mark", "{folder}/text", "which is not a PNG, JPEG, WebP or SVG image"),
+        ("site_name", " ", "the setting modhub.site_name must have 1 to 40 characters"),
+        ("site_name", "x" * 41, "the setting modhub.site_name must have 1 to 40 characters"),
+        ("accent", "petrol", "the setting modhub.accent must be a colour such as #0a5c62, not 'petrol'"),
+        ("accent", "#0a5c6", "the setting modhub.accent must be a colour"),
+    ],
+)
+def test_a_wrong_value_stops_the_start_with_one_sentence(
+    start: Any, tmp_path: Path, name: str, value: str, sentence: str
+) -> None:
+    # C-SET-11
+    write(tmp_path, "binary", b"\xff\xfe")
+    write(tmp_path, "long", b"x" * (256 * 1024 + 1))
+    write(tmp_path, "text", "no image")
+    with pytest.raises(StartRefused) as error:
+        start("", **{f"modhub__{name}": value.replace("{folder}", str(tmp_path))})
+    assert sentence in str(error.value)
+    assert "\n" not in str(error.value)
