@@ -10,13 +10,21 @@ from pyramid.config import Configurator
 
 from modhub.audit.hashing import EntryMac
 from modhub.audit.metrics import count_unsealed
-from modhub.audit.recording import AUDIT_MAC, act_for_account, act_for_operator, act_for_request, erase_account, record
+from modhub.audit.recording import (
+    AUDIT_MAC,
+    act_for_account,
+    act_for_operator,
+    act_for_request,
+    erase_account,
+    record,
+    record_nothing,
+)
 from modhub.audit.sealing import AuditSealer
 from modhub.db import Databases
 from modhub.events import AccountDeleted, ApplicationStarted, DatabaseRestored
 from modhub.service_registry import find_service
 
-__all__ = ["act_for_account", "act_for_operator", "act_for_request", "record"]
+__all__ = ["act_for_account", "act_for_operator", "act_for_request", "record", "record_nothing"]
 
 
 def _erase_deleted_account(event: AccountDeleted) -> None:

@@ -26,6 +26,8 @@ _ACCOUNT: Final = "modhub audit account"
 """Where a session has the account that acts, although it is not the one that is signed in."""
 _DELETED: Final = "modhub audit deleted accounts"
 """Where a session has the ids of the accounts that it deletes: they leave no personal part."""
+_REHEARSAL: Final = "modhub audit rehearsal"
+"""Whether a session will be rolled back: what it does has not happened."""
 _MAX_ADDRESS, _MAX_NAME = 100, 200
 
 
@@ -54,6 +56,11 @@ def act_for_request(session: Session, request: Any) -> None:
 def act_for_account(session: Session, account_id: int) -> None:
     """Record what follows as deeds of this account, unless an operator acts: it signs in, or follows its own link."""
     session.info[_ACCOUNT] = account_id
+
+
+def record_nothing(session: Session) -> None:
+    """Record and log nothing of this session: it is a dry run."""
+    session.info[_REHEARSAL] = True
 
 
 def act_for_operator(session: Session) -> None:
@@ -93,6 +100,8 @@ def record(
 
     ``target`` is one word, the kind of thing. Nothing personal may be in ``details``: they are kept without limit.
     """
+    if session.info.get(_REHEARSAL):
+        return
     facts = {name: value for name, value in details.items() if value is not None}
     log_event(action, **{target: target_id}, **facts)
     find_actor: Callable[[], Actor] = session.info.get(_ACTOR, lambda: SERVICE)

@@ -12,7 +12,7 @@ from pyramid.config import Configurator
 from sqlalchemy.orm import Session
 
 import modhub
-from modhub.audit import act_for_operator
+from modhub.audit import act_for_operator, record_nothing
 from modhub.blobs import BlobStore
 from modhub.db import Databases, is_transient
 from modhub.declarations import Declarations
@@ -93,6 +93,8 @@ class Admin:
         with suppress(_RollBack), manager:
             session = self.databases.joined_session(manager)
             act_for_operator(session)
+            if dry_run:
+                record_nothing(session)
             yield session, manager
             if dry_run:
                 session.flush()

@@ -3,6 +3,7 @@
 import argparse
 import configparser
 import json
+import logging
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -125,7 +126,9 @@ def test_every_command_that_changes_something_has_a_dry_run(everything: Site) ->
     assert with_dry_run == EXAMPLES.keys() | REHEARSED_ELSEWHERE
 
 
-def test_a_dry_run_changes_nothing(everything: Site, run: Run, tmp_path: Path) -> None:
+def test_a_dry_run_changes_nothing(
+    everything: Site, run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     # C-RUN-23
     places = {"folder": str(tmp_path), "storage": str(everything.registry.settings["modhub.storage"])}
     for command, arguments in EXAMPLES.items():
@@ -135,8 +138,11 @@ def test_a_dry_run_changes_nothing(everything: Site, run: Run, tmp_path: Path) -
             )
         words = [*command.split(), *(word.format(**places) for word in arguments)]
         before, folders = contents(everything), set(tmp_path.rglob("*"))
-        code, said = run(*words, "--dry-run")
+        caplog.clear()
+        with caplog.at_level(logging.INFO, "modhub"):
+            code, said = run(*words, "--dry-run")
         assert code == 0, words
+        assert caplog.messages == [], words
         assert re.search(r"(?i)\bwould\b", said), words
         assert contents(everything) == before, words
         assert set(tmp_path.rglob("*")) == folders, words
