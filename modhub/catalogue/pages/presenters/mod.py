@@ -1,9 +1,9 @@
 """A mod as pages show it, derived from its document."""
 
+from binascii import crc32
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Final
-from zlib import crc32
 
 import msgspec
 
