@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from modhub_publish import mods, publish
+from modhub_publish.releases import ReleaseRun
 
 
 def build_mod_parser() -> argparse.ArgumentParser:
@@ -55,4 +56,9 @@ def names_mod(argv: Sequence[str]) -> bool:
 def main(argv: Sequence[str] | None = None) -> int:
     """The console script."""
     words = sys.argv[1:] if argv is None else argv
-    return run_mod_command(words) if names_mod(words) else publish.main(words)
+    if names_mod(words):
+        return run_mod_command(words)
+    options = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    options.add_argument("--json", action="store_true")
+    known, rest = options.parse_known_args(words)
+    return publish.main(rest, ReleaseRun(as_json=known.json).run)

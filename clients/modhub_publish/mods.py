@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from modhub_publish.publish import KEY_REJECTED, REJECTED, USAGE_ERROR, Answer, Failure, ServiceClient, failure_of, say
+from modhub_publish.publish import KEY_REJECTED, REJECTED, USAGE_ERROR, Answer, Failure, failure_of, say
+from modhub_publish.releases import ServiceReader
 
 
-class Publisher(ServiceClient):
+class Publisher(ServiceReader):
     """A client with a publisher key, which it exchanges for a session."""
 
     def __init__(self, url: str, key: str) -> None:
@@ -29,16 +30,6 @@ class Publisher(ServiceClient):
         if self._token:
             sent["Authorization"] = f"Bearer {self._token}"
         return super()._exchange(method, path, body, sent)
-
-    def digest_of(self, path: str) -> str | None:
-        """The SHA-256 of a public file; None for a draft's, which the service shows to nobody."""
-        connection = self._connection()
-        try:
-            connection.request("HEAD", self._prefix + path)
-            response = connection.getresponse()
-            return (response.getheader("ETag") or "").strip('"') if response.status == 200 else None
-        finally:
-            connection.close()
 
     def remove(self, path: str) -> None:
         """Delete what is at this path."""

@@ -3,7 +3,6 @@
     modhub-publish --url https://mods.example.org key
     modhub-publish --url … app windows dist/modhub.zip --version 1.4
     modhub-publish --url … changelog section.txt        (- reads standard input)
-    modhub-publish --url … changelog --pop
     modhub-publish --url … wiki docs/
 
 The machine key comes from the environment variable MODHUB_API_KEY or from the file given with --key-file, never from
@@ -23,7 +22,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
@@ -36,6 +35,7 @@ RETRY_SECONDS = 1.0
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 WIKI_PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*")
 WIKI_PATH_LENGTH = 200
+SkipPage = Callable[[str, bytes], bool]
 
 
 class Failure(Exception):
@@ -210,8 +210,7 @@ def run_changelog(service: ServiceClient, arguments: argparse.Namespace) -> None
         say(f"Removed the newest section; the changelog now has {changelog.get('characters')} characters.")
         return
     section = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
-    media_type = "text/plain; charset=utf-8"
-    body = io.BytesIO(section)
+    body, media_type = io.BytesIO(section), "text/plain; charset=utf-8"
     added = service.call("POST", "/api/modhub/app/changelog", body, media_type, "changelog").document
     say(f"Added {added.get('characters')} characters; the changelog now has {added.get('whole')}.")
 
@@ -227,13 +226,15 @@ def wiki_pages(folder: Path) -> dict[str, Path]:
     return pages
 
 
-def run_wiki(service: ServiceClient, arguments: argparse.Namespace) -> None:
+def run_wiki(service: ServiceClient, arguments: argparse.Namespace, skip: SkipPage = lambda *_: False) -> None:
     """``wiki DIR``: publish every ``.md`` file as the page of its path. Other pages are left alone."""
     for path, file in wiki_pages(arguments.folder).items():
-        body = io.BytesIO(file.read_bytes())
-        answer = service.call("PUT", f"/Modhub/api/wiki/{path}", body, "text/markdown; charset=utf-8", path)
-        verb = "Created" if answer.status == 201 else "Updated"
-        say(f"{verb} {path}, revision {answer.document.get('revision')}")
+        text = file.read_bytes()
+        if not skip(path, text):
+            body, media_type = io.BytesIO(text), "text/markdown; charset=utf-8"
+            answer = service.call("PUT", f"/Modhub/api/wiki/{path}", body, media_type, path)
+            verb = "Created" if answer.status == 201 else "Updated"
+            say(f"{verb} {path}, revision {answer.document.get('revision')}")
 
 
 def say(line: str) -> None:
@@ -254,12 +255,8 @@ def read_key(key_file: Path | None, environ: Mapping[str, str]) -> str:
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="modhub-publish",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("modhub-publish", description=__doc__, formatter_class=layout, allow_abbrev=False)
     parser.add_argument("--url", required=True, help="address of the service")
     parser.add_argument("--key-file", type=Path, metavar="FILE", help="file with the key, instead of MODHUB_API_KEY")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -280,14 +277,14 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """The console script. The module's docstring explains the exit codes."""
+def main(argv: Sequence[str] | None = None, run: Any = None) -> int:
+    """Run a command, by ``run`` if given. The module's docstring explains the exit codes."""
     arguments = build_parser().parse_args(argv)
     try:
         service = ServiceClient(arguments.url, read_key(arguments.key_file, os.environ))
         if not service.secure and service.host not in LOOPBACK:
             sys.stderr.write("modhub-publish: warning: the key is sent unencrypted; use https.\n")
-        arguments.run(service, arguments)
+        (run or arguments.run)(service, arguments)
     except Failure as failure:
         sys.stderr.write(f"modhub-publish: {failure}\n")
         return failure.code

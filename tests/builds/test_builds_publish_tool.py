@@ -1,11 +1,12 @@
 """``modhub-publish`` against the real server."""
 
+import json
 import os
 
 import pytest
 
 from modhub.server.testing import running
-from modhub_publish import publish
+from modhub_publish import command, publish
 
 pytestmark = pytest.mark.process
 
@@ -72,3 +73,37 @@ def test_a_key_that_the_service_refuses(served, build, monkeypatch, key):
     assert run(served, "app", "windows", build) == publish.KEY_REJECTED
     assert run(served, "changelog", build) == publish.KEY_REJECTED
     assert run(served, "changelog", "--pop") == publish.KEY_REJECTED
+
+
+def release(url, *words):
+    return command.main(["--url", url, *map(str, words)])
+
+
+def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp_path, capsys):
+    # C-OWN-20
+    section = tmp_path / "section.txt"
+    section.write_bytes(b"\r\n1.4\r\n- New\r\n\r\n")
+    for changed in (True, False):
+        assert release(served, "app", "windows", build, "--version", "1.4", "--json") == 0
+        assert json.loads(capsys.readouterr().out) == {
+            "changed": ["app windows"] if changed else [],
+            "unchanged": [] if changed else ["app windows"],
+            "url": served,
+        }
+        assert release(served, "changelog", section) == 0
+        assert ("Unchanged: changelog" in capsys.readouterr().out) is not changed
+    listed = agent.list()
+    assert len(listed["builds"][0]["versions"]) == 1
+    assert listed["changelog"] == "1.4\n- New"
+    # Anything else is a release: another version, other bytes, an older section.
+    assert release(served, "app", "windows", build, "--version", "1.5") == 0
+    build.write_bytes(build.read_bytes()[::-1])
+    assert release(served, "app", "windows", build, "--version", "1.5") == 0
+    assert len(agent.list()["builds"][0]["versions"]) == 3
+    section.write_text("1.5")
+    assert release(served, "changelog", section) == 0
+    section.write_text("1.4\n- New")
+    assert release(served, "changelog", section) == 0
+    assert agent.list()["changelog"].count("1.4") == 2
+    assert release(served, "changelog", "--pop") == 0
+    assert release("http://127.0.0.1:9", "app", "windows", build) == publish.UNAVAILABLE
