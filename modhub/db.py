@@ -6,13 +6,14 @@ be lost, and waits for nothing.
 """
 
 import sqlite3
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from time import monotonic
 from typing import Any
 
-import zope.sqlalchemy
 from sqlalchemy import BigInteger, Engine, Integer, MetaData, create_engine, event
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -146,6 +147,7 @@ class Databases:
         self.readonly_session = sessionmaker(self.readonly_engine, autoflush=False)
         self.best_effort_session = sessionmaker(self.best_effort_engine, autoflush=False)
         """For writes that may be lost: if a lock, or their one connection, is not free, they fail at once."""
+        self._register = _zope_sqlalchemy().register
         self.raw_queries = RawQueryExecutor(
             self.readonly_engine,
             max_idle=self.limits.pool_size,
@@ -169,7 +171,7 @@ class Databases:
         silently.
         """
         session = self.write_session()
-        zope.sqlalchemy.register(session, initial_state="changed", transaction_manager=manager)
+        self._register(session, initial_state="changed", transaction_manager=manager)
         return session
 
     def dispose(self) -> None:
@@ -260,3 +262,15 @@ def is_transient(error: BaseException) -> bool:
         state = getattr(cause, "sqlstate", None)
         return type(cause).__name__ == "OperationalError" if state is None else state.startswith(_POSTGRES_TRANSIENT)
     return False
+
+
+def _zope_sqlalchemy() -> Any:
+    """Import it after the driver: it imports psycopg where that is installed, 9 MB that nobody needs on SQLite."""
+    is_unneeded = "psycopg" not in sys.modules
+    if is_unneeded:
+        sys.modules["psycopg"] = None  # type: ignore[assignment] # an import fails, as if it were not installed
+    try:
+        return import_module("zope.sqlalchemy")
+    finally:
+        if is_unneeded:
+            del sys.modules["psycopg"]

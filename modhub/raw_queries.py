@@ -1,10 +1,12 @@
 """Fast reads: statements compiled once, run on driver connections without a session."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from threading import BoundedSemaphore
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
+from zlib import crc32
 
 from sqlalchemy import Engine
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
@@ -13,6 +15,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.sql import Select
 
 Row = Sequence[Any]
+Fetched = TypeVar("Fetched")
+_BINARY: Final = 1
+_TUPLES_OK: Final = 2
+"""As libpq names them; psycopg is not imported here, because it is optional."""
 _DIALECTS: Final[dict[str, Any]] = {
     "sqlite": SqliteDialect(paramstyle="named"),
     "postgresql": PGDialect_psycopg(),  # type: ignore[no-untyped-call]
@@ -58,6 +64,7 @@ class RawQueryExecutor:
         self._cursor_options: dict[str, Any] = {"binary": True} if self.dialect == "postgresql" else {}
         # A list: pop and append are atomic, and the last used connection is the warmest.
         self._idle: list[Any] = []
+        self._prepared: WeakKeyDictionary[Any, set[bytes]] = WeakKeyDictionary()
         self.slow_statements: Any = None
         """The :class:`modhub.ops.slow_statements.SlowStatements` to check each statement with, if any."""
 
@@ -73,21 +80,50 @@ class RawQueryExecutor:
     def rows(self, statement: PreparedQuery, **parameters: Any) -> list[Row]:
         """All rows. PoolTimeout if no connection is free for too long."""
         sql, bound_values = statement.compiled
+        all_parameters = {**bound_values, **parameters}
+
+        return self._run(lambda connection: self._fetch(connection, sql, all_parameters), sql, all_parameters)
+
+    def single_row(self, statement: PreparedQuery) -> Row:
+        """The only row of a statement without parameters, to be compared only: PostgreSQL's values stay bytes.
+
+        libpq does it in one call, which takes half the time of `rows` and gives the interpreter away once, not thrice.
+        """
+        sql = statement.compiled[0]
+        fetch = self._fetch_bytes if self.dialect == "postgresql" else self._fetch
+        return self._run(lambda connection: fetch(connection, sql, {}), sql, {})[0]
+
+    def _fetch(self, connection: Any, sql: str, parameters: dict[str, Any]) -> list[Row]:
+        cursor = connection.cursor(**self._cursor_options)
+        cursor.execute(sql, parameters)
+        rows: list[Row] = cursor.fetchall()
+        cursor.close()
+        return rows
+
+    def _fetch_bytes(self, connection: Any, sql: str, parameters: dict[str, Any]) -> list[Row]:
+        libpq, statement = connection.pgconn, sql.encode()
+        name = b"modhub %08x" % crc32(statement)
+        if name not in self._prepared.setdefault(connection, set()):
+            libpq.prepare(name, statement)
+            self._prepared[connection].add(name)
+        result = libpq.exec_prepared(name, [], None, _BINARY)
+        if result.status != _TUPLES_OK:
+            return self._fetch(connection, sql, parameters)  # which says what is wrong
+        return [[result.get_value(row, column) for column in range(result.nfields)] for row in range(result.ntuples)]
+
+    def _run(self, execute: Callable[[Any], Fetched], sql: str, parameters: dict[str, Any]) -> Fetched:
+        """Idle connections that were closed meanwhile (the database was restarted) are skipped."""
         if not self._slots.acquire(timeout=self._pool_timeout):
             raise PoolTimeout("all connections for reading are in use")
         try:
-            return self._rows_of_pool(sql, {**bound_values, **parameters})
+            while (connection := self._pop_idle()) is not None:
+                try:
+                    return self._run_on(connection, execute, sql, parameters, reused=True)
+                except _ConnectionLost:
+                    continue
+            return self._run_on(self._connect(), execute, sql, parameters, reused=False)
         finally:
             self._slots.release()
-
-    def _rows_of_pool(self, sql: str, all_parameters: dict[str, Any]) -> list[Row]:
-        """Idle connections that were closed meanwhile (the database was restarted) are skipped."""
-        while (connection := self._pop_idle()) is not None:
-            try:
-                return self._rows(connection, sql, all_parameters, reused=True)
-            except _ConnectionLost:
-                continue
-        return self._rows(self._connect(), sql, all_parameters, reused=False)
 
     def _pop_idle(self) -> Any:
         try:
@@ -101,16 +137,21 @@ class RawQueryExecutor:
         pooled.detach()
         return connection
 
-    def _rows(self, connection: Any, sql: str, parameters: dict[str, Any], *, reused: bool) -> list[Row]:
+    def _run_on(
+        self,
+        connection: Any,
+        execute: Callable[[Any], Fetched],
+        sql: str,
+        parameters: dict[str, Any],
+        *,
+        reused: bool,
+    ) -> Fetched:
         try:
-            cursor = connection.cursor(**self._cursor_options)
             # The engine's listeners see these statements like any other.
             for listener in self.engine.dispatch.before_cursor_execute:
-                listener(None, cursor, sql, parameters, None, False)
+                listener(None, None, sql, parameters, None, False)
             started_at = perf_counter()
-            cursor.execute(sql, parameters)
-            rows: list[Row] = cursor.fetchall()
-            cursor.close()
+            found = execute(connection)
             if self.slow_statements is not None:
                 self.slow_statements.check(sql, started_at)
         except BaseException as error:
@@ -124,7 +165,7 @@ class RawQueryExecutor:
             self._idle.append(connection)
         else:
             connection.close()
-        return rows
+        return found
 
     def dispose(self) -> None:
         """Close the idle connections."""

@@ -5,7 +5,7 @@ raises the serial of :mod:`modhub.changes`. Such responses are sent again withou
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from threading import Lock
 from typing import Any, Final
 
@@ -30,7 +30,7 @@ _VARY: Final = "Accept-Encoding"
 """The one request header that a cached response may depend on: it is a part of the key."""
 _IF_NONE_MATCH: Final = "HTTP_IF_NONE_MATCH"
 
-_Generation = tuple[int, str]
+_Generation = Hashable
 Key = tuple[str, str, str, bool]
 _Sent = tuple[str, list[tuple[str, str]], Iterable[bytes]]
 _View = Callable[[Any, Any], Any]
@@ -158,5 +158,5 @@ def includeme(config: Configurator) -> None:
     budget = config.registry.settings["modhub.response_cache_bytes"]
     changes = find_service(config.registry, ChangeReader)
     if budget:
-        config.add_service(ResponseCache, ResponseCache(changes.generation, budget))
+        config.add_service(ResponseCache, ResponseCache(changes.stamp, budget))
     config.add_view_deriver(response_cache_deriver)
