@@ -35,6 +35,7 @@ def measure(folder: Path, parts: list[str], mods: int, rounds: int, seconds: flo
         if "reads" in parts:
             for database, url in urls.items():
                 rows += reads.reads(folder, database, url, rounds, seconds)
+                rows += reads.under_commits(folder, database, url, rounds, seconds)
             rows += reads.threads(folder, urls["sqlite"], rounds, seconds)
         if "searches" in parts:
             for database, url in urls.items():

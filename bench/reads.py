@@ -3,18 +3,27 @@
 The servers share one core and the client has another.
 """
 
+import itertools
 import re
 import statistics
 import subprocess
-from contextlib import ExitStack
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from sqlalchemy import update
 
 from bench import servers
 from bench.client import Client
 from bench.load import load
 from bench.measuring import Row, cpu_seconds
+from modhub.catalogue.models import Mod
+from modhub.changes import raise_serial
+from modhub.db import Databases
+from modhub.service_registry import find_service
 
 MOD: Final = 2000
 WARM_SECONDS: Final = 0.3
@@ -23,6 +32,7 @@ POSTGRES_GOAL: Final = 0.45
 LOG_GOAL_US: Final = 15
 CHAIN: Final = "chain of 1,000"
 CHAIN_GOAL_MS: Final = 10
+COMMITS_PER_SECOND: Final = 50
 KINDS: Final[dict[str, dict[str, Any]]] = {
     "modhub": {},
     "without the log": {"logged": False},
@@ -118,6 +128,45 @@ def _rows(what: str, database: str, found: dict[str, Series]) -> list[Row]:
         logged = statistics.median(with_log - without for with_log, without in pairs)
         rows.append(Row("a log line, processor time", database, logged, "us", at_most=LOG_GOAL_US))
     return rows
+
+
+def under_commits(folder: Path, database: str, url: str, rounds: int, seconds: float) -> list[Row]:
+    """The list while others commit 50 times a second, with and without kept responses."""
+    ini = servers.write_ini(folder, f"commits-{database}", url)
+    databases = find_service(servers.prepare(ini), Databases)
+    plain = servers.write_ini(folder, f"commits-plain-{database}", url, modhub__response_cache_bytes="0")
+    with servers.pserve(folder, ini) as kept, servers.pserve(folder, plain) as not_kept, _committing(databases):
+        found = measure({"kept": kept, "nothing kept": not_kept}, rounds, seconds, path="/api/modhub", connections=16)
+    databases.dispose()
+    medians = {name: series.medians() for name, series in found.items()}
+    ours, beside = (values["per_second"] for values in medians.values())
+    what = f"list under {COMMITS_PER_SECOND} commits a second"
+    return [
+        Row(what, database, ours, "req/s", beside, "nothing kept", ours / beside, at_least=1, details=dict(medians))
+    ]
+
+
+@contextmanager
+def _committing(databases: Any) -> Iterator[None]:
+    """Every third commit changes what everybody sees, as an edit does; the others do not, as votes and sign-ins."""
+    ended = threading.Event()
+
+    def commit() -> None:
+        for number in itertools.count():
+            with databases.write_session.begin() as session:
+                session.execute(update(Mod).where(Mod.id == MOD).values(ups=Mod.ups + 1))
+                if number % 3 == 0:
+                    raise_serial(session)
+            if ended.wait(1 / COMMITS_PER_SECOND):
+                return
+
+    thread = threading.Thread(target=commit)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def threads(folder: Path, url: str, rounds: int, seconds: float) -> list[Row]:

@@ -23,7 +23,8 @@ from modhub.ops import migrate
 from modhub.service_registry import find_service
 
 ROOT: Final = Path(__file__).parents[1]
-FEATURES: Final = "modhub_auth modhub_builds modhub_sync modhub_wiki"
+SHIPPED: Final = (ROOT / "production.ini").read_text("utf-8")
+FEATURES: Final = " ".join(SHIPPED.partition("pyramid.includes =\n")[2].partition("\n\n")[0].split())
 LOCATION: Final = "/_files/"
 PLAIN: Final = "/plain"
 ACCEL: Final = "/accel"
@@ -102,9 +103,8 @@ def write_ini(
     """An ini with the logging section of the shipped ones; ``a__b`` is the setting ``a.b``."""
     extra = "\n".join(f"{key.replace('__', '.')} = {value}" for key, value in settings.items())
     text = INI.format(folder=folder, url=url, includes=includes, threads=threads, settings=extra)
-    shipped = (ROOT / "production.ini").read_text("utf-8")
     ini = folder / f"{name}.ini"
-    ini.write_text(text + (shipped[shipped.index("[loggers]") :] if logged else ""))
+    ini.write_text(text + (SHIPPED[SHIPPED.index("[loggers]") :] if logged else ""))
     return ini
 
 

@@ -1,19 +1,26 @@
 """Two processes, kept responses: a read after an acknowledged write sees it, whichever process wrote.
 
-``MODHUB_LONG_RACES=1`` makes 10,000 rounds.
+Meanwhile others vote, edit and sign in, up to fifty times a second. ``MODHUB_LONG_RACES=1`` makes 10,000 rounds.
 """
 
+import itertools
 import os
 import random
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from modhub.testing.caller import Caller
-from modhub.testing.service import Installation
+from modhub.testing.service import PASSWORD, Installation
 
-ROUNDS = 10_000 if os.environ.get("MODHUB_LONG_RACES") == "1" else 60
+ROUNDS = 10_000 if os.environ.get("MODHUB_LONG_RACES") == "1" else 25
+PAUSE_SECONDS = 0.02
+"""Between the commits of the others."""
+SIGN_IN_AGAIN = 500
+"""Rounds after which everybody gets a new access token: it is valid for half an hour."""
 
 
 @pytest.fixture(scope="module")
@@ -21,14 +28,15 @@ def ports(service: Installation) -> list[int]:
     return [process.port for process in service.processes if process.popen.poll() is None][:2]
 
 
-@pytest.fixture(scope="module")
-def own(service: Installation) -> Caller:
-    return service.register("writer")
+@pytest.fixture(scope="module", autouse=True)
+def accounts(service: Installation) -> None:
+    for name in ("writer", "fan"):
+        service.register(name)
 
 
-@pytest.fixture(scope="module")
-def fan(service: Installation) -> Caller:
-    return service.register("fan")
+def sign_in(port: int, name: str) -> Caller:
+    given = {"email": f"{name}@example.org", "password": PASSWORD}
+    return Caller([port], Caller([port]).need(200, "POST", "/api/auth/login", given)["accessToken"])
 
 
 def title_of(port: int, mod_id: int) -> str:
@@ -41,38 +49,68 @@ def listed(port: int) -> list[str]:
     return [mod["title"] for mod in Caller([port]).ask("GET", "/api/modhub?q=afterwards&size=100").json["mods"]]
 
 
-def test_every_read_after_an_acknowledged_write_shows_it(ports: list[int], own: Caller, fan: Caller) -> None:
+@contextmanager
+def meanwhile(jobs: list[Callable[[], None]]) -> Iterator[list[Any]]:
+    """Repeat each job in a thread of its own; the list gets what went wrong."""
+    ended, wrong = threading.Event(), list[Any]()
+
+    def repeat(job: Callable[[], None]) -> None:
+        try:
+            while not ended.is_set():
+                job()
+        except BaseException as error:
+            wrong.append(error)
+            raise
+
+    threads = [threading.Thread(target=repeat, args=(job,)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    try:
+        yield wrong
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+
+
+def others(ports: list[int], mod_id: int) -> Iterator[None]:
+    """Votes, edits of another mod, and sign-ins, in turn; each step is one commit that was acknowledged."""
+    own, fan = sign_in(ports[0], "writer"), sign_in(ports[1], "fan")
+    another = own.published("another mod")["id"]
+    pause = threading.Event()
+    for number in itertools.count():
+        if number % 10 == 9:
+            own, fan = sign_in(ports[number % 2], "writer"), sign_in(ports[0], "fan")
+        elif number % 3 == 2:
+            own.need(200, "PUT", f"/api/modhub/{another}", {"title": f"another mod {number}"})
+            assert title_of(ports[number % 2], another) == f"another mod {number}"
+        else:
+            fan.need(200, "PUT", f"/api/modhub/{mod_id}/vote", {"value": number % 2})
+        pause.wait(PAUSE_SECONDS)
+        yield
+
+
+def test_every_read_after_an_acknowledged_write_shows_it(ports: list[int]) -> None:
     # C-READ-1
+    own = sign_in(ports[0], "writer")
     mod = own.published("afterwards 0")
     rng = random.Random(14)
-    stopped, wrong = threading.Event(), list[Any]()
     newest = [0]
 
     def read(port: int) -> None:
-        while not stopped.is_set():
-            acknowledged = newest[0]
-            shown = int(title_of(port, mod["id"]).split()[1])
-            if shown < acknowledged:
-                wrong.append((port, acknowledged, shown))
+        acknowledged = newest[0]
+        shown = int(title_of(port, mod["id"]).split()[1])
+        assert shown >= acknowledged, (port, acknowledged, shown)
 
-    readers = [threading.Thread(target=read, args=(port,)) for port in ports]
-    for reader in readers:
-        reader.start()
-    try:
+    commits = others(ports, mod["id"])
+    with meanwhile([lambda: read(ports[0]), lambda: read(ports[1]), lambda: next(commits)]) as wrong:
         for number in range(1, ROUNDS + 1):
-            writer = rng.choice(ports)
-            if number % 3 == 0:
-                # A commit that changes nothing that is kept.
-                Caller([writer], fan.token).need(200, "PUT", f"/api/modhub/{mod['id']}/vote", {"value": number % 2})
-                continue
+            if number % SIGN_IN_AGAIN == 0:
+                own = sign_in(rng.choice(ports), "writer")
             title = f"afterwards {number}"
-            Caller([writer], own.token).need(200, "PUT", f"/api/modhub/{mod['id']}", {"title": title})
+            Caller([rng.choice(ports)], own.token).need(200, "PUT", f"/api/modhub/{mod['id']}", {"title": title})
             newest[0] = number
             assert [title_of(port, mod["id"]) for port in ports] == [title] * len(ports)
             assert [listed(port) for port in ports] == [[title]] * len(ports)
             assert not wrong
-    finally:
-        stopped.set()
-        for reader in readers:
-            reader.join()
     assert not wrong
