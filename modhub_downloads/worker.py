@@ -1,8 +1,6 @@
 """The threads that write counts: one in each process that serves. One of them closes the days at night."""
 
-import atexit
 import logging
-import threading
 from datetime import timedelta
 from typing import Final
 
@@ -11,6 +9,7 @@ from sqlalchemy import update
 from modhub import bulk
 from modhub.db import Databases, now
 from modhub.interfaces import IMods
+from modhub.worker_threads import WorkerThread
 from modhub_downloads.counter import DownloadCounter
 from modhub_downloads.days import day_of, last_closed_day
 from modhub_downloads.models import CountingState
@@ -75,30 +74,31 @@ class DownloadWorker:
         self._counter = counter
         self._seconds = seconds
         self._fails = False
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="modhub downloads", daemon=True)
+        self._thread = WorkerThread(
+            "modhub downloads",
+            self._run,
+            cleanup_seconds=NIGHT_SECONDS,
+            on_stop=self._write_last,
+            stop_seconds=LAST_WRITE_SECONDS,
+        )
 
     def start(self) -> None:
         """Start the thread."""
-        self._thread.start()
-        atexit.register(self.stop)
+        self._thread.start(self._seconds)
 
     def stop(self) -> None:
         """Write what waits, and end the thread."""
-        atexit.unregister(self.stop)
-        self._stop.set()
-        self._thread.join(LAST_WRITE_SECONDS)
+        self._thread.stop()
+
+    def _run(self, _wait: float, *, clean_up: bool) -> float:
+        self.run_once(nightly=clean_up)
+        return self._seconds
+
+    def _write_last(self) -> None:
+        # The thread may be writing the same: nothing counts twice.
+        self.run_once(nightly=False)
         if len(self._counter):
             log.warning("downloads that could not be written and are lost: %d", len(self._counter))
-
-    def _run(self) -> None:
-        until_night = 0.0
-        while not self._stop.wait(self._seconds):
-            until_night -= self._seconds
-            self.run_once(nightly=until_night <= 0)
-            if until_night <= 0:
-                until_night = NIGHT_SECONDS
-        self.run_once(nightly=False)
 
     def run_once(self, *, nightly: bool) -> None:
         """Write, and close days if ``nightly``. The first of several errors is logged; a later run does the work."""
