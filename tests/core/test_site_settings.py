@@ -102,8 +102,8 @@ def test_texts_are_pages_with_links_in_the_footer(start: Any, tmp_path: Path) ->
 def test_the_welcome_line_is_for_visitors_without_a_filter(start: Any, tmp_path: Path) -> None:
     # C-PAGE-34
     site = start(f"{TEST_ACCOUNTS} modhub_builds")
-    ours = "Mods for the capture overlay. Free, no account needed."
-    assert f'<p>{ours} <a href="/Modhub/App">Get the app</a></p>' in site.get("/Modhub").text
+    ours = "Free, no account needed."
+    assert f'{ours} <a href="/Modhub/App">Get the app</a></p>' in site.get("/Modhub").text
     assert "Kostenlos" in site.get("/Modhub", headers=GERMAN).text
     for query in ("q=x", "game=x", "page=2"):
         assert ours not in site.get(f"/Modhub?{query}").text
