@@ -42,6 +42,8 @@ class AuthServices:
     """The enabled platforms by name."""
     pending_box: SecretBox
     """Encrypts the login that returned from a platform while its code is asked for."""
+    code_box: SecretBox
+    """Encrypts the login whose password was right while its code is asked for."""
     outbox: Outbox
     mail_worker: MailWorker
 
@@ -74,6 +76,7 @@ def create_auth_services(registry: Any) -> AuthServices:
         AuthenticatorProposals(secret[0]),
         {Steam.name: Steam(settings["modhub_auth.steam_provider"])} if settings["modhub_auth.steam"] else {},
         SecretBox(secret, "platform sign-in"),
+        SecretBox(secret, "password sign-in"),
         outbox,
         MailWorker(
             databases,

@@ -33,7 +33,7 @@ SENTENCES: Final = {
         N_("This is one of the first passwords that attackers try. Choose another one, or enter it again to keep it."),
     ),
     "wrong_password": ("currentPassword", N_("This is not the password of your account.")),
-    "code_missing": ("code", N_("Your account has an authenticator. Enter its code, and your password again.")),
+    "code_missing": ("code", N_("Your account has an authenticator. Enter its code.")),
     "code_alone": ("code", N_("Enter a code from your authenticator.")),
     "code_refused": ("code", N_("This code is wrong or has already been used. Each code works only once.")),
     "authenticator_present": ("", N_("Your account already has an authenticator.")),

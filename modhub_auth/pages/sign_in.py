@@ -8,6 +8,7 @@ from modhub.payload import query
 from modhub.request import Request
 from modhub.security.identity import NOBODY, CredentialKind
 from modhub.text import N_
+from modhub.ui import forms
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.views import OPEN, page
@@ -15,6 +16,7 @@ from modhub_auth import email_addresses, services
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
 from modhub_auth.models import Account, Login
+from modhub_auth.pages import code_step
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, form_value, never_stored
 from modhub_auth.pages.password_field import password_check
 from modhub_auth.pages.user_agents import user_agent_label
@@ -26,6 +28,7 @@ from modhub_auth.signin.authentication import Credentials, authenticate
 from modhub_auth.signin.session_cookies import clear_session_cookie, safe_next, set_session_cookie
 
 HOME: Final = "/Modhub/account"
+SECOND_FACTOR: Final = "second_factor_required"
 
 
 def new_password_field(request: Request, label: str, *personal: str) -> FormField:
@@ -68,8 +71,8 @@ def _next_query(request: Request) -> str:
     return f"?next={quote(next_path, safe='/')}" if next_path else ""
 
 
-def login_form(request: Request, *, code: bool = False) -> FormPage:
-    """The sign-in form; ``code``: whether this account requires one."""
+def login_form(request: Request) -> FormPage:
+    """The sign-in form; a code is asked for after the password (:mod:`modhub_auth.pages.code_step`)."""
     next_query = _next_query(request)
     links = [(f"{HOME}/forgot", N_("Forgot your password?"))]
     if request.registry.settings["modhub_auth.registration"]:
@@ -85,19 +88,11 @@ def login_form(request: Request, *, code: bool = False) -> FormPage:
         [
             FormField("email", N_("Email address"), "email", "username"),
             FormField("password", N_("Password"), "password", "current-password"),
-            FormField(
-                "code",
-                N_("Authenticator code"),
-                autocomplete="one-time-code",
-                required=code,
-                hint=N_(
-                    "Only if your account has an authenticator: the six digits it shows, or one of your recovery codes."
-                ),
-            ),
         ],
         links=links,
         alternatives=alternatives,
-        hidden=_next_field(request),
+        # For programs that fill the form in and know the code: one request signs in.
+        hidden={"code": "", **_next_field(request)},
     )
 
 
@@ -109,18 +104,48 @@ def login_page(_context: Any, request: Request) -> dict[str, Any]:
 
 @page(context=IAccount, name="login", request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
 def login_submit(_context: Any, request: Request) -> Any:
-    """``POST /Modhub/account/login``"""
+    """``POST /Modhub/account/login``, with the code or followed by a second step that asks for it."""
+    if code_step.is_code_step(request):
+        return _submit_code(request)
     credentials = Credentials(
         form_value(request, "email"),
         form_value(request, "password"),
         form_value(request, "code").strip(),
         caller_of(request),
     )
+    auth = auth_services(request)
     try:
-        checked_login = authenticate(auth_services(request), request.registry.settings, credentials)
+        checked_login = authenticate(auth, request.registry.settings, credentials)
         return start_session(request, *services.lock_checked_login(request.dbsession, checked_login))
     except ApiError as error:
-        return login_form(request, code=error.code == "second_factor_required").show_errors(request, error)
+        if error.code != SECOND_FACTOR:
+            return login_form(request).show_errors(request, error)
+        # The password was right.
+        login = auth.account_reader.password_login_by_address(email_addresses.parse_address(credentials.email))
+        if login is not None:
+            code_step.remember_password(request, request.response, login)
+        return _code_page(request, error)
+
+
+def _submit_code(request: Request) -> Any:
+    try:
+        checked_login = code_step.check_code(request)
+        response = start_session(request, *services.lock_checked_login(request.dbsession, checked_login))
+    except ApiError as error:
+        if error.code == SECOND_FACTOR:
+            return _code_page(request, error)
+        code_step.forget_password(request, request.response)
+        return login_form(request).show_errors(request, error)
+    return code_step.forget_password(request, response)
+
+
+def _code_page(request: Request, error: ApiError) -> dict[str, Any]:
+    """The second step; that a code is missing is no error yet, but its status says that nobody is signed in."""
+    form = code_step.code_form(_next_field(request), f"{HOME}/login{_next_query(request)}")
+    if form_value(request, "code").strip() or code_step.is_code_step(request):
+        return form.show_errors(request, error)
+    forms.set_error_status(request, error)
+    return form.show(request)
 
 
 def register_form(request: Request) -> FormPage:

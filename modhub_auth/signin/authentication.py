@@ -11,7 +11,8 @@ from modhub.errors import ApiError
 from modhub.security_log import log_event
 from modhub_auth import email_addresses, services
 from modhub_auth.container import AuthServices
-from modhub_auth.rate_limits import RateCounter, rate_counter
+from modhub_auth.rate_limits import RateCounter, Slot, rate_counter
+from modhub_auth.read_service import PasswordLogin
 from modhub_auth.services import CheckedLogin
 from modhub_auth.signin import totp
 from modhub_auth.signin.passwords import normalize_password
@@ -55,17 +56,34 @@ def authenticate(auth: AuthServices, settings: dict[str, Any], credentials: Cred
             account_id = None if login is None else login.account_id
             log_event("password refused", account=account_id, caller=credentials.caller)
             raise services.invalid_credentials()
-        if login.has_authenticator and not credentials.code:
-            raise services.second_factor_required()
-        if login.has_authenticator and not use_up_code(auth, login.account_id, credentials.code):
-            slot.failed = True
-            log_event("code refused", account=login.account_id, caller=credentials.caller)
-            raise services.second_factor_required()
-        if login.blocked:
-            raise services.blocked_account_error(login.account_id)
-        if settings["modhub_auth.require_verified"] and not login.verified:
-            raise services.email_not_confirmed()
-        return CheckedLogin(login.login_id, login.account_id, password_hash, login.has_authenticator)
+        return _check_after_password(auth, settings, login, credentials, slot)
+
+
+def authenticate_code(
+    auth: AuthServices, settings: dict[str, Any], login: PasswordLogin, code: str, caller: str
+) -> CheckedLogin:
+    """Check the code of a login whose password was right in an earlier step; it counts as :func:`authenticate` does."""
+    credentials = Credentials(login.subject, "", code, caller)
+    counters = _failure_counters(credentials, login.subject, settings["modhub_auth.failures"])
+    with auth.rate_limiter.attempt(counters) as slot:
+        return _check_after_password(auth, settings, login, credentials, slot)
+
+
+def _check_after_password(
+    auth: AuthServices, settings: dict[str, Any], login: PasswordLogin, credentials: Credentials, slot: Slot
+) -> CheckedLogin:
+    if login.has_authenticator and not credentials.code:
+        raise services.second_factor_required()
+    if login.has_authenticator and not use_up_code(auth, login.account_id, credentials.code):
+        slot.failed = True
+        log_event("code refused", account=login.account_id, caller=credentials.caller)
+        raise services.second_factor_required()
+    if login.blocked:
+        raise services.blocked_account_error(login.account_id)
+    if settings["modhub_auth.require_verified"] and not login.verified:
+        raise services.email_not_confirmed()
+    assert login.password_hash is not None
+    return CheckedLogin(login.login_id, login.account_id, login.password_hash, login.has_authenticator)
 
 
 def reauthenticate(

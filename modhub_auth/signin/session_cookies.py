@@ -23,6 +23,7 @@ from modhub_auth.signin.page_sessions import SESSION_IDLE, SESSION_LIFETIME, TOU
 
 log = logging.getLogger(__name__)
 LOGIN_PATH: Final = "/Modhub/account/login"
+SIGN_IN_COOKIE: Final = "modhub-sign-in"
 NEXT_LENGTH: Final = 2000
 _SECRET: Final = re.compile(r"\A[0-9a-f]{64}\Z")
 _PATH: Final = re.compile(r"\A/(?![/\\])[!-\[\]-~]*\Z")
@@ -49,6 +50,19 @@ def set_session_cookie(request: Request, response: Any, secret: str) -> Any:
     response.set_cookie(cookie_name(request), secret, path="/", secure=is_https(request), httponly=True, samesite="Lax")
     new_csrf_token(request)
     return response
+
+
+def set_sign_in_cookie(request: Request, response: Any, value: str, max_age: int | None = None) -> None:
+    """Set the cookie between the two steps of signing in; ``max_age=0`` removes it."""
+    response.set_cookie(
+        SIGN_IN_COOKIE,
+        value,
+        max_age=max_age,
+        path=LOGIN_PATH,
+        secure=is_https(request),
+        httponly=True,
+        samesite="Lax",
+    )
 
 
 def clear_session_cookie(request: Request, response: Any) -> Any:

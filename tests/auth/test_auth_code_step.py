@@ -1,0 +1,145 @@
+"""Signing in on the page asks for the authenticator's code only after the password was right."""
+
+from datetime import timedelta
+from typing import Any
+
+import pyotp
+import pytest
+from sqlalchemy import select
+
+from modhub.db import now
+from modhub_auth.container import AuthServices
+from modhub_auth.models import Login
+from modhub_auth.pages import code_step
+from modhub_auth.signin import totp
+
+pytestmark = pytest.mark.one_database
+
+Person = dict[str, str]
+LOGIN = "/Modhub/account/login"
+
+
+def send(page: Any, status: int, **fields: str) -> Any:
+    form = next(form for form in page.forms.values() if form.method.upper() == "POST")
+    for name, value in fields.items():
+        form[name] = value
+    return form.submit(status=status)
+
+
+def add_authenticator(app: Any, person: Person) -> tuple[str, list[str]]:
+    """Register with an authenticator; returns its secret and the recovery codes."""
+    account_id = app.post_json("/api/auth/register", person).json["accountId"]
+    own = app.find_service(AuthServices)
+    with own.databases.write_session.begin() as session:
+        secret = pyotp.random_base32()
+        codes = totp.add_authenticator(session, own.secret_box, account_id, secret, pyotp.TOTP(secret).now())
+    return secret, list(codes)
+
+
+def signed_in(app: Any) -> bool:
+    return bool(app.get("/Modhub/account", expect_errors=True).status_int == 200)
+
+
+def password_step(app: Any, person: Person, **more: str) -> Any:
+    return send(app.get(LOGIN, more), 401, **person)
+
+
+def test_the_code_is_a_second_step_with_nothing_secret_in_it(app: Any, person: Person) -> None:
+    # C-PAGE-28
+    _, codes = add_authenticator(app, person)
+    assert app.get(LOGIN).html.select("main input[type=text]") == []
+    page = password_step(app, person, next="/Modhub/mine?x=1")
+    assert not signed_in(app)
+    assert page.html.find(id="errors") is None
+    assert page.html.find(id="password") is None
+    hidden = {field["name"] for field in page.html.select("main input[type=hidden]")}
+    assert hidden == {"csrf_token", "next"}
+    assert person["email"] not in page.text
+    assert person["password"] not in page.text
+    (cookie,) = (value for value in page.headers.getall("Set-Cookie") if "modhub-sign-in" in value)
+    assert "HttpOnly" in cookie
+    assert "SameSite=Lax" in cookie
+    answer = send(page, 303, code=f" {codes[0]} ")
+    assert answer.headers["Location"] == "/Modhub/mine?x=1"
+    assert signed_in(app)
+    assert "modhub-sign-in" not in app.cookies
+
+
+def test_a_wrong_code_is_said_and_asked_for_again(app: Any, person: Person) -> None:
+    # C-PAGE-28
+    _, codes = add_authenticator(app, person)
+    page = send(password_step(app, person), 401, code="000000")
+    assert "wrong" in page.html.find(id="code-error").text
+    page = send(page, 401, code="")
+    assert "Enter a code" in page.html.find(id="code-error").text
+    send(page, 303, code=codes[0])
+    assert signed_in(app)
+
+
+def test_one_request_with_all_three_signs_in(app: Any, person: Person) -> None:
+    # C-PAGE-28
+    _, codes = add_authenticator(app, person)
+    token = app.get(LOGIN).html.find("input", attrs={"name": "csrf_token"})["value"]
+    wrong = app.post(LOGIN, {**person, "code": "000000", "csrf_token": token}, status=401)
+    assert "wrong" in wrong.html.find(id="code-error").text
+    app.post(LOGIN, {**person, "code": codes[0], "csrf_token": token}, status=303)
+    assert signed_in(app)
+
+
+def test_wrong_passwords_look_the_same_with_and_without_an_authenticator(app: Any, person: Person) -> None:
+    # C-PAGE-28, T-C6
+    add_authenticator(app, person)
+    other = {**person, "email": "nobody@example.com"}
+    pages = []
+    for who in (person, other):
+        page = send(app.get(LOGIN), 401, **{**who, "password": "not the password"})
+        assert page.html.find(id="code") is None
+        assert "modhub-sign-in" not in str(page.headers.getall("Set-Cookie"))
+        pages.append(page.html.main.text)
+    assert pages[0] == pages[1]
+
+
+def test_wrong_codes_count_as_failures(app: Any, person: Person) -> None:
+    # C-PAGE-28, C-LIM-1
+    _, codes = add_authenticator(app, person)
+    page = password_step(app, person)
+    for _ in range(10):
+        page = send(page, 401, code="000000")
+    send(page, 429, code=codes[0])
+    assert not signed_in(app)
+    app.post_json("/api/auth/login", {**person, "code": codes[0]}, status=429)
+
+
+def test_the_first_step_expires(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-PAGE-28
+    _, codes = add_authenticator(app, person)
+    for minutes in (11, -1):
+        page = password_step(app, person)
+        with monkeypatch.context() as patch:
+            patch.setattr(code_step, "now", lambda minutes=minutes: now() + timedelta(minutes=minutes))
+            again = send(page, 403, code=codes[0])
+        assert "expired" in again.html.find(id="errors").text
+        assert again.html.find(id="password") is not None
+    assert not signed_in(app)
+
+
+def test_the_first_step_ends_with_its_password_and_its_browser(app: Any, person: Person) -> None:
+    # C-PAGE-28
+    _, codes = add_authenticator(app, person)
+    page = password_step(app, person)
+    stolen = app.cookies["modhub-sign-in"]
+    own = app.find_service(AuthServices)
+    app.reset()
+    other = app.get(LOGIN)
+    app.set_cookie("modhub-sign-in", stolen)
+    token = other.html.find("input", attrs={"name": "csrf_token"})["value"]
+    app.post(LOGIN, {"code": codes[0], "csrf_token": token}, status=403)
+    app.set_cookie("modhub-sign-in", "nonsense")
+    app.post(LOGIN, {"code": codes[0], "csrf_token": token}, status=403)
+    app.reset()
+    page = password_step(app, person)
+    with own.databases.write_session.begin() as session:
+        for login in session.scalars(select(Login)):
+            login.password_hash = own.passwords.hash("another password")
+    send(page, 403, code=codes[0])
+    assert not signed_in(app)
