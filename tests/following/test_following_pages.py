@@ -132,6 +132,19 @@ def test_an_account_follows_so_many_and_each_once(site: Site, ada: Person, bob: 
     assert count(site) == 4
 
 
+def test_a_new_name_is_shown_at_once(site: Site, ada: Person) -> None:
+    # C-PAGE-37, C-PAGE-38
+    mod, here = ada.publish(), f"/Modhub/by/{ada.id}"
+    known = {"If-None-Match": site.get(here).headers["ETag"]}
+    form = form_at(ada.pages.get("/Modhub/account"), "/Modhub/account/name")
+    form["displayName"] = "Countess"
+    form.submit(status=303)
+    page = site.get(here, headers=known, status=200)
+    assert page.html.h1.text == page.html.select_one(".card .author a").text == "Countess"
+    assert site.get(mod["url"]).html.select_one(f'a[href="{here}"]').text == "Countess"
+    assert site.get(f"{here}/feed.json").json["items"][0]["authors"] == [{"name": "Countess"}]
+
+
 def test_what_is_new_is_paged(ada: Person, bob: Person) -> None:
     # C-FOL-3
     for number in range(22):
