@@ -53,6 +53,7 @@ PANEL_PLACES: Final = (
     "notice",
     "welcome",
     "mod",
+    "mod_install",
     "author",
     "browse",
     "workshop",

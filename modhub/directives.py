@@ -111,8 +111,9 @@ def add_panel(
     config: Configurator, place: str, name: str, render: Callable[[Any, Any], Any], *, order: int = 100
 ) -> None:
     """Show ``render(context, request)`` at ``place``: ``navigation``, ``notice`` (above every page), ``welcome`` (above
-    the search), ``mod`` (a mod's page), ``author`` (an author's), ``browse`` (the list of mods), ``workshop`` (a mod's
-    page in its owner's workshop), ``workshop_script`` (how to do the same work with a script), ``footer``.
+    the search, for visitors), ``mod`` (a mod's page), ``mod_install`` (there, beside how to install it), ``author`` (an author's), ``browse`` (the list of mods),
+    ``workshop`` (a mod's page in its owner's workshop), ``workshop_script`` (how to do the same work with a script),
+    ``footer``.
 
     It returns ``Markup``; a plain string is text and is escaped. At ``documentation`` it is a section of
     ``/Modhub/doc`` (:mod:`modhub.ui.documentation`).

@@ -17,6 +17,9 @@ DEFAULT_SITE_NAME: Final = "modhub"
 LOOPBACK_NAMES = frozenset({"localhost"})
 SECRET_LENGTH = 32
 MAX_LOCK_SECONDS = 600
+BROWSER_SCHEMES = frozenset(
+    {"about", "blob", "data", "file", "filesystem", "ftp", "http", "https", "javascript", "mailto", "tel", "vbscript"}
+)
 _PORTS = {"http": 80, "https": 443}
 _LOCATION = re.compile(r"/(?:[A-Za-z0-9._-]+/)+", re.ASCII)
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]*:[0-9a-f:.]*", re.ASCII)
@@ -135,6 +138,14 @@ def origin(value: str) -> str:
     return f"{scheme}://{host_text}" if port in {None, _PORTS[scheme]} else f"{scheme}://{host_text}:{port}"
 
 
+def url_scheme(value: str) -> str:
+    """The scheme of an app's own links, in lower case (RFC 3986, 3.1), or nothing; none that a browser opens itself."""
+    scheme = value.lower()
+    if scheme and (not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme, re.ASCII) or scheme in BROWSER_SCHEMES):
+        raise ValueError(f"must be the scheme of an app's links, such as modhub, not {value!r}")
+    return scheme
+
+
 def secrets(value: str) -> tuple[Secret, ...]:
     """One or more secrets, one a line, each of at least 32 characters; the first signs tokens, all verify them."""
     secret_values = tuple(Secret(line.strip()) for line in value.splitlines() if line.strip())
@@ -217,6 +228,7 @@ CORE = (
     Setting("modhub.storage.access_key", secret, "", "access key of the object store"),
     Setting("modhub.storage.secret_key", secret, "", "secret key of the object store"),
     Setting("modhub.storage_address_key", secret, "", "the address key of the file-storage machine"),
+    Setting("modhub.install_scheme", url_scheme, "modhub", "scheme of links that open a mod in the app; empty: none"),
     Setting("modhub.audit_days", positive, "90", "days that the audit trail keeps addresses and names"),
     Setting("modhub.slow_statement_ms", whole, "1000", "log statements that take so many milliseconds; 0: none"),
     Setting(

@@ -76,6 +76,11 @@ def platform_blocks(releases: dict[str, tuple[Release, ...]], visitor_os: str | 
     return [PlatformBlock(os, releases.get(os, ())) for os in names]
 
 
+def app_link(_context: Any, request: Request) -> Markup:
+    """The link to the app on mods' pages, where they say how to install a mod."""
+    return Markup('<a href="{}">{}</a>').format(APP_TEMPLATE, PageHelpers(request).messages.gettext(N_("Get the app")))
+
+
 @page(context=IAppPage, request_method="GET", permission=OPEN, renderer="modhub_builds:templates/app.jinja2")
 def app_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/App``"""
@@ -166,6 +171,7 @@ def includeme(config: Configurator) -> None:
     config.add_translation_dirs("modhub_builds:locale")
     config.add_panel("navigation", "app", app_navigation, order=40)
     config.add_panel("welcome", "app", welcome_link)
+    config.add_panel("mod_install", "app", app_link)
     config.add_sitemap("app", app_in_sitemap)
     for feed in (APP_FEED_TEMPLATE, JSON_FEED_TEMPLATE):
         config.add_cross_origin(re.escape(feed))

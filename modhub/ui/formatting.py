@@ -78,6 +78,10 @@ class Formatter:
         """See :func:`month_element`."""
         return month_element(stamp, self.messages)
 
+    def percent(self, part: int, whole: int) -> str:
+        """Format ``part`` of ``whole`` in whole percent, rounded down: 100 % is all of it."""
+        return self.messages.percent(part * 100 // whole)
+
     def number(self, number: int) -> str:
         """See :meth:`modhub.ui.i18n.Translations.number`."""
         return self.messages.number(number)

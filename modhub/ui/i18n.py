@@ -20,7 +20,7 @@ from babel import Locale, UnknownLocaleError
 from babel.dates import format_date, format_skeleton, format_timedelta
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import PoFileError, read_po
-from babel.numbers import format_decimal, get_decimal_symbol, get_group_symbol
+from babel.numbers import format_decimal, format_percent, get_decimal_symbol, get_group_symbol
 from pyramid.config import Configurator
 from pyramid.i18n import Localizer
 from pyramid.i18n import Translations as Catalog
@@ -52,6 +52,7 @@ class Translations(Localizer):
         self._long_number = lru_cache(MAX_FORMATTED)(lambda number: format_decimal(number, locale=self.locale))
         self._date = lru_cache(MAX_FORMATTED)(lambda day: format_date(day, "long", locale=self.locale))
         self._month = lru_cache(MAX_FORMATTED)(lambda day: format_skeleton("yMMMM", day, locale=self.locale))
+        self._percent = lru_cache(MAX_FORMATTED)(lambda percent: format_percent(percent / 100, locale=self.locale))
         self._ago = lru_cache(MAX_FORMATTED)(self._format_ago)
 
     def gettext(self, text: str, **values: object) -> str:
@@ -82,6 +83,10 @@ class Translations(Localizer):
     def date(self, day: date) -> str:
         """Format a day: ``21 November 2026``."""
         return self._date(day)
+
+    def percent(self, percent: int) -> str:
+        """Format a percentage: ``92%``."""
+        return self._percent(percent)
 
     def ago(self, unit: str, count: int) -> str:
         """Format an age: ``3 days ago``. The unit is ``year``, ``month``, ``day``, ``hour`` or ``minute``."""

@@ -89,7 +89,7 @@ def test_captions_are_for_readers_of_pages_and_programs(site: Site) -> None:
         return form.submit(status=303).follow()
 
     caption(ids[0], " A <b>calm</b> layout ")
-    assert author.get(f"{here}/preview").html.select_one(".mod-head img")["alt"] == "A <b>calm</b> layout"
+    assert author.get(f"{here}/preview").html.select_one(".mod-gallery img")["alt"] == "A <b>calm</b> layout"
     captions = mod_address(mod, "captions")
     absent = site.get("/api/modhub/999999/captions", status=404)
     assert site.get(captions, status=404).body == absent.body

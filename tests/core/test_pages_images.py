@@ -6,7 +6,7 @@ import pytest
 
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
-from modhub.testing.pages import new_visitor
+from modhub.testing.pages import form_at, new_visitor
 
 pytestmark = pytest.mark.one_database
 
@@ -35,8 +35,8 @@ def test_an_image_of_another_type_is_a_file_and_no_picture(site: Site) -> None:
     shot = put(site, mod, "shot.svg", "Image/SVG+xml")
     page = site.get(mod["url"])
     assert page.html.find("meta", property="og:image")["content"].endswith(shot)
-    assert [image["src"] for image in page.html.select(".mod-head img")] == [shot]
-    assert page.html.select_one(".mod-head img")["alt"] == "Image 1 of 1: shot.svg"
+    assert [image["src"] for image in page.html.select(".mod-gallery img")] == [shot]
+    assert page.html.select_one(".mod-gallery img")["alt"] == "Image 1 of 1: shot.svg"
     assert {link["href"] for link in page.html.select(".facts-list a")} >= {notes, more}
     assert site.get("/Modhub").html.select_one(".card img")["src"] == shot
     assert author.get("/Modhub/mine").html.select_one(".shelf img")["src"] == shot
@@ -51,16 +51,27 @@ def test_a_preview_knows_pictures_as_the_page_does(site: Site) -> None:
     assert "notes.txt" in page.html.select_one(".facts-list").text
 
 
-def test_many_images_are_after_the_text_and_mostly_folded_away(site: Site) -> None:
+def test_many_images_are_one_gallery_and_mostly_folded_away(site: Site) -> None:
+    # C-PIC-10
     mod = published_mod(site)
     shots = [put(site, mod, f"{number}.png", "image/png") for number in range(12)]
+    author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
+    for shot in shots[:2]:
+        form = form_at(author.get(here), f"{here}/images/{shot.rpartition('/')[2]}/caption")
+        form["caption"] = f"See <{shot}>"
+        form.submit(status=303)
     page = site.get(mod["url"])
-    # Each once, in their order, the first in the head; the viewer goes through all of them.
+    # Each once, in their order, the large one first; the viewer goes through all of them.
     assert [link["href"] for link in page.html.select("[data-viewer] a")] == shots
-    assert [link["href"] for link in page.html.select("details a")] == shots[9:]
-    assert page.html.select_one(".mod-main details summary").text == "3 more images"
-    headings = [heading.text for heading in page.html.select(".mod-main h2")]
-    assert headings.index("Description") < headings.index("More images")
+    assert [link["href"] for link in page.html.select(".mod-gallery details a")] == shots[9:]
+    assert page.html.select_one(".mod-gallery details summary").text == "3 more images"
+    captions = [f"See <{shot}>" for shot in shots[:2]]
+    assert [caption.text for caption in page.html.select("figcaption")] == captions
+    assert [image["alt"] for image in page.html.select(".mod-gallery img")][:2] == captions
+    assert page.html.find("meta", property="og:image:alt")["content"] == captions[0]
+    assert page.html.find("meta", attrs={"name": "twitter:card"})["content"] == "summary_large_image"
+    large = page.html.select_one(".mod-gallery img")
+    assert (large["width"], large["height"], large["fetchpriority"]) == ("640", "360", "high")
 
 
 def test_no_page_elsewhere_sees_an_image_of_a_draft(site: Site) -> None:

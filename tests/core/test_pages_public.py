@@ -45,10 +45,10 @@ def test_a_published_mod_is_shown_with_all_that_belongs_to_it(site: Site) -> Non
     assert page.html.find("a", class_="download")["href"] == f"/api/modhub/{mod['id']}/download"
     assert page.html.select_one(".chain li a")["href"] == base["url"]
     assert "this mod" in page.html.select(".chain li")[-1].text
-    assert ABSENT in page.html.select_one(".note.warn").text
+    assert ABSENT in page.html.select_one(".mod-main .note.warn").text
     assert "11234567-89ab-cdef-0123-456789abcdef" in page.text
-    assert page.html.select_one(".mod-head [data-viewer] img")["alt"] == "Image 1 of 1: view.png"
-    assert page.html.select_one(".byline").text.startswith("by Person 7 (member since 1 January 2026) · updated")
+    assert page.html.select_one(".mod-gallery[data-viewer] img")["alt"] == "Image 1 of 1: view.png"
+    assert page.html.select_one(".byline").text.startswith("by Person 7 (member since January 2026) · updated")
     assert page.html.select_one(".mod-main a[href$='/feed']")["href"] == f"{mod['url']}/feed"
     # Headings of the owner stand below the page's own.
     assert page.html.select_one(".prose h3").text == "Steps"

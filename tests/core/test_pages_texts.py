@@ -115,7 +115,7 @@ def test_what_is_read_of_a_link_is_in_its_name(site: Site) -> None:
     mod = published_mod(site, title="Tower", requires=[base["guid"]])
     page = site.get(mod["url"])
     link = page.html.select_one(".chain a[href$='/download']")
-    assert re.fullmatch(r"Download Base, \d+ bytes", link.text.replace("\u00a0", " "))
+    assert re.fullmatch(r"Download \d+ bytes: Base", link.text.replace("\u00a0", " "))
     assert not [one for one in page.html.select("a[aria-label], button[aria-label]") if one.text.strip()]
 
 

@@ -61,9 +61,9 @@ def test_the_preview_shows_what_the_forms_have_filled(author: Site, draft: Any, 
     assert author.get(image).body == PNG
     assert author.get(image).headers["Cache-Control"] == "no-store"
     preview = author.get(f"{draft.request.path}/preview")
-    assert preview.html.select_one(".mod-head img")["src"] == image
+    assert preview.html.select_one(".mod-gallery img")["src"] == image
     assert preview.html.select_one(".prose p").text == "Hello"
-    assert ABSENT in preview.html.select_one(".note.warn").text
+    assert ABSENT in preview.html.select_one(".mod-main .note.warn").text
 
 
 def test_what_is_published_by_form_is_what_was_typed_and_sent(

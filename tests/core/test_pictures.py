@@ -108,7 +108,7 @@ def test_pictures_answer_as_their_image_does(site: Site) -> None:
     widths = [int(entry.split()[1].removesuffix("w")) for entry in image["srcset"].split(", ")]
     assert widths == [320, 640, 900]
     assert sorted(sources(page, ".card img")) == sorted(drafts)
-    assert sorted(sources(site.get(mod["url"]), ".mod-head img")) == sorted(drafts)
+    assert sorted(sources(site.get(mod["url"]), ".mod-gallery img")) == sorted(drafts)
     assert image["src"] in drafts
     assert re.search(r'og:image" content="[^"]*/900-[0-9a-f]+\.jpg"', site.get(mod["url"]).text)
     for address in drafts:

@@ -58,7 +58,8 @@ def page_values(request: Request, detail: ModDetail, preview: str = "") -> dict[
     fragment = partial(
         ui.cached_fragment, presenter=ModPresenter, document=detail.document_bytes, image_facts=detail.image_facts
     )
-    base, games, notes = ui.absolute(""), page_reader(request).games(), detail.notes
+    base, games, notes, related = ui.absolute(""), page_reader(request).games(), detail.notes, detail.relations
+    installing = {"preview": bool(preview), "install_scheme": request.registry.settings["modhub.install_scheme"]}
     # As parts of the cache key, ages make fragments be rendered again as time passes.
     entries = tuple((note, _age(ui, note.created_at), _age(ui, note.edited_at)) for note in notes.entries)
     fragments = {
@@ -74,21 +75,25 @@ def page_values(request: Request, detail: ModDetail, preview: str = "") -> dict[
             games=games,
             fold_game=fold_game,
         ),
-        "facts": fragment(
-            MOD_FRAGMENTS + "facts.jinja2",
-            ups=detail.ups,
-            downs=detail.downs,
-            sha256=detail.sha256,
-            preview=bool(preview),
+        "download": fragment(
+            MOD_FRAGMENTS + "download.jinja2",
+            chain=related.chain,
+            missing=len(related.missing),
+            conflicts=len(related.conflicts),
+            **installing,
         ),
+        "facts": fragment(MOD_FRAGMENTS + "facts.jinja2", ups=detail.ups, downs=detail.downs),
+        "technical": fragment(MOD_FRAGMENTS + "technical.jinja2", sha256=detail.sha256, preview=bool(preview)),
         "main": fragment(
             MOD_FRAGMENTS + "main.jinja2",
-            related=detail.relations,
+            related=related,
+            author=detail.author,
+            app_links=tuple(ui.panels("mod_install")),
             entries=entries,
             page=notes.page,
             pages=notes.pages,
             html=shift_headings,
-            preview=bool(preview),
+            **installing,
         ),
     }
     return {"mod": detail.mod, "fragments": fragments, "own_vote": None, "is_owner": False, "preview": preview}

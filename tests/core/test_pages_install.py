@@ -1,0 +1,121 @@
+"""Installing a mod from its page: what it takes is said at the button, and how, in three steps."""
+
+import pytest
+
+from modhub.settings import StartRefused, url_scheme
+from modhub.testing import Site, Start
+from modhub.testing.mods import OWNER, new_mod, published_mod, upload_asset
+from modhub.testing.pages import new_visitor
+
+pytestmark = pytest.mark.one_database
+
+ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
+OTHER_ABSENT = "11234567-89ab-cdef-0123-456789abcdef"
+
+
+def test_the_button_says_what_else_a_mod_takes(site: Site) -> None:
+    # C-PAGE-21
+    kit = published_mod(site, title="Kit")
+    upload_asset(site, kit, "code", b"x" * 3000, version="2")
+    bars = published_mod(site, title="Bars", requires=[kit["guid"]])
+    upload_asset(site, bars, "code", b"x" * 2000, version="2")
+    race = published_mod(site, title="Race", requires=[bars["guid"], ABSENT], conflictsWith=[kit["guid"], OTHER_ABSENT])
+    page = site.get(race["url"])
+    beside = [line.text.replace("\u00a0", " ") for line in page.html.select(".download-help a[href='#install']")]
+    assert beside == ["Requires 2 others (4.9 KB)", "1 required mod is not on this site", "Conflicts with 2 mods"]
+    assert page.html.find(id="install")
+    assert page.html.find(id="how-to-install").find_parent("details").has_attr("open")
+    assert page.html.select_one(".download-help a[href='#how-to-install']").text == "How do I install a mod?"
+    german = site.get(race["url"], headers={"Accept-Language": "de"})
+    said = german.html.select_one(".download-help a[href='#install']").text.replace("\u00a0", " ")
+    assert said == "Benötigt 2 weitere (4,9 KB)"
+    # Nothing is said that is not so.
+    page = site.get(kit["url"])
+    assert page.html.select(".download-help a[href='#install']") == []
+    assert not page.html.find(id="how-to-install").find_parent("details").has_attr("open")
+
+
+def test_the_chain_has_a_button_a_row_above_the_description(site: Site) -> None:
+    # C-PAGE-22
+    kit = published_mod(site, title="Kit")
+    race = published_mod(site, title="Race", requires=[kit["guid"]])
+    page = site.get(race["url"])
+    buttons = page.html.select(".chain li a.button")
+    assert [button["href"] for button in buttons] == [f"/api/modhub/{mod['id']}/download" for mod in (kit, race)]
+    for button in buttons:
+        button.find(class_="hidden").extract()
+        assert button.text.startswith("Download ")
+    headings = [heading.text for heading in page.html.select(".mod-main h2")]
+    assert headings[:2] == ["Installation", "Description"]
+    assert len(page.html.select("#how-to-install li")) == 3
+
+
+def test_the_app_is_linked_where_there_is_one(start: Start) -> None:
+    # C-PAGE-22
+    for features, linked in (("", []), ("modhub_builds", ["/Modhub/App"])):
+        site = start(f"modhub.testing.accounts {features}")
+        page = site.get(published_mod(site)["url"])
+        assert [link["href"] for link in page.html.select("#how-to-install a")] == linked
+
+
+def test_a_mod_opens_in_the_app(start: Start) -> None:
+    # C-PAGE-23
+    site = start("modhub.testing.accounts")
+    mod, draft = published_mod(site), new_mod(site)
+    upload_asset(site, draft, "code", version="1")
+    link = site.get(mod["url"]).html.select_one(".mod-side a[href*='://install/']")
+    assert (link["href"], link.text) == (f"modhub://install/{mod['guid']}", "Open in the app")
+    preview = new_visitor(site, OWNER).get(f"/Modhub/mine/{draft['id']}/preview")
+    assert "://install/" not in preview.text
+    assert "Open in the app" not in preview.text
+    site = start("modhub.testing.accounts", modhub__install_scheme="Overlay+1")
+    mod = published_mod(site)
+    assert f'"overlay+1://install/{mod["guid"]}"' in site.get(mod["url"]).text
+    site = start("modhub.testing.accounts", modhub__install_scheme="")
+    page = site.get(published_mod(site)["url"]).text
+    assert "://install/" not in page
+    assert "Open in the app" not in page
+
+
+@pytest.mark.parametrize("scheme", ["javascript", "HTTPS", "data", "modhub:", "1st", "mod hub", "módhub", '"'])
+def test_a_scheme_is_an_apps_own(start: Start, scheme: str) -> None:
+    # C-PAGE-23
+    with pytest.raises(ValueError, match="must be the scheme of an app's links"):
+        url_scheme(scheme)
+    with pytest.raises(StartRefused, match=r"modhub\.install_scheme must be"):
+        start("", modhub__install_scheme=scheme)
+
+
+def test_votes_are_a_share_of_a_total(site: Site) -> None:
+    # C-PAGE-24
+    mod = published_mod(site)
+    page = site.get(mod["url"])
+    assert "No votes yet" in page.html.select_one(".facts-list").text
+    assert not page.html.find(itemprop="aggregateRating")
+    for account, value in ((8, 1), (9, 1), (10, -1)):
+        site.as_account(account).put_json(f"/api/modhub/{mod['id']}/vote", {"value": value})
+    page = site.get(mod["url"])
+    assert "66% positive (3 votes)" in page.html.select_one(".facts-list").text
+    rating = page.html.find(itemprop="aggregateRating")
+    assert {meta["itemprop"]: meta["content"] for meta in rating.select("meta")} == {
+        "ratingValue": "66",
+        "bestRating": "100",
+        "worstRating": "0",
+        "ratingCount": "3",
+    }
+    german = site.get(mod["url"], headers={"Accept-Language": "de"}).html.select_one(".facts-list").text
+    assert "66\u00a0% positiv (3 Stimmen)" in german
+
+
+def test_digests_and_guid_are_folded_away(site: Site) -> None:
+    # C-PAGE-24
+    mod = published_mod(site)
+    page = site.get(mod["url"])
+    technical = page.html.select_one("details.technical")
+    assert not technical.has_attr("open")
+    assert technical.summary.text == "Technical details"
+    assert technical.code.text == mod["guid"]
+    assert [term.text for term in technical.select(".copied dt")] == ["GUID", "SHA-256"]
+    assert mod["guid"] not in page.html.select_one(".mod-box > .facts-list").text
+    assert page.html.find("meta", itemprop="dateModified")["content"] == mod["updatedAt"]
+    assert page.html.find("meta", attrs={"name": "twitter:card"})["content"] == "summary"
