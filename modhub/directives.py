@@ -110,10 +110,7 @@ def add_migrations(
 def add_panel(
     config: Configurator, place: str, name: str, render: Callable[[Any, Any], Any], *, order: int = 100
 ) -> None:
-    """Show ``render(context, request)`` at ``place``: ``navigation``, ``notice`` (above every page), ``welcome`` (above
-    the search, for visitors), ``mod`` (a mod's page), ``mod_install`` (there, beside how to install it), ``author`` (an author's), ``browse`` (the list of mods),
-    ``workshop`` (a mod's page in its owner's workshop), ``workshop_script`` (how to do the same work with a script),
-    ``footer``.
+    """Show ``render(context, request)`` at ``place``, one of `PANEL_PLACES` (docs/writing-a-feature.md).
 
     It returns ``Markup``; a plain string is text and is escaped. At ``documentation`` it is a section of
     ``/Modhub/doc`` (:mod:`modhub.ui.documentation`).
