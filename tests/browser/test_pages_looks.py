@@ -34,6 +34,40 @@ def test_every_page_is_accessible_valid_and_fits(visit: Visit, look: Look, width
         look(page, name)
 
 
+@pytest.mark.parametrize("locale", ["en", "de"])
+def test_the_first_screen_of_a_phone_has_a_mod(visit: Visit, locale: str) -> None:
+    # C-PAGE-19
+    page = visit(viewport={"width": 360, "height": 740}, locale=locale, java_script_enabled=False)
+    page.goto("/Modhub")
+    box = page.locator(".card").first.bounding_box()
+    assert box
+    assert box["y"] <= 320
+    # All games lie over the page: nothing below moves.
+    page.locator("nav.games summary").click()
+    assert page.locator("nav.games details a").last.is_visible()
+    assert page.locator(".card").first.bounding_box() == box
+    page.locator("nav.games details a", has_text="Starfall Rally").click()
+    assert page.url.lower().endswith("?game=starfall+rally#results")
+    heading = page.locator("h1").bounding_box()
+    assert heading
+    assert 0 <= heading["y"] < 200
+
+
+def test_the_download_stays_on_a_phone(visit: Visit) -> None:
+    page = visit(viewport={"width": 360, "height": 740})
+    page.goto("/Modhub/3")
+    download = page.locator(".download")
+    for selector in ("h1", "#install", "#changelog"):
+        page.locator(selector).evaluate("(part) => part.scrollIntoView({ behavior: 'instant' })")
+        box = download.bounding_box()
+        assert box
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 740
+    targets = page.locator(".mod-side :is(a, button, summary), .mod-gallery a, .chain a, .how-to summary")
+    heights = [target.bounding_box() for target in targets.all() if target.is_visible()]
+    assert [box for box in heights if box and box["height"] < 24] == []
+
+
 def test_nothing_comes_from_elsewhere(visit: Visit) -> None:
     # T-H5
     page = visit(account=MIRA)

@@ -1,5 +1,6 @@
 """Visitors, authors and voters use the pages in a real browser: with and without scripts, by mouse and keyboard."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,47 @@ def test_a_visitor_searches_filters_opens_and_downloads(
     saved = tmp_path / "saved.zip"
     started.value.save_as(saved)
     assert saved.stat().st_size > 200_000
+
+
+@scripts
+@pytest.mark.parametrize("locale", ["en", "de"])
+def test_a_newcomer_installs_a_mod_with_all_that_it_requires(
+    visit: Visit, java_script_enabled: bool, locale: str
+) -> None:
+    # C-PAGE-21, C-PAGE-22
+    german = locale == "de"
+    page = visit(java_script_enabled=java_script_enabled, locale=locale, viewport={"width": 360, "height": 740})
+    page.goto("/Modhub")
+    page.get_by_role("navigation", name="Spiele" if german else "Games").get_by_role("link", name="Starfall").click()
+    page.get_by_role("link", name="Ghost Racer").click()
+    page.get_by_role("link", name="Benötigt 3 weitere" if german else "Requires 3 others").click()
+    expect(page.get_by_role("heading", name="Installation")).to_be_in_viewport()
+    expect(page.locator("#how-to-install li")).to_have_count(3)
+    fetched = []
+    for row in page.locator(".chain li").all():
+        with page.expect_download() as started:
+            row.get_by_role("link", name=re.compile("KB herunterladen" if german else "^Download [0-9]+.KB")).click()
+        fetched.append(started.value.suggested_filename.partition("-")[0])
+    assert fetched == ["overlay", "split", "telemetry", "ghost"]
+
+
+def test_the_keyboard_alone_installs(visit: Visit) -> None:
+    # C-PAGE-22
+    page = visit()
+    page.goto("/Modhub/3")
+    page.get_by_role("link", name="Requires 3 others").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("#install$"))
+    names = []
+    for _ in range(7):
+        page.keyboard.press("Tab")
+        names.append(page.evaluate("document.activeElement.innerText.replace(/\\s+/g, ' ')"))
+    titles = ["Overlay Kit", "Split Timer", "Telemetry Tap"]
+    assert names[0::2][:3] == titles
+    assert [name.rpartition(": ")[2] for name in [*names[1::2], names[6]]] == [*titles, "Ghost Racer"]
+    with page.expect_download() as started:
+        page.keyboard.press("Enter")
+    assert started.value.suggested_filename == "ghost-2.0.zip"
 
 
 @scripts
