@@ -92,6 +92,62 @@ def test_an_upload_leaves_what_is_being_typed_and_outlives_a_session(visit: Visi
     assert asked == ["beforeunload"]
 
 
+GIVE = """(kind) => {
+    const bytes = Uint8Array.from([137, 80, 78, 71, 13, 10, 26, 10, ...Array(900).fill(1)]);
+    const data = new DataTransfer();
+    data.items.add(new File([bytes], kind + ".png", { type: "image/png" }));
+    const options = { bubbles: true, cancelable: true, dataTransfer: data, clipboardData: data };
+    const form = document.querySelector("form[data-fresh=images]");
+    if (kind === "drop") form.dispatchEvent(new DragEvent("drop", options));
+    else document.body.dispatchEvent(new ClipboardEvent("paste", options));
+}"""
+
+
+def test_images_are_dropped_and_pasted(visit: Visit) -> None:
+    # C-PAGE-25
+    page = visit(account=AUTHOR)
+    draft(page, "Dropped")
+    page.get_by_label("Description", exact=True).fill("Not saved yet")
+    for count, kind in enumerate(("drop", "paste"), 1):
+        page.evaluate(GIVE, kind)
+        expect(page.locator(".workshop .gallery > li")).to_have_count(count)
+    expect(page.get_by_label("Description", exact=True)).to_have_value("Not saved yet")
+
+
+@scripts
+def test_from_a_new_mod_to_a_published_one(visit: Visit, java_script_enabled: bool) -> None:
+    """Clicks and choices of files; opening "My mods" and registering add three, so all is below twelve."""
+    # C-PAGE-25
+    page = visit(account=AUTHOR, java_script_enabled=java_script_enabled, viewport={"width": 360, "height": 740})
+    page.goto("/Modhub/mine")
+    interactions = 0
+
+    def press(role: Any, name: str) -> None:
+        nonlocal interactions
+        interactions += 1
+        page.get_by_role(role, name=name, exact=True).click()
+
+    def choose(field: str, file: dict[str, Any]) -> None:
+        nonlocal interactions
+        interactions += 1
+        page.locator(field).set_input_files([file])
+
+    press("link", "New mod")
+    page.get_by_label("Title", exact=True).fill("From nothing")
+    page.get_by_label("Description", exact=True).fill("Two\n\nparagraphs")
+    press("button", "Create draft")
+    page.get_by_label("Version").fill("1.0")
+    choose("#code-file", {**PNG, "name": "a.zip"})
+    press("button", "Upload the code")
+    expect(page.locator(".notes > li")).to_have_count(1)
+    choose("#image-file", PNG)
+    press("button", "Upload the image")
+    expect(page.locator(".workshop .gallery > li")).to_have_count(1)
+    press("button", "Publish – this can't be undone")
+    expect(page.locator(".note.good")).to_contain_text("Published")
+    assert interactions + 3 < 12
+
+
 def test_a_cancelled_upload_says_so_and_others_wait(visit: Visit) -> None:
     page = visit(account=AUTHOR)
     draft(page, "Cancelled")
