@@ -53,8 +53,7 @@ def test_the_list_names_what_is_there_and_all_of_the_root() -> None:
     modules, templates = public()
     assert [name for name in sorted(modules) if not is_module(name)] == []
     assert [name for name in sorted(templates) if not (ROOT / name.replace(":", "/")).is_file()] == []
-    # Its functions are directives: they are called on the configurator.
-    root = {f"modhub.{path.stem}" for path in (ROOT / "modhub").glob("*.py")} - {"modhub.__init__", "modhub.directives"}
+    root = {f"modhub.{path.stem}" for path in (ROOT / "modhub").glob("*.py")} - {"modhub.__init__"}
     assert root - modules == set()
 
 

@@ -1,0 +1,63 @@
+"""The directives with which a feature plugs in (see docs/writing-a-feature.md).
+
+Each goes through ``config.action`` with a discriminator, so that two features claiming one name raise a conflict that
+names both lines.
+"""
+
+from pyramid.config import Configurator
+
+from modhub.declarations import Declarations, StartOptions
+from modhub.directives.features import (
+    add_blob_store,
+    add_change_kind,
+    add_child,
+    add_credential,
+    add_feature,
+    add_migrations,
+    add_scope,
+    declare_settings,
+)
+from modhub.directives.operation import (
+    add_blob_names,
+    add_command,
+    add_demo,
+    add_doctor_check,
+    add_health_check,
+    add_maintenance,
+    add_metric,
+)
+from modhub.directives.web import add_body_limit, add_cross_origin, add_page_order, add_panel, add_robots_rule
+from modhub.server.rules import BodyRules, IBodyRules
+from modhub.service_registry import add_service, find_optional_service
+
+
+def includeme(config: Configurator) -> None:
+    """Register the services that the directives fill, then the directives."""
+    config.add_directive("add_service", add_service)
+    if find_optional_service(config.registry, StartOptions) is None:
+        config.add_service(StartOptions, StartOptions())
+    config.add_service(Declarations, Declarations())
+    config.registry.registerUtility(BodyRules(), IBodyRules)
+    for directive in (
+        add_feature,
+        add_child,
+        add_credential,
+        add_scope,
+        add_migrations,
+        add_panel,
+        add_page_order,
+        add_health_check,
+        add_doctor_check,
+        add_maintenance,
+        add_metric,
+        add_blob_names,
+        add_command,
+        add_demo,
+        add_body_limit,
+        add_blob_store,
+        add_change_kind,
+        add_cross_origin,
+        add_robots_rule,
+        declare_settings,
+    ):
+        config.add_directive(directive.__name__, directive)

@@ -1,0 +1,106 @@
+"""What operators see of a feature: checks, metrics, commands."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pyramid.config import Configurator
+
+from modhub.blobs.naming import BlobNames
+from modhub.declarations import (
+    AdminCommand,
+    DoctorCheck,
+)
+from modhub.directives.features import find_declarations
+from modhub.metrics import COUNTER, GAUGE, Metric, Reading
+from modhub.settings import StartRefused
+
+
+def add_health_check(config: Configurator, name: str, check: Callable[[Any], str | None]) -> None:
+    """Call ``check(registry)`` for ``/readyz``; None means "ok", a string such as ``not configured`` is shown as is.
+
+    A failing check raises.
+    """
+
+    def register() -> None:
+        find_declarations(config).health_checks[name] = check
+
+    config.action(("modhub health check", name), register)
+
+
+def add_metric(
+    config: Configurator,
+    name: str,
+    help: str,  # noqa: A002 - as in argparse and in settings
+    read: Callable[[Any], Reading],
+    *,
+    kind: str = GAUGE,
+    labels: tuple[str, ...] = (),
+) -> None:
+    """Let a feature that exports metrics call ``read(registry)`` (:class:`modhub.metrics.Metric`).
+
+    ``name`` is without the prefix that all of them have. Several packages may add to one metric, each its own values
+    of the labels; the first one's ``help`` is shown.
+    """
+    if name.endswith("_total") is not (kind == COUNTER):
+        raise StartRefused(f"the metric {name}: a name ends in _total if, and only if, the metric is a counter")
+    metric = Metric(name, help, read, kind, labels)
+    config.action(
+        ("modhub metric", name, config.package_name), lambda: find_declarations(config).metrics.append(metric)
+    )
+
+
+def add_doctor_check(
+    config: Configurator, label: str, find_problems: Callable[[Any], Iterable[str]], *, order: int = 100
+) -> None:
+    """Let ``modhub-admin doctor`` call ``find_problems(admin)``, the lowest ``order`` first.
+
+    It returns sentences, without their full stop, that say what is wrong and what to do; none if all is well. It runs
+    in a thread and has five seconds.
+    """
+
+    def register() -> None:
+        find_declarations(config).doctor_checks.append(DoctorCheck(label, order, find_problems))
+
+    config.action(("modhub doctor check", label), register)
+
+
+def add_maintenance(config: Configurator, name: str, verify: Callable[[Any], Iterable[str]]) -> None:
+    """Let ``modhub-admin verify`` call ``verify(session)``, which returns one sentence per problem found."""
+
+    def register() -> None:
+        find_declarations(config).maintenance[name] = verify
+
+    config.action(("modhub maintenance", name), register)
+
+
+def add_blob_names(config: Configurator, name: str, describe: BlobNames) -> None:
+    """Let ``describe(session, blob_ids)`` say what a feature's stored files are, by the ids of their rows.
+
+    ``verify`` and other commands show it to the operator beside a file's key.
+    """
+
+    def register() -> None:
+        find_declarations(config).blob_names[name] = describe
+
+    config.action(("modhub blob names", name), register)
+
+
+def add_command(config: Configurator, command: AdminCommand) -> None:
+    """Add a command to ``modhub-admin``."""
+
+    def register() -> None:
+        find_declarations(config).commands[command.name] = command
+
+    config.action(("modhub command", command.name), register)
+
+
+def add_demo(config: Configurator, name: str, fill: Callable[[Any], None] | str, *, order: int = 100) -> None:
+    """Let ``modhub-admin demo`` call ``fill(admin)``, the lowest ``order`` first.
+
+    Given as a dotted name, it is imported by that command only.
+    """
+
+    def register() -> None:
+        find_declarations(config).demos.append((order, name, fill))
+
+    config.action(("modhub demo", name), register)

@@ -1,0 +1,89 @@
+"""What pages show of a feature, and what its requests may send."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from pyramid.config import Configurator
+
+from modhub.declarations import (
+    API_SORTS,
+    PANEL_PLACES,
+    PageOrder,
+    Panel,
+)
+from modhub.directives.features import find_declarations
+from modhub.server.rules import IBodyRules
+from modhub.settings import StartRefused
+
+
+def add_panel(
+    config: Configurator, place: str, name: str, render: Callable[[Any, Any], Any], *, order: int = 100
+) -> None:
+    """Show ``render(context, request)`` at ``place``, one of `PANEL_PLACES` (docs/writing-a-feature.md).
+
+    It returns ``Markup``; a plain string is text and is escaped. At ``documentation`` it is a section of
+    ``/Modhub/doc`` (:mod:`modhub.ui.documentation`).
+    """
+    if place not in PANEL_PLACES:
+        raise StartRefused(f"no page has a place {place} for the panel {name}; places are {', '.join(PANEL_PLACES)}")
+
+    def register() -> None:
+        find_declarations(config).panels.append(Panel(place, name, order, render))
+
+    config.action(("modhub panel", place, name), register)
+
+
+def add_page_order(config: Configurator, name: str, title: str, mod_id: Any, value: Any) -> None:
+    """Offer an order of the mods on pages and in feeds (:class:`modhub.declarations.PageOrder`), as ``sort={name}``.
+
+    ``title`` is a msgid. The API keeps its own orders: there the value is an unknown one. Each page reads the table,
+    so it needs an index on (``value``, ``mod_id``).
+    """
+    if name in API_SORTS:
+        raise StartRefused(f"lists have the order {name} already")
+    order = PageOrder(name, title, mod_id, value)
+
+    def register() -> None:
+        find_declarations(config).page_orders[name] = order
+
+    config.action(("modhub page order", name), register)
+
+
+def add_body_limit(
+    config: Configurator,
+    methods: str | tuple[str, ...],
+    pattern: str,
+    limit: int,
+    *,
+    credential: str | None = None,
+    waits: bool = False,
+    stored: bool = False,
+) -> None:
+    """Limit the length of bodies at ``pattern``, and name the header without which the server does not read them.
+
+    ``pattern`` is a path with ``{segment}`` and ``{rest...}``; ``limit`` is in bytes (C-ERR-20). ``waits``: the request
+    may wait for its turn (hashing), so it gets a thread of a separate pool. ``stored``: the body is a file that the
+    view stores as it is (:func:`modhub.blobs.uploads.receive_upload`), so it is spooled in the file store's folder.
+    """
+    method_names = (methods,) if isinstance(methods, str) else methods
+
+    def register() -> None:
+        rules = config.registry.getUtility(IBodyRules)
+        rules.add(method_names, pattern, limit, credential, waits=waits, stored=stored)
+
+    config.action(("modhub body limit", method_names, pattern), register)
+
+
+def add_cross_origin(config: Configurator, pattern: str) -> None:
+    """Let pages of other sites read addresses outside of the API without credentials (CORS): files, feeds.
+
+    ``pattern`` is a regular expression for the whole path, without a trailing slash.
+    """
+    compiled = re.compile(pattern + "/?")
+    config.action(("modhub cross origin", pattern), lambda: find_declarations(config).cross_origin.append(compiled))
+
+
+def add_robots_rule(config: Configurator, path: str) -> None:
+    """Ask robots not to visit any address that begins with ``path`` (``Disallow`` in ``/robots.txt``, RFC 9309)."""
+    config.action(("modhub robots rule", path), lambda: find_declarations(config).robots.append(path))
