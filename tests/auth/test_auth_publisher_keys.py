@@ -171,7 +171,7 @@ PAGE = "/Modhub/account/publisher-key"
 
 
 def register_on_pages(app: Any, person: Person) -> int:
-    form = app.get("/Modhub/account/register").form
+    form = app.get("/Modhub/account/register").forms[0]
     for name, value in person.items():
         form[name] = value
     form.submit()
@@ -180,7 +180,7 @@ def register_on_pages(app: Any, person: Person) -> int:
 
 
 def fill(app: Any, person: Person, **fields: str) -> Any:
-    form = app.get(PAGE).form
+    form = app.get(PAGE).forms[0]
     form["currentPassword"] = person["password"]
     for name, value in fields.items():
         form[name] = value

@@ -129,7 +129,7 @@ def test_what_is_wrong_stands_beside_each_field_and_in_the_summary(app: Any, per
 def test_password_managers_know_the_fields(app: Any) -> None:
     # C-PAGE-6
     known = {
-        "login": {"email": "username", "password": "current-password", "code": "one-time-code"},
+        "login": {"email": "username", "password": "current-password"},
         "register": {"email": "username", "password": "new-password", "displayName": "nickname"},
         "forgot": {"email": "username"},
     }
