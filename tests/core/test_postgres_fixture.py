@@ -17,10 +17,9 @@ from modhub.testing.postgres import (
     POSTGRES_START_SECONDS,
     PostgresMissingError,
     PostgresServer,
-    copy_wheel_binaries,
-    find_binaries,
     postgres_server,
 )
+from modhub.testing.postgres_binaries import copy_wheel_binaries, find_binaries
 
 pytestmark = pytest.mark.process
 
