@@ -32,34 +32,30 @@ class Paths:
     """The shortest path from a wanted mod to each mod that it requires, directly or through others."""
 
     def __init__(self, wanted: Iterable[str], requires: Mapping[str, list[str]]) -> None:
-        self._requirers: dict[str, str] = {}
         self._depths: dict[str, int] = {}
         self._beginnings: dict[str, list[str]] = {}
-        """The first GUIDs of each path: long paths are never walked from the end to the beginning."""
+        self._ends: dict[str, list[str]] = {}
+        """The last GUIDs of each path, made from those of its requirer: no path is ever walked."""
         waiting = deque(guid for guid in wanted if guid in requires)
         for guid in waiting:
-            self._depths[guid], self._beginnings[guid] = 0, []
+            self._depths[guid], self._beginnings[guid], self._ends[guid] = 0, [], []
         while waiting:
             requirer = waiting.popleft()
             depth, beginning = self._depths[requirer] + 1, self._beginnings[requirer]
             if len(beginning) < _HALF:
                 beginning = [*beginning, requirer]
+            end = [*self._ends[requirer][1 - limits.PATH_SHOWN :], requirer]
             for guid in map(str.lower, requires[requirer]):
                 if guid in requires and guid not in self._depths:
-                    self._requirers[guid], self._depths[guid], self._beginnings[guid] = requirer, depth, beginning
+                    self._depths[guid], self._beginnings[guid], self._ends[guid] = depth, beginning, end
                     waiting.append(guid)
 
     def because(self, guid: str) -> tuple[list[str], int | None]:
         """Return the path to ``guid``, without it, and its length if only its two ends are shown."""
-        depth = self._depths.get(guid, 0)
-        shown = depth if depth <= limits.PATH_SHOWN else _HALF
-        beginning = self._beginnings.get(guid, [])
-        end: list[str] = []
-        while len(end) < shown:
-            guid = self._requirers[guid]
-            end.append(guid)
-        end.reverse()
-        return (end, None) if depth <= limits.PATH_SHOWN else ([*beginning, *end], depth)
+        depth, end = self._depths.get(guid, 0), self._ends.get(guid, [])
+        if depth <= limits.PATH_SHOWN:
+            return end, None
+        return [*self._beginnings[guid], *end[-_HALF:]], depth
 
 
 def make_plan(
