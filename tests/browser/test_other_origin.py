@@ -82,7 +82,8 @@ def test_a_page_of_another_origin_reads_everything(demo: Page, service: Any) -> 
     assert "Since then: 0" in told
     assert [line for line in told if line.startswith("Refused: 404 not_found (request ")]
     numbers = {line.partition(":")[0]: int(re.search(r"\d+", line)[0]) for line in told if re.search(r": \d", line)}
-    assert numbers["Feed"] == numbers["Atom"] == numbers["Snapshot"] >= 4
+    # A feed has an entry for each version, a snapshot a line for each mod.
+    assert numbers["Feed"] == numbers["Atom"] >= numbers["Snapshot"] >= 4
     assert min(numbers[name] for name in ("Changes", "Games", "Wiki", "App")) > 0
     asked = [request for request in sent if request.url.startswith(service.address)]
     names = {name for request in asked for name in request.headers}
