@@ -52,6 +52,7 @@ KNOWN = {
     },
     # A program for build agents, which the service never runs.
     "clients/modhub_publish/publish.py": {"http.client"},
+    "clients/modhub_publish/releases.py": {"http.client"},
     # A program for people who install mods: --url names the service; tests/clients/test_get_hostile.py.
     "clients/modhub_get/service.py": {"http.client"},
     "clients/modhub_get/transfer.py": {"http.client"},
