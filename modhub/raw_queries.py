@@ -1,12 +1,12 @@
 """Fast reads: statements compiled once, run on driver connections without a session."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from threading import BoundedSemaphore
 from time import perf_counter
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
-from zlib import crc32
 
 from sqlalchemy import Engine
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
@@ -102,7 +102,7 @@ class RawQueryExecutor:
 
     def _fetch_bytes(self, connection: Any, sql: str, parameters: dict[str, Any]) -> list[Row]:
         libpq, statement = connection.pgconn, sql.encode()
-        name = b"modhub %08x" % crc32(statement)
+        name = hashlib.sha256(statement).hexdigest().encode()
         if name not in self._prepared.setdefault(connection, set()):
             libpq.prepare(name, statement)
             self._prepared[connection].add(name)
