@@ -28,6 +28,8 @@ BROWSER_OPTIONS = (
 )
 # A rule about sign-in fields that contradicts today's HTML: an email address in `autocomplete="username"`.
 PA11Y_IGNORED = ("WCAG2AA.Principle1.Guideline1_3.1_3_5.H98",)
+# A trace is sometimes lost (NO_NAVSTART), and Lighthouse itself says "Please run Lighthouse again".
+LIGHTHOUSE_TRIES = 4
 PHONE = ViewportSize(width=360, height=740)
 
 
@@ -46,7 +48,7 @@ class Judges:
     def _lighthouse_once(self, url: str) -> dict[str, float]:
         flags = " ".join(BROWSER_OPTIONS)
         words = ["lighthouse", url, "--quiet", "--output=json", f"--chrome-flags={flags}"]
-        report = json.loads(self._run(words, {"CHROME_PATH": self._chromium}))
+        report = json.loads(self._run(words, {"CHROME_PATH": self._chromium}, tries=LIGHTHOUSE_TRIES))
         scores = {name: 100 * (report["categories"][name]["score"] or 0) for name in CATEGORIES}
         audits = report["audits"]
         return {
@@ -74,20 +76,21 @@ class Judges:
         words = ["pa11y", "--config", str(settings), "--reporter", "json", url]
         return [f"{issue['code']}: {issue['message']}" for issue in json.loads(self._run(words, {}, codes=(0, 2)))]
 
-    def _run(self, words: Sequence[str], environ: dict[str, str], codes: Sequence[int] = (0,)) -> str:
+    def _run(self, words: Sequence[str], environ: dict[str, str], codes: Sequence[int] = (0,), tries: int = 1) -> str:
         program = str(self._modules / ".bin" / words[0])
-        done = subprocess.run(  # noqa: S603
-            [program, *words[1:]],
-            capture_output=True,
-            text=True,
-            timeout=400,
-            env={**os.environ, **environ},
-            check=False,
-        )
-        if done.returncode not in codes:
-            message = f"{words[0]} failed: {done.stderr[-2000:]}"
-            raise RuntimeError(message)
-        return done.stdout
+        for _ in range(tries):
+            done = subprocess.run(  # noqa: S603
+                [program, *words[1:]],
+                capture_output=True,
+                text=True,
+                timeout=400,
+                env={**os.environ, **environ},
+                check=False,
+            )
+            if done.returncode in codes:
+                return done.stdout
+        message = f"{words[0]} failed: {done.stderr[-2000:]}"
+        raise RuntimeError(message)
 
 
 @contextmanager
