@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from modhub_publish.publish import KEY_REJECTED, REJECTED, USAGE_ERROR, Answer, Failure, failure_of, say
+from modhub_publish.publish import KEY_REJECTED, REJECTED, USAGE_ERROR, Answer, Failure, ServiceClient, failure_of, say
 from modhub_publish.releases import ServiceReader
 
 
@@ -134,12 +134,12 @@ def sha256_of(file: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def release_mod(url: str, key: str, arguments: argparse.Namespace) -> None:
+def release_mod(client: ServiceClient, arguments: argparse.Namespace) -> None:
     """``mod ID FILE --version V``"""
     for file in (arguments.file, *arguments.image, *([arguments.css] if arguments.css else [])):
         if not os.access(file, os.R_OK):
             raise Failure(USAGE_ERROR, f"{file} cannot be read.")
-    service = Publisher(url, key)
+    service = Publisher(client.url, client.key)
     release = ModRelease(service, arguments)
     release.run()
     if arguments.json:

@@ -1,15 +1,10 @@
 """``modhub-publish``: publishes builds, changelog sections and wiki pages. One file, standard library only.
 
-    modhub-publish --url https://mods.example.org key
-    modhub-publish --url … app windows dist/modhub.zip --version 1.4
+    modhub-publish --url https://mods.example.org app windows dist/modhub.zip --version 1.4
     modhub-publish --url … changelog section.txt        (- reads standard input)
     modhub-publish --url … wiki docs/
 
-The machine key comes from the environment variable MODHUB_API_KEY or from the file given with --key-file, never from
-an argument. Publish builds first, then the changelog.
-
-exit codes: 0 done; 1 rejected by the service; 2 usage error, nothing was sent; 3 the key was rejected, do not retry;
-4 unreachable, busy, or storage failed twice: retry later; 5 the service has no file storage configured
+The machine key comes from MODHUB_API_KEY or --key-file, never from an argument. Publish builds before the changelog.
 """
 
 import argparse
@@ -22,20 +17,21 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 from urllib.parse import quote, urlencode, urlsplit
 
 DONE, REJECTED, USAGE_ERROR, KEY_REJECTED, UNAVAILABLE, INCOMPLETE = range(6)
+EXIT_CODES = """exit codes: 0 done; 1 rejected by the service; 2 usage error, nothing was sent; 3 the key was rejected:
+do not retry; 4 unreachable, busy, or storage failed twice: retry later; 5 the service has no file storage configured"""
 BLOCK = 256 * 1024
 TIMEOUT_SECONDS = 120.0
 RETRY_SECONDS = 1.0
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 WIKI_PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*")
 WIKI_PATH_LENGTH = 200
-SkipPage = Callable[[str, bytes], bool]
 
 
 class Failure(Exception):
@@ -104,8 +100,8 @@ class ServiceClient:
         self.secure = address.scheme == "https"
         self.host = address.hostname
         self.url = url.rstrip("/")
+        self.key = key
         self._prefix = address.path.rstrip("/")
-        self._key = key.encode()
 
     def call(
         self, method: str, path: str, body: BinaryIO | None = None, media_type: str = "", label: str = ""
@@ -123,7 +119,7 @@ class ServiceClient:
         return answer
 
     def _send(self, method: str, path: str, body: BinaryIO | None, media_type: str, label: str) -> Answer:
-        headers: dict[str, Any] = {"X-Api-Key": self._key, "Accept": "application/json", "Content-Length": "0"}
+        headers: dict[str, Any] = {"X-Api-Key": self.key.encode(), "Accept": "application/json", "Content-Length": "0"}
         progress = None
         if body is not None:
             size = body.seek(0, os.SEEK_END)
@@ -148,7 +144,7 @@ class ServiceClient:
                 if body is None:
                     raise
             response = connection.getresponse()
-            return Answer(response.status, _document(response.read(1 << 24)))
+            return Answer(response.status, parse_document(response.read(1 << 24)))
         finally:
             connection.close()
 
@@ -158,7 +154,8 @@ class ServiceClient:
         return connection_class(self.host, self._port, timeout=TIMEOUT_SECONDS, blocksize=BLOCK)
 
 
-def _document(body: bytes) -> Mapping[str, Any]:
+def parse_document(body: bytes) -> Mapping[str, Any]:
+    """The JSON object of a response; empty if it has none."""
     try:
         document = json.loads(body)
     except ValueError:
@@ -201,7 +198,7 @@ def run_app(service: ServiceClient, arguments: argparse.Namespace) -> None:
     say(f"Published {stored.get('os')} {stored.get('version')}: {service.url}{stored.get('url')}")
 
 
-def run_changelog(service: ServiceClient, arguments: argparse.Namespace) -> None:
+def run_changelog(service: ServiceClient, arguments: argparse.Namespace, skip: Any = lambda _: False) -> None:
     """``changelog FILE`` or ``changelog --pop``"""
     if arguments.pop == (arguments.file is not None):
         raise Failure(USAGE_ERROR, "changelog takes either a file or --pop.")
@@ -210,6 +207,8 @@ def run_changelog(service: ServiceClient, arguments: argparse.Namespace) -> None
         say(f"Removed the newest section; the changelog now has {changelog.get('characters')} characters.")
         return
     section = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
+    if skip(section):
+        return
     body, media_type = io.BytesIO(section), "text/plain; charset=utf-8"
     added = service.call("POST", "/api/modhub/app/changelog", body, media_type, "changelog").document
     say(f"Added {added.get('characters')} characters; the changelog now has {added.get('whole')}.")
@@ -226,15 +225,16 @@ def wiki_pages(folder: Path) -> dict[str, Path]:
     return pages
 
 
-def run_wiki(service: ServiceClient, arguments: argparse.Namespace, skip: SkipPage = lambda *_: False) -> None:
+def run_wiki(service: ServiceClient, arguments: argparse.Namespace, skip: Any = lambda *_: False) -> None:
     """``wiki DIR``: publish every ``.md`` file as the page of its path. Other pages are left alone."""
     for path, file in wiki_pages(arguments.folder).items():
         text = file.read_bytes()
         if not skip(path, text):
-            body, media_type = io.BytesIO(text), "text/markdown; charset=utf-8"
-            answer = service.call("PUT", f"/Modhub/api/wiki/{path}", body, media_type, path)
-            verb = "Created" if answer.status == 201 else "Updated"
-            say(f"{verb} {path}, revision {answer.document.get('revision')}")
+            media_type = "text/markdown; charset=utf-8"
+            answer = service.call("PUT", f"/Modhub/api/wiki/{path}", io.BytesIO(text), media_type, path)
+            say(
+                f"{'Created' if answer.status == 201 else 'Updated'} {path}, revision {answer.document.get('revision')}"
+            )
 
 
 def say(line: str) -> None:
@@ -253,46 +253,47 @@ def read_key(key_file: Path | None, environ: Mapping[str, str]) -> str:
     return key
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The command line."""
-    layout = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("modhub-publish", description=__doc__, formatter_class=layout, allow_abbrev=False)
+def build_parser(description: str | None = __doc__) -> tuple[argparse.ArgumentParser, Any]:
+    """The command line, and its subparsers for more commands."""
+    layout: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False, "epilog": EXIT_CODES}
+    parser = argparse.ArgumentParser("modhub-publish", description=description, **layout)
     parser.add_argument("--url", required=True, help="address of the service")
     parser.add_argument("--key-file", type=Path, metavar="FILE", help="file with the key, instead of MODHUB_API_KEY")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    app = commands.add_parser("app", help="publish a build for an operating system")
+    app = commands.add_parser("app", help="publish a build for an operating system", **layout)
     app.add_argument("os", metavar="OS", help="windows, linux, macos or another short name")
-    app.add_argument("file", type=Path, metavar="FILE")
+    app.add_argument("file", type=Path, metavar="FILE", help="the build")
     app.add_argument("--version", default="", help="label of the build, free text")
     app.add_argument("--name", help="file name for downloads (default: that of FILE)")
     app.set_defaults(run=run_app)
-    changelog = commands.add_parser("changelog", help="add a section to the app changelog, or remove the newest")
+    changelog = commands.add_parser("changelog", help="add a section to the app changelog, or remove one", **layout)
     changelog.add_argument("file", nargs="?", metavar="FILE", help="plain text in UTF-8; - for standard input")
     changelog.add_argument("--pop", action="store_true", help="remove the newest section")
     changelog.set_defaults(run=run_changelog)
-    wiki = commands.add_parser("wiki", help="publish a folder of Markdown files as wiki pages")
-    wiki.add_argument("folder", type=Path, metavar="DIR")
+    wiki = commands.add_parser("wiki", help="publish a folder of Markdown files as wiki pages", **layout)
+    wiki.add_argument("folder", type=Path, metavar="DIR", help="each .md file is the page of its path")
     wiki.set_defaults(run=run_wiki)
-    commands.add_parser("key", help="check the key").set_defaults(run=run_key)
-    return parser
+    commands.add_parser("key", help="check the key", **layout).set_defaults(run=run_key)
+    return parser, commands
 
 
-def main(argv: Sequence[str] | None = None, run: Any = None) -> int:
-    """Run a command, by ``run`` if given. The module's docstring explains the exit codes."""
-    arguments = build_parser().parse_args(argv)
+def run_command(arguments: argparse.Namespace) -> int:
+    """Run ``arguments.run``, and return one of EXIT_CODES."""
     try:
         service = ServiceClient(arguments.url, read_key(arguments.key_file, os.environ))
         if not service.secure and service.host not in LOOPBACK:
             sys.stderr.write("modhub-publish: warning: the key is sent unencrypted; use https.\n")
-        (run or arguments.run)(service, arguments)
-    except Failure as failure:
-        sys.stderr.write(f"modhub-publish: {failure}\n")
-        return failure.code
-    except (OSError, UnicodeDecodeError) as problem:
-        # Network errors are handled in ServiceClient; these are about local files.
+        arguments.run(service, arguments)
+    except (Failure, OSError, UnicodeDecodeError) as problem:
+        # Network errors are handled in ServiceClient; the others are about local files.
         sys.stderr.write(f"modhub-publish: {problem}\n")
-        return USAGE_ERROR
+        return problem.code if isinstance(problem, Failure) else USAGE_ERROR
     return DONE
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Publish with this file alone."""
+    return run_command(build_parser()[0].parse_args(argv))
 
 
 if __name__ == "__main__":

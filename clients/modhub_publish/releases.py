@@ -5,14 +5,12 @@ import hashlib
 import http.client
 import io
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import nullcontext, redirect_stdout
 from urllib.parse import quote
 
 from modhub_publish import publish
-from modhub_publish.publish import UNAVAILABLE, Failure, ServiceClient
+from modhub_publish.publish import UNAVAILABLE, Failure, ServiceClient, parse_document
 
 ANSWER_BYTES = 1 << 24
 
@@ -46,74 +44,59 @@ class ServiceReader(ServiceClient):
 
 
 class ReleaseRun:
-    """One run, and what it changed."""
+    """One run of a command of the single file, and what it changed."""
 
-    def __init__(self, *, as_json: bool) -> None:
+    def __init__(self, command: Callable[[ServiceClient, argparse.Namespace], None], *, as_json: bool) -> None:
+        self._command = command
         self._as_json = as_json
         self.changed: list[str] = []
         self.unchanged: list[str] = []
 
     def run(self, service: ServiceClient, arguments: argparse.Namespace) -> None:
-        """Send what is not there yet. Commands that publish nothing run as they are."""
-        reader = ServiceReader(service.url, "")
-        if arguments.run is publish.run_app:
-            self._step(f"app {arguments.os}", _has_build(reader, arguments), service, arguments)
-        elif arguments.run is publish.run_changelog and not arguments.pop and arguments.file:
-            self._release_section(reader, service, arguments)
-        elif arguments.run is publish.run_wiki:
-            self._release_pages(reader, service, arguments)
-        else:
-            with self._quiet():
-                arguments.run(service, arguments)
+        """Send what is not there yet."""
+        with redirect_stdout(io.StringIO()) if self._as_json else nullcontext():
+            self._send(service, arguments)
         if self._as_json:
             publish.say(json.dumps({"changed": self.changed, "unchanged": self.unchanged, "url": service.url}))
 
-    def _step(self, what: str, is_there: bool, service: ServiceClient, arguments: argparse.Namespace) -> None:
-        if not is_there:
-            with self._quiet():
-                arguments.run(service, arguments)
-        elif not self._as_json:
-            publish.say(f"Unchanged: {what}")
-        (self.unchanged if is_there else self.changed).append(what)
-
-    def _release_section(self, reader: ServiceReader, service: ServiceClient, arguments: argparse.Namespace) -> None:
-        if arguments.file == "-":
-            section = sys.stdin.buffer.read()
-            # The command reads it again.
-            sys.stdin = io.TextIOWrapper(io.BytesIO(section))
+    def _send(self, service: ServiceClient, arguments: argparse.Namespace) -> None:
+        reader = ServiceReader(service.url, "")
+        if self._command is publish.run_app:
+            if not self._is_there(f"app {arguments.os}", _has_build(reader, arguments)):
+                publish.run_app(service, arguments)
+        elif self._command is publish.run_changelog:
+            publish.run_changelog(
+                service, arguments, lambda text: self._is_there("changelog", _has_section(reader, text))
+            )
+            if arguments.pop:
+                self.changed.append("changelog")
+        elif self._command is publish.run_wiki:
+            publish.run_wiki(
+                service, arguments, lambda *page: self._is_there(f"wiki {page[0]}", _has_page(reader, *page))
+            )
         else:
-            section = Path(arguments.file).read_bytes()
-        self._step("changelog", _has_section(reader, section), service, arguments)
+            self._command(service, arguments)
 
-    def _release_pages(self, reader: ServiceReader, service: ServiceClient, arguments: argparse.Namespace) -> None:
-        def skip(path: str, text: bytes) -> bool:
-            is_there = _lines(reader.body_of(f"/Modhub/api/wiki/{path}") or b"") == _lines(text)
-            if is_there:
-                publish.say(f"Unchanged: {path}")
-            (self.unchanged if is_there else self.changed).append(f"wiki {path}")
-            return is_there
-
-        with self._quiet():
-            publish.run_wiki(service, arguments, skip)
-
-    @contextmanager
-    def _quiet(self) -> Iterator[None]:
-        """Without the sentences of the commands, if one JSON document is to be printed."""
-        if not self._as_json:
-            yield
-            return
-        with redirect_stdout(io.StringIO()):
-            yield
+    def _is_there(self, what: str, is_there: bool) -> bool:
+        (self.unchanged if is_there else self.changed).append(what)
+        if is_there:
+            publish.say(f"Unchanged: {what}")
+        return is_there
 
 
 def _lines(text: bytes) -> bytes:
     return text.replace(b"\r\n", b"\n").strip()
 
 
+def _has_page(reader: ServiceReader, path: str, text: bytes) -> bool:
+    """Whether the wiki has this page with this text."""
+    return _lines(reader.body_of(f"/Modhub/api/wiki/{path}") or b"") == _lines(text)
+
+
 def _has_build(reader: ServiceReader, arguments: argparse.Namespace) -> bool:
     """Whether the newest build of the system has this version, this name and these bytes."""
     name, size = arguments.name or arguments.file.name, arguments.file.stat().st_size
-    builds = json.loads(reader.body_of("/api/modhub/app") or b"{}").get("builds", [])
+    builds = parse_document(reader.body_of("/api/modhub/app") or b"").get("builds", [])
     newest = next((build for build in builds if build["os"] == arguments.os), None)
     if newest is None or (newest["version"], newest["name"], newest["bytes"]) != (arguments.version, name, size):
         return False
@@ -124,7 +107,7 @@ def _has_build(reader: ServiceReader, arguments: argparse.Namespace) -> bool:
 
 def _has_section(reader: ServiceReader, section: bytes) -> bool:
     """Whether the changelog begins with this section; the service drops outer blank lines."""
-    changelog = json.loads(reader.body_of("/api/modhub/app") or b"{}").get("changelog") or ""
+    changelog = parse_document(reader.body_of("/api/modhub/app") or b"").get("changelog") or ""
     lines = section.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     while lines and not lines[0].strip():
         del lines[0]

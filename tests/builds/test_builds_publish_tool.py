@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+from pathlib import Path
 
 import pytest
 
@@ -105,5 +107,41 @@ def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp
     section.write_text("1.4\n- New")
     assert release(served, "changelog", section) == 0
     assert agent.list()["changelog"].count("1.4") == 2
-    assert release(served, "changelog", "--pop") == 0
+    assert release(served, "changelog", "--pop", "--json") == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["changed"] == ["changelog"]
+    assert release(served, "--json", "key") == 0
+    assert json.loads(capsys.readouterr().out) == {"changed": [], "unchanged": [], "url": served}
     assert release("http://127.0.0.1:9", "app", "windows", build) == publish.UNAVAILABLE
+
+
+@pytest.mark.one_database
+def test_json_of_wiki_pages(start, tmp_path, capsys):
+    # C-OWN-20
+    site = start("modhub_builds modhub_wiki", ApiPrivateKeys=f"{KEY} Modhub:wiki")
+    (tmp_path / "guide").mkdir()
+    (tmp_path / "index.md").write_text("# Home")
+    (tmp_path / "guide" / "first.md").write_bytes(b"# First\r\n")
+    with running(site.app) as service:
+        url = "http://{}:{}".format(*service.addresses[0])
+        for changed, unchanged in ((["wiki guide/first", "wiki index"], []), ([], ["wiki guide/first", "wiki index"])):
+            assert release(url, "wiki", tmp_path, "--json") == 0
+            assert json.loads(capsys.readouterr().out) == {"changed": changed, "unchanged": unchanged, "url": url}
+        (tmp_path / "index.md").write_text("# Home\n\nMore.")
+        assert release(url, "wiki", tmp_path) == 0
+        assert capsys.readouterr().out.splitlines() == ["Unchanged: wiki guide/first", "Updated index, revision 2"]
+
+
+def test_every_command_explains_itself(capsys):
+    readme = Path(command.__file__).with_name("README.md").read_text("utf-8")
+    for word in ("", "app", "changelog", "wiki", "mod", "key"):
+        with pytest.raises(SystemExit) as ended:
+            command.main([*filter(None, [word]), "--help"])
+        assert ended.value.code == 0
+        told = capsys.readouterr().out
+        assert "--json" in told
+        assert publish.EXIT_CODES in told
+        assert f"| `{word}` |" in readme or not word
+        for option in re.findall(r"--[a-z]+(?:-[a-z]+)*", told):
+            assert option == "--help" or option in readme
+    codes = re.findall(r"(\d) \w", publish.EXIT_CODES)
+    assert codes == re.findall(r"^\| (\d) \|", readme, re.MULTILINE)
