@@ -80,7 +80,6 @@ def _entries(arguments: argparse.Namespace) -> "Select[AuditEntry, PersonalPart]
     if arguments.entry_action is not None:
         query = query.where(AuditEntry.action == arguments.entry_action)
     return query
-    return query
 
 
 def _batches(session: Session, arguments: argparse.Namespace) -> Iterator[tuple[AuditEntry, PersonalPart | None]]:

@@ -21,7 +21,7 @@ def analyze(*words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_everything_that_an_operator_needs_is_there() -> None:
-    names = {"modhub@", "modhub-migrate", "modhub-sweep", "modhub-backup", "modhub-letters"}
+    names = {"modhub@", "modhub-migrate", "modhub-sweep", "modhub-audit", "modhub-backup", "modhub-letters"}
     assert {path.stem for path in SERVICES} == names
     assert {path.stem for path in TIMERS} == names - {"modhub@", "modhub-migrate"}
 

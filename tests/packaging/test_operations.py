@@ -79,6 +79,20 @@ def test_the_errors_of_a_broken_ini_are_documented(tmp_path: Path, capsys: pytes
     assert {kind: told for kind, told in rows if kind in said} == said
 
 
+def test_every_timer_is_enabled_and_described() -> None:
+    told = (ROOT / "docs" / "operations.md").read_text()
+    timers = sorted(path.stem for path in (ROOT / "deploy").glob("*.timer"))
+    for command, ending in (("systemctl enable --quiet --now", "timer"), ("systemctl start", "service")):
+        (line,) = re.findall(rf"^{command} (modhub-backup\.{ending} .*)$", told, re.MULTILINE)
+        assert sorted(line.split()) == [f"{name}.{ending}" for name in timers]
+    described = re.findall(r"^\| `(modhub-\w+)` \| (\d\d:\d\d) \|", told, re.MULTILINE)
+    assert sorted(described) == [(name, _hour_of(ROOT / "deploy" / f"{name}.timer")) for name in timers]
+
+
+def _hour_of(timer: Path) -> str:
+    return next(line for line in timer.read_text().splitlines() if line.startswith("OnCalendar=")).split()[-1]
+
+
 def test_the_unit_checks_the_ini_before_a_start_and_a_reload() -> None:
     lines = (ROOT / "deploy" / "modhub@.service").read_text().splitlines()
     commands = [line.partition("=")[::2] for line in lines if line.startswith("Exec")]

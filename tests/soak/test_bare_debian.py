@@ -96,8 +96,9 @@ def test_the_document_leads_to_a_service(operator: Operator) -> None:
     pids = run("systemctl show --property=MainPID --value modhub@6543 modhub@6544").stdout.split()
     assert run(f"stat --format=%U /proc/{pids[0]} /proc/{pids[1]}").stdout.split() == ["modhub", "modhub"]
     assert run("systemctl list-units --failed --plain --no-legend").stdout == ""
-    timers = "modhub-backup.timer modhub-letters.timer modhub-sweep.timer"
-    assert run(f"systemctl is-active {timers}").stdout.split() == ["active"] * 3
+    timers = "modhub-audit.timer modhub-backup.timer modhub-letters.timer modhub-sweep.timer"
+    assert run(f"systemctl is-active {timers}").stdout.split() == ["active"] * 4
+    assert "audit verify --expect " in run("journalctl --quiet --output=cat --unit=modhub-audit").stdout
     assert run("find /var/backups/modhub -mindepth 1 -maxdepth 1 -type d -name '20*Z'").stdout != ""
     wait(lambda: "operator@example.org" in run("journalctl --quiet --unit=mail-sink").stdout, "an email has arrived")
 
