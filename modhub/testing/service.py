@@ -91,12 +91,15 @@ class Process:
 
     def stop(self) -> int:
         """Send SIGTERM, then SIGKILL after a timeout; return the exit code."""
-        if self.popen.poll() is None:
-            self.popen.terminate()
-            try:
-                self.popen.wait(SERVICE_STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                self.popen.kill()
+        self.popen.terminate()
+        return self.wait_for_end()
+
+    def wait_for_end(self) -> int:
+        """Wait until it has ended by itself, kill it after a timeout; return the exit code."""
+        try:
+            self.popen.wait(SERVICE_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
         return self.popen.wait()
 
     def memory(self) -> int:
@@ -185,11 +188,14 @@ class Installation:
         return self.processes[-1]
 
     def stop(self) -> list[int]:
-        """Stop all running processes and return their exit codes."""
+        """Stop all running processes at the same time and return their exit codes.
+
+        Each gets one signal: a second one would cut the requests that it finishes.
+        """
         running = [process for process in self.processes if process.popen.poll() is None]
         for process in running:
             process.popen.terminate()
-        return [process.stop() for process in running]
+        return [process.wait_for_end() for process in running]
 
     def log(self) -> str:
         """Return the output of all processes."""
