@@ -23,13 +23,13 @@ from modhub_publish.releases import ReleaseRun
 JSON_HELP = "print one JSON document: what changed, what did not, and the address"
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_console_parser() -> argparse.ArgumentParser:
     """The command line: that of :mod:`modhub_publish.publish`, with ``mod`` and ``--json``."""
     parser, commands = publish.build_parser(__doc__)
     mod = commands.add_parser(
         "mod",
         help="release a version of a mod",
-        epilog=publish.EXIT_CODES,
+        epilog=publish.EXIT_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -50,10 +50,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The console script."""
-    arguments = build_parser().parse_args(sys.argv[1:] if argv is None else argv)
+    arguments = build_console_parser().parse_args(sys.argv[1:] if argv is None else argv)
     if arguments.run is not mods.release_mod:
         arguments.run = _send_what_differs(arguments.run, as_json=arguments.json)
-    return publish.run_command(arguments)
+    return publish.run_and_report(arguments)
 
 
 def _send_what_differs(command: Any, *, as_json: bool) -> Callable[[publish.ServiceClient, argparse.Namespace], None]:

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, TextIO
 from urllib.parse import quote, urlencode, urlsplit
 
 DONE, REJECTED, USAGE_ERROR, KEY_REJECTED, UNAVAILABLE, INCOMPLETE = range(6)
-EXIT_CODES = """exit codes: 0 done; 1 rejected by the service; 2 usage error, nothing was sent; 3 the key was rejected:
+EXIT_HELP = """exit codes: 0 done; 1 rejected by the service; 2 usage error, nothing was sent; 3 the key was rejected:
 do not retry; 4 unreachable, busy, or storage failed twice: retry later; 5 the service has no file storage configured"""
 BLOCK = 256 * 1024
 TIMEOUT_SECONDS = 120.0
@@ -255,7 +255,7 @@ def read_key(key_file: Path | None, environ: Mapping[str, str]) -> str:
 
 def build_parser(description: str | None = __doc__) -> tuple[argparse.ArgumentParser, Any]:
     """The command line, and its subparsers for more commands."""
-    layout: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False, "epilog": EXIT_CODES}
+    layout: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False, "epilog": EXIT_HELP}
     parser = argparse.ArgumentParser("modhub-publish", description=description, **layout)
     parser.add_argument("--url", required=True, help="address of the service")
     parser.add_argument("--key-file", type=Path, metavar="FILE", help="file with the key, instead of MODHUB_API_KEY")
@@ -277,8 +277,8 @@ def build_parser(description: str | None = __doc__) -> tuple[argparse.ArgumentPa
     return parser, commands
 
 
-def run_command(arguments: argparse.Namespace) -> int:
-    """Run ``arguments.run``, and return one of EXIT_CODES."""
+def run_and_report(arguments: argparse.Namespace) -> int:
+    """Run ``arguments.run``, and return one of EXIT_HELP."""
     try:
         service = ServiceClient(arguments.url, read_key(arguments.key_file, os.environ))
         if not service.secure and service.host not in LOOPBACK:
@@ -293,7 +293,7 @@ def run_command(arguments: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Publish with this file alone."""
-    return run_command(build_parser()[0].parse_args(argv))
+    return run_and_report(build_parser()[0].parse_args(argv))
 
 
 if __name__ == "__main__":

@@ -139,9 +139,9 @@ def test_every_command_explains_itself(capsys):
         assert ended.value.code == 0
         told = capsys.readouterr().out
         assert "--json" in told
-        assert publish.EXIT_CODES in told
+        assert publish.EXIT_HELP in told
         assert f"| `{word}` |" in readme or not word
         for option in re.findall(r"--[a-z]+(?:-[a-z]+)*", told):
             assert option == "--help" or option in readme
-    codes = re.findall(r"(\d) \w", publish.EXIT_CODES)
+    codes = re.findall(r"(\d) \w", publish.EXIT_HELP)
     assert codes == re.findall(r"^\| (\d) \|", readme, re.MULTILINE)
