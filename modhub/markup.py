@@ -14,6 +14,8 @@ import nh3
 
 from modhub import limits, text
 
+SUMMARY = 160
+"""Characters of a summary."""
 Check = Callable[[str], str | None]
 
 
@@ -142,6 +144,14 @@ def to_text(cleaned: str, limit: int) -> str:
     cut = line[: limit - 1]
     whole_words, space, _ = cut.rpartition(" ")
     return (whole_words if space and len(whole_words) > limit // 2 else cut).rstrip() + "…"
+
+
+def summarize(cleaned: str) -> str:
+    """The beginning of cleaned HTML as a short line, without reading the rest. The result is text, not HTML."""
+    start = cleaned[: 12 * SUMMARY]
+    last_tag = start.rfind("<")
+    is_tag_cut = len(cleaned) > len(start) and last_tag > start.rfind(">")
+    return to_text(start[:last_tag] if is_tag_cut else start, SUMMARY)
 
 
 def _without_unknown(source: str, allow: Allowlist) -> str:

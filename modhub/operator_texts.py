@@ -10,7 +10,7 @@ from typing import Final
 from markupsafe import Markup
 
 from modhub.limits import KB
-from modhub.markup import OWNERS, Allowlist, clean, own_file, phrase, web_link
+from modhub.markup import OWNERS, Allowlist, clean, own_file, phrase, summarize, web_link
 
 MAX_TEXT_FILE: Final = 256 * KB
 _LOWEST: Final = 4
@@ -37,6 +37,11 @@ class OperatorText:
 
     title: str
     html: Markup
+
+    @property
+    def summary(self) -> str:
+        """The beginning as one plain line, for search engines."""
+        return summarize(self.html)
 
 
 def operator_text(value: str) -> OperatorText | None:

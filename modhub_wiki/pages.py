@@ -13,6 +13,7 @@ from pyramid.response import Response
 from modhub import limits, text
 from modhub.errors import not_found
 from modhub.interfaces import ISite
+from modhub.markup import summarize
 from modhub.payload import query
 from modhub.request import Request
 from modhub.service_registry import find_service
@@ -52,11 +53,13 @@ def _address(path: str) -> str:
 def _revision_context(request: Request, revision: WikiPageView) -> dict[str, Any]:
     # Cleaned when it was published; it begins with its only h1.
     heading, end, rest = revision.html.partition("</h1>")
+    first_paragraph = rest.partition("<p>")[2].partition("</p>")[0]
     return _page_context(
         request,
         revision=revision,
         heading=Markup(heading + end),  # noqa: S704
         html=Markup(rest),  # noqa: S704
+        summary=summarize(first_paragraph),
         address=_address(revision.path),
         page_url=page_url(revision.path),
         is_old=revision.number != revision.newest,
@@ -73,7 +76,7 @@ def redirect_lower_case(_context: Any, _request: Request) -> Response:
 def show_wiki(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/Wiki``: the index page, if there is one, and the tree."""
     index = wiki_reader(request).page(INDEX)
-    return _page_context(request, revision=None) if index is None else _revision_context(request, index)
+    return _page_context(request, revision=None, summary="") if index is None else _revision_context(request, index)
 
 
 @page(context=IWiki, request_method="GET", request_param="q", permission=OPEN, renderer=TEMPLATES + "search.jinja2")

@@ -15,6 +15,7 @@ from modhub.service_registry import find_service
 from modhub.settings import DEFAULT_SITE_NAME, Setting
 from modhub.text import N_
 from modhub.ui.accent import accent_sheet, colour
+from modhub.ui.sitemap import SitemapEntries
 from modhub.ui.static_files import StaticFiles
 from modhub.views import OPEN, page
 
@@ -81,6 +82,11 @@ def site_links(settings: Any) -> list[tuple[str, str]]:
     return [(f"/Modhub/{name}", title) for name, title in SITE_PAGES.items() if settings[f"modhub.{name}"]]
 
 
+def site_in_sitemap(registry: Any, part: int) -> SitemapEntries:
+    """The pages that have a text."""
+    return [(path, None) for path, _ in site_links(registry.settings)] if part == 0 else []
+
+
 def site_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/contact``, ``/imprint``, ``/privacy`` and ``/terms``; 404 without a text."""
     name = request.view_name
@@ -112,4 +118,5 @@ def _add_files(config: Configurator) -> None:
 def includeme(config: Configurator) -> None:
     """Register the files and the pages."""
     config.action("modhub site files", lambda: _add_files(config))
+    config.add_sitemap("site", site_in_sitemap, lambda registry: 1 if site_links(registry.settings) else 0)
     config.scan(__name__)

@@ -460,8 +460,18 @@ def test_plain_text_without_markup_survives(value: str) -> None:
         ("<hr>", 80, ""),
     ],
 )
-def test_a_summary_is_one_plain_line(cleaned: str, limit: int, summary: str) -> None:
+def test_html_as_one_plain_line(cleaned: str, limit: int, summary: str) -> None:
     assert markup.to_text(cleaned, limit) == summary
+
+
+def test_a_summary_is_the_beginning() -> None:
+    assert markup.summarize("<p>Short <b>text</b></p>") == "Short text"
+    assert markup.summarize(f"<p>{'word ' * 30}</p><p>more</p><p>and more</p>") == "word " * 30 + "more…"
+    # Cut within a tag.
+    links = '<a href="https://example.org/a/long/address">x</a>' * 200
+    summary = markup.summarize(links)
+    assert set(summary) == {"x"}
+    assert 20 < len(summary) <= 160
 
 
 AROUND = {

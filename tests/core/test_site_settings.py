@@ -93,6 +93,14 @@ def test_texts_are_pages_with_links_in_the_footer(start: Any, tmp_path: Path) ->
     assert "<script" not in main
     assert "evil.example.org/x.png" not in main
     assert re.findall(r'href="([^"]*)"', main) == ["mailto:ada@example.org", "/Modhub/terms"]
+    assert page.html.find("meta", {"name": "description"})["content"].startswith(
+        "Ada Example, <script>alert(1)</script>"
+    )
+    assert [f"/Modhub/{name}</loc>" in site.get("/sitemap.xml").text for name in ("imprint", "privacy", "terms")] == [
+        True,
+        True,
+        False,
+    ]
     again = site.get("/Modhub/privacy", headers=GERMAN)
     assert '<h1 dir="auto">Datenschutz</h1>' in again.text
     assert "<em>kept</em>" in again.text
@@ -120,6 +128,7 @@ def test_the_app_is_introduced(start: Any, tmp_path: Path) -> None:
     given = start("modhub_builds", modhub_builds__introduction=write(tmp_path, "a.md", "Our *own* words"))
     assert "<p>Our <em>own</em> words</p>" in given.get("/Modhub/App").text
     assert "The app is the overlay" not in given.get("/Modhub/App").text
+    assert '<meta name="description" content="Our own words">' in given.get("/Modhub/App").text
 
 
 @pytest.mark.parametrize(("name", "content"), [("m.png", PNG), ("m.svg", b'<?xml version="1.0"?><svg/>')])

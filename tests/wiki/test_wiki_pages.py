@@ -33,6 +33,7 @@ def test_the_index_is_shown_at_the_wiki_itself(wiki: Site, publish: Any) -> None
     publish("guide/a", "# A page")
     bare = wiki.get("/Modhub/Wiki").text
     assert "<h1>Wiki</h1>" in bare
+    assert '<meta name="description" content="Guides and reference for people who write mods.">' in bare
     assert '<a href="/Modhub/Wiki/guide/a"' in bare
     publish("index", "# Welcome\n\n[a](guide/a)")
     shown = wiki.get("/Modhub/Wiki").text
@@ -44,8 +45,9 @@ def test_the_index_is_shown_at_the_wiki_itself(wiki: Site, publish: Any) -> None
 
 def test_a_page_has_contents_anchors_and_its_facts(wiki: Site, publish: Any) -> None:
     # C-WIKI-8
-    made = publish("guide/a", "# A page\n\n## One\n\n## Two & more\n")
+    made = publish("guide/a", '# A page\n\n## One\n\n*Text* & "more"\n\n## Two & more\n\nNot this\n')
     page = wiki.get(made["url"])
+    assert '<meta name="description" content="Text &amp; &#34;more&#34;">' in page.text
     assert page.text.count("<h1") == 1
     assert '<a href="#two-more" dir="auto">Two &amp; more</a>' in page.text
     assert '<h2 id="two-more">' in page.text

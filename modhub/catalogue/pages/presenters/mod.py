@@ -11,24 +11,11 @@ from modhub.catalogue.models import AssetKind
 from modhub.catalogue.pages.presenters.images import ImagePresenter, decode_facts
 from modhub.catalogue.response_schemas import AssetDocument, ModDocument
 from modhub.folding import fold_game
-from modhub.markup import to_text
+from modhub.markup import summarize
 
-SUMMARY = 160
-"""Characters of a summary."""
-_SUMMARY_SOURCE = 12 * SUMMARY
-"""Characters of HTML from which a summary is made."""
 HUES: Final = 6
 """Colours of tiles in the style sheet."""
 _decode = msgspec.json.Decoder(ModDocument).decode
-
-
-def truncate_html(cleaned: str) -> str:
-    """Cut cleaned HTML to what a summary needs, without splitting a tag."""
-    if len(cleaned) <= _SUMMARY_SOURCE:
-        return cleaned
-    start = cleaned[:_SUMMARY_SOURCE]
-    last_tag = start.rfind("<")
-    return start[:last_tag] if last_tag > start.rfind(">") else start
 
 
 class ModPresenter:
@@ -52,7 +39,7 @@ class ModPresenter:
     @cached_property
     def summary(self) -> str:
         """The description as one plain line."""
-        return to_text(truncate_html(self.mod.description), SUMMARY)
+        return summarize(self.mod.description)
 
     @cached_property
     def code(self) -> AssetDocument | None:

@@ -5,12 +5,11 @@ from uuid import UUID, uuid5
 
 import msgspec
 
-from modhub.catalogue.pages.presenters.mod import SUMMARY, truncate_html
 from modhub.catalogue.pages.queries import statements
 from modhub.catalogue.pages.queries.page_queries import ModCard, PageReader, card_of
 from modhub.catalogue.read_service import ListParams
 from modhub.db import from_micros, iso
-from modhub.markup import to_text
+from modhub.markup import summarize
 from modhub.raw_queries import Row
 
 
@@ -43,7 +42,7 @@ class FeedEntry(NamedTuple):
     @property
     def summary(self) -> str:
         """The changes as one plain line."""
-        return to_text(truncate_html(self.html), SUMMARY)
+        return summarize(self.html)
 
 
 ModUpdate = tuple[ModCard, FeedEntry]
