@@ -466,7 +466,7 @@ def test_html_as_one_plain_line(cleaned: str, limit: int, summary: str) -> None:
 
 def test_a_summary_is_the_beginning() -> None:
     assert markup.summarize("<p>Short <b>text</b></p>") == "Short text"
-    assert markup.summarize(f"<p>{'word ' * 30}</p><p>more</p><p>and more</p>") == "word " * 30 + "more…"
+    assert markup.summarize(f"<p>{'word ' * 31}</p><p>and</p><p>more</p>") == "word " * 31 + "and…"
     # Cut within a tag.
     links = '<a href="https://example.org/a/long/address">x</a>' * 200
     summary = markup.summarize(links)
