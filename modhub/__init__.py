@@ -22,7 +22,7 @@ from pyramid.tweens import EXCVIEW
 from pyramid_retry import BeforeRetry
 
 from modhub.blobs import BlobStore, FollowsAddress, TakesOverFiles, open_local_store, storage_from_url
-from modhub.blobs.timing import StoreTimes
+from modhub.blobs.timing import MeasuredStore, StoreTimes
 from modhub.db import DatabaseLimits, Databases
 from modhub.declarations import Declarations, StartOptions
 from modhub.events import ApplicationStarted
@@ -94,8 +94,9 @@ def configure(settings: Mapping[str, Any], *, makes_store: bool = True, limits_s
     # Last: a feature may provide the scheme and the settings of the store.
     store = open_store(config.registry, make=makes_store)
     if store is not None:
-        add_service(config, BlobStore, store)
-        add_service(config, StoreTimes, StoreTimes(store))
+        times = StoreTimes()
+        add_service(config, StoreTimes, times)
+        add_service(config, BlobStore, MeasuredStore(store, times))
         if isinstance(store, TakesOverFiles):
             config.registry.getUtility(IBodyRules).file_folder = str(store.spool_folder)
         config.commit()

@@ -126,7 +126,6 @@ def test_files_are_kept_where_the_scheme_says(feature: MemoryFeature, start: Sta
     url = "MEMORY://room/1"
     site = start(f"{TEST_ACCOUNTS} {FEATURE}", modhub__storage=url, modhub_memory__room="large")
     assert feature.asked[-1] == (url, "large", True)
-    assert site.find_service(BlobStore) is feature.store
     mod = published_mod(site)
     assert [content for content, _ in feature.store.published.values()] == [b"code of " + mod["guid"].encode()]
     assert site.get(mod_address(mod, "download")).body == b"code of " + mod["guid"].encode()
