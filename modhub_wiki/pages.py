@@ -39,9 +39,10 @@ def _page_context(request: Request, **values: Any) -> dict[str, Any]:
     """``values`` with what every page of the wiki shows: the navigation tree and the search form."""
     pages, ui = tuple(wiki_reader(request).pages()), PageHelpers(request)
     fragment = ui.cached_fragment(TEMPLATES + "tree.jinja2", pages=pages, tree=page_tree) if pages else Markup("")
-    # The tree is cached for all pages, so the current page is marked afterwards.
-    link = f'<a href="{escape(ui.path.rstrip("/"))}"'
-    tree = Markup(str(fragment).replace(link, f'{link} aria-current="page"', 1))  # noqa: S704 - the fragment is escaped
+    # The tree is cached for all pages, so the current page is marked afterwards. A search is at the address of the index.
+    link, is_page = f'<a href="{escape(ui.path.rstrip("/"))}"', "hits" not in values
+    marked = str(fragment).replace(link, f'{link} aria-current="page"', 1) if is_page else str(fragment)
+    tree = Markup(marked)  # noqa: S704 - the fragment is escaped
     feeds = {"feed": feed.WIKI_FEED_PATH, "json_feed": feed.WIKI_JSON_FEED_PATH}
     return {"tree": tree, "root": ROOT, **feeds, "q": "", **values}
 

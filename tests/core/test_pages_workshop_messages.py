@@ -143,6 +143,8 @@ def test_the_steps_say_what_is_done_and_what_is_left(site: Site, author: Site) -
     def done(page):
         steps = page.html.select(".steps > ol > li")
         assert [page.html.find(id=step.a["href"].removeprefix("#")).name for step in steps] == ["h2"] * 5
+        sections = page.html.select(".workshop section.step")  # a number each; a feature's panel has none
+        assert [f"#{section['aria-labelledby']}" for section in sections] == [step.a["href"] for step in steps]
         return [step.a.text for step in steps if "done" in (step.get("class") or [])]
 
     assert done(page) == []

@@ -179,6 +179,19 @@ def test_search_takes_what_is_sent(wiki: Site, publish: Any) -> None:
     assert len(line[1]) < 200
 
 
+def test_the_search_page_begins_with_its_form_and_is_no_page_of_the_tree(wiki: Site, publish: Any) -> None:
+    publish("index", "# Start\n\nneedle\n")
+    tree = ".wiki-tree [aria-current]"
+    for q in ("needle", "absent", ""):
+        page = wiki.get("/Modhub/Wiki", {"q": q}).html
+        assert [form.find_parent("div")["class"] for form in page.select('form[role="search"]')] == [["wiki-page"]]
+        assert page.find(id="wiki_q")["value"] == q
+        assert page.select(tree) == []
+    index = wiki.get("/Modhub/Wiki").html
+    assert [form.find_parent("div")["class"] for form in index.select('form[role="search"]')] == [["wiki-side"]]
+    assert [link.text for link in index.select(tree)] == ["Start"]
+
+
 def test_hits_are_counted_and_cut(wiki: Site, publish: Any) -> None:
     for at in range(30):
         publish(f"p{at:02}", "# Page\n\nword")
