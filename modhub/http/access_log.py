@@ -8,15 +8,13 @@ import os
 import sys
 import threading
 import time
-from contextlib import suppress
-from json.encoder import encode_basestring_ascii
+from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any, Final
 
 from modhub.http.request_ids import REQUEST_ID
 from modhub.ops.json_lines import JsonLineFormatter, line_head
 
 log = logging.getLogger("modhub.requests")
-_LINE: Final = '{"id": "%s", "method": %s, "path": %s, "status": %d, "ms": %s, "caller": %s}'
 _MAX_PATH: Final = 500
 _STDERR: Final = 2
 # What all records have in common. `Logger.info` takes three times as long: it walks the stack for each.
@@ -28,16 +26,18 @@ def log_request(environ: dict[str, Any], status: int, seconds: float) -> None:
     if not log.isEnabledFor(logging.INFO):
         return
     created = time.time()
-    line = _line(environ, status, seconds)
+    fields = _fields(environ, status, seconds)
     descriptor = _plain_output()
     if descriptor is not None:
-        with suppress(OSError):  # as logging does it: a full disk stops no request
-            os.write(descriptor, f"{line_head(created, 'INFO', log.name)}, {line[1:]}\n".encode())
+        try:
+            os.write(descriptor, f"{line_head(created, 'INFO', log.name)}, {fields}}}\n".encode())
+        except OSError:
+            return  # as logging does it: a full disk stops no request
         return
     record = object.__new__(logging.LogRecord)
     record.__dict__.update(
         _COMMON,
-        msg=line,
+        msg=f"{{{fields}}}",
         created=created,
         msecs=created % 1 * 1000,
         relativeCreated=_COMMON["relativeCreated"] + (created - _COMMON["created"]) * 1000,
@@ -65,15 +65,14 @@ def _plain_output() -> int | None:
     return _STDERR
 
 
-def _line(environ: dict[str, Any], status: int, seconds: float) -> str:
-    """The JSON object, control characters escaped (T-D11), without the query: it may hold secrets."""
-    path = environ.get("PATH_INFO", "").encode("latin-1", "replace").decode("utf-8", "replace")[:_MAX_PATH]
+def _fields(environ: dict[str, Any], status: int, seconds: float) -> str:
+    """The fields of the JSON object, control characters escaped (T-D11), without the query: it may hold secrets."""
+    path = environ.get("PATH_INFO", "")
+    if not path.isascii():
+        path = path.encode("latin-1", "replace").decode("utf-8", "replace")
     caller = environ.get("REMOTE_ADDR")
-    return _LINE % (
-        environ[REQUEST_ID],
-        encode_basestring_ascii(environ["REQUEST_METHOD"]),
-        encode_basestring_ascii(path),
-        status,
-        round(seconds * 1000, 2),
-        "null" if caller is None else encode_basestring_ascii(caller),
+    return (
+        f'"id": "{environ[REQUEST_ID]}", "method": {_quoted(environ["REQUEST_METHOD"])}, '
+        f'"path": {_quoted(path[:_MAX_PATH])}, "status": {status}, "ms": {round(seconds * 1000, 2)}, '
+        f'"caller": {"null" if caller is None else _quoted(caller)}'
     )

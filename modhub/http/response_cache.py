@@ -45,7 +45,7 @@ class CachedResponse:
         self._headers = headers
         # Whatever this caller accepts, what it has is the same in either coding.
         identity = identity_etag(etag)
-        self._not_modified = [(tag, headers_of_304(headers, tag)) for tag in (identity, compressed_etag(identity))]
+        self._not_modified = {tag: headers_of_304(headers, tag) for tag in (identity, compressed_etag(identity))}
         self._body = body
         self.generation = generation
         self.size = len(body) + _OVERHEAD
@@ -54,12 +54,16 @@ class CachedResponse:
         """Return status, headers and body for this request: 304 if the caller has it already."""
         if_none_match = environ.get(_IF_NONE_MATCH)
         request_id = ("X-Request-Id", environ[REQUEST_ID])
-        if if_none_match is not None:
-            for etag, headers in self._not_modified:
-                if if_none_match_names(if_none_match, etag):
-                    return "304 Not Modified", [*headers, request_id], ()
+        if if_none_match is not None and (headers := self._headers_of_304(if_none_match)) is not None:
+            return "304 Not Modified", [*headers, request_id], ()
         body = () if environ["REQUEST_METHOD"] == "HEAD" else (self._body,)
         return "200 OK", [*self._headers, request_id], body
+
+    def _headers_of_304(self, if_none_match: str) -> list[tuple[str, str]] | None:
+        if if_none_match in self._not_modified:  # nearly always: the tag that was sent
+            return self._not_modified[if_none_match]
+        named = (headers for etag, headers in self._not_modified.items() if if_none_match_names(if_none_match, etag))
+        return next(named, None)
 
 
 class ResponseCache:
