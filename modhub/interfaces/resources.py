@@ -16,7 +16,7 @@ class IRoot(IResource):
 
 
 class IApi(IResource):
-    """The API: ``/api`` and ``/Modhub/api``. JSON answers, no cookies."""
+    """The API: ``/api``. JSON answers, no cookies."""
 
 
 class ISite(IResource):

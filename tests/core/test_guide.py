@@ -18,6 +18,7 @@ from modhub.testing.mods import hide_mod, mod_address, new_mod, published_mod
 GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-feature.md"
 PACKAGE = "modhub_reports"
 INCLUDES = f"modhub.testing.accounts {PACKAGE}"
+FILES = re.compile(r"(?s)```(?:python\n# |jinja\n\{# )([\w/.]+)(?: #\})?\n(.*?)```")
 CREATE = f"""
 
 def upgrade() -> None:
@@ -30,7 +31,7 @@ def upgrade() -> None:
 def feature(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The package as the guide has it, with a migration that makes its table; imported once, since it maps a table."""
     folder = tmp_path_factory.mktemp("guide")
-    for name, source in re.findall(r"```python\n# ([\w/]+\.py)\n(.*?)```", GUIDE.read_text(), re.DOTALL):
+    for name, source in FILES.findall(GUIDE.read_text("utf-8")):
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(source)
@@ -51,6 +52,26 @@ def test_its_own_test_passes(feature: Path, start: Start) -> None:
 def test_its_test_of_deletions_passes(feature: Path, start: Start) -> None:
     tests = runpy.run_path(str(feature / "tests" / "test_reports.py"))
     tests["test_reports_are_deleted_with_mods_and_accounts"](start)
+
+
+def test_its_test_of_the_form_passes(feature: Path, start: Start) -> None:
+    tests = runpy.run_path(str(feature / "tests" / "test_reports.py"))
+    tests["test_the_form_reports_a_mod"](start)
+
+
+def test_its_public_read_knows_drafts_no_more_than_absent_mods(feature: Path, start: Start) -> None:
+    site = start(INCLUDES)
+    mod, draft = published_mod(site), new_mod(site)
+    address = mod_address(mod, "reports")
+    first, second = (
+        site.as_account(8).post_json(address, {"text": text}, status=201).json["id"] for text in ("One", "Two")
+    )
+    listed = site.get(address)
+    assert [report["id"] for report in listed.json["reports"]] == [second, first]
+    assert [report["id"] for report in site.get(f"{address}?before={second}").json["reports"]] == [first]
+    site.get(address, headers={"If-None-Match": listed.headers["ETag"]}, status=304)
+    unseen = site.get(mod_address(draft, "reports"), status=404)
+    assert unseen.body == site.get("/api/modhub/999/reports", status=404).body
 
 
 def test_its_views_its_panel_and_its_subscribers(feature: Path, start: Start) -> None:
