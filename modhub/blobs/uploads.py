@@ -47,7 +47,7 @@ def receive_upload(request: Any, limit: int) -> ReceivedUpload:
     stream = raw_stream(request, limit)
     head = _PrefixedStream(b"", stream).read(SNIFF_BYTES)
     if not head:
-        raise invalid("The body is empty; the file is sent as the body itself.")
+        raise invalid("The body is empty. Send the file itself as the body.")
     source: Readable = _PrefixedStream(head, stream)
     if request.environ.get(FILE) is stream:
         stream.seek(0)

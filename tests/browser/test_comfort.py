@@ -16,7 +16,7 @@ def test_the_list_follows_what_is_typed_and_the_address_follows_the_list(visit: 
     search.press_sequentially("foundry map")
     expect(shown).to_have_count(1)
     expect(page.get_by_role("link", name="Foundry Map", exact=True)).to_be_visible()
-    expect(page).to_have_title("“foundry map” in the mods · modhub")
+    expect(page).to_have_title("Mods matching “foundry map” · modhub")
     expect(page.get_by_role("status").last).to_have_text("1 mod")
     expect(search).to_be_focused()
     address = page.url

@@ -112,7 +112,7 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
         "buffer": b"<svg xmlns='http://www.w3.org/2000/svg'/>",
     }
     page.locator("#image-file").set_input_files(image)
-    page.get_by_role("button", name="Upload the image").click()
+    page.get_by_role("button", name="Upload images").click()
     expect(page.locator(".gallery img")).to_have_count(1)
     page.get_by_label("Version").fill("1.0")
     page.locator("#code-file").set_input_files(code)
@@ -182,7 +182,7 @@ def test_a_file_that_is_too_large_is_not_even_sent(visit: Visit) -> None:
     page.on("request", lambda request: sent.append(request.method))
     large = {"name": "large.png", "mimeType": "image/png", "buffer": b"x" * (2 * 1024 * 1024 + 1)}
     page.locator("#image-file").set_input_files(large)
-    page.get_by_role("button", name="Upload the image").click()
+    page.get_by_role("button", name="Upload images").click()
     expect(page.get_by_role("alert")).to_contain_text("too large")
     assert "POST" not in sent
 
@@ -192,7 +192,7 @@ def test_without_scripts_a_file_that_is_too_large_is_refused_on_the_page(visit: 
     page.goto("/Modhub/mine/1")
     large = {"name": "large.png", "mimeType": "image/png", "buffer": b"x" * (3 * 1024 * 1024)}
     page.locator("#image-file").set_input_files(large)
-    page.get_by_role("button", name="Upload the image").click()
+    page.get_by_role("button", name="Upload images").click()
     expect(page.locator("#image-file-error")).to_contain_text("2\u00a0MB")
 
 

@@ -60,7 +60,7 @@ def test_an_upload_leaves_what_is_being_typed_and_outlives_a_session(visit: Visi
     page.get_by_label("Description", exact=True).fill("Not saved yet")
     file = page.locator("#image-file")
     file.set_input_files([PNG, {**PNG, "name": "two.png"}])
-    page.get_by_role("button", name="Upload the image").click()
+    page.get_by_role("button", name="Upload images").click()
     expect(page.locator(".gallery img")).to_have_count(2)
     expect(page.locator("form[data-fresh=images] .done")).to_have_text("The images are stored.")
     expect(file).to_be_focused()
@@ -141,7 +141,7 @@ def test_from_a_new_mod_to_a_published_one(visit: Visit, java_script_enabled: bo
     press("button", "Upload the code")
     expect(page.locator(".notes > li")).to_have_count(1)
     choose("#image-file", PNG)
-    press("button", "Upload the image")
+    press("button", "Upload images")
     expect(page.locator(".workshop .gallery > li")).to_have_count(1)
     press("button", "Publish – this can't be undone")
     expect(page.locator(".note.good")).to_contain_text("Published")
@@ -154,7 +154,7 @@ def test_a_cancelled_upload_says_so_and_others_wait(visit: Visit) -> None:
     held: list[Any] = []
     page.route("**/images", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
     page.locator("#image-file").set_input_files(PNG)
-    page.get_by_role("button", name="Upload the image").click()
+    page.get_by_role("button", name="Upload images").click()
     expect(page.get_by_role("button", name="Upload the code")).to_be_disabled()
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("form[data-fresh=images] .done")).to_have_text("Upload cancelled; nothing was saved.")

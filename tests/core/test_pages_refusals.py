@@ -83,7 +83,7 @@ def test_the_workshop_refuses_in_german_by_its_own_labels_and_all_at_once(site: 
     page = save(author, f"/Modhub/mine/{mod['id']}", title=" ", requires="x", conflictsWith=mod["guid"])
     assert page.status_int == 400
     assert page.html.find(id="title-error").text == "Das Feld „Titel“ darf nicht leer sein."
-    assert page.html.find(id="requires-error").text.startswith("Auf dieser Seite gibt es keine Mod „x“.")
+    assert page.html.find(id="requires-error").text.startswith("Auf dieser Website gibt es keine Mod „x“.")
     assert "eigene GUID" in page.html.find(id="conflictsWith-error").text
     assert [link["href"] for link in page.html.select("#errors a")] == ["#title", "#requires", "#conflictsWith"]
     both = "01234567-89ab-cdef-0123-456789abcdef"

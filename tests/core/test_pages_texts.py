@@ -24,7 +24,7 @@ WHOLE = "by its full name"
 @pytest.mark.parametrize(
     ("query", "said", "said_in_german", "hints"),
     [
-        ("q=x%26y", "No mods found for “x&y”.", "Keine Mods für „x&y“ gefunden.", {PARTS}),
+        ("q=x%26y", "No mods found for “x&y”.", "Keine Mods zu „x&y“ gefunden.", {PARTS}),
         ("game=por", "No mods found for the game por.", "Keine Mods für das Spiel por gefunden.", {WHOLE}),
         (
             "q=x&game=Portal",
