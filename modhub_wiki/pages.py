@@ -39,7 +39,7 @@ def _page_context(request: Request, **values: Any) -> dict[str, Any]:
     """``values`` with what every page of the wiki shows: the navigation tree and the search form."""
     pages, ui = tuple(wiki_reader(request).pages()), PageHelpers(request)
     fragment = ui.cached_fragment(TEMPLATES + "tree.jinja2", pages=pages, tree=page_tree) if pages else Markup("")
-    # The tree is cached for all pages, so the current page is marked afterwards. A search is at the address of the index.
+    # The tree is cached for all pages, so the current page is marked afterwards. A search has the address of the index.
     link, is_page = f'<a href="{escape(ui.path.rstrip("/"))}"', "hits" not in values
     marked = str(fragment).replace(link, f'{link} aria-current="page"', 1) if is_page else str(fragment)
     tree = Markup(marked)  # noqa: S704 - the fragment is escaped
