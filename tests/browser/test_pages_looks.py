@@ -68,6 +68,32 @@ def test_the_download_stays_on_a_phone(visit: Visit) -> None:
     assert [box for box in heights if box and box["height"] < 24] == []
 
 
+@pytest.mark.parametrize("density", [1.75, 2.625, 4])
+def test_a_card_loads_640_pixels_on_every_screen(visit: Visit, density: float) -> None:
+    # Twenty of the next size would weigh more than a megabyte.
+    page = visit(viewport={"width": 390, "height": 740}, device_scale_factor=density)
+    for _ in range(100):
+        page.goto("/Modhub")
+        if page.locator(".card picture").count():
+            break
+        # Its pictures are still being made.
+        page.wait_for_timeout(300)
+    card = page.locator(".card picture img").first
+    content = page.request.get(str(card.get_attribute("src"))).body()
+    page.route("**/chosen/*", lambda route: route.fulfill(body=content, content_type="image/jpeg"))
+    # The samples have no picture of the next size.
+    chosen = card.evaluate(
+        """async (image) => {
+            const other = new Image();
+            other.sizes = image.sizes;
+            other.srcset = [320, 640, 1280].map((width) => `/chosen/${width} ${width}w`).join();
+            await other.decode();
+            return other.currentSrc;
+        }"""
+    )
+    assert chosen.endswith("/640")
+
+
 def test_nothing_comes_from_elsewhere(visit: Visit) -> None:
     # T-H5
     page = visit(account=MIRA)

@@ -136,6 +136,15 @@ def test_sixteen_bits_of_grey_are_not_white() -> None:
     assert is_like(pictures[0], (0.5, 0.5), (128, 128, 128), 10)
 
 
+def test_noise_weighs_little() -> None:
+    # Twenty cards are to weigh less than a megabyte, whatever the photographs show.
+    noise = Image.merge("RGB", [Image.effect_noise((2560, 1440), 60) for _ in range(3)])
+    head, pictures = decoded(encoded(noise, "JPEG", quality=88))
+    covers = head["lengths"][:4]
+    assert max(covers) < 50_000, covers
+    assert [picture.size for picture in pictures[:4]] == [(320, 180)] * 2 + [(640, 360)] * 2
+
+
 def test_what_follows_an_image_is_left_out() -> None:
     # T-A10
     for kind in ("GIF", "PNG", "JPEG"):

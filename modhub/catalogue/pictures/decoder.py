@@ -34,6 +34,9 @@ ENCODINGS: Final[dict[str, dict[str, Any]]] = {
     "jpg": {"format": "JPEG", "quality": 78, "optimize": True, "progressive": True},
 }
 """By the extension of the file's name."""
+LOWEST_QUALITY: Final = 40
+BITS_PER_PIXEL: Final = 1.5
+"""A picture with more is stored at a lower quality, so that twenty cards weigh less than a megabyte, noise or not."""
 
 
 def set_limits() -> None:
@@ -128,8 +131,17 @@ def encode_picture(picture: Image.Image, extension: str) -> bytes:
         background = Image.new("RGB", picture.size, "white")
         background.paste(picture, mask=picture.getchannel("A"))
         picture = background
+    encoding = ENCODINGS[extension]
+    file = _save_picture(picture, encoding)
+    excess = 8 * len(file) / (picture.width * picture.height) / BITS_PER_PIXEL
+    if excess > 1:
+        file = _save_picture(picture, encoding | {"quality": max(LOWEST_QUALITY, round(encoding["quality"] / excess))})
+    return file
+
+
+def _save_picture(picture: Image.Image, encoding: dict[str, Any]) -> bytes:
     file = io.BytesIO()
-    picture.save(file, **ENCODINGS[extension])
+    picture.save(file, **encoding)
     return file.getvalue()
 
 
