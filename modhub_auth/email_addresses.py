@@ -32,5 +32,5 @@ def require_address(value: str) -> str:
     """As :func:`parse_address`; 400 for an invalid address."""
     address = parse_address(value)
     if address is None:
-        raise invalid("The field %(field)s must be an e-mail address.", field="email")
+        raise invalid("The field %(field)s must be an email address.", field="email")
     return address

@@ -56,7 +56,7 @@ def second_factor_required() -> ApiError:
 
 def invalid_refresh_token() -> ApiError:
     """401 for a refresh token that is unknown, expired, used or signed out."""
-    return ApiError(401, "invalid_refresh_token", "Sign in again: this refresh token has ended.", headers=CHALLENGE)
+    return ApiError(401, "invalid_refresh_token", "Sign in again: this refresh token has expired.", headers=CHALLENGE)
 
 
 def registration_closed() -> ApiError:

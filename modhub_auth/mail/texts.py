@@ -115,10 +115,11 @@ EMAIL_TEMPLATES: Final = {
         N_("New recovery codes have just been created for your account at %(site)s; the old ones no longer work."),
     ),
     "login linked": security_email(
-        N_("A login was linked"), N_("Another way to sign in has just been linked to your account at %(site)s.")
+        N_("A sign-in method was linked"),
+        N_("Another way to sign in has just been linked to your account at %(site)s."),
     ),
     "login unlinked": security_email(
-        N_("A login was unlinked"), N_("A way to sign in has just been removed from your account at %(site)s.")
+        N_("A sign-in method was unlinked"), N_("A way to sign in has just been removed from your account at %(site)s.")
     ),
     "key created": security_email(
         N_("A publisher key was created"),

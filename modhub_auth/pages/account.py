@@ -34,11 +34,11 @@ DONE_MESSAGES: Final = {
     "password": N_("Your password was changed."),
     "email": N_("Your email address was changed."),
     "removed": N_("The authenticator was removed."),
-    "linked": N_("The login was linked."),
-    "unlinked": N_("The login was unlinked."),
+    "linked": N_("The sign-in method was linked."),
+    "unlinked": N_("The sign-in method was unlinked."),
     "ended": N_("Session signed out."),
     "revoked": N_("The publisher key was revoked."),
-    "letter": N_("If you have not requested too many emails, another one is on its way."),
+    "letter": N_("Another email is on its way, unless you have requested too many."),
 }
 """The page's message about the last action, by the query's ``done``."""
 
@@ -123,7 +123,7 @@ def unlink_form(_context: Any, request: Request) -> FormPage:
     if login is None:
         raise not_found()
     return FormPage(
-        N_("Unlink a login"),
+        N_("Unlink a sign-in method"),
         "Unlink",
         [],
         lead=[

@@ -49,8 +49,8 @@ def add_authenticator_form(request: Request) -> FormPage:
         [FormField("code", "Code", autocomplete="one-time-code", inputmode="numeric", hint=hint)],
         lead=[
             N_(
-                "An authenticator is an app that shows a new code every thirty seconds. "
-                "Scan the picture with it or type in the key, then enter the code that it shows."
+                "An authenticator is an app that shows a new code every 30 seconds. "
+                "Scan the QR code with it or type in the key, then enter the code that it shows."
             )
         ],
         links=[(HOME, "Your account")],

@@ -17,15 +17,15 @@ INPUT_SENTENCES: Final = {
     "email": N_("This is not an email address."),
     "password": N_("The password must have 10 to 1024 characters."),
     "code": N_("This code is wrong. Try the next one your authenticator shows."),
-    "label": N_("Give the key a label."),
-    "mod": N_("This is none of your mods. Give its number, address or GUID."),
-    "days": N_("Give a number of days from 0 to 3650."),
+    "label": N_("Enter a label for the key."),
+    "mod": N_("This is not one of your mods. Enter its number, address or GUID."),
+    "days": N_("Enter a number of days from 0 to 3650."),
 }
 """The message for invalid input (``invalid_input``) by field name."""
 
 SENTENCES: Final = {
     "address_taken": ("email", "There is already an account with this address."),
-    "same_address": ("email", N_("This is the email address that you have.")),
+    "same_address": ("email", N_("This is already your email address.")),
     "invalid_credentials": ("password", "The address or the password is wrong."),
     "common_password": ("password", N_("This is one of the first passwords that attackers try. Choose another one.")),
     "password_warning": (

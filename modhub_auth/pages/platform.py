@@ -58,7 +58,7 @@ PROVE: Final = "prove"
 LINK: Final = "link"
 PLATFORM_TITLES: Final = {
     403: N_("Sign-in failed"),
-    409: N_("This login is already in use"),
+    409: N_("This sign-in method is already in use"),
     503: "Temporarily unavailable",
 }
 
@@ -199,7 +199,7 @@ def link_form(context: PlatformPage, request: Request) -> FormPage:
         messages.gettext("Link your %(name)s account", name=title),
         N_("Continue"),
         [],
-        lead=[N_("Anyone who has that login will be able to sign in to your account.")],
+        lead=[N_("Anyone who can sign in there will also be able to sign in to your account.")],
         links=[(HOME, "Your account")],
     )
 
@@ -221,7 +221,9 @@ def link_page(context: PlatformPage, request: Request) -> Any:
     request.override_renderer = MESSAGE_TEMPLATE
     text = translations_for(request).gettext("Sign in with %(name)s", name=platform.title)
     line = N_("Now sign in there with the account that you want to link. You have ten minutes.")
-    return message_page(request, N_("Link a login"), line, links=[(platform_url, text), (HOME, "Your account")])
+    return message_page(
+        request, N_("Link a sign-in method"), line, links=[(platform_url, text), (HOME, "Your account")]
+    )
 
 
 def _sign_in(request: Request, assertion: Assertion, identity: PlatformIdentity, next_path: str | None) -> Any:

@@ -30,13 +30,16 @@ _ADDRESS: Final = re.compile(r"\A(?:(?:https?://[^/\s]+)?/Modhub/(?:mine/)?)?([0
 
 def publisher_key_form(_context: Any, _request: Request) -> FormPage:
     """The form to make a key."""
-    days_hint = N_("The key stops working after that. 0: it never expires.")
+    days_hint = N_("The key then stops working. 0 means that it never expires.")
     return FormPage(
         N_("Create a publisher key"),
         N_("Create key"),
         [
             FormField(
-                "label", N_("Label"), hint=N_("So that you recognize it later."), check=publisher_keys.clean_label
+                "label",
+                N_("Label"),
+                hint=N_("A name to recognise it by, such as “release job”."),
+                check=publisher_keys.clean_label,
             ),
             FormField(
                 "mod",

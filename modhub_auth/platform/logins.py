@@ -75,7 +75,7 @@ def _add_login(session: Session, account: Account, identity: PlatformIdentity, t
 
 def login_taken() -> Exception:
     """409: the identity belongs to another account."""
-    return conflict("login_taken", "This login already belongs to another account.")
+    return conflict("login_taken", "This sign-in method already belongs to another account.")
 
 
 def sign_in_or_register(session: Session, identity: PlatformIdentity, *, registration: bool) -> SignInOutcome:
@@ -119,7 +119,7 @@ def prove_by_platform(session: Session, account: Account, session_id: int, ident
     """
     login = login_of_identity(session, identity)
     if login is None or login.account_id != account.id or totp.has_authenticator(session, account.id):
-        raise ApiError(403, "login_not_yours", "This login does not prove that the account is yours.")
+        raise ApiError(403, "login_not_yours", "Signing in this way does not show that the account is yours.")
     page_sessions.record_proof(session, session_id)
 
 

@@ -39,7 +39,7 @@ def request_address_change(
     """
     login = _password_login(session, account.id)
     if login.subject == address:
-        raise ApiError(400, "same_address", N_("This is the email address that you have."))
+        raise ApiError(400, "same_address", N_("This is already your email address."))
     outbox = auth.outbox
     notice = outbox.render("change asked", messages, client=client)
     outbox.queue(session, "change asked", login.subject, notice)

@@ -108,4 +108,4 @@ def reauthenticate(
 
 def wrong_password() -> ApiError:
     """403 for a user who is signed in."""
-    return ApiError(403, "wrong_password", "The currentPassword is not the one of your account.")
+    return ApiError(403, "wrong_password", "The field currentPassword is not the password of your account.")

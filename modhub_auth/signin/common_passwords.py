@@ -51,7 +51,7 @@ def common_password_error() -> ApiError:
 
 def password_warning(hidden: dict[str, str]) -> ApiError:
     """400 on pages: the password is common. With the ``hidden`` fields it is accepted the next time."""
-    return ApiError(400, "password_warning", "This password is a common one.", hidden=hidden)
+    return ApiError(400, "password_warning", "This password is too common.", hidden=hidden)
 
 
 def guessable_words(base_url: str, *personal: str) -> set[str]:

@@ -37,7 +37,7 @@ def normalize_password(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise invalid("The field %(field)s holds something that is not text.", field="password") from None
+        raise invalid("The field %(field)s is not valid text.", field="password") from None
     return value if len(value) > MAX_PASSWORD * _MAX_NFC_JOIN else normal("NFC", value)
 
 

@@ -38,7 +38,7 @@ def required_proof(auth: AuthServices, login: LoginRecord) -> Proof:
 
 def proof_required() -> ApiError:
     """403: the account's only proof is a sign-in at its platform, and the last one is too long ago."""
-    return ApiError(403, "proof_needed", "Sign in at your game platform again, then submit this form once more.")
+    return ApiError(403, "proof_needed", "Sign in at your game platform again, then submit this form again.")
 
 
 def code_counters(settings: Mapping[str, Any], account_id: int, caller: str) -> list[RateCounter]:

@@ -62,10 +62,10 @@ def add_authenticator(session: Session, secret_box: SecretBox, account_id: int, 
     409 if the account has one, 400 for a code that is not current. The code is used up.
     """
     if has_authenticator(session, account_id):
-        raise conflict("authenticator_present", "The account has an authenticator already.")
+        raise conflict("authenticator_present", "The account already has an authenticator.")
     step = matching_step(secret, code, after=0) if secret else None
     if step is None:
-        raise invalid("The field %(field)s does not hold what the authenticator shows now.", field="code")
+        raise invalid("The field %(field)s is not the code that the authenticator shows now.", field="code")
     sealed = secret_box.encrypt(secret, str(account_id))
     session.add(Authenticator(account_id=account_id, sealed=sealed, last_step=step, created_at=now()))
     session.flush()

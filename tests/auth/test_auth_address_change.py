@@ -138,7 +138,7 @@ def test_what_is_refused(app: Any, person: Person, mail: Any) -> None:
     assert app.get(f"{HOME}/email", status=303).headers["Location"] == f"{HOME}/login?next={HOME}/email"
     browser = registered(app, person)
     assert "This is not an email address." in ask(browser, person, "nowhere", 400).text
-    assert "This is the email address that you have." in ask(browser, person, person["email"].upper(), 400).text
+    assert "This is already your email address." in ask(browser, person, person["email"].upper(), 400).text
     wrong = {**person, "password": "not the password"}
     assert "This is not the password of your account." in ask(browser, wrong, status=403).text
     assert 'value="ada.new@example.org"' in ask(browser, wrong, status=403).text

@@ -263,7 +263,7 @@ def test_a_later_reset_removes_what_is_unticked(app: Any, mail: Any, reset_page:
     assert len(all_of(app, Login)) == 1 + ("2" in kept)
     assert len(all_of(app, Authenticator)) == ("authenticator" in kept)
     subjects = {str(letter["Subject"]) for letter in mail.read()}
-    assert ("A login was unlinked" in subjects) == ("2" not in kept)
+    assert ("A sign-in method was unlinked" in subjects) == ("2" not in kept)
     assert ("Your authenticator was removed" in subjects) == ("authenticator" not in kept)
     assert "Your password was changed" in subjects
 

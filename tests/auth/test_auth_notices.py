@@ -24,7 +24,7 @@ ACTIONS = {
     "authenticator": "An authenticator was added",
     "authenticator, removed": "Your authenticator was removed",
     "recovery-codes": "Your recovery codes were renewed",
-    "unlink": "A login was unlinked",
+    "unlink": "A sign-in method was unlinked",
     "delete": "Your account was deleted",
 }
 

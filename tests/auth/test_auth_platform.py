@@ -392,7 +392,10 @@ def test_linking_and_unlinking_are_reported_by_email(site: Any, provider: Provid
     unlink.submit(status=303)
     site.post(f"{HOME}/unlink", unlink.submit_fields(), status=404)
     letters = mail.read()
-    assert [letter["Subject"] for letter in letters[1:]] == ["A login was linked", "A login was unlinked"]
+    assert [letter["Subject"] for letter in letters[1:]] == [
+        "A sign-in method was linked",
+        "A sign-in method was unlinked",
+    ]
     assert {letter["To"] for letter in letters} == {person["email"]}
 
 

@@ -207,6 +207,7 @@ def test_the_page_shows_a_key_once_and_revokes_it(app: Any, person: Person, mail
     listed = account_page.html.select_one("#publisher-keys")
     assert f"Release job ({key[:16]}…)" in listed.text
     assert "all mods" in listed.text
+    assert listed.find_all("time")[-1].text == f"{stored.expires_at.day} {stored.expires_at:%B %Y}"  # not "just now"
     assert key not in account_page.text
     assert "Release job" not in account_page.html.select_one("#logins").text
     revoke = next(form for form in account_page.forms.values() if form.action.endswith("/revoke-key"))
@@ -225,7 +226,7 @@ def test_the_form_takes_only_mods_of_the_account(app: Any, person: Person) -> No
     for typed in (str(hers["id"]), hers["guid"], "987654321", "nonsense", f"/Modhub/{hers['id']}", "9" * 18):
         refused = fill(app, person, label="CI", mod=typed)
         assert refused.status_int == 400
-        assert "none of your mods" in refused.text
+        assert "not one of your mods" in refused.text
     addresses = (f"/Modhub/mine/{mine['id']}", f"http://127.0.0.1:6543/Modhub/{mine['id']}")
     for typed in (str(mine["id"]), mine["guid"].upper(), *addresses):
         assert fill(app, person, label="CI", mod=typed).status_int == 200
