@@ -6,11 +6,11 @@ import sys
 import pytest
 
 FOR_WRITES_OR_COMMANDS = ("alembic", "mako", "bleach", "segno", "markdown_it", "pygments", "obstore", "botocore")
-FOR_WRITES_OR_COMMANDS += ("modhub.catalogue.demo", "modhub.catalogue.samples", "modhub_wiki.rendering")
+FOR_WRITES_OR_COMMANDS += ("modhub.catalogue.demo", "modhub.catalogue.samples", "modhub_wiki.rendering", "cryptography")
 PROGRAM = """
 import sys, modhub
 settings = {"sqlalchemy.url": "sqlite:////nowhere/modhub.sqlite", "modhub.secret": "0" * 32,
-            "pyramid.includes": "modhub_auth modhub_builds modhub_wiki"}
+            "pyramid.includes": "modhub_auth modhub_builds modhub_following modhub_sync modhub_wiki"}
 modhub.configure(settings, makes_store=False).make_wsgi_app()
 print(*sys.modules)
 """
