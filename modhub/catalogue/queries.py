@@ -25,11 +25,11 @@ from modhub.catalogue.public_copies import PUBLISHED
 from modhub.declarations import PageOrder
 
 AnySelect = Select[*tuple[Any, ...]]
-TRIGRAM: Final = 3
-"""The minimum length of words that a trigram index can find."""
 
 _FTS = table("fts_core_text", column("rowid"))
 _MATCHES: ColumnElement[bool] = literal_column("fts_core_text").op("MATCH")(bindparam("match"))
+_PARTS = table("fts_core_part", column("rowid"))
+_HAS_PARTS: ColumnElement[bool] = literal_column("fts_core_part").op("MATCH")(bindparam("parts"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,9 @@ class ListVariant:
     words: int
     """Number of words searched with LIKE in the folded text."""
     match: bool
-    """Whether SQLite's full-text index is used."""
+    """Whether SQLite's index of trigrams is used; its rowid is the time of change."""
+    parts: bool = False
+    """Whether SQLite's index of parts of words can count the hits; its rowid is the id of the mod."""
     order: PageOrder | None = None
     ranked: bool = True
     """Of an ``order``: its part with a row of the order's table, or the rest."""
@@ -49,12 +51,14 @@ class ListVariant:
 
 def _hits(variant: ListVariant) -> AnySelect:
     """(id, updated_at, score) of all hits, unordered; the score only if the order needs it."""
-    if variant.match or variant.words:
+    if variant.match or variant.words or variant.parts:
         source: Any = PublicText
         mod_id, moment = PublicText.mod_id, PublicText.updated_at
         joined = select(mod_id.label("id"), moment.label("moment"))
         if variant.game:
             joined = joined.join(PublicGame, PublicGame.mod_id == mod_id).where(PublicGame.folded == bindparam("game"))
+        if variant.parts and not (variant.match or variant.words):
+            joined = joined.where(mod_id.in_(select(_PARTS.c.rowid).where(_HAS_PARTS)))
         if variant.match:
             joined = joined.where(moment.in_(select(_FTS.c.rowid).where(_MATCHES)))
         for number in range(variant.words):
@@ -126,6 +130,8 @@ def ranked_total_statement(variant: ListVariant) -> AnySelect:
 
 def total_statement(variant: ListVariant) -> AnySelect:
     """The total number of hits."""
+    if variant.parts:
+        return select(func.count()).select_from(_PARTS).where(_HAS_PARTS)
     if variant.match and not (variant.words or variant.game):
         return select(func.count()).select_from(_FTS).where(_MATCHES)
     if not (variant.match or variant.words or variant.game):

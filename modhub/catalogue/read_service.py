@@ -8,12 +8,13 @@ from modhub import limits
 from modhub.catalogue import queries
 from modhub.catalogue.chains import InstallChain, install_order
 from modhub.catalogue.models import AssetKind
-from modhub.catalogue.queries import TRIGRAM, AnySelect, ListVariant
+from modhub.catalogue.queries import AnySelect, ListVariant
 from modhub.catalogue.response_schemas import CaptionDocument, NoteDocument, is_image_type
+from modhub.catalogue.search_values import search_values
 from modhub.db import from_micros, iso
 from modhub.declarations import PageOrder
 from modhub.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
-from modhub.folding import fold_game, fold_search, like_pattern, search_words
+from modhub.folding import fold_game, fold_search, search_words
 from modhub.payload import encode
 from modhub.raw_queries import PreparedQuery, RawQueryExecutor, Row
 
@@ -125,6 +126,8 @@ class CatalogueReader:
         offset = (params.page - 1) * params.size
         if offset >= total:
             return total, []
+        if variant.parts and self._are_few(total, offset + params.size):
+            variant = replace(variant, match=False, words=0)
         rows = self.reader.rows(self._prepared(page, variant), **values, size=params.size, offset=offset)
         if variant.order is not None and len(rows) < params.size:
             rest = replace(variant, ranked=False)
@@ -132,6 +135,12 @@ class CatalogueReader:
             size = params.size - len(rows)
             rows += self.reader.rows(self._prepared(page, rest), **values, size=size, offset=skipped)
         return total, rows
+
+    def _are_few(self, hits: int, wanted: int) -> bool:
+        """Whether to read and sort all hits is less work than to look for ``wanted`` of them from the first mod on."""
+        everything = ListVariant(top=False, game=False, words=0, match=False)
+        published: int = self.reader.rows(self._prepared(queries.total_statement, everything))[0][0]
+        return 5 * hits**2 <= 2 * wanted * published
 
     def _count_ranked(self, variant: ListVariant, values: dict[str, Any], offset: int, found: int) -> int:
         """The number of hits in the table of the order; counted only for pages beyond them."""
@@ -141,18 +150,14 @@ class CatalogueReader:
         return count
 
     def _variant_of(self, params: ListParams) -> tuple[ListVariant, dict[str, Any]]:
-        words = search_words(params.q)
-        # SQLite's index needs words of three characters or more; PostgreSQL's works with LIKE.
-        indexed = [word for word in words if len(word) >= TRIGRAM] if self.reader.dialect == "sqlite" else []
-        scanned = [word for word in words if word not in indexed]
-        values: dict[str, Any] = {f"word{index}": like_pattern(word) for index, word in enumerate(scanned)}
-        if indexed:
-            values["match"] = " AND ".join('"' + word.replace('"', '""') + '"' for word in indexed)
-        game = fold_game(params.game)
+        game, order = fold_game(params.game), self._page_orders.get(params.sort)
+        is_newest = params.sort != "top"
+        values = search_values(search_words(params.q), self.reader.dialect, newest=is_newest, parts=not game)
+        scanned = sum(name.startswith("word") for name in values)
+        variant = ListVariant(not is_newest, bool(game), scanned, "match" in values, "parts" in values, order)
         if game:
             values["game"] = game
-        order = self._page_orders.get(params.sort)
-        return ListVariant(params.sort == "top", bool(game), len(scanned), bool(indexed), order), values
+        return variant, values
 
     def _prepared(self, build: ListStatement, variant: ListVariant) -> PreparedQuery:
         statement = self._lists.get((build, variant))

@@ -1,14 +1,20 @@
 """Lists and search compared with a simple model, on both databases."""
 
 import random
+import string
 from itertools import product
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from alembic import command
+from sqlalchemy import text as sql
 
 from modhub import limits, text
+from modhub.catalogue.read_service import CatalogueReader
+from modhub.catalogue.search_values import search_values
 from modhub.folding import fold_game, fold_search, search_words
+from modhub.ops import migrate
 from modhub.testing import Site
 from modhub.testing.mods import insert_mods
 
@@ -60,7 +66,7 @@ def some_query(rng: random.Random, mods: list[dict[str, Any]]) -> dict[str, str]
         mod = rng.choice(mods)
         source = rng.choice([mod["title"], *mod["games"]])
         start = rng.randrange(len(source))
-        word = source[start : start + rng.choice([1, 2, 3, 4, 8])]
+        word = source[start : start + rng.choice([1, 2, 3, 4, 7, 8, 9, 20])]
         words.append(rng.choice([str, str.upper, str.lower, str.swapcase, fold_search])(word))
     query = {"q": rng.choice([" ", "  ", "\t", "\u3000"]).join(words)}
     if rng.random() < 0.25:
@@ -95,6 +101,67 @@ def test_hits_and_their_order_are_the_models(site: Site, filled: Any) -> None:
         assert answer["total"] == len(wanted), query
         found_some += bool(wanted)
     assert found_some > 120
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("are_few", [True, False])
+def test_hits_are_the_same_read_from_the_parts_or_in_the_lists_order(
+    site: Site, filled: Any, monkeypatch: pytest.MonkeyPatch, are_few: bool
+) -> None:
+    # C-LIST-4, C-LIST-8
+    monkeypatch.setattr(CatalogueReader, "_are_few", lambda *_: are_few)
+    model, mods, rng = filled
+    for _ in range(120):
+        query = some_query(rng, mods)
+        answer = ask(site, **query, size=100)
+        wanted = model.ids(**query)
+        assert ([mod["id"] for mod in answer["mods"]], answer["total"]) == (wanted[:100], len(wanted)), query
+
+
+@pytest.mark.one_database
+def test_the_index_of_parts_follows_every_write_and_a_migration(site: Site) -> None:
+    """Its triggers follow also what a process of an older version writes; a migration finds what is there."""
+    # C-LIST-4, C-LIST-6
+    rng = random.Random(SEED)
+    texts: dict[int, str] = {}
+
+    def check(connection: Any, words: list[str]) -> None:
+        for word in words:
+            values = search_values([word], "sqlite", newest=True, parts=True)
+            counted = "SELECT rowid FROM fts_core_part WHERE fts_core_part MATCH :parts"
+            found = set(connection.scalars(sql(counted), values))
+            assert found == {mod_id for mod_id, written in texts.items() if word in written}, word
+
+    def some_words() -> list[str]:
+        written = " ".join(texts.values()).split()
+        starts = [(word, rng.randrange(len(word))) for word in rng.choices(written, k=20)]
+        return [*string.punctuation, "e", "zz", *(word[at : at + rng.randint(1, 8)] for word, at in starts)]
+
+    with site.databases.write_engine.begin() as connection:
+        connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
+        for step in range(150):
+            mod_id = rng.randint(1, 40)
+            written = "\n".join(fold_search(some_text(rng, 20)) for _ in range(rng.randint(1, 3)))
+            before = texts.pop(mod_id, None)
+            if before is None:
+                statement = "INSERT INTO core_public_text (mod_id, updated_at, text) VALUES (:id, :at, :text)"
+            elif rng.random() < 0.4:
+                statement, written = "DELETE FROM core_public_text WHERE mod_id = :id AND :at > :text", ""
+            else:
+                statement = "UPDATE core_public_text SET text = :text, updated_at = :at WHERE mod_id = :id"
+            values = {"id": mod_id, "at": step if written else "2", "text": written or "1"}
+            assert connection.execute(sql(statement), values).rowcount == 1
+            if written:
+                texts[mod_id] = written
+            check(connection, some_words() if step % 10 == 0 else [])
+        package = site.declarations.migrations[0]
+        command.downgrade(migrate._config(package, connection), "core_0011")
+        command.upgrade(migrate._config(package, connection), "head")
+        check(connection, some_words())
+        connection.exec_driver_sql("INSERT INTO fts_core_part(fts_core_part) VALUES ('integrity-check')")
+        connection.exec_driver_sql("DELETE FROM core_public_text")
+        texts.clear()
+        check(connection, ["e", "a", *string.punctuation])
 
 
 def test_pages_cut_the_same_list(site: Site, filled: Any) -> None:
@@ -182,6 +249,19 @@ def test_search_matches_every_word_in_title_or_game(site: Site) -> None:
         wanted = names if titles is None else titles
         assert [mod["title"] for mod in answer["mods"]] == wanted, query
         assert answer["total"] == len(wanted)
+
+
+def test_words_of_every_length_are_found(site: Site) -> None:
+    """Also one that the fold makes two of: it has to occur as it is."""
+    # C-LIST-4
+    title = "abcdefghijklmnop x\N{ACUTE ACCENT}y"
+    insert_mods(site, [{"title": title, "games": ["y x"]}])
+    for length in range(1, 17):
+        assert ask(site, q=title[16 - length : 16])["total"] == 1, length
+        assert ask(site, q=title[:length] + " x")["total"] == 1, length
+        assert ask(site, q=title[: length - 1] + "z")["total"] == 0, length
+    assert [ask(site, q=word)["total"] for word in ("x\N{ACUTE ACCENT}y", "y\N{ACUTE ACCENT}x", "x\xa0y")] == [1, 1, 1]
+    assert ask(site, q="x\N{ACUTE ACCENT}z")["total"] == 0
 
 
 def test_a_game_is_found_by_its_whole_name(site: Site) -> None:
