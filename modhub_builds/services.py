@@ -94,7 +94,7 @@ def clean_section(value: str) -> str:
     lines = normal("NFC", scrub(value.replace("\r\n", "\n").replace("\r", "\n"))).split("\n")
     filled = [number for number, line in enumerate(lines) if line.strip()]
     if not filled:
-        raise invalid("The body is empty; it is the changelog section of this release, as plain text.")
+        raise invalid("The body is empty. Send the changelog section of this release as plain text.")
     return "\n".join(lines[filled[0] : filled[-1] + 1])
 
 
@@ -120,7 +120,7 @@ def pop_section(session: Session) -> str:
     _lock_table(session, ChangelogSection.__tablename__)
     newest, *older = [*_visible_sections(session)] or [None]
     if newest is None:
-        raise ApiError(404, "not_found", "The app changelog has no section to take back.")
+        raise ApiError(404, "not_found", "The app changelog has no section to remove.")
     newest.hidden_at = now()
     record(session, "changelog section withdrawn", "section", newest.id)
     session.flush()

@@ -77,7 +77,7 @@ def compose_digest(
     base_url = registry.settings["modhub.base_url"]
     messages = find_service(registry, Catalogs).choose(language)
     leave = f"{base_url}/Modhub/following/leave?token={token}"
-    intro = messages.gettext("This is new among the mods you follow at %(site)s:", site=urlsplit(base_url).netloc)
+    intro = messages.gettext("New versions at %(site)s of what you follow:", site=urlsplit(base_url).netloc)
     parts = [EmailEntry(lines=[intro]), *(_entry(messages, base_url, version) for version in versions[:MAX_LISTED])]
     more = len(versions) - MAX_LISTED
     if more > 0:

@@ -44,7 +44,11 @@ def follow(session: Session, account_id: int, target: Target, most: int, languag
     if is_followed(session, account_id, target):
         return
     if count_follows(session, account_id) >= most:
-        raise conflict("too_many_follows", "You follow %(count)s things already, the most.", values={"count": most})
+        raise conflict(
+            "too_many_follows",
+            "You already follow %(count)s mods, authors and games. That is the limit.",
+            values={"count": most},
+        )
     values = {"account_id": account_id, "kind": target.kind.value, "key": target.key, "name": target.name}
     session.execute(insert_new(session, Follow).values(**values, created_at=now()).on_conflict_do_nothing())
 

@@ -56,7 +56,7 @@ class SyncReader:
         """Return the changes after ``since``; 410 if the caller knows another sequence of serials."""
         page = self._changes.page(min(since, MAX_SERIAL), limit + 1)
         if since > page.head or (feed and feed != page.feed):
-            message = N_("The list of changes has begun again, because the service was restored. Begin with since=0.")
+            message = N_("The list of changes has started again, because the service was restored. Start with since=0.")
             raise ApiError(410, "feed_restarted", message)
         shown, more = page.changes[:limit], len(page.changes) > limit
         serial = shown[-1].serial if more else page.head

@@ -21,7 +21,7 @@ def read_pointer_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/snapshot``"""
     pointer = request.find_service(SnapshotReader).pointer()
     if pointer is None:
-        raise ApiError(404, "not_found", N_("There is no snapshot yet. Begin with the changes since 0."))
+        raise ApiError(404, "not_found", N_("There is no snapshot yet. Start with the changes since 0."))
     return cached_json_response(request, encode(pointer))
 
 

@@ -165,7 +165,7 @@ def test_a_digest_is_left_by_one_post(site: Site, ada: Person, follower: Person)
     # A mail program posts without cookies, token or Origin.
     for _ in range(2):
         answer = stranger.post(path, "List-Unsubscribe=One-Click", status=200)
-        assert "You get no more digests." in answer.text
+        assert "You no longer get digests." in answer.text
     assert frequency(site, follower) == "none"
     assert follower.pages.get(HERE).html.select_one("option[selected]")["value"] == "none"
     ada.publish("More")

@@ -119,7 +119,7 @@ def test_history_and_difference(wiki: Site, publish: Any) -> None:
     assert re.findall(r'<tr class="(\w+)">', shown) == ["same", "same", "same", "gone", "new", "same"]
     assert "new &lt;b&gt;" in shown
     assert re.findall(r'<tr class="(\w+)">', wiki.get("/Modhub/Wiki/a?old=2&new=1").text)[3] == "gone"
-    assert "The text of both is the same." in wiki.get("/Modhub/Wiki/a?old=2&new=2").text
+    assert "Both revisions have the same text." in wiki.get("/Modhub/Wiki/a?old=2&new=2").text
     for query in ("old=1&new=3", "old=0&new=1", "old=&new=", "old=x&new=1", "old=1&new=" + "9" * 30):
         wiki.get(f"/Modhub/Wiki/a?{query}", status=404)
     wiki.get("/Modhub/Wiki/never?history", status=404)
