@@ -1,4 +1,4 @@
-"""``modhub-get``: installs mods from a modhub service into a folder, and keeps them up to date.
+"""Installs mods from a modhub service into a folder, and keeps them up to date.
 
     modhub-get --url https://mods.example.org search rally
     modhub-get --url https://mods.example.org install GUID… --into DIR
