@@ -112,8 +112,8 @@ class AdminCommand:
 
 
 def add_json_option(parser: ArgumentParser) -> None:
-    """Add ``--json`` to a command that lists something: it prints by ``admin.say_json``, one object a line."""
-    parser.add_argument("--json", action="store_true", help="for programs: one JSON object a line")
+    """Add ``--json`` to a command that lists something: it prints by ``admin.say_json``, one object per line."""
+    parser.add_argument("--json", action="store_true", help="for programs: one JSON object per line")
 
 
 def add_dry_run_option(parser: ArgumentParser, help_text: str = "say what would happen, change nothing") -> None:

@@ -17,7 +17,7 @@ from modhub_builds.models import Build
 from modhub_builds.read_service import BuildReader, Release
 
 _EXAMPLES: Final = """\
-build list --json                    the stored builds, one JSON object a line
+build list --json                    the stored builds, one JSON object per line
 build remove linux 3 --dry-run       says which build that is
 build remove linux 3                 removes it permanently"""
 DEMO_BUILDS: Final = (("linux", "0.9"), ("windows", "0.9"), ("linux", "1.0"), ("windows", "1.0"), ("macos", "1.0"))

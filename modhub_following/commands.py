@@ -11,7 +11,7 @@ from modhub_following.digests import DigestMaker
 _EXAMPLES: Final = """\
 following digest              queues the digests that are due; the service sends them
 following digest --dry-run    says which, changes nothing
-following digest --json       one JSON object a digest"""
+following digest --json       one JSON object per digest"""
 
 
 def following_arguments(parser: argparse.ArgumentParser) -> None:

@@ -25,7 +25,7 @@ _EXAMPLES: Final = """\
 audit list                            the 50 newest entries
 audit list --actor "account 7"        what account 7 did
 audit list --target "mod 12"          what was done to mod 12
-audit list --since 2026-11-01 --json  one JSON object a line
+audit list --since 2026-11-01 --json  one JSON object per line
 audit verify                          seals new entries, checks all; note the last line
 audit verify --expect 512:9f86d0...   checks also that the chain still has what was noted
 audit export > audit.jsonl            all entries, oldest first"""
@@ -109,7 +109,7 @@ def list_entries(admin: Any, arguments: argparse.Namespace) -> int:
 
 
 def export_entries(admin: Any, arguments: argparse.Namespace) -> int:
-    """Print all matching entries as JSON, one object a line, oldest first."""
+    """Print all matching entries as JSON, one object per line, oldest first."""
     with admin.reading() as session:
         for entry, personal in _batches(session, arguments):
             admin.say_json(entry_document(entry, personal))
@@ -181,11 +181,11 @@ def audit_arguments(parser: argparse.ArgumentParser) -> None:
     lister.add_argument(
         "--limit", type=_limit, default=ENTRIES_PER_PAGE, metavar="N", help="at most so many (default: %(default)s)"
     )
-    lister.add_argument("--json", action="store_true", help="one JSON object a line")
+    lister.add_argument("--json", action="store_true", help="one JSON object per line")
     verify = actions.add_parser("verify", help="seal new entries and check that none was changed, removed or inserted")
     verify.add_argument("--expect", type=_head, metavar="NUMBER:DIGEST", help="what an earlier verify has printed")
     verify.add_argument("--json", action="store_true", help="one JSON document")
-    export = actions.add_parser("export", help="print entries as JSON, one object a line, oldest first")
+    export = actions.add_parser("export", help="print entries as JSON, one object per line, oldest first")
     export.add_argument("--json", action="store_true", help="no effect: the export is always JSON")
     for action in (lister, export):
         action.add_argument(

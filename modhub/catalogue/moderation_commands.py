@@ -27,7 +27,7 @@ MODS_PER_PAGE: Final = 50
 """Default page size of ``mod list``."""
 _EXAMPLES: Final = """\
 mod list --owner 7                    all mods of account 7
-mod list --state hidden --json        all hidden mods, one JSON object a line
+mod list --state hidden --json        all hidden mods, one JSON object per line
 mod list free coins                   both words in the title or in a game's name
 mod list --sha256 HEX                 mods with exactly this file
 mod show 12                           everything about mod 12

@@ -123,7 +123,7 @@ def migrate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plan", "--dry-run", action="store_true", help="print what would be migrated and change nothing"
     )
-    parser.add_argument("--json", action="store_true", help="with --plan: one JSON object a line")
+    parser.add_argument("--json", action="store_true", help="with --plan: one JSON object per line")
     direction = parser.add_mutually_exclusive_group()
     direction.add_argument("--to", metavar="REVISION", help="migrate one package up to this revision and no further")
     direction.add_argument(

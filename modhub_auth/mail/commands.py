@@ -18,11 +18,11 @@ from modhub_auth.models import HELD, OutgoingEmail
 
 _EXAMPLES: Final = """\
 letters list                   every email of the last 30 days and its state
-letters list --json            the same, one JSON object a line
+letters list --json            the same, one JSON object per line
 letters send                   sends those that are due now
-letters send --dry-run         says how many that are
-letters retry --dry-run        says how many dead and held emails would be sent
-letters retry                  sends every dead and held email once more
+letters send --dry-run         says how many are due
+letters retry --dry-run        says how many dead and held emails it would send
+letters retry                  sends every dead and held email again
 letters retry --dead           leaves alone what a restore held, as modhub-letters.timer does
 letters retry 12 13            only these"""
 
