@@ -1,6 +1,7 @@
 """Fixtures, markers and the choice of tests, for all folders."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,9 +25,9 @@ settings.load_profile("modhub")
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """Mark the tests of programs before ``-m`` selects, and run them first.
+    """Mark the tests of programs before ``-m`` selects, and run them first, then the files with the most slow tests.
 
-    A long file that came last would leave other workers idle.
+    A long file that came last would leave other workers idle: a file is run by one of them.
     """
     slow = set(SLOW_TESTS.read_text("utf-8").split())
     for item in items:
@@ -37,7 +38,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not os.environ.get("CI"):
         leave_out(config, items, further_cases(items))
     yield
-    items.sort(key=lambda item: item.get_closest_marker("process") is None)
+    slow_tests = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: (item.get_closest_marker("process") is None, -slow_tests[item.path]))
 
 
 def function_id(node_id: str) -> str:
