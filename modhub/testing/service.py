@@ -158,7 +158,11 @@ class Installation:
 
     def admin(self, *words: str) -> "subprocess.CompletedProcess[str]":
         """Run ``modhub-admin -c INI`` with these arguments."""
-        with self.launch_admin(*words) as program:
+        return self.run("modhub-admin", "-c", str(self.ini), *words)
+
+    def run(self, name: str, *words: str, **environ: str) -> "subprocess.CompletedProcess[str]":
+        """Run a program that ends by itself, with these arguments and additional environment variables."""
+        with self._launch(name, *words, **environ) as program:
             try:
                 told, errors = program.communicate(timeout=ADMIN_SECONDS)
             except BaseException:
@@ -168,9 +172,12 @@ class Installation:
 
     def launch_admin(self, *words: str) -> "subprocess.Popen[str]":
         """Start ``modhub-admin -c INI`` with these arguments; its output goes to pipes."""
-        command = [str(script("modhub-admin")), "-c", str(self.ini), *words]
+        return self._launch("modhub-admin", "-c", str(self.ini), *words)
+
+    def _launch(self, name: str, *words: str, **environ: str) -> "subprocess.Popen[str]":
         pipe = subprocess.PIPE
-        return self._popen(command, env=self.environ, stdout=pipe, stderr=pipe, text=True)
+        command = [str(script(name)), *words]
+        return self._popen(command, env=self.environ | environ, stdout=pipe, stderr=pipe, text=True)
 
     def start(self, wrapper: Sequence[str] = (), port: int = 0) -> Process:
         """Start another process and wait until it responds."""
