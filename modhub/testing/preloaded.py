@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import gc
 import importlib
+import inspect
 import json
 import os
 import runpy
@@ -18,7 +19,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import metadata
 from typing import Any
+
+from sqlalchemy.orm import configure_mappers
 
 import modhub
 
@@ -130,6 +135,19 @@ def _import_all(features: str) -> None:
     for name in (*names, *PROGRAMS):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    _fill_caches()
+
+
+def _fill_caches() -> None:
+    """Look once for what is the same for all: what is installed, the mapping of tables, the source of each module."""
+    installed = [*metadata.distributions()]
+    metadata.distributions = lambda **given: metadata.Distribution.discover(**given) if given else iter(installed)
+    read_once = cache(metadata.Distribution.metadata.fget)  # type: ignore[attr-defined]
+    metadata.PathDistribution.metadata = property(read_once)  # type: ignore[assignment,method-assign]
+    for distribution in installed:
+        read_once(distribution)
+    configure_mappers()
+    inspect.stack()
 
 
 def _serve(requests: socket.socket) -> tuple[list[str], str | None, dict[str, str], list[int]]:
