@@ -2,10 +2,11 @@
 
 import configparser
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError
 from typing import Any
 
-from plaster import get_loader
+from plaster import find_loaders, get_loader, parse_uri
 
 from modhub.settings import StartRefused, variable
 
@@ -20,7 +21,7 @@ def application_settings(ini: str, defaults: Mapping[str, str] | None = None) ->
     Raises :class:`modhub.settings.StartRefused` with one sentence for the operator, which shows no value.
     """
     try:
-        loader = get_loader(ini, protocols=["wsgi"])
+        loader = _loader(ini)
         if not _has_application(loader):
             raise LookupError(f"there is no section [app:{APPLICATION}]")
         settings: Mapping[str, Any] = loader.get_wsgi_app_settings(APPLICATION, dict(defaults or {}))
@@ -32,7 +33,7 @@ def application_settings(ini: str, defaults: Mapping[str, str] | None = None) ->
 def set_up_logging(ini: str, defaults: Mapping[str, str] | None = None) -> None:
     """Configure logging from ``ini``. Raises :class:`modhub.settings.StartRefused` with one sentence."""
     try:
-        get_loader(ini).setup_logging(dict(defaults or {}))
+        _loader(ini).setup_logging(dict(defaults or {}))
     except configparser.Error as error:
         raise StartRefused(f"{ini}: {ini_error_sentence(error)}") from None
     except Exception as error:  # noqa: BLE001 - a wrong class, argument or level can raise anything
@@ -46,7 +47,7 @@ def refuse_unreadable(ini: str | None, defaults: Mapping[str, str]) -> None:
     """
     if ini is None:
         return
-    if _has_application(get_loader(ini, protocols=["wsgi"])):
+    if _has_application(_loader(ini)):
         application_settings(ini, defaults)
 
 
@@ -56,7 +57,7 @@ def refuse_unusable(ini: str, defaults: Mapping[str, str], server_name: str | No
     Raises :class:`modhub.settings.StartRefused` with one sentence.
     """
     try:
-        loader = get_loader(ini, protocols=["wsgi"])
+        loader = _loader(ini)
         if _has_application(loader):
             application_settings(ini, defaults)
         set_up_logging(ini, defaults)
@@ -64,6 +65,18 @@ def refuse_unusable(ini: str, defaults: Mapping[str, str], server_name: str | No
             loader.get_wsgi_server(server_name, dict(defaults))
     except _UNREADABLE as error:
         raise StartRefused(f"{ini}: {ini_error_sentence(error)}") from None
+
+
+def _loader(ini: str) -> Any:
+    """plaster's loader for ``ini``."""
+    found = _loaders(parse_uri(ini).scheme)
+    return found[0].load(ini) if len(found) == 1 else get_loader(ini, protocols=["wsgi"])  # which says what is wrong
+
+
+@cache
+def _loaders(scheme: str) -> list[Any]:
+    """Asked once: plaster reads the metadata of all installed packages each time, a third of a start in sum."""
+    return [*find_loaders(scheme, protocols=["wsgi"])]
 
 
 def _has_application(loader: Any) -> bool:

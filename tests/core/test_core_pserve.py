@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pyramid.scripts import pserve
 
+from modhub.ops import ini_file
 from modhub.ops.pserve import pserve_main
 from modhub.testing import TEST_SECRET
 
@@ -62,3 +63,25 @@ def test_all_else_is_left_to_pyramid(tmp_path: Path, served: list[Any]) -> None:
         ["pserve"],
         ["pserve", "--server-name=main", str(ini), "port=0"],
     ]
+
+
+def test_installed_packages_are_searched_once_for_a_reader(
+    tmp_path: Path, served: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A third of a start, when each of five readers did it."""
+    searches: list[str] = []
+
+    def find(scheme: str, protocols: list[str]) -> list[Any]:
+        searches.append(scheme)
+        return real(scheme, protocols)
+
+    real = ini_file.find_loaders
+    monkeypatch.setattr(ini_file, "find_loaders", find)
+    ini_file._loaders.cache_clear()
+    ini = tmp_path / "x.ini"
+    ini.write_text(APP + SERVER, "utf-8")
+    assert pserve_main(["pserve", str(ini), "port=0"]) == 0
+    assert len(searches) == 1
+    ini.write_text(APP, "utf-8")
+    assert pserve_main(["pserve", str(ini), "port=0"]) == 1, "what is read is not kept"
+    assert (len(searches), len(served)) == (1, 1)
