@@ -1,40 +1,118 @@
 """Any subset of the features starts with only its own addresses, and can be removed and re-enabled without loss."""
 
+from collections import deque
+from collections.abc import Iterable, Iterator
 from itertools import chain, combinations
+from typing import Any
 
 import pytest
 
 from modhub.ops import migrate
-from modhub.testing import Start
+from modhub.testing import Site, Start
+from modhub.testing.mods import insert_mods
 
-FEATURES = ("modhub_auth", "modhub_builds", "modhub_sync", "modhub_wiki")
-SUBSETS = list(chain.from_iterable(combinations(FEATURES, size) for size in range(len(FEATURES) + 1)))
+FEATURES = (
+    "modhub_auth",
+    "modhub_builds",
+    "modhub_downloads",
+    "modhub_following",
+    "modhub_metrics",
+    "modhub_sync",
+    "modhub_wiki",
+)
+REQUIRED = {"modhub_following": "modhub_auth"}
+CHOICES = chain.from_iterable(combinations(FEATURES, size) for size in range(len(FEATURES) + 1))
+SUBSETS = [subset for subset in CHOICES if all(REQUIRED.get(feature, feature) in subset for feature in subset)]
+# A feature that links to one that is not there does so in one of these.
+EXTREMES = [
+    subset
+    for subset in SUBSETS
+    if len(subset) in {0, 1, len(FEATURES) - 1, len(FEATURES)}
+    or subset in {("modhub_auth", "modhub_following"), ("modhub_builds", "modhub_downloads", *FEATURES[4:])}
+]
 PLACES = {
     "modhub_auth": "/Modhub/account/login",
     "modhub_builds": "/api/modhub/app",
+    "modhub_downloads": "/api/modhub/1/downloads",
+    "modhub_following": "/Modhub/following",
+    "modhub_metrics": "/metrics",
     "modhub_sync": "/api/modhub/changes",
     "modhub_wiki": "/Modhub/api/wiki",
 }
+ANSWERS = {"modhub_following": 303}
 LINKS = {"modhub_auth": "/Modhub/account/login", "modhub_builds": "/Modhub/App", "modhub_wiki": "/Modhub/Wiki"}
 KEYS = {"ApiPrivateKeys": "agent Modhub:app Modhub:wiki"}
 AGENT = {"X-Api-Key": "agent"}
+PERSON = {"email": "ada@example.org", "password": "correct horse battery"}
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("subset", SUBSETS, ids=lambda subset: "+".join(subset) or "none")
 def test_a_subset_shows_what_is_there_and_nothing_else(start: Start, subset: tuple[str, ...]) -> None:
     # C-SET-4
     site = start(" ".join(subset), **KEYS)
-    assert site.get("/api/modhub").json["total"] == 0
+    # Metrics answer only the machine itself.
+    site.extra_environ = {**site.extra_environ, "REMOTE_ADDR": "127.0.0.1", "modhub.not_forwarded": True}
+    insert_mods(site, [{}])
+    assert site.get("/api/modhub").json["total"] == 1
     home = site.get("/Modhub").text
     for feature in FEATURES:
         there = feature in subset
-        assert site.get(PLACES[feature], status="*").status_int == (200 if there else 404), feature
+        found = site.get(PLACES[feature], status="*").status_int
+        assert found == (ANSWERS.get(feature, 200) if there else 404), feature
         if feature in LINKS:
             assert (f'href="{LINKS[feature]}' in home) is there, feature
+    assert ("Most downloaded" in home) is ("modhub_downloads" in subset)
     assert ("Disallow: /Modhub/account\n" in site.get("/robots.txt").text) is ("modhub_auth" in subset)
     site.post_json("/api/modhub", {"title": "x"}, status=401)
     assert site.get("/Modhub/mine", status="*").status_int == (303 if "modhub_auth" in subset else 404)
     assert site.get("/readyz").json["status"] == "ok"
+
+
+def links_of(page: Any) -> Iterator[str]:
+    """The addresses on our own site that a page leads to or loads."""
+    for tag in page.html.select("[href], [src], form[action]"):
+        if tag.name != "form" or tag.get("method", "get").lower() == "get":
+            address = next(tag[name] for name in ("href", "src", "action") if tag.has_attr(name))
+            if address.startswith("/") and not address.startswith("//"):
+                yield address.partition("#")[0]
+
+
+def find_dead_links(site: Site, addresses: Iterable[str]) -> list[str]:
+    """Follow the links of all pages that start from these addresses."""
+    queue, known, dead = deque(addresses), set(addresses), []
+    while queue:
+        address = queue.popleft()
+        found = site.get(address, status="*")
+        if found.status_int not in {200, 303}:
+            dead.append(f"{found.status_int} {address}")
+        elif found.content_type == "text/html":
+            new = set(links_of(found)) - known
+            known |= new
+            queue.extend(new)
+    return dead
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("subset", EXTREMES, ids=lambda subset: "+".join(subset) or "none")
+def test_no_link_is_dead(start: Start, subset: tuple[str, ...]) -> None:
+    # C-SET-4
+    site = start(" ".join(subset), **KEYS)
+    owner = site.post_json("/api/auth/register", PERSON).json["accountId"] if "modhub_auth" in subset else 1
+    insert_mods(site, [{"owner": owner, "games": ["Portal"], "description": "<p>Text</p>"}] * 2)
+    if "modhub_builds" in subset:
+        site.post("/api/modhub/app/linux?version=1", b"build", headers=AGENT, status=201)
+    if "modhub_wiki" in subset:
+        site.put("/Modhub/api/wiki/guide/first", b"# First\n\n[other](../second)", headers=AGENT, status=201)
+        site.put("/Modhub/api/wiki/second", b"# Second", headers=AGENT, status=201)
+    visited = ["/Modhub", "/sitemap.xml", "/Modhub?q=nothing"]
+    assert find_dead_links(site, visited) == []
+    if "modhub_auth" in subset:
+        page = site.get("/Modhub/account/login")
+        form = next(form for form in page.forms.values() if "password" in form.fields)
+        form["email"], form["password"] = PERSON.values()
+        form.submit(status=303)
+        assert find_dead_links(site, [*visited, "/Modhub/account", "/Modhub/mine", "/Modhub/mine/1"]) == []
 
 
 @pytest.mark.parametrize("gone", FEATURES)
@@ -45,10 +123,10 @@ def test_a_feature_leaves_and_comes_back(start: Start, gone: str) -> None:
     url = site.registry.settings["sqlalchemy.url"]
     site.post("/api/modhub/app/linux?version=1", b"build", headers=AGENT, status=201)
     site.put("/Modhub/api/wiki/kept", b"# Kept", headers=AGENT, status=201)
-    person = {"email": "ada@example.org", "password": "correct horse battery"}
-    site.post_json("/api/auth/register", person, status=201)
+    site.post_json("/api/auth/register", PERSON, status=201)
 
-    rest = start(" ".join(feature for feature in FEATURES if feature != gone), url=url, **KEYS)
+    left = [feature for feature in FEATURES if gone not in {feature, REQUIRED.get(feature)}]
+    rest = start(" ".join(left), url=url, **KEYS)
     assert migrate.upgrade(rest.databases, rest.declarations.migrations) == []
     assert rest.get("/api/modhub").status_int == 200
 
@@ -58,4 +136,4 @@ def test_a_feature_leaves_and_comes_back(start: Start, gone: str) -> None:
     assert [build["version"] for build in again.get("/api/modhub/app").json["builds"]] == ["1"]
     assert again.get("/Modhub/app/linux").body == b"build"
     assert again.get("/Modhub/api/wiki/kept").text == "# Kept"
-    again.post_json("/api/auth/login", person, status=200)
+    again.post_json("/api/auth/login", PERSON, status=200)
