@@ -80,6 +80,7 @@ def list_accounts(admin: Any, arguments: argparse.Namespace) -> int:
     """Print one line per login, and per account without any."""
     start = (arguments.page - 1) * arguments.limit if arguments.limit else 0
     stop = start + arguments.limit if arguments.limit else None
+    line = None
     with admin.reading() as session:
         for line in islice(find_lines(admin, session, arguments), start, stop):
             if arguments.json:
@@ -90,6 +91,8 @@ def list_accounts(admin: Any, arguments: argparse.Namespace) -> int:
             facts = f"{describe_use(line.use)}, since {account.created_at:%Y-%m-%d}{state}"
             for login in [describe_login(login) for login in line.logins] or ["no login"]:
                 admin.say(f"{account.id} {account.display_name}: {login}; {facts}")
+    if line is None and not arguments.json:
+        admin.say("No matching accounts." if arguments.page == 1 else "There are no more.")
     return 0
 
 

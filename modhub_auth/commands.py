@@ -69,7 +69,8 @@ def block_account_command(
         effect = "" if dry_run else "; its access tokens change nothing now"
         admin.say(f"Account {account.id} {_be(dry_run)} blocked and signed out everywhere{effect}.")
     else:
-        admin.say(f"Account {account.id} was blocked already.")
+        remark = "; the reason would be replaced" if dry_run else "; the reason was replaced"
+        admin.say(f"Account {account.id} was blocked already{remark if reason else ''}.")
 
 
 def unblock_account_command(admin: Any, session: Session, account: Account, *, dry_run: bool = False) -> None:
@@ -95,9 +96,13 @@ def remove_factor(admin: Any, session: Session, account: Account, *, dry_run: bo
 
 def confirm_account(admin: Any, session: Session, account: Account, *, dry_run: bool = False) -> None:
     """Mark the account's addresses as confirmed."""
-    for login in session.scalars(
-        select(Login).where(Login.account_id == account.id, Login.kind == LoginKind.PASSWORD.value)
-    ):
+    has_address = (Login.account_id == account.id, Login.kind == LoginKind.PASSWORD.value)
+    logins = session.scalars(select(Login).where(*has_address)).all()
+    if all(login.verified for login in logins):
+        state = "was confirmed already" if logins else "is missing: nobody signs in with an email address"
+        admin.say(f"The address of account {account.id} {state}.")
+        return
+    for login in logins:
         login.verified = True
     record(session, "address confirmed", "account", account.id)
     session.flush()

@@ -30,25 +30,34 @@ DEMO_SECTIONS: Final = (
 def run_build(admin: Any, arguments: argparse.Namespace) -> int:
     """``build list|remove``"""
     if arguments.action == "list":
-        for releases in admin.find_service(BuildReader).listing().releases.values():
-            for release in releases:
-                if arguments.json:
-                    admin.say_json(_build_document(release))
-                    continue
-                label = release.version or "(no label)"
-                admin.say(f"{release.url}: {label}, {release.name}, {release.size} bytes")
-        return 0
+        return list_builds(admin, as_json=arguments.json)
     if arguments.dry_run:
         with admin.reading() as session:
             removed = services.find_build(session, arguments.os, arguments.id)
-        if removed is not None:
-            admin.say(f"Would remove build {removed.id} for {removed.os}: {removed.name}. Nothing was removed.")
     else:
         with admin.writing() as (session, _):
             removed = services.remove_build(session, arguments.os, arguments.id)
     if removed is None:
         admin.say("There is no such build.")
         return 1
+    if arguments.dry_run:
+        admin.say(f"Would remove build {arguments.id} for {arguments.os}: {removed.name}. Nothing was removed.")
+    else:
+        admin.say(f"Removed build {arguments.id} for {arguments.os}. The next sweep deletes its file.")
+    return 0
+
+
+def list_builds(admin: Any, *, as_json: bool) -> int:
+    """Print one line per build."""
+    stored = [one for releases in admin.find_service(BuildReader).listing().releases.values() for one in releases]
+    for release in stored:
+        if as_json:
+            admin.say_json(_build_document(release))
+            continue
+        label = release.version or "(no label)"
+        admin.say(f"{release.url}: {label}, {release.name}, {release.size} bytes")
+    if not stored and not as_json:
+        admin.say("No builds.")
     return 0
 
 

@@ -21,6 +21,7 @@ from modhub.db import iso
 from modhub.declarations import AdminCommand
 
 ENTRIES_PER_PAGE: Final = 50
+ACTOR_KINDS: Final = ("account", "key", "operator", "nobody", "service")
 _EXAMPLES: Final = """\
 audit list                            the 50 newest entries
 audit list --actor "account 7"        what account 7 did
@@ -161,6 +162,12 @@ def _moment(value: str) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
+def _actor(value: str) -> str:
+    if value.partition(" ")[0] not in ACTOR_KINDS:
+        raise argparse.ArgumentTypeError(f"{value!r} does not begin with one of: {', '.join(ACTOR_KINDS)}")
+    return value
+
+
 def _head(value: str) -> ChainHead:
     found = re.fullmatch(r"([0-9]{1,18}):([0-9a-f]{64})", value)
     if found is None:
@@ -190,6 +197,7 @@ def audit_arguments(parser: argparse.ArgumentParser) -> None:
     for action in (lister, export):
         action.add_argument(
             "--actor",
+            type=_actor,
             metavar="ACTOR",
             help='only what "account 7" did, or all of a kind: operator, key, service, nobody',
         )

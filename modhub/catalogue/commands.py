@@ -40,17 +40,15 @@ def find_game(session: Session, name: str) -> Game | None:
     return session.scalars(statement).one_or_none()
 
 
-def add_game(admin: Any, name: str, display_name: str | None, icon: Path | None, *, dry_run: bool = False) -> None:
-    """Add a curated game, or change the given fields of an existing one."""
+def add_game(admin: Any, name: str, display_name: str | None, icon: Path | None, *, dry_run: bool = False) -> bool:
+    """Add a curated game, or change the given fields of an existing one; whether it is new."""
     cleaned_name = text.line(name, limits.GAME)
     if not cleaned_name:
         raise StartRefused("the name of a game must not be empty")
     with admin.writing(dry_run=dry_run) as (session, manager):
         game = find_game(session, cleaned_name)
-        if dry_run:
-            verb = "added to" if game is None else "changed in"
-            admin.say(f"The game {cleaned_name} would be {verb} the list. Nothing was changed.")
-        mark_changed(session, GAMES_CHANGED, What.PUBLISHED if game is None else What.EDITED)
+        is_new = game is None
+        mark_changed(session, GAMES_CHANGED, What.PUBLISHED if is_new else What.EDITED)
         if game is None:
             game = Game(name=cleaned_name, folded=fold_game(cleaned_name), icon=None)
             session.add(game)
@@ -60,6 +58,7 @@ def add_game(admin: Any, name: str, display_name: str | None, icon: Path | None,
             store = admin.existing_store if dry_run else admin.store
             _set_icon(session, manager, store, game, icon)
         record(session, "curated game changed", "game", cleaned_name)
+    return is_new
 
 
 def _set_icon(session: Session, manager: Any, store: BlobStore, game: Game, icon: Path) -> None:
@@ -87,8 +86,6 @@ def remove_game(admin: Any, name: str, *, dry_run: bool = False) -> bool:
         game = find_game(session, name)
         if game is None:
             return False
-        if dry_run:
-            admin.say(f"The game {game.name} would be removed from the list. Nothing was changed.")
         if game.icon is not None:
             trash_blob(session, [game.icon.blob_id])
         session.delete(game)
@@ -101,20 +98,33 @@ def remove_game(admin: Any, name: str, *, dry_run: bool = False) -> bool:
 def run_game(admin: Any, arguments: argparse.Namespace) -> int:
     """``game add|remove|list``"""
     if arguments.action == "list":
-        for game in admin.find_service(CatalogueReader).games():
-            if arguments.json:
-                admin.say_json(game)
-                continue
-            icon = "" if game["iconUrl"] else " (no icon)"
-            admin.say(f"{game['name']}: {game['displayName']}{icon}")
-        return 0
+        return list_games(admin, as_json=arguments.json)
+    dry_run, name = arguments.dry_run, text.line(arguments.name, limits.GAME)
     if arguments.action == "add":
-        add_game(admin, arguments.name, arguments.display_name, arguments.icon, dry_run=arguments.dry_run)
-        return 0
-    if remove_game(admin, arguments.name, dry_run=arguments.dry_run):
-        return 0
-    admin.say("There is no curated game with that name.")
-    return 1
+        is_new = add_game(admin, arguments.name, arguments.display_name, arguments.icon, dry_run=dry_run)
+        done = "added to" if is_new else "changed in"
+    elif remove_game(admin, arguments.name, dry_run=dry_run):
+        done = "removed from"
+    else:
+        admin.say("There is no curated game with that name.")
+        return 1
+    verb, remark = ("would be", " Nothing was changed.") if dry_run else ("was", "")
+    admin.say(f"The game {name} {verb} {done} the list.{remark}")
+    return 0
+
+
+def list_games(admin: Any, *, as_json: bool) -> int:
+    """Print one line per game."""
+    games = admin.find_service(CatalogueReader).games()
+    for game in games:
+        if as_json:
+            admin.say_json(game)
+            continue
+        icon = "" if game["iconUrl"] else " (no icon)"
+        admin.say(f"{game['name']}: {game['displayName']}{icon}")
+    if not games and not as_json:
+        admin.say("No games.")
+    return 0
 
 
 def game_arguments(parser: argparse.ArgumentParser) -> None:

@@ -23,6 +23,7 @@ from modhub.catalogue.moderation_queries import (
 from modhub.db import iso
 from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
 
+NOT_DELETED: Final = "Nothing was deleted. Add --yes to delete it."
 MODS_PER_PAGE: Final = 50
 """Default page size of ``mod list``."""
 _EXAMPLES: Final = """\
@@ -71,7 +72,7 @@ def run_delete(session: Session, mod: Mod, arguments: argparse.Namespace) -> Com
     title, summary = _title(mod), deletion_summary(session, mod)
     if not arguments.yes or arguments.dry_run:
         warning = f"{title} of account {mod.owner} would be permanently deleted, with {summary}."
-        lines = [warning, users_of(session, mod), "Nothing was deleted. Add --yes to delete it."]
+        lines = [warning, users_of(session, mod), "" if arguments.dry_run else NOT_DELETED]
         return 0 if arguments.dry_run else 1, [line for line in lines if line]
     moderation.remove_mod(session, mod)
     return 0, [f"{title} was deleted, with {summary}. A sweep removes the files after an hour."]

@@ -18,6 +18,7 @@ from modhub.db import Databases, is_transient
 from modhub.declarations import Declarations
 from modhub.errors import ApiError
 from modhub.ops import migrate
+from modhub.ops.command_help import add_examples
 from modhub.ops.ini_file import application_settings, set_up_logging
 from modhub.ops.progress import ProgressDisplay
 from modhub.payload import encode
@@ -148,10 +149,7 @@ def build_admin_parser(config: Configurator) -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.arguments(subparser)
-        if command.examples:
-            examples, _, remark = command.examples.partition("\n\n")
-            lines = "".join(f"  {line}\n" for line in examples.splitlines())
-            subparser.epilog = f"examples (after modhub-admin -c my.ini):\n{lines}\n{remark}"
+        add_examples(subparser, command)
         subparser.set_defaults(run=command.run, needs_schema=command.needs_schema)
     return parser
 

@@ -39,10 +39,16 @@ def run_key_new(admin: Any, arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _scope(value: str) -> str:
+    if value.split() != [value]:
+        raise argparse.ArgumentTypeError(f"{value!r} is not one word")
+    return value
+
+
 def key_arguments(parser: argparse.ArgumentParser) -> None:
     """``key new [SCOPE ...]``"""
     parser.add_argument("action", choices=["new"])
-    parser.add_argument("scope", nargs="*", help="scopes to grant; none means the default scope")
+    parser.add_argument("scope", nargs="*", type=_scope, help="scopes to grant; none means the default scope")
 
 
 def run_demo(admin: Any, arguments: argparse.Namespace) -> int:
@@ -53,7 +59,8 @@ def run_demo(admin: Any, arguments: argparse.Namespace) -> int:
             admin.say(f"Would add samples, if there are none: {name}.")
             continue
         resolver.maybe_resolve(fill)(admin)
-        admin.say(f"Added samples: {name}.")
+        # It may have found some already.
+        admin.say(f"Samples are there: {name}.")
     return 0
 
 

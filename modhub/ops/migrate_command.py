@@ -16,6 +16,8 @@ from modhub.settings import StartRefused
 
 def run_migrate(admin: Any, arguments: argparse.Namespace) -> int:
     """Migrate, or print the plan."""
+    if arguments.json and not arguments.plan:
+        raise StartRefused("--json needs --plan; nothing was migrated")
     if arguments.plan:
         print_plan(admin, arguments.to, arguments.down, as_json=arguments.json)
     elif arguments.down:

@@ -56,6 +56,7 @@ def send_due_emails(admin: Any, *, dry_run: bool = False) -> int:
 
 def list_emails(admin: Any, *, as_json: bool) -> int:
     """Print one line per email."""
+    email = None
     with admin.reading() as session:
         for email in session.scalars(select(OutgoingEmail).order_by(OutgoingEmail.id)):
             if as_json:
@@ -64,6 +65,8 @@ def list_emails(admin: Any, *, as_json: bool) -> int:
             state = email_state(email)
             problem = f": {email.problem}" if email.problem and email.problem != HELD else ""
             admin.say(f"{email.id} {iso(email.created_at)} {email.kind} {email.recipient} {state}{problem}")
+    if email is None and not as_json:
+        admin.say("No emails.")
     return 0
 
 

@@ -259,7 +259,8 @@ def test_the_commands_say_what_they_do(app: Any, person: Person, ada: Any, admin
     first = [line for line in admin("show", number).splitlines() if "blocked since" in line]
     assert len(first) == 1
     assert first[0].endswith("Z")
-    assert admin("block", number, "--reason", f"spam\n{'x' * 300}") == f"Account {number} was blocked already.\n"
+    said = admin("block", number, "--reason", f"spam\n{'x' * 300}")
+    assert said == f"Account {number} was blocked already; the reason was replaced.\n"
     (since,) = (line for line in admin("show", number).splitlines() if "blocked since" in line)
     assert since == f"{first[0]}: spam {'x' * 195}"
     admin("block", number)

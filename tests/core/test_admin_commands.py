@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import MetaData, select
 
 from modhub.ops.admin import Admin, build_admin_parser
+from modhub.settings import StartRefused
 from modhub.testing import Site, Start, stored_files
 
 ROOT = Path(__file__).parents[2]
@@ -144,8 +145,9 @@ def test_a_dry_run_changes_nothing(
         assert re.search(r"(?i)\bwould\b", said), words
         assert contents(everything, metadata) == before, words
         assert set(tmp_path.rglob("*")) == folders, words
-        # It was about something that happens.
-        assert run(*words)[0] == 0, words
+        # It was about something that happens, and is not silent.
+        code, said = run(*words)
+        assert (code, bool(said)) == (0, True), words
         assert contents(everything, metadata) != before, words
 
 
@@ -164,3 +166,50 @@ def test_every_list_is_json_for_programs(everything: Site, run: Run) -> None:
         assert documents, name
         assert all(isinstance(document, dict) for document in documents), name
     assert [json.loads(line) for line in run("migrate", "--plan", "--json")[1].splitlines()] == []
+    with pytest.raises(StartRefused, match="--json needs --plan"):
+        run("migrate", "--json")
+
+
+@pytest.mark.one_database
+def test_an_empty_list_says_so_to_people(everything: Site, run: Run) -> None:
+    for name in ("account list", "audit list", "build list", "game list", "letters list", "mod list"):
+        code, said = run(*name.split())
+        assert (code, len(said.splitlines()), said.startswith("No ")) == (0, 1, True), name
+        assert run(*name.split(), "--json") == (0, ""), name
+    assert run("account", "list", "--limit", "5", "--page", "2") == (0, "There are no more.\n")
+
+
+@pytest.mark.one_database
+def test_help_ends_with_examples_of_the_command_and_of_each_action(everything: Site) -> None:
+    parsers = build_admin_parser(everything.config)
+    (commands,) = [one.choices for one in parsers._actions if one.dest == "command"]
+    for name, parser in commands.items():
+        assert f"examples (after modhub-admin -c my.ini):\n  {name}" in parser.format_help(), name
+    hide = commands["mod"]._actions[-1].choices["hide"].format_help()
+    assert 'mod hide 12 13 --reason "Malware"' in hide
+    assert "mod delete" not in hide
+
+
+@pytest.mark.one_database
+def test_wrong_words_are_usage_errors(everything: Site, run: Run) -> None:
+    for words in (["audit", "list", "--actor", "nope 7"], ["key", "new", "two words"], ["key", "new", ""]):
+        with pytest.raises(SystemExit) as ended:
+            run(*words)
+        assert ended.value.code == 2, words
+
+
+@pytest.mark.one_database
+def test_what_is_so_already_is_said_and_not_recorded(everything: Site, run: Run) -> None:
+    everything.post_json("/api/auth/register", ADA)
+    assert run("account", "confirm", "ada@example.org") == (0, "The address of account 1 is confirmed.\n")
+    before = run("audit", "list", "--json")[1]
+    assert run("account", "confirm", "1") == (0, "The address of account 1 was confirmed already.\n")
+    assert run("audit", "list", "--json")[1] == before
+    assert run("account", "block", "1", "--reason", "Malware")[0] == 0
+    assert run("account", "block", "1") == (0, "Account 1 was blocked already.\n")
+    said = run("account", "block", "1", "--reason", "Spam")[1]
+    assert said == "Account 1 was blocked already; the reason was replaced.\n"
+    assert run("game", "add", "Portal 2") == (0, "The game Portal 2 was added to the list.\n")
+    assert run("game", "add", " portal 2", "--dry-run")[1].startswith("The game portal 2 would be changed in the list.")
+    assert run("demo")[0] == 0
+    assert run("account", "confirm", "2")[1].startswith("The address of account 2 is missing")

@@ -259,7 +259,7 @@ def test_an_unfinished_backup_is_refused(site: Site, tmp_path: Path, monkeypatch
             back_up_site(site, tmp_path / "made")
     with pytest.raises(StartRefused, match="no finished backup"):
         read_manifest(tmp_path / "made")
-    with pytest.raises(StartRefused, match="is not empty"):
+    with pytest.raises(StartRefused, match="is not empty and holds an unfinished backup"):
         back_up_site(site, tmp_path / "made")
     with pytest.raises(StartRefused, match="no backup folder"):
         read_manifest(tmp_path / "none")

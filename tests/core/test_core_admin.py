@@ -140,7 +140,7 @@ def test_a_game_is_changed_by_its_identity_and_a_new_icon_has_a_new_address(
     site.get(old, status=404)
     run("game", "add", "portal", "--display-name", "")
     assert site.get("/api/modhub/games").json["games"][0]["displayName"] == "Portal"
-    assert run("game", "remove", "pORTAL") == (0, "")
+    assert run("game", "remove", "pORTAL") == (0, "The game pORTAL was removed from the list.\n")
     assert run("game", "remove", "Portal") == (1, "There is no curated game with that name.\n")
     assert site.get("/api/modhub/games").json["count"] == 0
     site.get(game["iconUrl"], status=404)
@@ -214,7 +214,7 @@ def test_lists_are_json_for_programs(site: Site, run: Run) -> None:
     assert run("mod", "show", "999", "--json") == (1, "There is no mod 999.\n")
     assert json.loads(run("game", "list", "--json")[1])["name"] == "Portal"
     code, said = run("mod", "delete", str(mod["id"]), "--dry-run")
-    assert (code, "Nothing was deleted" in said) == (0, True)
+    assert (code, said.endswith(".\nNothing was changed.\n"), "--yes" in said) == (0, True, False)
     assert run("mod", "delete", str(mod["id"]), "--yes", "--dry-run")[0] == 0
     assert run("rebuild", "--dry-run")[1] == "Would rebuild the public copies of 1 mods. Nothing was changed.\n"
     assert json.loads(run("verify", "--json")[1]) == {"count": 0, "problems": []}

@@ -90,7 +90,9 @@ def make_backup_folder(folder: Path) -> None:
 def refuse_used_folder(folder: Path) -> None:
     """Raises `StartRefused` if there is something in the folder."""
     if any(folder.iterdir()):
-        raise StartRefused(f"the folder {folder} is not empty: name a new one for each backup")
+        is_unfinished = (folder / TABLES).is_dir() and not has_manifest(folder)
+        content = " and holds an unfinished backup" if is_unfinished else ""
+        raise StartRefused(f"the folder {folder} is not empty{content}: name a new one for each backup")
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
