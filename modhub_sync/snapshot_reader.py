@@ -1,5 +1,6 @@
 """Anonymous reads of snapshots."""
 
+import re
 from datetime import timedelta
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from modhub_sync.snapshots import HAS_LOST_MODS
 
 DELETED_FOR: Final = timedelta(minutes=10)
 """How long a snapshot may show a mod that has been deleted or hidden. By then there is a new one, or none is shown."""
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _COLUMNS: Final = (Snapshot.serial, StoredBlob.key, StoredBlob.size, StoredBlob.sha256, Snapshot.made_at)
 
 
@@ -45,7 +47,7 @@ class SnapshotReader:
 
     def file(self, sha256: str) -> StoredFile | None:
         """The file with this SHA-256; None if there is no such snapshot, or no longer."""
-        rows = self._rows(self._file, sha256=sha256)
+        rows = self._rows(self._file, sha256=sha256) if _SHA256.fullmatch(sha256) else []
         if not rows:
             return None
         serial, key, size, sha256, made_at = rows[0]

@@ -134,7 +134,7 @@ def read_file_view(context: FileResource, request: Request) -> Response:
 @page(context=IPicture, request_method="GET", permission=OPEN)
 def read_picture_view(context: PictureResource, request: Request) -> Response:
     """``GET /Modhub/picture/{assetId}/{name}``"""
-    return _file(request, catalogue_reader(request).picture(context.asset_id, context.__name__))
+    return _file(request, catalogue_reader(request).picture(context.asset_id, context.name))
 
 
 @page(context=IGameIcon, request_method="GET", permission=OPEN)

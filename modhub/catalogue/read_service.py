@@ -218,9 +218,9 @@ class CatalogueReader:
         rows = [] if mod_id is None else self.reader.rows(self._code, id=mod_id)
         return _mod_file(rows[0]) if rows else None
 
-    def picture(self, asset_id: int | None, name: str) -> StoredFile | None:
+    def picture(self, asset_id: int | None, name: str | None) -> StoredFile | None:
         """Return a derived picture of an image of a published mod; cached as the image itself."""
-        rows = [] if asset_id is None else self.reader.rows(self._picture, id=asset_id, name=name)
+        rows = [] if asset_id is None or name is None else self.reader.rows(self._picture, id=asset_id, name=name)
         return file_of(rows[0], inline=True, cache_control=A_DAY) if rows else None
 
     def captions(self, mod_id: int | None) -> list[CaptionDocument] | None:

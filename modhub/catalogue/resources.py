@@ -1,6 +1,8 @@
 """The resources of the catalogue and their ACLs."""
 
+import re
 from functools import cached_property
+from typing import Final
 
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
 from zope.interface import implementer, implementer_only
@@ -30,6 +32,8 @@ from modhub.security.credentials import MACHINE_KEY_REALM
 from modhub.security.identity import CorePermission, CredentialKind, KeyUse, Permission
 from modhub.service_registry import find_optional_service
 from modhub.traversal import OwnedResource, Resource, parse_id
+
+_PICTURE_NAME: Final = re.compile(r"[0-9]{1,4}-[0-9a-f]{1,64}\.(?:jpg|webp)")
 
 
 class ModPermission(Permission):
@@ -242,6 +246,11 @@ class PictureResource(Resource):
         """The id of the image; None if the path segment is not a number."""
         assert self.__parent__ is not None
         return parse_id(self.__parent__.__name__)
+
+    @property
+    def name(self) -> str | None:
+        """The name of the picture; None if no picture can have it, so that the database never sees it."""
+        return self.__name__ if _PICTURE_NAME.fullmatch(self.__name__) else None
 
 
 @implementer_only(IOwnMod)

@@ -205,6 +205,8 @@ def test_hostile_ids_are_unknown_ids(site: Site, names: dict[str, Any]) -> None:
             assert raw(site, "GET", f"/api/modhub/{encoded}{rest}")[0] == 404, (bad, rest)
         assert raw(site, "GET", f"/Modhub/file/{encoded}")[0] == 404
         assert raw(site, "GET", f"/Modhub/game-icon/{encoded}")[0] == 404
+        assert raw(site, "GET", f"/Modhub/picture/{encoded}/320-0.jpg")[0] == 404
+        assert raw(site, "GET", f"/Modhub/picture/1/{encoded}")[0] == 404
         for method, rest in (
             ("PUT", ""),
             ("DELETE", ""),

@@ -121,6 +121,22 @@ def test_without_a_key_nothing_is_signed(site: Site) -> None:
     assert site.get("/api/modhub/snapshot/key", status=404).json["error"] == "not_found"
 
 
+def test_a_name_that_no_snapshot_can_have_is_unknown(site: Site) -> None:
+    # C-ERR-8
+    sha256 = make(site)["sha256"]
+    for name in (
+        "%00",
+        f"{sha256}%00",
+        f"{sha256}%0a",
+        sha256.upper() + "%00",
+        "%E2%80%AE",
+        "9" * 4000,
+        "..",
+        "%EF%BF%BF",
+    ):
+        site.get(f"/Modhub/snapshot/{name}", status=404)
+
+
 @pytest.mark.one_database
 @pytest.mark.parametrize(
     ("name", "value"),
