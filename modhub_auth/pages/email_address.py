@@ -70,7 +70,7 @@ def email_page(_context: Any, request: Request) -> Any:
     )
     request.override_renderer = MESSAGE_TEMPLATE
     lines = (
-        N_("We have sent an email to this address. The link in it works for an hour."),
+        N_("We have sent an email to the new address. The link in it works for an hour."),
         N_("Until you have followed it, you sign in with the old address."),
     )
     return message_page(request, N_("Check your email"), *lines, links=[(HOME, "Your account")])

@@ -86,7 +86,7 @@ def _ask_password(request: Request) -> dict[str, Any]:
     logins.request_password(request.dbsession, auth, account, registration, translations_for(request))
     request.override_renderer = MESSAGE_TEMPLATE
     lines = (
-        N_("We have sent an email to this address."),
+        N_("We have sent an email to the address that you entered."),
         N_("The password works once you have followed the link in that email in this browser."),
     )
     return message_page(request, N_("Check your email"), *lines, links=[(HOME, "Your account")])

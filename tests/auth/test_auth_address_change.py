@@ -70,7 +70,7 @@ def test_the_address_changes_once_the_new_one_is_confirmed(app: Any, person: Per
     browser = registered(app, person)
     assert f'href="{HOME}/email"' in browser.get(HOME).text
     answer = ask(browser, person)
-    assert "We have sent an email to this address" in answer.text
+    assert "We have sent an email to the new address" in answer.text
     assert to(mail) == [
         (NEW, "Confirm your new email address"),
         (person["email"], "A new email address was requested"),

@@ -369,7 +369,7 @@ def test_after_registering_every_page_says_that_an_email_was_sent(app: Any, pers
     for path in ("/Modhub", HOME, "/Modhub/mine"):
         assert app.get(path).text.count(sentence) == 1, path
     german = app.get("/Modhub", headers={"Accept-Language": "de"}).text
-    assert "Wir haben eine E-Mail an ada@example.org geschickt" in german
+    assert "Wir haben eine E-Mail an ada@example.org gesendet" in german
     with app.databases.write_session.begin() as session:
         session.execute(update(PageSession).values(created_at=now() - timedelta(minutes=61)))
     assert sentence not in app.get("/Modhub").text

@@ -273,7 +273,7 @@ def test_a_platform_account_adds_a_password(site: Any, provider: Provider, perso
     site.post_json("/api/auth/login", person, status=401)
     form = site.get(f"{HOME}/password").forms[0]
     form["email"], form["password"] = person["email"], person["password"]
-    assert "sent an email to this address" in form.submit(status=200).text
+    assert "sent an email to the address that you entered" in form.submit(status=200).text
     site.post_json("/api/auth/login", person, status=401)
     site.get(mail.link()).forms[0].submit(status=200)
     made = site.post_json("/api/auth/login", person, status=200).json
