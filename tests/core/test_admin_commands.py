@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import MetaData, select
 
 from modhub.ops.admin import Admin, build_admin_parser
+from modhub.ops.migrate import UNMAPPED
 from modhub.settings import StartRefused
 from modhub.testing import Site, Start, stored_files
 
@@ -130,7 +131,8 @@ def test_a_dry_run_changes_nothing(
 ) -> None:
     # C-RUN-23
     metadata = MetaData()
-    metadata.reflect(everything.databases.readonly_engine)
+    # What search is made of is not scanned, and follows the mods.
+    metadata.reflect(everything.databases.readonly_engine, only=lambda name, _: not name.startswith(UNMAPPED))
     places = {"folder": str(tmp_path), "storage": str(everything.registry.settings["modhub.storage"])}
     for command, arguments in EXAMPLES.items():
         if command == "game add":  # the first of those that need the samples
