@@ -36,6 +36,9 @@ NOT_WORDS = {
 }
 Person = dict[str, str]
 
+FOR_OPERATORS = {"settings.py", "commands.py", "metrics.py", "account_listing.py"}
+"""Modules whose sentences are English, as those of all commands."""
+
 
 def constants(path: Path) -> Iterator[str]:
     """The string constants of a module but for its docstrings, those of a formatted string left out."""
@@ -59,8 +62,9 @@ def wanted() -> set[str]:
         *HERE.glob("*.py"),
         *(path for name in ("mail", "platform", "signin") for path in (HERE / name).glob("*.py")),
     }
-    for path in told - mail - {HERE / name for name in ("settings.py", "commands.py", "metrics.py")}:
-        found |= {text for text in constants(path) if SENTENCE.fullmatch(text)}
+    for path in told - mail:
+        if path.name not in FOR_OPERATORS:
+            found |= {text for text in constants(path) if SENTENCE.fullmatch(text)}
     for text in EMAIL_TEMPLATES.values():
         found |= {text.subject, *text.before, *text.after}
     return found
