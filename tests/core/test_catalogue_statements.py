@@ -39,8 +39,12 @@ READS = {
 }
 
 
+# SQLite's index of parts tells how many hits there are; the number of all mods tells how to read them.
+MORE_ON_SQLITE = {"/api/modhub?q=mod"}
+
+
 @pytest.mark.parametrize("many", [False, True])
-def test_anonymous_reads(site: Site, many: bool) -> None:
+def test_anonymous_reads(site: Site, dialect: str, many: bool) -> None:
     # T-B4
     mod = published_mod(site, title="mod", games=["Portal"])
     for version in range(2, 6 if many else 2):
@@ -50,7 +54,8 @@ def test_anonymous_reads(site: Site, many: bool) -> None:
     asset = mod["assets"][0]["url"].rpartition("/")[2]
     for url, statements in READS.items():
         filled = url.format(id=mod["id"], asset=asset)
-        assert count(site, lambda url=filled: site.get(url, expect_errors=True)) == statements, url
+        expected = statements + (dialect == "sqlite" and url in MORE_ON_SQLITE)
+        assert count(site, lambda url=filled: site.get(url, expect_errors=True)) == expected, url
 
 
 PAGES = {

@@ -228,7 +228,7 @@ def test_every_example_is_what_happens(start: Start, tmp_path: Path) -> None:
     assert example_differences(json.loads(page.select_one("#shape-too-many pre").text), refused.json) == []
     # Settings as they are here, and every field of an answer explained.
     rates = {row.th.text: row.td.text for row in page.find(id="rates").find_next("table").select("tbody tr")}
-    assert (rates["Login"], rates["Register"], rates["Forgot"]) == ("10 failures", "99 calls", "2 calls")
+    assert (rates["Sign-in"], rates["Register"], rates["Forgot"]) == ("10 failures", "99 calls", "2 calls")
     explained = {cell.text for cell in page.select('th[scope="row"]')}
     named = {name for answer in page.select("figure.answer") for name in fields(json.loads(answer.pre.text))}
     assert named - explained - EXPLAINED_BESIDE == set()
