@@ -1,5 +1,6 @@
 """The resources of following, and their ACLs."""
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
@@ -32,21 +33,21 @@ class FollowingResource(Resource):
 
 
 @implementer(IFollowTarget)
-class FollowTarget(Resource):
+class FollowTarget(Resource, ABC):
     """Where something is followed."""
 
     __acl__ = [(Allow, Authenticated, FollowPermission.FOLLOW), DENY_ALL]
     __parent__: Any
 
     @property
+    @abstractmethod
     def address(self) -> str:
         """The page of what is followed."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def target(self) -> Target:
         """What is followed, as it is stored."""
-        raise NotImplementedError
 
 
 class ModFollow(FollowTarget):
