@@ -4,13 +4,13 @@ Plain values in, plain values out. The work grows with the number of requirement
 """
 
 import hashlib
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Final
 
-from msgspec import UNSET
+from msgspec import UNSET, Raw, Struct, UnsetType
 
-from modhub.interfaces import RelatedMod
+from modhub.interfaces import PublicFile, RelatedMod
 from modhub.payload import encode
 from modhub_sync import limits
 from modhub_sync.request_schemas import InstalledEntry
@@ -28,34 +28,43 @@ InstallOrder = Callable[[Iterable[str], dict[str, list[str]]], tuple[list[str], 
 _HALF: Final = limits.PATH_SHOWN // 2
 
 
-class Paths:
-    """The shortest path from a wanted mod to each mod that it requires, directly or through others."""
+class _Reason(Struct, gc=False):
+    """Why mods are in a plan: the path to the mod that requires them, which all that it requires share."""
 
-    def __init__(self, wanted: Iterable[str], requires: Mapping[str, list[str]]) -> None:
-        self._depths: dict[str, int] = {}
-        self._beginnings: dict[str, list[str]] = {}
-        self._ends: dict[str, list[str]] = {}
-        """The last GUIDs of each path, made from those of its requirer: no path is ever walked."""
-        waiting = deque(guid for guid in wanted if guid in requires)
-        for guid in waiting:
-            self._depths[guid], self._beginnings[guid], self._ends[guid] = 0, [], []
-        while waiting:
-            requirer = waiting.popleft()
-            depth, beginning = self._depths[requirer] + 1, self._beginnings[requirer]
-            if len(beginning) < _HALF:
-                beginning = [*beginning, requirer]
-            end = [*self._ends[requirer][1 - limits.PATH_SHOWN :], requirer]
-            for guid in map(str.lower, requires[requirer]):
-                if guid in requires and guid not in self._depths:
-                    self._depths[guid], self._beginnings[guid], self._ends[guid] = depth, beginning, end
-                    waiting.append(guid)
+    depth: int
+    beginning: list[str]
+    end: list[str]
+    """The last GUIDs of the path, made from those of its requirer: no path is ever walked."""
+    because: list[str]
+    shown_depth: int | UnsetType
 
-    def because(self, guid: str) -> tuple[list[str], int | None]:
-        """Return the path to ``guid``, without it, and its length if only its two ends are shown."""
-        depth, end = self._depths.get(guid, 0), self._ends.get(guid, [])
+    def through(self, requirer: str) -> "_Reason":
+        """The reason of what ``requirer`` requires, if this is its own."""
+        depth, beginning = self.depth + 1, self.beginning
+        if len(beginning) < _HALF:
+            beginning = [*beginning, requirer]
+        end = self.end[1 - limits.PATH_SHOWN :]
+        end.append(requirer)
         if depth <= limits.PATH_SHOWN:
-            return end, None
-        return [*self._beginnings[guid], *end[-_HALF:]], depth
+            return _Reason(depth, beginning, end, end, UNSET)
+        return _Reason(depth, beginning, end, beginning + end[-_HALF:], depth)
+
+
+_WANTED: Final = _Reason(0, [], [], [], UNSET)
+
+
+def find_reasons(wanted: Iterable[str], requires: Mapping[str, list[str]]) -> dict[str, _Reason]:
+    """Find the shortest path from a wanted mod to each mod that it requires, directly or through others."""
+    reasons = {guid: _WANTED for guid in wanted if guid in requires}
+    waiting = list(reasons)
+    for requirer in waiting:
+        reason = None
+        for guid in map(str.lower, requires[requirer]):
+            if guid in requires and guid not in reasons:
+                reason = reason or reasons[requirer].through(requirer)
+                reasons[guid] = reason
+                waiting.append(guid)
+    return reasons
 
 
 def make_plan(
@@ -71,13 +80,16 @@ def make_plan(
     """
     requires = {guid: mod.requires for guid, mod in mods.items()}
     ordered, missing = order(want.values(), requires)
-    paths = Paths(want, requires)
-    steps = [_step(mods[guid], have.get(guid), paths) for guid in ordered]
+    reasons = find_reasons(want, requires)
+    steps = [_step(mods[guid].file, have.get(guid), reasons[guid]) for guid in ordered]
     pairs = list(_conflicting_pairs([*dict.fromkeys([*ordered, *have])], mods))
     downloads = (mods[step.guid].file.bytes for step in steps if step.action != "keep")
     return PlanDocument(
         steps=steps,
-        conflicts=[ConflictDocument([_path(guid, paths) for guid in pair]) for pair in pairs[: limits.CONFLICTS]],
+        conflicts=[
+            ConflictDocument([_path(guid, reasons.get(guid, _WANTED)) for guid in pair])
+            for pair in pairs[: limits.CONFLICTS]
+        ],
         conflicts_total=len(pairs),
         missing=_missing(missing, ordered, mods),
         bytes=sum(downloads),
@@ -85,18 +97,15 @@ def make_plan(
     )
 
 
-def _step(mod: RelatedMod, installed: InstalledEntry | None, paths: Paths) -> StepDocument:
-    file = mod.file
+def _step(file: PublicFile, installed: InstalledEntry | None, reason: _Reason) -> StepDocument:
     action = "install"
     if installed is not None:
         action = "keep" if installed.has(file.version, file.sha256) else "update"
-    because, depth = paths.because(file.guid)
-    return StepDocument(guid=file.guid, action=action, because=because, depth=UNSET if depth is None else depth)
+    return StepDocument(guid=file.guid, action=action, because=reason.because, depth=reason.shown_depth)
 
 
-def _path(guid: str, paths: Paths) -> PathDocument:
-    because, depth = paths.because(guid)
-    return PathDocument(guid=guid, because=because, depth=UNSET if depth is None else depth)
+def _path(guid: str, reason: _Reason) -> PathDocument:
+    return PathDocument(guid=guid, because=reason.because, depth=reason.shown_depth)
 
 
 def _conflicting_pairs(present: list[str], mods: Mapping[str, RelatedMod]) -> Iterator[tuple[str, str]]:
@@ -105,7 +114,9 @@ def _conflicting_pairs(present: list[str], mods: Mapping[str, RelatedMod]) -> It
     seen: set[tuple[str, str]] = set()
     for guid in present:
         mod = mods.get(guid)
-        for other in map(str.lower, mod.conflicts if mod else ()):
+        if mod is None or not mod.conflicts:
+            continue
+        for other in map(str.lower, mod.conflicts):
             if other not in places or other == guid:
                 continue
             pair = (guid, other) if places[guid] < places[other] else (other, guid)
@@ -115,6 +126,8 @@ def _conflicting_pairs(present: list[str], mods: Mapping[str, RelatedMod]) -> It
 
 
 def _missing(missing: list[str], ordered: list[str], mods: Mapping[str, RelatedMod]) -> list[MissingDocument]:
+    if not missing:
+        return []
     requirers: dict[str, list[str]] = {guid.lower(): [] for guid in missing}
     for guid in ordered:
         for required in map(str.lower, mods[guid].requires):
@@ -125,7 +138,7 @@ def _missing(missing: list[str], ordered: list[str], mods: Mapping[str, RelatedM
 
 def create_lock(mods: Iterable[RelatedMod]) -> LockDocument:
     """Lock exactly these files, in the order of their GUIDs."""
-    files = sorted((mod.file for mod in mods), key=lambda file: file.guid)
-    entries = [LockEntryDocument(file.guid, file.sha256, file.version) for file in files]
+    files = sorted((mod.file for mod in mods), key=attrgetter("guid"))
     # Without spaces, fields by name, in UTF-8: canonical JSON as in RFC 8785.
-    return LockDocument(hashlib.sha256(encode(entries)).hexdigest(), entries)
+    entries = encode([LockEntryDocument(file.guid, file.sha256, file.version) for file in files])
+    return LockDocument(hashlib.sha256(entries).hexdigest(), Raw(entries))

@@ -52,7 +52,7 @@ class ChangesDocument(Struct):
     changes: list[ChangeDocument]
 
 
-class PathDocument(Struct, kw_only=True):
+class PathDocument(Struct, kw_only=True, gc=False):
     """A mod and why it is in a plan: the path from a wanted mod to the one that requires it; ``depth`` if it is cut."""
 
     guid: str
@@ -60,7 +60,7 @@ class PathDocument(Struct, kw_only=True):
     depth: int | UnsetType = UNSET
 
 
-class StepDocument(PathDocument, kw_only=True):
+class StepDocument(PathDocument, kw_only=True, gc=False):
     """A step of a plan: ``install``, ``update`` or ``keep``."""
 
     action: str
@@ -79,7 +79,7 @@ class MissingDocument(Struct, rename="camel"):
     required_by: list[str]
 
 
-class LockEntryDocument(Struct):
+class LockEntryDocument(Struct, gc=False):
     """Exactly one file of a mod. The fields are in the order of canonical JSON."""
 
     guid: str
@@ -88,10 +88,10 @@ class LockEntryDocument(Struct):
 
 
 class LockDocument(Struct):
-    """A lock; ``digest`` is the SHA-256 of the canonical JSON of ``entries``."""
+    """A lock; ``digest`` is the SHA-256 of ``entries``, the canonical JSON of a list of `LockEntryDocument`."""
 
     digest: str
-    entries: list[LockEntryDocument]
+    entries: Raw
 
 
 class PlanDocument(Struct, rename="camel"):

@@ -2,17 +2,27 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 import msgspec
 
 from modhub.catalogue import lookup_queries
 from modhub.catalogue.chains import install_order
+from modhub.catalogue.models import AssetKind
 from modhub.catalogue.read_service import CatalogueReader, note_of
-from modhub.catalogue.response_schemas import AssetDocument, code_digest
+from modhub.catalogue.response_schemas import code_digest
 from modhub.interfaces import PublicFile, PublicNote, RelatedMod
 from modhub.payload import encode
 from modhub.raw_queries import RawQueryExecutor, Row
+
+
+class _RelatedFile(msgspec.Struct, gc=False):
+    """The fields of a file that a plan needs."""
+
+    kind: str
+    bytes: int
+    url: str
 
 
 class _Related(msgspec.Struct, rename="camel"):
@@ -20,7 +30,14 @@ class _Related(msgspec.Struct, rename="camel"):
 
     version: str
     conflicts_with: list[str]
-    assets: list[AssetDocument]
+    assets: list[_RelatedFile]
+
+
+_decode_related = msgspec.json.Decoder(_Related).decode
+_NO_CODE = _RelatedFile("", 0, "")
+_CACHED_MODS: Final = 4_096
+_SHORT_DOCUMENT: Final = 2_048
+"""Mods whose document has more bytes than this are not cached, so that the cache stays within some 16 MB."""
 
 
 class PublicLookup:
@@ -87,8 +104,16 @@ def _array(items: Collection[Any]) -> str:
 
 
 def _related(row: Row) -> RelatedMod:
-    guid, mod_id, document, requires, links = row
-    fields = msgspec.json.decode(document, type=_Related)
-    code = next((asset for asset in fields.assets if asset.kind == "code"), AssetDocument("code", "", 0, ""))
+    return (_cached_related if len(row[2]) <= _SHORT_DOCUMENT else _make_related)(*row)
+
+
+def _make_related(guid: str, mod_id: int, document: bytes, requires: str, links: str) -> RelatedMod:
+    fields = _decode_related(document)
+    # The code comes first (C-MOD-12).
+    code = fields.assets[0] if fields.assets and fields.assets[0].kind == AssetKind.CODE else _NO_CODE
     file = PublicFile(guid, mod_id, fields.version, code.bytes, code_digest(links), code.url)
     return RelatedMod(file, requires.split(), fields.conflicts_with)
+
+
+# By content, so never stale: the mods that many require are decoded once.
+_cached_related = lru_cache(maxsize=_CACHED_MODS)(_make_related)
