@@ -1,5 +1,7 @@
 """Following the catalogue: look up by GUID, ask what changed, plan an installation, take a snapshot."""
 
+from typing import Final
+
 from pyramid.config import Configurator
 
 from modhub.changes import ChangeReader
@@ -9,12 +11,16 @@ from modhub.interfaces import ICatalogue, IPublicMods, ISite
 from modhub.service_registry import find_service
 from modhub.ui.documentation import documentation_section
 from modhub_sync import limits
+from modhub_sync.plan_cache import PlanCache
 from modhub_sync.read_service import SyncReader
 from modhub_sync.resources import GuidsResource, PlanResource, SnapshotFilesResource, SnapshotResource
 from modhub_sync.settings import SYNC_SETTINGS
 from modhub_sync.snapshot_reader import SnapshotReader
 from modhub_sync.snapshots import SnapshotMaker, describe_snapshot_files
 from modhub_sync.worker import SnapshotWorker
+
+_SHARE_OF_PLANS: Final = 4
+"""Plans take up to this part of the bytes for cached responses, besides those."""
 
 
 def start_snapshot_worker(event: ApplicationStarted) -> None:
@@ -26,7 +32,8 @@ def _register_services(config: Configurator) -> None:
     registry = config.registry
     databases, changes = find_service(registry, Databases), find_service(registry, ChangeReader)
     mods = find_service(registry, IPublicMods)
-    config.add_service(SyncReader, SyncReader(mods, changes))
+    plans = PlanCache(changes.stamp, registry.settings["modhub.response_cache_bytes"] // _SHARE_OF_PLANS)
+    config.add_service(SyncReader, SyncReader(mods, changes, plans))
     config.add_service(SnapshotMaker, SnapshotMaker(databases, changes, mods))
     key = registry.settings["modhub_sync.signing_key"]
     config.add_service(SnapshotReader, SnapshotReader(databases.raw_queries, key))

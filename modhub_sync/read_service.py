@@ -8,8 +8,10 @@ from modhub.changes import MAX_SERIAL, MOD, ChangeEntry, ChangeReader, What
 from modhub.db import iso
 from modhub.errors import ApiError
 from modhub.interfaces import IPublicMods, PublicFile, PublicNote
+from modhub.payload import encode
 from modhub.text import N_
 from modhub_sync import limits
+from modhub_sync.plan_cache import PlanCache
 from modhub_sync.planning import make_plan
 from modhub_sync.request_schemas import InstalledEntry
 from modhub_sync.response_schemas import (
@@ -27,9 +29,10 @@ from modhub_sync.response_schemas import (
 class SyncReader:
     """Answers from the public copies; one per application. The number of statements is constant."""
 
-    def __init__(self, mods: IPublicMods, changes: ChangeReader) -> None:
+    def __init__(self, mods: IPublicMods, changes: ChangeReader, plans: PlanCache) -> None:
         self._mods = mods
         self._changes = changes
+        self._plans = plans
 
     def lookup(self, guids: Mapping[str, str]) -> LookupDocument:
         """Return the mods, and the GUIDs that are not published, as sent."""
@@ -62,8 +65,15 @@ class SyncReader:
         serial = shown[-1].serial if more else page.head
         return ChangesDocument(page.feed, serial, more, [_change_document(entry) for entry in shown])
 
-    def plan(self, want: Mapping[str, str], have: Mapping[str, InstalledEntry]) -> PlanDocument:
-        """Plan an installation; one statement, and one more for installed mods that nothing wanted requires."""
+    def plan(self, want: Mapping[str, str], have: Mapping[str, InstalledEntry]) -> msgspec.Raw:
+        """Plan an installation: a `PlanDocument`, encoded.
+
+        Two statements, and one more for installed mods that nothing wanted requires; one if nothing has changed since
+        the same plan was made.
+        """
+        return msgspec.Raw(self._plans.get_or_make(encode([want, have]), lambda: encode(self._plan(want, have))))
+
+    def _plan(self, want: Mapping[str, str], have: Mapping[str, InstalledEntry]) -> PlanDocument:
         mods = self._mods.get_chains(want)
         others = [guid for guid in have if guid not in mods]
         if others:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from msgspec import Raw
 from pyramid.response import Response
 
 from modhub.errors import invalid, not_found
@@ -15,7 +16,7 @@ from modhub_sync.interfaces import IGuid, IPlan
 from modhub_sync.read_service import SyncReader
 from modhub_sync.request_schemas import LockRequest, LookupRequest, PlanRequest, UpdateRequest, clean_guid
 from modhub_sync.resources import GuidResource
-from modhub_sync.response_schemas import LockStateDocument, LookupDocument, PlanDocument, UpdatesDocument
+from modhub_sync.response_schemas import LockStateDocument, LookupDocument, UpdatesDocument
 
 _DIGITS = 18
 """A serial has fewer; a longer number lies beyond every one."""
@@ -66,7 +67,7 @@ def _number(name: str, value: str) -> int:
 
 
 @api(context=IPlan, request_method="POST", permission=OPEN)
-def plan_view(_context: Any, request: Request) -> PlanDocument:
+def plan_view(_context: Any, request: Request) -> Raw:
     """``POST /api/modhub/plan``"""
     question = read_json(request, PlanRequest, limits.PLAN_QUESTION)
     return sync_reader(request).plan(question.wanted(), question.installed())

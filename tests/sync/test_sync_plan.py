@@ -147,10 +147,32 @@ def test_the_number_of_statements_is_constant_too(site: Site) -> None:
         names = [str(uuid.uuid4()) for _ in range(size)]
         insert_graph(site, {name: [after] for name, after in zip(names, names[1:] + names[:1], strict=True)})
         others = [{"guid": str(uuid.uuid4())} for _ in range(size)]
-        for have, count in (([], 1), ([{"guid": name} for name in names], 1), (others, 2)):
+        # One of them asks for the serial; the same question again needs no other.
+        for have, count in (([], 2), ([{"guid": name} for name in names], 2), (others, 3), (others, 1)):
             with site.counted() as statements:
                 assert len(plan(site, names[0], have=have)["steps"]) == size
             assert len(statements) == count
+
+
+def test_a_plan_is_kept_until_something_changes(site: Site) -> None:
+    # C-SYNC-9
+    base = published_mod(site, version="1")
+    top = published_mod(site, version="1", requires=[base["guid"]])
+    have = [{"guid": base["guid"], "version": "1"}]
+    first = plan(site, top["guid"], have=have)
+    assert plan(site, top["guid"], have=have) == first
+    assert [step["action"] for step in plan(site, top["guid"])["steps"]] == ["install", "install"]
+    assert plan(site, top["guid"].upper()) == plan(site, top["guid"])
+    upload_asset(site, base, "code", b"another", version="2")
+    assert [step["action"] for step in plan(site, top["guid"], have=have)["steps"]] == ["update", "install"]
+    hide_mod(site, base)
+    assert plan(site, top["guid"], have=have)["missing"] == [{"guid": base["guid"], "requiredBy": [top["guid"]]}]
+
+
+def test_missing_mods_are_named_as_they_were_sent(site: Site) -> None:
+    # C-SYNC-9: the same mods in another spelling are another question.
+    for spelling in (ABSENT, ABSENT.lower(), ABSENT.upper()):
+        assert plan(site, spelling)["missing"] == [{"guid": spelling, "requiredBy": []}]
 
 
 def test_a_long_chain_shows_both_ends_of_its_paths(site: Site) -> None:
