@@ -36,6 +36,8 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
     """
 
     prefix = b""
+    worker_sends = False
+    """Whether a worker writes to the socket at this moment."""
     request: Any = None
     requests: list[Any]
     parser_class = Parser
@@ -196,6 +198,9 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
 
     def writable(self) -> bool:
         """Whether the loop should write, close or go on with what is pending."""
+        if self.worker_sends:
+            # The worker has the lock, and the socket is ready: the loop would ask again and again until it is done.
+            return bool(self.will_close)
         return bool(super().writable() or (self.pending and not self.requests and not self.awaits_slot))
 
     def handle_write(self) -> None:
@@ -250,7 +255,19 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
             data, self.prefix = self.prefix + data, b""
         if not self.total_outbufs_len:
             self.sent_at = monotonic()
-        return int(super().write_soon(data))
+        self.worker_sends = True
+        try:
+            return int(super().write_soon(data))
+        finally:
+            self.worker_sends = False
+            if self.total_outbufs_len:
+                self.server.pull_trigger()  # the loop sends the rest
+
+    def _flush_outbufs_below_high_watermark(self) -> None:
+        """See waitress: wait until the loop has sent some of it."""
+        waits_for_loop, self.worker_sends = self.worker_sends, False
+        super()._flush_outbufs_below_high_watermark()
+        self.worker_sends = waits_for_loop
 
     def service(self) -> None:
         """Run the request; an unexpected error ends this connection only and leaves one line in the log."""

@@ -2,6 +2,7 @@ import errno
 import logging
 import socket
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -247,3 +248,28 @@ def test_no_server_header_and_unix_sockets(tmp_path):
             answer = b"".join(iter(lambda: client.recv(1000), b""))
     assert answer.endswith(b"page")
     assert b"server:" not in answer.lower()
+
+
+def test_the_loop_rests_while_a_worker_sends(monkeypatch):
+    # Otherwise it asks the socket again and again, and takes the interpreter from the worker that it waits for.
+    turns, send, turn = [], Channel.send, poller.Poller.turn
+
+    def slow_send(channel, data, do_close=True):
+        if not do_close:  # in the worker
+            turns.clear()
+            time.sleep(0.3)
+            sent_at.append(len(turns))
+        return send(channel, data, do_close)
+
+    def counted_turn(entries, timeout):
+        turns.append(timeout)
+        turn(entries, timeout)
+
+    sent_at = []
+    monkeypatch.setattr(Channel, "send", slow_send)
+    monkeypatch.setattr(poller.Poller, "turn", counted_turn)
+    with running(app, threads=2) as service, RawClient(service) as client:
+        assert client.ask(get("/")).body == b"page"
+        assert len(client.ask(get("/large")).body) == 3_000_000
+    assert len(sent_at) >= 2
+    assert max(sent_at) < 20
