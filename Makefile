@@ -137,9 +137,9 @@ debian:
 		fi
 
 # Not part of CI: each test takes minutes.
-soak: test-tools nginx debian ## run the long tests: docs/operations.md on a bare Debian, 50 rolling restarts, 50 backups under load, 200 rounds of the change feed
+soak: test-tools nginx debian ## run the long tests: docs/operations.md on a bare Debian, 50 rolling restarts, 50 backups under load, 200 rounds of the change feed, 10,000 downloads
 	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/soak $(PYTEST_ARGS)
-	@MODHUB_LONG_RACES=1 $(BIN)/pytest --timeout=3600 tests/functional/test_sync_feed.py tests/functional/test_reads_after_commits.py $(PYTEST_ARGS)
+	@MODHUB_LONG_RACES=1 $(BIN)/pytest --timeout=3600 tests/functional/test_sync_feed.py tests/functional/test_reads_after_commits.py tests/functional/test_downloads_service.py $(PYTEST_ARGS)
 
 # Outside .venv, which pip looks after. Debian 12's Node.js is too old for Pa11y.
 judges:

@@ -63,13 +63,13 @@ def network(caller: str) -> str:
 
 
 def callers(rng: random.Random, count: int) -> list[str]:
-    found = [f"203.0.113.{number % 250 + 1}" for number in range(count)]
-    found += [f"2001:db8:0:{number % 9:x}::{rng.randrange(1, 2**16):x}" for number in range(count)]
-    return [*found, *(f"::ffff:203.0.113.{number % 250 + 1}" for number in range(0, count, 7))]
+    plain = [f"198.18.{number // 250}.{number % 250 + 1}" for number in range(count)]
+    found = [f"2001:db8:0:{number % (count // 3):x}::{rng.randrange(1, 2**16):x}" for number in range(count)]
+    return [*plain, *found, *(f"::ffff:{address}" for address in plain[::7])]
 
 
 def plan(rng: random.Random, size: int, ports: list[int]) -> list[Act]:
-    people = callers(rng, max(20, size // 60))
+    people = callers(rng, size // 10)
     acts = []
     for kind in rng.choices(list(KINDS), list(KINDS.values()), k=size):
         act = Act(kind, rng.randrange(MODS), rng.choice(people), rng.choice(ports), rng.random() < 0.3)
