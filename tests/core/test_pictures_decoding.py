@@ -130,8 +130,9 @@ def test_transparency_is_kept_or_becomes_white() -> None:
     assert is_like(jpeg, (0.9, 0.5), BLUE)
 
 
-def test_sixteen_bits_of_grey_are_not_white() -> None:
-    image = Image.new("I;16", (700, 400), 32768)
+@pytest.mark.parametrize("size", [(700, 400), (5200, 2900)])
+def test_sixteen_bits_of_grey_are_not_white(size: tuple[int, int]) -> None:
+    image = Image.new("I;16", size, 32768)
     _, pictures = decoded(encoded(image))
     assert is_like(pictures[0], (0.5, 0.5), (128, 128, 128), 10)
 

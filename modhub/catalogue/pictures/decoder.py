@@ -94,8 +94,8 @@ def read_image(image: Image.Image) -> Image.Image:
     image.draft(None, wanted)
     image.load()
     small: Image.Image = image
-    if image.mode in {"P", "PA", "1"} or "transparency" in image.info:
-        # A palette cannot be scaled smoothly, nor one colour that stands for transparency.
+    if image.mode in {"P", "PA", "1", "I;16"} or "transparency" in image.info:
+        # A palette cannot be scaled smoothly, nor one colour that stands for transparency; 16 bits not in two steps.
         small = to_rgb(image)
     if wanted != small.size:
         small = small.resize(wanted, Image.Resampling.LANCZOS, reducing_gap=2.0)
