@@ -105,6 +105,8 @@ def configure(settings: Mapping[str, Any], *, makes_store: bool = True, limits_s
 
 def _include(config: Configurator, feature: str) -> None:
     """Include a feature that the ini names; mistakes of the operator become one sentence."""
+    if "," in feature:
+        raise StartRefused("pyramid.includes separates features by spaces or line breaks, not by commas")
     if find_service(config.registry, StartOptions).includes.count(feature) > 1:
         raise StartRefused(f"pyramid.includes names {feature} twice")
     try:

@@ -11,6 +11,7 @@ from modhub.declarations import AdminCommand, add_dry_run_option
 from modhub.ops.doctor import doctor_arguments, run_doctor
 from modhub.ops.migrate_command import migrate_arguments, run_migrate
 from modhub.ops.new_migration import migration_arguments, run_migration_new
+from modhub.ops.start_checks import start_warnings
 
 _MIGRATE_EXAMPLES: Final = """\
 migrate                    brings all tables up to date
@@ -23,7 +24,9 @@ key new SCOPE SCOPE    a key with these scopes"""
 
 
 def run_check(admin: Any, _arguments: argparse.Namespace) -> int:
-    """Report that the service can start; anything that prevents it has been reported before."""
+    """Report that the service can start, with the warnings of a start; what prevents it has been reported before."""
+    for sentence in start_warnings(admin.registry):
+        admin.warn(sentence)
     admin.say("The configuration is valid and the database is up to date.")
     return 0
 

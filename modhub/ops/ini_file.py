@@ -1,6 +1,7 @@
 """Problems of an ini file in one sentence; the readers of PasteDeploy and plaster raise a stack trace."""
 
 import configparser
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError
@@ -12,6 +13,9 @@ from modhub.settings import StartRefused, variable
 
 APPLICATION = "main"
 _KINDS = ("app", "application", "composite", "composit", "pipeline", "filter-app")
+_NO_LOADER = re.compile(r"No loader given in section '(?P<section>[^']+)'")
+_NO_SECTION = re.compile(r"No section '(?P<name>[^']+)' \(prefixed by '(?P<kind>[^']+)'")
+_NO_ENTRY_POINT = re.compile(r"Entry point '(?P<name>[^']+)' not found in egg '(?P<egg>[^']+)'")
 _UNREADABLE = (OSError, UnicodeDecodeError, configparser.Error, LookupError, ImportError, RuntimeError, ValueError)
 
 
@@ -88,7 +92,7 @@ def ini_error_sentence(error: Exception) -> str:
     for kind, describe in _DESCRIPTIONS.items():
         if isinstance(error, kind):
             return describe(error)
-    return _first_line(error).partition(" (protocols")[0]
+    return _first_line(error)
 
 
 def _first_line(error: Exception) -> str:
@@ -100,6 +104,19 @@ def _describe_percent(error: Any) -> str:
         f"[{error.section}] {error.option} holds a % that is not part of a %(name)s: write %% for a percent sign, "
         f"or give the value as the environment variable {variable(error.option)}"
     )
+
+
+def _describe_lookup(error: Any) -> str:
+    """PasteDeploy's errors have no type and no parts of their own, only their English text."""
+    message = _first_line(error)
+    if match := _NO_LOADER.match(message):
+        section = match["section"]
+        return f"[{section}] has no line such as use = egg:modhub{'#server' if section.startswith('server') else ''}"
+    if match := _NO_SECTION.match(message):
+        return f"there is no section [{match['kind']}:{match['name']}]"
+    if match := _NO_ENTRY_POINT.match(message):
+        return f"the egg {match['egg']} has nothing of the name {match['name']}"
+    return message.partition(" (protocols")[0]
 
 
 def _describe_unparsed(error: Any) -> str:
@@ -121,4 +138,5 @@ _DESCRIPTIONS: dict[type[Exception], Callable[[Any], str]] = {
     ),
     configparser.ParsingError: _describe_unparsed,
     PackageNotFoundError: lambda error: f"it uses the egg {error.name}, which is not installed",
+    LookupError: _describe_lookup,
 }

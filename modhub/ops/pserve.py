@@ -4,6 +4,7 @@ Pyramid's shows a stack trace with lines of an ini that cannot be read, perhaps 
 it.
 """
 
+import logging
 import sys
 from collections.abc import Sequence
 
@@ -12,6 +13,16 @@ from pyramid.scripts.common import parse_vars
 
 from modhub.ops.ini_file import refuse_unusable
 from modhub.settings import StartRefused
+
+
+class ServeCommand(pserve.PServeCommand):
+    """Pyramid's, without its greeting: plain text among lines of the log that may be JSON."""
+
+    def out(self, msg: str) -> None:
+        """Print a message, except that the server starts: the log says where it serves."""
+        is_logged = logging.getLogger("modhub.server").isEnabledFor(logging.INFO)
+        if not (is_logged and msg.startswith("Starting server")):
+            super().out(msg)
 
 
 def pserve_main(argv: Sequence[str] | None = None) -> int:
@@ -25,5 +36,5 @@ def pserve_main(argv: Sequence[str] | None = None) -> int:
         except StartRefused as error:
             sys.stderr.write(f"modhub does not start: {error}.\n")
             return 1
-    code: int | None = pserve.main(arguments)
+    code: int | None = ServeCommand(arguments).run()
     return code or 0

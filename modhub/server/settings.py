@@ -4,6 +4,8 @@ import logging
 import re
 import resource
 import sys
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any, ClassVar, Final
 
 from waitress.adjustments import Adjustments, asbool
@@ -16,6 +18,9 @@ from modhub.server.spool import Spool
 MAX_FILES = 65536
 MAX_PORT = 65535
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_NUMBERS: Final[Mapping[Any, str]] = {int: "a whole number", float: "a number"}
+_NO_ADDRESS: Final = "Invalid host/port specified."
+"""What waitress says about an address that it cannot resolve."""
 logger = logging.getLogger("modhub.server")
 
 
@@ -86,7 +91,13 @@ class Settings(Adjustments):
     """Threads for addresses that may wait for their turn: 64 that wait, and those that run (C-LIM-6)."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
+        _refuse_unreadable(settings, self._param_map)
+        try:
+            super().__init__(**settings)
+        except ValueError as error:
+            if str(error) != _NO_ADDRESS:
+                raise
+            raise ValueError("its address cannot be used; use listen = 127.0.0.1:6543 or listen = [::1]:6543") from None
         if self.cleanup_interval <= 0 or self.asyncore_loop_timeout <= 0:
             raise ValueError("cleanup_interval and asyncore_loop_timeout must be above zero")
         if min(self.threads, self.write_threads, self.wait_threads) < 1:
@@ -119,6 +130,20 @@ class Settings(Adjustments):
         """The application's rule for this request, else the default one."""
         rule = self.rules.find(method, path.removeprefix(self.url_prefix)) if self.rules is not None else None
         return rule or self.default_rule
+
+
+def _refuse_unreadable(given: Mapping[str, Any], kinds: Mapping[str, Callable[[str], Any]]) -> None:
+    """Name the key that is unknown or holds no number: waitress shows Python's error, without the key."""
+    for key, value in given.items():
+        if key not in kinds:
+            similar = get_close_matches(key, kinds, n=1)
+            hint = f"; the nearest is {similar[0]}" if similar else ""
+            raise ValueError(f"the key {key} is unknown{hint}")
+        if kinds[key] in _NUMBERS:
+            try:
+                kinds[key](value)
+            except ValueError:
+                raise ValueError(f"{key} must be {_NUMBERS[kinds[key]]}, not {value!r}") from None
 
 
 def body_rules(app: Any) -> Any:

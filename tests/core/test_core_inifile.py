@@ -25,7 +25,7 @@ BROKEN = {
     "another egg": ("[app:main]\nuse = egg:modhubb\n", "the egg modhubb, which is not installed", True),
     "another entry point": (
         "[app:main]\nuse = egg:modhub#nope\n",
-        "Entry point 'nope' not found",
+        "the egg modhub has nothing of the name nope",
         True,
     ),
     "a module that is not there": ("[app:main]\npaste.app_factory = nope:make\n", "No module named 'nope'", True),

@@ -1,13 +1,15 @@
 """``pserve`` with an ini that cannot be used: one sentence, no stack trace and no line of the file."""
 
+import logging
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pyramid.scripts import pserve
 
 from modhub.ops import ini_file
-from modhub.ops.pserve import pserve_main
+from modhub.ops import pserve as modhub_pserve
+from modhub.ops.pserve import ServeCommand, pserve_main
 from modhub.testing import TEST_SECRET
 
 APP = f"[app:main]\nuse = egg:modhub\nsqlalchemy.url = sqlite:////x/y.sqlite\nmodhub.secret = {TEST_SECRET}\n"
@@ -19,7 +21,7 @@ LOGGING = "[loggers]\nkeys = root\n[handlers]\nkeys =\n[formatters]\nkeys =\n[lo
 def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What was left to Pyramid's ``pserve``."""
     calls: list[Any] = []
-    monkeypatch.setattr(pserve, "main", calls.append)
+    monkeypatch.setattr(modhub_pserve, "ServeCommand", lambda argv: SimpleNamespace(run=lambda: calls.append(argv)))
     return calls
 
 
@@ -33,7 +35,10 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         (f"{APP}mail.password = hunter2%2\n{SERVER}", "[app:main] mail.password holds a %"),
         (f"{APP}[server:main]\nuse = egg:nothing#hunter2\n", "it uses the egg nothing, which is not installed"),
         (f"{APP}[server:main]\nuse = egg:modhub#server\nlisten = %(hunter2\n", "[server:main] listen holds a %"),
-        (APP, "No section 'main' (prefixed by 'server')"),
+        (APP, "there is no section [server:main]"),
+        ("[app:main]\nx = hunter2\n" + SERVER, "[app:main] has no line such as use = egg:modhub"),
+        (APP + "[server:main]\nlisten = x\n", "[server:main] has no line such as use = egg:modhub#server"),
+        (APP + "[server:main]\nuse = egg:modhub#hunter\n", "the egg modhub has nothing of the name hunter"),
         ("[app:main]\nuse = egg:modhubb\n" + SERVER, "it uses the egg modhubb, which is not installed"),
         (APP + SERVER + LOGGING, "its logging sections cannot be used (ValueError: Unknown level: 'LOUD')"),
         (None, "there is no such configuration file"),
@@ -63,6 +68,19 @@ def test_all_else_is_left_to_pyramid(tmp_path: Path, served: list[Any]) -> None:
         ["pserve"],
         ["pserve", "--server-name=main", str(ini), "port=0"],
     ]
+
+
+def test_pyramids_greeting_is_not_among_the_lines_of_the_log(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    command = ServeCommand(["pserve", "x.ini"])
+    with caplog.at_level(logging.INFO, "modhub.server"):
+        command.out("Starting server in PID 1.")
+        command.out("Exiting")
+    assert capsys.readouterr() == ("", "Exiting\n")
+    with caplog.at_level(logging.WARNING, "modhub.server"):
+        command.out("Starting server in PID 1.")
+    assert capsys.readouterr().err == "Starting server in PID 1.\n", "else an ini without logging starts in silence"
 
 
 def test_installed_packages_are_searched_once_for_a_reader(

@@ -102,3 +102,16 @@ def test_what_a_public_address_is(url: str, public: bool) -> None:
 def test_a_new_key_with_an_unknown_scope_is_warned_about(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
     admin.run_command(start("modhub_builds").config, ["-c", "x.ini", "key", "new", "Modhub:app", "Modhub:nonsense"])
     assert "No included feature declares the scope Modhub:nonsense" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_check_warns_as_a_start_does(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
+    # T-F11
+    config = start("modhub_builds", **{"ApiPrivateKeys": f"{SHORT} Modhub:app", "maill.host": "x"}).config
+    assert admin.run_command(config, ["-c", "x.ini", "check"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "The configuration is valid and the database is up to date.\n"
+    warnings = said.err.splitlines()
+    assert all(line.startswith("modhub-admin: warning: ") for line in warnings)
+    assert [words in line for words, line in zip(("fewer than 32", "maill.host"), warnings, strict=True)] == [True] * 2
+    assert SHORT not in said.err

@@ -244,7 +244,7 @@ def test_the_limit_of_open_files_is_raised_and_bounds_the_connections(monkeypatc
     "wrong", [{"unknown": "1"}, {"threads": "0"}, {"cleanup_interval": "0"}, {"drain_seconds": "x"}]
 )
 def test_a_setting_that_makes_no_sense_is_refused(wrong):
-    with pytest.raises(ValueError, match=r"unknown|zero|could not convert"):
+    with pytest.raises(ValueError, match=r"unknown|zero|drain_seconds must be a number"):
         Settings(**wrong)
 
 
@@ -263,8 +263,10 @@ def test_the_defaults():
     ("settings", "words"),
     [
         ({}, "cannot listen at the address in [server:main]: Address already in use"),
-        ({"nonsense": "1"}, "[server:main] is wrong: Unknown adjustment 'nonsense'"),
-        ({"threads": "x"}, "[server:main] is wrong: invalid literal"),
+        ({"nonsense": "1"}, "[server:main] is wrong: the key nonsense is unknown"),
+        ({"thread": "1"}, "[server:main] is wrong: the key thread is unknown; the nearest is threads"),
+        ({"threads": "x"}, "[server:main] is wrong: threads must be a whole number, not 'x'"),
+        ({"header_seconds": "x"}, "[server:main] is wrong: header_seconds must be a number, not 'x'"),
         ({"threads": "0"}, "[server:main] is wrong: threads, write_threads"),
     ],
 )

@@ -42,6 +42,7 @@ MISTAKES: dict[str, dict[str, str | None]] = {
     "a machine key twice": {"ApiPrivateKeys": "one x\none y"},
     "a feature that is not installed": {"pyramid.includes": "modhub_wki"},
     "a feature twice": {"pyramid.includes": "modhub_wiki modhub_wiki"},
+    "features separated by commas": {"pyramid.includes": "modhub_auth, modhub_wiki"},
     "a feature without the one that it needs": {"pyramid.includes": FEATURE},
     "a feature without its Python module": {"pyramid.includes": FEATURE},
     "a store without `file://`": {"modhub.storage": "/var/lib/modhub/files"},
