@@ -7,7 +7,7 @@ from typing import Final
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
 _MB: Final = 1024 * 1024
-_KEPT_BYTES: Final = 16 * _MB
+_KEPT_BYTES: Final = 8 * _MB
 """Free memory at the end of a heap that is not given back to the system. Threads have heaps of their own."""
 _MAPPED_BYTES: Final = 8 * _MB
 """Larger blocks are mapped one by one, and given back at once."""
