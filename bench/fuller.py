@@ -13,6 +13,7 @@ from sqlalchemy import insert, select
 from modhub.catalogue.models import Asset, Game, Mod, Note
 from modhub.db import now
 from modhub.folding import fold_game
+from modhub_downloads.models import ModDownloads
 
 KEY = "bench-key"
 MANY_REQUIREMENTS, MUCH_REQUIRED, LONG_CHANGELOG, WITH_IMAGES, PLAIN = 1200, 1300, 1400, 1500, 2000
@@ -27,7 +28,7 @@ _PASSWORD = "a long password"
 
 
 def fill(databases: Any, mods: int) -> None:
-    """Add requirements, changelog entries, images and curated games to the ``mods`` seeded mods."""
+    """Add requirements, changelog entries, images, downloads and curated games to the ``mods`` seeded mods."""
     if mods < 2 * PLAIN:
         raise SystemExit(f"the pages need at least {2 * PLAIN} mods")
     with databases.write_session.begin() as session:
@@ -48,6 +49,8 @@ def fill(databases: Any, mods: int) -> None:
                 for at in range(ENTRIES)
             ],
         )
+        counted = [{"mod_id": number, "downloads": 1 + number % 977} for number in range(1, mods + 1, 3)]
+        session.execute(insert(ModDownloads), counted)
         blob_ids = session.scalars(select(Asset.blob_id).where(Asset.mod_id == WITH_IMAGES)).all()
         session.add_all(
             Asset(

@@ -24,6 +24,8 @@ PAGES = {
     "browse, two words": "/Modhub?q=amber+basalt",
     "browse, one game": "/Modhub?game=portal",
     "browse, top": "/Modhub?sort=top",
+    "browse, most downloaded": "/Modhub?sort=downloads",
+    "browse, a word, most downloaded": "/Modhub?q=amber&sort=downloads",
     "browse, page 400": "/Modhub?page=400",
     "browse, not cached": "/Modhub?page={n}",
     "mod": f"/Modhub/{fuller.PLAIN}",

@@ -47,6 +47,13 @@ class ListVariant:
     order: PageOrder | None = None
     ranked: bool = True
     """Of an ``order``: its part with a row of the order's table, or the rest."""
+    walks: bool = False
+    """Whether the ranked part is read in the order of its index, looking up each mod: the faster way to many hits."""
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether not all mods are hits."""
+        return self.match or self.words > 0 or self.parts or self.game
 
 
 def _hits(variant: ListVariant) -> AnySelect:
@@ -86,7 +93,7 @@ def page_statement(variant: ListVariant, columns: tuple[Any, ...] = _DOCUMENT) -
         joined = select(*columns).join(page, PublicMod.updated_at == page.c.moment)
         return joined.order_by(PublicMod.updated_at.desc(), PublicMod.id.desc())
     if variant.order is not None and variant.ranked:
-        return _ranked_page(_hits(variant), variant.order, columns)
+        return _ranked_page(_ranked_hits(variant, variant.order), columns)
     return newest_page(_unranked(variant), columns, top=variant.top)
 
 
@@ -111,11 +118,19 @@ def _unranked(variant: ListVariant) -> AnySelect:
     return select(found.c.id, found.c.moment).where(~exists().where(variant.order.mod_id == found.c.id))
 
 
-def _ranked_page(found: AnySelect, order: PageOrder, columns: tuple[Any, ...]) -> AnySelect:
-    """The part of the order with a row in its table, whose index is (value, id of the mod)."""
-    hits = found.subquery()
-    ranked = select(hits.c.id, order.value.label("value")).join(order.mod_id.class_, order.mod_id == hits.c.id)
-    ranked = ranked.order_by(order.value.desc(), order.mod_id.desc())
+def _ranked_hits(variant: ListVariant, order: PageOrder) -> AnySelect:
+    """The hits with a row in the table of the order, whose index is (value, id of the mod)."""
+    hits = _hits(variant).subquery()
+    if variant.walks:
+        # A join would leave the choice to SQLite, which knows nothing about a table that was filled since ANALYZE.
+        ranked = select(order.mod_id.label("id"), order.value.label("value"))
+        ranked = ranked.where(exists().where(hits.c.id == order.mod_id))
+    else:
+        ranked = select(hits.c.id, order.value.label("value")).join(order.mod_id.class_, order.mod_id == hits.c.id)
+    return ranked.order_by(order.value.desc(), order.mod_id.desc())
+
+
+def _ranked_page(ranked: AnySelect, columns: tuple[Any, ...]) -> AnySelect:
     page = ranked.limit(bindparam("size")).offset(bindparam("offset")).subquery()
     joined = select(*columns).join(page, page.c.id == PublicMod.id)
     return joined.order_by(page.c.value.desc(), PublicMod.id.desc())

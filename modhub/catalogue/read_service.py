@@ -126,15 +126,21 @@ class CatalogueReader:
         offset = (params.page - 1) * params.size
         if offset >= total:
             return total, []
-        if variant.parts and self._are_few(total, offset + params.size):
-            variant = replace(variant, match=False, words=0)
+        if variant.parts or variant.order is not None:
+            variant = self._faster(variant, total, offset + params.size)
         rows = self.reader.rows(self._prepared(page, variant), **values, size=params.size, offset=offset)
         if variant.order is not None and len(rows) < params.size:
-            rest = replace(variant, ranked=False)
+            rest = replace(variant, ranked=False, walks=False)
             skipped = max(0, offset - self._count_ranked(variant, values, offset, len(rows)))
             size = params.size - len(rows)
             rows += self.reader.rows(self._prepared(page, rest), **values, size=size, offset=skipped)
         return total, rows
+
+    def _faster(self, variant: ListVariant, hits: int, wanted: int) -> ListVariant:
+        """Read and sort all hits if they are few, else look for them in the list's order."""
+        if variant.is_filtered and self._are_few(hits, wanted):
+            return _by_parts(variant)
+        return replace(variant, walks=variant.order is not None)
 
     def _are_few(self, hits: int, wanted: int) -> bool:
         """Whether to read and sort all hits is less work than to look for ``wanted`` of them from the first mod on."""
@@ -146,15 +152,17 @@ class CatalogueReader:
         """The number of hits in the table of the order; counted only for pages beyond them."""
         if found or not offset:
             return offset + found
-        count: int = self.reader.rows(self._prepared(queries.ranked_total_statement, variant), **values)[0][0]
+        counted = replace(_by_parts(variant), walks=False)
+        count: int = self.reader.rows(self._prepared(queries.ranked_total_statement, counted), **values)[0][0]
         return count
 
     def _variant_of(self, params: ListParams) -> tuple[ListVariant, dict[str, Any]]:
         game, order = fold_game(params.game), self._page_orders.get(params.sort)
-        is_newest = params.sort != "top"
+        is_top = params.sort == "top"
+        is_newest = not is_top and order is None
         values = search_values(search_words(params.q), self.reader.dialect, newest=is_newest, parts=not game)
         scanned = sum(name.startswith("word") for name in values)
-        variant = ListVariant(not is_newest, bool(game), scanned, "match" in values, "parts" in values, order)
+        variant = ListVariant(is_top, bool(game), scanned, "match" in values, "parts" in values, order)
         if game:
             values["game"] = game
         return variant, values
@@ -235,6 +243,11 @@ class CatalogueReader:
         """Return the icon of a curated game; a new icon has a new address."""
         rows = [] if icon_id is None else self.reader.rows(self._icon, id=icon_id)
         return file_of(rows[0], inline=True, cache_control=IMMUTABLE) if rows else None
+
+
+def _by_parts(variant: ListVariant) -> ListVariant:
+    """The variant that finds its hits by the index of parts of words, if that can."""
+    return replace(variant, match=False, words=0) if variant.parts else variant
 
 
 def _mod_file(row: Row) -> ModFile:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
+from modhub.catalogue.read_service import CatalogueReader, ListParams
 from modhub.testing import Site
 from modhub.testing.mods import hide_mod, insert_mods, mod_address, published_mod
 from modhub_downloads.models import ModDownloads
@@ -102,3 +103,19 @@ def test_hidden_and_deleted_mods_are_not_listed(site: Site) -> None:
     with site.counted() as statements:
         site.get("/Modhub?sort=downloads&size=1")
     assert sum("downloads_mod" in statement for statement in statements) == 1
+
+
+@pytest.mark.one_database
+def test_sqlite_reads_the_order_from_its_index_whatever_it_knew_at_analyze(site: Site) -> None:
+    insert_mods(site, [{"title": f"Mod {at}"} for at in range(MODS)])
+    with site.databases.write_engine.begin() as connection:
+        connection.exec_driver_sql("ANALYZE")
+    site.databases.write_engine.dispose()
+    reader = site.find_service(CatalogueReader)
+    with site.counted() as statements:
+        reader.find(ListParams(sort="downloads"))
+    ranked = next(statement for statement in statements if "downloads_mod" in statement)
+    with site.databases.write_engine.begin() as connection:
+        rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {ranked}", {"size": 20, "offset": 0}).all()
+    plan = [row[3] for row in rows]
+    assert "SCAN downloads_mod USING COVERING INDEX ix_downloads_mod_most" in plan, plan
