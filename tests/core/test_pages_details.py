@@ -29,11 +29,12 @@ def test_mods_are_named_by_title_address_or_guid(site: Site) -> None:
     kit = published_mod(site, owner=8, title="Overlay Kit")
     bars = published_mod(site, owner=8, title="Bars, big and bold")
     timer = published_mod(site, owner=8, title="Split Timer")
-    draft = new_mod(site, title="My draft")
+    draft, another = new_mod(site, title="My draft"), new_mod(site, title="My draft 2")
     mod = new_mod(site, title="Ghost Racer")
     lines = [" overlay KIT ", f"http://localhost/Modhub/{bars['id']}?q=1", timer["guid"], f"/Modhub/mine/{draft['id']}"]
-    edit(site, mod, requires="\n".join(lines), conflictsWith="")
+    edit(site, mod, requires="\n".join(lines), conflictsWith="my DRAFT 2")
     assert own(site, mod)["requires"] == [kit["guid"], bars["guid"], timer["guid"], draft["guid"]]
+    assert own(site, mod)["conflictsWith"] == [another["guid"]]
     page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")
     shown = page.html.find(id="requires").text.strip().split("\n")
     assert shown[0] == f"Overlay Kit – {kit['guid']}"

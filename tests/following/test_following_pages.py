@@ -10,6 +10,7 @@ from modhub.ops import admin, migrate
 from modhub.testing import Site
 from modhub.testing.mods import hide_mod, restore_mod
 from modhub.testing.pages import form_at, new_visitor
+from modhub_following import pages
 from modhub_following.models import Follow, Reader
 
 Person = Any
@@ -154,6 +155,18 @@ def test_what_is_new_is_paged(ada: Person, bob: Person) -> None:
     assert new(bob, "?page=2") == ["Mod 1", "Mod 0"]
     assert bob.pages.get(HERE).html.find("a", rel="next")["href"] == f"{HERE}?page=2"
     bob.pages.get(f"{HERE}?page=9999999", status=200)
+
+
+def test_hidden_mods_are_not_counted(ada: Person, bob: Person, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-FOL-4
+    mods = [ada.publish(f"Mod {number}") for number in range(3)]
+    for mod in mods:
+        bob.press(mod["url"], f"{mod['url']}/follow")
+    monkeypatch.setattr(pages, "PAGE_SIZE", 2)
+    assert bob.pages.get(HERE).html.find("a", rel="next") is not None
+    hide_mod(site, mods[1])
+    assert bob.pages.get(HERE).html.find("a", rel="next") is None
+    assert new(bob) == ["Mod 2", "Mod 0"]
 
 
 def test_following_ends_with_the_mod_and_with_the_account(site: Site, ada: Person, bob: Person) -> None:
