@@ -139,8 +139,7 @@ def _ranked_page(ranked: AnySelect, columns: tuple[Any, ...]) -> AnySelect:
 def ranked_total_statement(variant: ListVariant) -> AnySelect:
     """The number of hits with a row in the table of the variant's order."""
     assert variant.order is not None
-    hits = _hits(variant).subquery()
-    return select(func.count()).select_from(hits).join(variant.order.mod_id.class_, variant.order.mod_id == hits.c.id)
+    return select(func.count()).select_from(_ranked_hits(variant, variant.order).order_by(None).subquery())
 
 
 def total_statement(variant: ListVariant) -> AnySelect:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from modhub import limits
 from modhub.catalogue import queries
@@ -69,6 +69,11 @@ class ModFile(NamedTuple):
     mod_id: int
     version: str
     """The mod's version, which is that of its code file (C-MOD-5)."""
+
+
+SORTED_OF_WORDS: Final = 0.4
+SORTED_OF_GAME: Final = 5.0
+"""How much faster a hit is read and sorted than looked up in the list's order: measured on SQLite with 100,000 mods."""
 
 
 class CatalogueReader:
@@ -138,21 +143,21 @@ class CatalogueReader:
 
     def _faster(self, variant: ListVariant, hits: int, wanted: int) -> ListVariant:
         """Read and sort all hits if they are few, else look for them in the list's order."""
-        if variant.is_filtered and self._are_few(hits, wanted):
+        if variant.is_filtered and self._are_few(variant, hits, wanted):
             return _by_parts(variant)
         return replace(variant, walks=variant.order is not None)
 
-    def _are_few(self, hits: int, wanted: int) -> bool:
+    def _are_few(self, variant: ListVariant, hits: int, wanted: int) -> bool:
         """Whether to read and sort all hits is less work than to look for ``wanted`` of them from the first mod on."""
         everything = ListVariant(top=False, game=False, words=0, match=False)
         published: int = self.reader.rows(self._prepared(queries.total_statement, everything))[0][0]
-        return 5 * hits**2 <= 2 * wanted * published
+        return hits**2 <= (SORTED_OF_GAME if variant.game else SORTED_OF_WORDS) * wanted * published
 
     def _count_ranked(self, variant: ListVariant, values: dict[str, Any], offset: int, found: int) -> int:
         """The number of hits in the table of the order; counted only for pages beyond them."""
         if found or not offset:
             return offset + found
-        counted = replace(_by_parts(variant), walks=False)
+        counted = replace(_by_parts(variant), walks=not variant.is_filtered)
         count: int = self.reader.rows(self._prepared(queries.ranked_total_statement, counted), **values)[0][0]
         return count
 
