@@ -4,7 +4,7 @@ A key is a login of kind "Key" with a row of its own. Deleting the login ends th
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -53,7 +53,7 @@ class KeySession:
 
 
 def invalid_key() -> ApiError:
-    """401, the same for a key that is unknown, revoked or expired."""
+    """401, the same for a key that is unknown, revoked or expired, and for one whose mod was deleted."""
     return ApiError(401, "invalid_key", N_("This publisher key is not valid."), headers=CHALLENGE)
 
 
@@ -92,13 +92,15 @@ def revoke_key(session: Session, account_id: int, login_id: int | None) -> bool:
     return revoked
 
 
-def check_key(auth: AuthServices, settings: Mapping[str, Any], key: str, caller: str) -> KeySession:
+def check_key(
+    auth: AuthServices, settings: Mapping[str, Any], key: str, caller: str, mod_exists: Callable[[int], bool]
+) -> KeySession:
     """Check a key, outside any transaction. 401 for an invalid one: a failed sign-in; 403 if blocked."""
     counter = rate_counter("sign-in caller", caller, settings["modhub_auth.failures"])
     with auth.rate_limiter.attempt([counter]) as slot:
         time = now()
         found = auth.account_reader.key_by_hash(token_digest(key.strip()))
-        if found is None or has_expired(found.expires_at, time):
+        if found is None or has_expired(found.expires_at, time) or not _has_mod(found.mod_id, mod_exists):
             slot.failed = True
             log_event("publisher key refused", account=None if found is None else found.account_id, caller=caller)
             raise invalid_key()
@@ -114,6 +116,11 @@ def begin_session(session: Session, key_session: KeySession) -> None:
         raise invalid_key()
     act_for_account(session, key_session.account_id)
     record(session, "signed in", "account", key_session.account_id, login=key_session.login_id, via="publisher key")
+
+
+def _has_mod(mod_id: int | None, mod_exists: Callable[[int], bool]) -> bool:
+    """Whether a key is for all mods, or for one that has not been deleted."""
+    return mod_id is None or mod_exists(mod_id)
 
 
 def has_expired(expires_at: datetime | None, time: datetime) -> bool:

@@ -4,8 +4,9 @@ from typing import Any
 
 from pyramid.response import Response
 
-from modhub.db import now
+from modhub.db import Databases, now
 from modhub.errors import ApiError
+from modhub.interfaces import IMods
 from modhub.request import Request
 from modhub.security.identity import CredentialKind
 from modhub.ui.template_helpers import translations_for
@@ -63,7 +64,12 @@ def login_view(_context: Any, request: Request) -> SessionDocument:
 def exchange_view(_context: Any, request: Request) -> KeySessionDocument:
     """``POST /api/auth/exchange``"""
     key, auth = read_account_body(request, Exchange).key, auth_services(request)
-    key_session = publisher_keys.check_key(auth, request.registry.settings, key, caller_of(request))
+
+    def mod_exists(mod_id: int) -> bool:
+        with request.find_service(Databases).readonly_session() as session:
+            return bool(request.find_service(IMods).get_mods(session, [mod_id]))
+
+    key_session = publisher_keys.check_key(auth, request.registry.settings, key, caller_of(request), mod_exists)
     publisher_keys.begin_session(request.dbsession, key_session)
     token = auth.access_tokens.make(key_session.login_id, now())
     return KeySessionDocument(token, key_session.seconds, key_session.account_id, key_session.display_name)

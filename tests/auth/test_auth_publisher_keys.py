@@ -93,6 +93,14 @@ def test_unknown_revoked_and_expired_keys_look_the_same(app: Any, ada: Any) -> N
     assert unknown.json["error"] == "invalid_key"
 
 
+def test_the_key_of_a_deleted_mod_looks_revoked(app: Any, ada: Any) -> None:
+    # C-TOK-5
+    keys = [make_key(app, ada["id"], ada[name]["id"]) for name in ("first", "second")]
+    app.delete(f"/api/modhub/{ada['first']['id']}", headers=ada["headers"], status=204)
+    assert seen(exchange(app, keys[0], 401)) == seen(exchange(app, "mhk_unknown", 401))
+    exchange(app, keys[1])
+
+
 def test_failures_are_those_of_the_caller(auth: Any) -> None:
     # C-TOK-5, C-LIM-1
     app = auth(modhub_auth__failures="2")
