@@ -147,7 +147,7 @@ def test_the_sitemap_names_what_is_published(site: Site, monkeypatch: pytest.Mon
     author = f"/Modhub/by/{OWNER}"
     wanted = ["/Modhub", first["url"], last["url"]]
     # A few addresses need no index.
-    assert locations(site, "/sitemap.xml") == [author, *wanted[1:], wanted[0]]
+    assert locations(site, "/sitemap.xml") == [author, *wanted[1:], wanted[0], "/Modhub/doc"]
     stamps = [one.text for one in ElementTree.fromstring(site.get("/sitemap.xml").body).iter(f"{MAP}lastmod")]
     assert stamps == [last["updatedAt"], first["updatedAt"], last["updatedAt"]]
     # Drafts behind the last published mod make no part of their own.

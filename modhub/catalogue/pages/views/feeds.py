@@ -24,6 +24,7 @@ from modhub.interfaces import IMod, IRoot, ISite
 from modhub.request import Request
 from modhub.service_registry import find_service
 from modhub.ui import sitemap
+from modhub.ui.documentation import DOCUMENTATION_PATH
 from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.json_feed import JsonFeedAuthor, JsonFeedItem, absolute_images, json_feed
 from modhub.ui.template_helpers import PageHelpers
@@ -205,7 +206,12 @@ def parts_of_mods(registry: Any) -> int:
     return sitemap.parts_of(find_service(registry, PageReader).highest())
 
 
+def pages_in_sitemap(_registry: Any, part: int) -> sitemap.SitemapEntries:
+    """The list of mods and the API's reference."""
+    return [("/Modhub", None), (DOCUMENTATION_PATH, None)] if part == 0 else []
+
+
 def includeme(config: Configurator) -> None:
     """Add the catalogue to the sitemap."""
-    config.add_sitemap("pages", lambda _registry, part: [("/Modhub", None)] if part == 0 else [])
+    config.add_sitemap("pages", pages_in_sitemap)
     config.add_sitemap("mods", mods_in_sitemap, parts_of_mods)
