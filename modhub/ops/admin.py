@@ -17,7 +17,7 @@ from modhub.blobs import BlobStore
 from modhub.db import Databases, is_transient
 from modhub.declarations import Declarations
 from modhub.errors import ApiError
-from modhub.ops import migrate
+from modhub.ops import database_errors, migrate
 from modhub.ops.command_help import add_examples
 from modhub.ops.ini_file import application_settings, set_up_logging
 from modhub.ops.progress import ProgressDisplay
@@ -32,6 +32,13 @@ ABOUT: Final = (
 EXIT_CODES: Final = "Exit codes: 0 done, 1 refused or something found, 2 wrong arguments or ini, 130 interrupted."
 INTERRUPTED: Final = 130
 """The exit code after SIGINT, as a shell reports it."""
+
+
+_STORE_FAILURES: Final = {
+    "storage_refused": "the file store cannot be written",
+    "storage_unreachable": "the file store cannot be read",
+}
+"""What operators read instead of the sentences for clients, by code of the error."""
 
 
 class _RollBack(Exception):
@@ -167,6 +174,10 @@ def admin_main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         # As in `modhub-admin ... | head`: the reader has enough.
         return 0 if isinstance(error, BrokenPipeError) else print_error(error, 1)
+    except KeyboardInterrupt as interrupt:
+        # Behind the terminal's ^C.
+        sys.stderr.write("\n" if sys.stderr.isatty() else "")
+        return print_error(f"interrupted; {str(interrupt) or 'finished work is kept'}", INTERRUPTED)
 
 
 def run_arguments(arguments: Sequence[str]) -> int:
@@ -198,14 +209,22 @@ def run_reporting_errors(settings: Mapping[str, Any], arguments: Sequence[str], 
     """Run the command; whatever the operator can mend is one line, and the exit code says so."""
     try:
         return run_command(modhub.configure(settings, makes_store=False, limits_statements=False), arguments, ini)
-    except (StartRefused, ApiError) as error:
+    except StartRefused as error:
         return print_error(error, 1)
-    except KeyboardInterrupt:
-        sys.stderr.write("\nmodhub-admin: interrupted; finished work is kept.\n")
-        return INTERRUPTED
+    except ApiError as error:
+        return print_error(_operator_sentence(error), 1)
 
 
-def print_error(error: Exception, code: int) -> int:
+def _operator_sentence(error: ApiError) -> str:
+    """The sentence of ``error``; of a store that failed with what the disk said, which is not for clients."""
+    if error.code not in _STORE_FAILURES:
+        return str(error)
+    cause = error.__context__
+    reason = f" ({cause.strerror})" if isinstance(cause, OSError) and cause.strerror else ""
+    return _STORE_FAILURES[error.code] + reason + "; finished work is kept, run the command again"
+
+
+def print_error(error: Exception | str, code: int) -> int:
     """Print the error in one line; returns ``code``, the exit code."""
     sys.stderr.write(f"modhub-admin: {str(error).rstrip('.')}.\n")
     return code
@@ -221,7 +240,10 @@ def run_command(config: Configurator, argv: Sequence[str], ini: str = "YOUR.ini"
         code: int = arguments.run(admin, arguments)
     except Exception as error:
         if is_transient(error):
-            message = "the database is busy; finished work is kept, run the command again"
+            reason = database_errors.driver_reason(error, admin.databases.write_engine.url)
+            message = (
+                f"the database is busy or cannot be written ({reason}); finished work is kept, run the command again"
+            )
             raise StartRefused(message) from None
         raise
     finally:

@@ -139,6 +139,8 @@ def run_or_refuse(databases: Databases, packages: Iterable[Migrations], change: 
         return change()
     except StartRefused:
         raise
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("everything was migrated or nothing: run the command again") from None
     except Exception as error:
         from alembic.util import CommandError  # noqa: PLC0415 - see above
 

@@ -6,16 +6,19 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import text, update
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from modhub.blobs import maintenance
+from modhub.blobs.disk_errors import write_errors
 from modhub.catalogue.models import PublicCounter, PublicText
 from modhub.catalogue.samples import SAMPLE_FILES, SAMPLE_GAMES, SAMPLE_MODS
+from modhub.db import Databases
 from modhub.ops import admin
 from modhub.ops.admin import build_admin_parser
 from modhub.testing import TEST_SECRET, Site, Start, stored_files
@@ -195,7 +198,33 @@ def test_ctrl_c_is_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
         raise KeyboardInterrupt
 
     monkeypatch.setattr(maintenance, "sweep", interrupted)
-    assert run("sweep")[0] == 130
+    assert run("sweep") == (130, "modhub-admin: interrupted; finished work is kept.\n")
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.parametrize(
+    ("words", "where", "said"),
+    [
+        ("migrate", "modhub.ops.migrate.upgrade", "everything was migrated or nothing: run the command again"),
+        ("backup DEST", "modhub.ops.backup.create._write_tables", "DEST is an unfinished backup: remove it, and name"),
+        ("restore SRC", "modhub.ops.backup.restore.load_database", "the rows are restored all together or not at all"),
+    ],
+)
+def test_ctrl_c_says_what_is_left(  # noqa: PLR0917 - fixtures
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, where: str, said: str
+) -> None:
+    folder = tmp_path / "saved"
+    if "SRC" in words:
+        assert run("backup", str(folder))[0] == 0
+        monkeypatch.setattr("modhub.ops.backup.commands.refuse_unfit_place", lambda *_, **__: None)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, interrupted)
+    code, line = run(*[{"DEST": str(folder), "SRC": str(folder)}.get(word, word) for word in words.split()])
+    assert (code, line.count("\n")) == (130, 1)
+    assert line.startswith(f"modhub-admin: interrupted; {said.replace('DEST', str(folder))}")
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
@@ -270,7 +299,44 @@ def test_a_database_that_is_busy_is_one_line(run: Run, monkeypatch: pytest.Monke
     monkeypatch.setattr(maintenance, "sweep", busy)
     code, said = run("sweep")
     assert code == 1
-    assert said == ("modhub-admin: the database is busy; finished work is kept, run the command again.\n")
+    assert said == (
+        "modhub-admin: the database is busy or cannot be written (QueuePool limit); "
+        "finished work is kept, run the command again.\n"
+    )
+
+
+def test_a_database_that_is_read_only_is_not_only_called_busy(
+    dialect: str, site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = Databases.joined_session
+
+    def read_only(databases: Databases, manager: Any) -> Any:
+        session = begin(databases, manager)
+        sql = {"sqlite": "PRAGMA query_only = 1", "postgresql": "SET TRANSACTION READ ONLY"}[dialect]
+        session.execute(text(sql))
+        return session
+
+    monkeypatch.setattr(Databases, "joined_session", read_only)
+    code, said = run("game", "add", "Portal")
+    assert (code, said.count("\n")) == (1, 1)
+    assert "cannot be written (" in said
+    assert "read-only" in said or "readonly" in said
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_store_that_fails_is_said_with_its_cause(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client's sentence says neither what failed nor why."""
+
+    def full(*_: object) -> None:
+        with write_errors():
+            raise OSError(ENOSPC, "No space left on device", "/secret/place")
+
+    monkeypatch.setattr(maintenance, "sweep", full)
+    assert run("sweep") == (
+        1,
+        "modhub-admin: the file store cannot be written (No space left on device); finished work is kept, "
+        "run the command again.\n",
+    )
 
 
 def test_without_a_store_the_commands_say_so(site: Site, run: Run, tmp_path: Path) -> None:

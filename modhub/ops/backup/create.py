@@ -60,6 +60,8 @@ def create_backup(source: BackupSource, folder: Path, without: frozenset[str], p
         return _write_backup(source, folder, progress)
     except OSError as error:
         raise StartRefused(f"the backup could not be written: {error.strerror}; the folder is incomplete") from None
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"{folder} is an unfinished backup: remove it, and name a new folder") from None
 
 
 def _write_backup(source: BackupSource, folder: Path, progress: ProgressDisplay) -> Manifest:

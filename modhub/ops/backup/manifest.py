@@ -83,6 +83,8 @@ def make_backup_folder(folder: Path) -> None:
         folder.chmod(0o700)
         (folder / TABLES).mkdir(mode=0o700)
         (folder / FILES).mkdir(mode=0o700)
+    except FileExistsError:
+        raise StartRefused(f"{folder} is not a folder: name a new one for each backup") from None
     except OSError as error:
         raise StartRefused(f"the folder {folder} cannot be used: {error.strerror}") from None
 

@@ -76,9 +76,12 @@ def _refuse_unfit_database(packages: list[Migrations], manifest: Manifest, conne
 
 def restore(target: RestoreTarget, folder: Path, manifest: Manifest, progress: ProgressDisplay) -> None:
     """Restore a backup that has been checked into a place that has been checked."""
-    with _held(target):
-        _copy_files(target.store, folder, manifest, progress)
-        load_database(target, folder, manifest, progress)
+    try:
+        with _held(target):
+            _copy_files(target.store, folder, manifest, progress)
+            load_database(target, folder, manifest, progress)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("the rows are restored all together or not at all: run the command again") from None
 
 
 def load_database(target: RestoreTarget, folder: Path, manifest: Manifest, progress: ProgressDisplay) -> None:
