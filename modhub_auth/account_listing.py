@@ -133,7 +133,9 @@ def show_account(admin: Any, session: Session, account: Account, *, json: bool =
         }
         admin.say_json(_list_document(AccountLine(account, logins, use)) | extra)
         return
-    admin.say(f"{account.id} {account.display_name}, {account.kind}, since {iso(account.created_at)}")
+    # The kind is of the login that it was made with, which may be gone.
+    kind = account.kind if overview.logins or overview.keys else "no login"
+    admin.say(f"{account.id} {account.display_name}, {kind}, since {iso(account.created_at)}")
     if account.blocked_at is not None:
         reason = f": {account.block_reason}" if account.block_reason else ""
         admin.say(f"  blocked since {iso(account.blocked_at)}{reason}")

@@ -38,7 +38,7 @@ def run_build(admin: Any, arguments: argparse.Namespace) -> int:
         with admin.writing() as (session, _):
             removed = services.remove_build(session, arguments.os, arguments.id)
     if removed is None:
-        admin.say("There is no such build.")
+        admin.say_problem("There is no such build.")
         return 1
     if arguments.dry_run:
         admin.say(f"Would remove build {arguments.id} for {arguments.os}: {removed.name}. Nothing was removed.")

@@ -106,7 +106,7 @@ def run_game(admin: Any, arguments: argparse.Namespace) -> int:
     elif remove_game(admin, arguments.name, dry_run=dry_run):
         done = "removed from"
     else:
-        admin.say("There is no curated game with that name.")
+        admin.say_problem("There is no curated game with that name.")
         return 1
     verb, remark = ("would be", " Nothing was changed.") if dry_run else ("was", "")
     admin.say(f"The game {name} {verb} {done} the list.{remark}")

@@ -104,11 +104,13 @@ HELP: Final = {
 
 def act_on_mod(admin: Any, name: str, arguments: argparse.Namespace) -> int:
     """Run an action on one mod in its own transaction; the exit code."""
-    code, lines = 1, [f"There is no mod {name}."]
+    code, lines = 1, list[str]()
     with admin.writing(dry_run=arguments.dry_run) as (session, _):
         mod = moderation.find_mod(session, name)
         if mod is not None:
             code, lines = MOD_ACTIONS[arguments.action](session, mod, arguments)
+        else:
+            admin.say_problem(f"There is no mod {name}.")
     for line in lines:
         admin.say(line)
     return code
@@ -123,9 +125,11 @@ def run_show(admin: Any, names: list[str], *, as_json: bool = False) -> int:
                 admin.say_json(document)
                 continue
             lines = list(describe_mod(session, admin.registry, name))
-        for line in lines or [f"There is no mod {name}."]:
+        for line in lines:
             admin.say(line)
-        code |= not lines
+        if not lines:
+            admin.say_problem(f"There is no mod {name}.")
+            code = 1
     return code
 
 

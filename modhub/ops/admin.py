@@ -128,6 +128,10 @@ class Admin:
         """Print one JSON document, in one line, for a program."""
         self.say(encode(value).decode())
 
+    def say_problem(self, line: str) -> None:
+        """Print one line about what was not found, which does not mix with the output."""
+        sys.stderr.write(line + "\n")
+
     def warn(self, sentence: str) -> None:
         """Print a warning, which does not mix with the output."""
         sys.stderr.write(f"modhub-admin: warning: {sentence}.\n")

@@ -100,7 +100,7 @@ def retry_emails(admin: Any, numbers: list[str], *, dry_run: bool, only_dead: bo
                 record(session, "emails retried", "outbox", emails=len(found))
     missing = [number for number in numbers if parse_id(number) not in found]
     for number in missing:
-        admin.say(f"There is no dead or held email {number} that can be sent.")
+        admin.say_problem(f"There is no dead or held email {number} that can be sent.")
     if emptied and not numbers:
         admin.say(f"{emptied} dead emails of an earlier version cannot be sent: their content is gone.")
     admin.say(f"{'Would be sent again' if dry_run else 'Waiting to be sent again'}: {len(found)}.")

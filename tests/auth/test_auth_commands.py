@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from modhub.db import now
 from modhub.events import DatabaseRestored
@@ -13,7 +13,7 @@ from modhub.interfaces import IDemoAccounts, IProfiles
 from modhub.ops.admin import Admin, build_admin_parser
 from modhub.settings import StartRefused
 from modhub_auth.container import AuthServices
-from modhub_auth.models import HELD, Account, OutgoingEmail
+from modhub_auth.models import HELD, Account, Login, OutgoingEmail
 
 Person = dict[str, str]
 
@@ -26,7 +26,8 @@ def admin(app: Any, capsys: pytest.CaptureFixture[str]) -> Any:
         capsys.readouterr()
         arguments = build_admin_parser(app.config).parse_args(["-c", "unused", *words])
         code = arguments.run(Admin(app.config), arguments)
-        return code, capsys.readouterr().out
+        said = capsys.readouterr()
+        return code, said.err + said.out
 
     return run
 
@@ -64,6 +65,10 @@ def test_accounts_are_shown_without_secrets(app: Any, person: Person, admin: Any
     with app.databases.readonly_session() as session:
         assert session.scalars(select(OutgoingEmail)).one().sealed not in said
     assert "argon2" not in said
+    assert f"{made['accountId']} Ada, Password, since" in said
+    with app.databases.write_session() as session, session.begin():
+        session.execute(delete(Login))
+    assert f"{made['accountId']} Ada, no login, since" in admin("account", "show", str(made["accountId"]))[1]
 
 
 def test_confirming_and_signing_out(app: Any, person: Person, admin: Any) -> None:

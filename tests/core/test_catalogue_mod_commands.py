@@ -26,7 +26,8 @@ def run(site: Site, capsys: pytest.CaptureFixture[str]) -> Run:
         capsys.readouterr()
         arguments = build_admin_parser(site.config).parse_args(["-c", "unused", "mod", *words])
         code = arguments.run(Admin(site.config), arguments)
-        return code, capsys.readouterr().out.splitlines()
+        said = capsys.readouterr()
+        return code, (said.err + said.out).splitlines()
 
     return command
 
@@ -129,7 +130,7 @@ def test_all_about_one_mod(site: Site, run: Run) -> None:
     assert "state: published" in "\n".join(run("show", str(users[0]["id"]))[1])
     code, lines = run("show", "999", str(users[1]["id"]), "nonsense")
     assert code == 1
-    assert (lines[0], lines[-1]) == ("There is no mod 999.", "There is no mod nonsense.")
+    assert lines[:2] == ["There is no mod 999.", "There is no mod nonsense."]
     assert f"{users[1]['id']} User 1" in lines
 
 

@@ -228,7 +228,7 @@ def test_ctrl_c_says_what_is_left(  # noqa: PLR0917 - fixtures
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_lists_are_json_for_programs(site: Site, run: Run) -> None:
+def test_lists_are_json_for_programs(site: Site, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mod = published_mod(site, games=["Portal"])
     run("game", "add", "Portal")
     (listed,) = [json.loads(line) for line in run("mod", "list", "--json")[1].splitlines()]
@@ -241,6 +241,10 @@ def test_lists_are_json_for_programs(site: Site, run: Run) -> None:
     shown = json.loads(run("mod", "show", str(mod["id"]), "--json")[1])
     assert shown["files"][0]["bytes"] == mod_bytes(site, mod)
     assert run("mod", "show", "999", "--json") == (1, "There is no mod 999.\n")
+    for words in (("mod", "show", "999", "--json"), ("mod", "hide", "999"), ("game", "remove", "Nothing")):
+        assert admin.admin_main(["-c", str(next(tmp_path.glob("site.ini"))), *words]) == 1
+        said = capsys.readouterr()
+        assert (said.out, said.err.count("There is no")) == ("", 1), "a program reads standard output"
     assert json.loads(run("game", "list", "--json")[1])["name"] == "Portal"
     code, said = run("mod", "delete", str(mod["id"]), "--dry-run")
     assert (code, said.endswith(".\nNothing was changed.\n"), "--yes" in said) == (0, True, False)
