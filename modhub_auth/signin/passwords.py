@@ -6,6 +6,7 @@ Gates and hashers belong to one application; the module holds no state.
 import os
 import sys
 import threading
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import Final, TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
+from argon2.low_level import ARGON2_VERSION
 
 from modhub.errors import busy, invalid
 from modhub.text import normal
@@ -90,6 +92,13 @@ def _lower_priority() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), HASH_NICENESS)
 
 
+def _unmatched_hash(hasher: PasswordHasher) -> str:
+    """A hash that no password has, as argon2 writes it: random, because computing one takes as long as a sign-in."""
+    parameters = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
+    salt, digest = (b64encode(os.urandom(size)).decode().rstrip("=") for size in (hasher.salt_len, hasher.hash_len))
+    return f"$argon2id$v={ARGON2_VERSION}${parameters}${salt}${digest}"
+
+
 class QueuedHasher:
     """Hashes and verifies passwords. It is slow: never call it during a database transaction.
 
@@ -106,7 +115,7 @@ class QueuedHasher:
     ) -> None:
         self._gate = gate
         self._hasher = PasswordHasher(time_cost=time_cost, memory_cost=memory_kib, parallelism=parallelism)
-        self._dummy = self._hasher.hash("nobody has this password")
+        self._dummy = _unmatched_hash(self._hasher)
         self._threads = ThreadPoolExecutor(HASHES_AT_ONCE, "modhub hashing", initializer=_lower_priority)
 
     def hash(self, password: str) -> str:
