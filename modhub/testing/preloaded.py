@@ -5,7 +5,7 @@ its own script with its own arguments, environment, folder and streams, and is a
 had started it. Linux only; elsewhere, and where the interpreter's own variables differ, programs are started as usual.
 """
 
-import contextlib
+import atexit
 import ctypes
 import gc
 import importlib
@@ -117,24 +117,12 @@ class _ForkedPopen(subprocess.Popen[Any]):
 
 
 def _import_all(features: str) -> None:
-    """Import what a start with all features imports: a process that makes one tells."""
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if not pid:
-        os.close(reader)
-        database = "sqlite:////nowhere/modhub.sqlite"
-        settings = {"sqlalchemy.url": database, "modhub.secret": "0" * 32, "pyramid.includes": features}
-        modhub.configure(settings, makes_store=False).make_wsgi_app()
-        with os.fdopen(writer, "w") as pipe:
-            pipe.write(" ".join(sys.modules))
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        names = pipe.read().split()
-    os.waitpid(pid, 0)
-    for name in (*names, *PROGRAMS):
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
+    """Make an application with all features: it imports what a start imports, and fills caches that processes share."""
+    database = "sqlite:////nowhere/modhub.sqlite"
+    settings = {"sqlalchemy.url": database, "modhub.secret": "0" * 32, "pyramid.includes": features}
+    modhub.configure(settings, makes_store=False).make_wsgi_app()
+    for name in PROGRAMS:
+        importlib.import_module(name)
     _fill_caches()
 
 
@@ -196,7 +184,24 @@ def _main() -> None:
     requests.detach()
     _become(folder, environ, streams)
     sys.argv = command
-    runpy.run_path(command[0], run_name="__main__")
+    _run(command[0])
+
+
+def _run(script: str) -> None:
+    """Run a program to its end, without the time that an interpreter takes to free all memory."""
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        code = end.code or 0
+    else:
+        code = 0
+    threading._shutdown()  # type: ignore[attr-defined] # waits for threads, as an interpreter does first
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -16,13 +16,15 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="its way to have another's child is Linux's"),
 ]
 PROGRAM = f"""#!{sys.executable}
-import os, signal, sys
+import atexit, os, signal, sys, threading
 imported = "modhub.ops.admin" in sys.modules
 print(sys.argv[1:], os.getcwd(), os.environ.get("GIVEN"), sys.stdin.read(), imported, flush=True)
 import only_here
 if sys.argv[1] == "wait":
     signal.pause()
-os.write(2, b"done")
+atexit.register(os.write, 2, b"at exit")
+threading.Timer(0.1, os.write, (2, b"done, ")).start()
+print("last")
 sys.exit(7)
 """
 
@@ -50,7 +52,7 @@ def test_a_program_has_its_arguments_folder_environment_streams_and_exit_code(
 ) -> None:
     with begin(programs, tmp_path, "ä", GIVEN="this") as program:
         told = program.communicate("typed", timeout=60)
-    assert told == (f"['ä'] {tmp_path} this typed True\n", "done")
+    assert told == (f"['ä'] {tmp_path} this typed True\nlast\n", "done, at exit")
     assert program.returncode == 7
 
 

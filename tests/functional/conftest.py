@@ -59,10 +59,12 @@ class Services:
         self,
         folder: Path,
         databases: TemplateDatabases,
+        compiled_templates: Mapping[str, str],
         object_store: ObjectStore | None = None,
         programs: PreloadedPrograms | None = None,
     ) -> None:
         self._folder = folder
+        self._compiled_templates = compiled_templates
         self._programs = programs
         self._databases = databases
         self._installation = Installation if object_store is None else partial(InstallationWithObjects, object_store)
@@ -93,7 +95,7 @@ class Services:
             folder,
             url,
             includes,
-            settings={"modhub_auth.register_limit": "1000000", **(settings or {})},
+            settings={"modhub_auth.register_limit": "1000000", **self._compiled_templates, **(settings or {})},
             server=server,
             environ=environ,
             programs=self._programs,
@@ -139,10 +141,11 @@ def services(
     tmp_path_factory: pytest.TempPathFactory,
     objects: ObjectStore | None,
     programs: PreloadedPrograms,
+    _compiled_templates: dict[str, str],
 ) -> Iterator[Services]:
     forked = not REAL_STARTS and request.path.name not in STARTED_FOR_REAL
     folder = tmp_path_factory.mktemp("functional")
-    made = Services(folder, template_databases, objects, programs if forked else None)
+    made = Services(folder, template_databases, _compiled_templates, objects, programs if forked else None)
     yield made
     made.close()
     for one in made.made:
