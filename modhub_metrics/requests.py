@@ -1,7 +1,8 @@
 """Counts requests and measures their time and bodies, by the kind of address."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from time import perf_counter
 from types import NoneType
 from typing import Any, Final, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from pyramid_retry import is_error_retryable
 
-from modhub.metrics import EventCounter, LabelValues
+from modhub.metrics import COUNT_RESEND, EventCounter, LabelValues
 from modhub.request import Request
 from modhub.service_registry import find_service
 
@@ -58,8 +59,16 @@ class RequestMetrics:
 
     def count(self, request: Request, status: int, sent: int, seconds: float) -> None:
         """Count a request that got its response."""
-        method = request.method if request.method in COUNTED_METHODS else "other"
-        key = type(getattr(request, "context", None)), request.is_api, method, status
+        resource = type(getattr(request, "context", None))
+        self.count_resend(resource, request.is_api, request.environ, status, sent, seconds)
+
+    def count_resend(  # noqa: PLR0917 - what a request adds
+        self, resource: type, is_api: bool, environ: Mapping[str, Any], status: int, sent: int, seconds: float
+    ) -> None:
+        """Count a request of which only this is known: its response was kept and has been sent again."""
+        method = environ["REQUEST_METHOD"]
+        method = method if method in COUNTED_METHODS else "other"
+        key = resource, is_api, method, status
         series = self._series.get(key)
         if series is None:
             series = self._series[key] = self._make_series(*key)
@@ -67,7 +76,7 @@ class RequestMetrics:
         series.seconds.observe(seconds)
         if status == 413:
             self.limits_hit.add("body_bytes")
-        received = request.environ.get("CONTENT_LENGTH") or "0"
+        received = environ.get("CONTENT_LENGTH") or "0"
         if received != "0" and received.isdecimal():
             series.received.inc(int(received))
         if sent and method != "HEAD":
@@ -113,6 +122,8 @@ def metrics_tween_factory(handler: Callable[[Request], Any], registry: Any) -> C
         elif response.status_int != 100:
             # 100 only says that the application wants the body.
             metrics.count(request, response.status_int, response.content_length or 0, perf_counter() - started_at)
+            resource = type(getattr(request, "context", None))
+            setattr(response, COUNT_RESEND, partial(metrics.count_resend, resource, request.is_api))
         return response
 
     return metrics_tween

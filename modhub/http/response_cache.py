@@ -19,6 +19,7 @@ from modhub.http.compression import accepts_gzip, compressed_etag, identity_etag
 from modhub.http.conditions import if_none_match_names
 from modhub.http.headers import headers_of_304
 from modhub.http.request_ids import REQUEST_ID
+from modhub.metrics import COUNT_RESEND, CountResend
 from modhub.service_registry import find_optional_service, find_service
 
 _MAX_SHARE: Final = 8
@@ -39,7 +40,7 @@ _View = Callable[[Any, Any], Any]
 class CachedResponse:
     """A complete response with status 200; ``generation`` was read before its content."""
 
-    __slots__ = ("_body", "_headers", "_not_modified", "generation", "size")
+    __slots__ = ("_body", "_headers", "_not_modified", "count", "generation", "size")
 
     def __init__(self, headers: list[tuple[str, str]], etag: str, body: bytes, generation: _Generation) -> None:
         self._headers = headers
@@ -48,6 +49,7 @@ class CachedResponse:
         self._not_modified = {tag: headers_of_304(headers, tag) for tag in (identity, compressed_etag(identity))}
         self._body = body
         self.generation = generation
+        self.count: CountResend | None = None
         self.size = len(body) + _OVERHEAD
 
     def to_wsgi(self, environ: dict[str, Any]) -> _Sent:
@@ -111,6 +113,7 @@ class ResponseCache:
             return None
         headers = [pair for pair in response.headerlist if pair[0] != "X-Request-Id"]
         cached = CachedResponse(headers, response.headers["ETag"], response.body, generation)
+        cached.count = getattr(response, COUNT_RESEND, None)
         self._store(key, cached)
         return cached
 

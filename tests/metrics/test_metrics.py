@@ -155,6 +155,23 @@ def test_calls_to_the_store_are_timed_and_their_failures_counted(site: Site) -> 
 
 
 @pytest.mark.one_database
+def test_a_kept_response_is_counted_each_time(site: Site) -> None:
+    """The execution policy sends it: no tween sees that request."""
+    published_mod(site)
+    before = samples(site)
+    first = site.get("/api/modhub")
+    assert site.get("/api/modhub").body == first.body
+    site.request("/api/modhub", method="HEAD")
+    site.get("/api/modhub", headers={"If-None-Match": first.headers["ETag"]}, status=304)
+    after = samples(site)
+    grown = {name: value - before.get(name, 0) for name, value in after.items() if 'kind="api_catalogue"' in name}
+    assert grown['modhub_requests_total{kind="api_catalogue",method="GET",status="200"}'] == 2
+    assert grown['modhub_requests_total{kind="api_catalogue",method="HEAD",status="200"}'] == 1
+    assert grown['modhub_requests_total{kind="api_catalogue",method="GET",status="304"}'] == 1
+    assert grown['modhub_request_seconds_count{kind="api_catalogue",method="GET"}'] == 3
+    assert grown['modhub_response_body_bytes_total{kind="api_catalogue"}'] == 2 * len(first.body)
+
+
 def test_a_repeated_request_is_counted_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     failures = [RuntimeError(), RuntimeError()]
 
