@@ -5,14 +5,14 @@ import socket
 from time import monotonic
 from typing import Any
 
-from waitress.channel import ClientDisconnected, HTTPChannel
+from waitress.channel import ClientDisconnected
 
 from modhub.server.deadlines import DeadlineMixin
 from modhub.server.forwarded import forwarded_caller
 from modhub.server.parser import Parser
 from modhub.server.peers import peer_of_address
 from modhub.server.protocol_errors import busy_error
-from modhub.server.sending import SEND_BYTES, SendingMixin
+from modhub.server.sending import SendingChannel
 from modhub.server.tasks import AppTask, ProtocolErrorTask
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -26,7 +26,7 @@ LINGER_SECONDS = 2.0
 """How long an ordinary closing connection waits for the client to close too."""
 
 
-class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
+class Channel(DeadlineMixin, SendingChannel):
     """waitress's channel, with at most one request in the hands of a worker.
 
     Pipelined requests wait unparsed in ``pending`` until the response is written: in waitress a pipelined request
@@ -35,9 +35,6 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
     All times are of `monotonic`. Worker threads run `service` and `write_soon`, the loop's thread all the rest.
     """
 
-    prefix = b""
-    worker_sends = False
-    """Whether a worker writes to the socket at this moment."""
     request: Any = None
     requests: list[Any]
     parser_class = Parser
@@ -46,9 +43,7 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
 
     def __init__(self, server: Any, sock: socket.socket, addr: Any, adj: Any, map: Any = None) -> None:  # noqa: A002
         self.discarded = 0
-        self.sent_at = monotonic()
         super().__init__(server, sock, addr, adj, map=map)
-        self.sendbuf_len = SEND_BYTES
         self.peer = server.peers.peer_for(*addr[:2])
         self.via_proxy = self.peer is None
         server.peers.add(self)
@@ -198,9 +193,6 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
 
     def writable(self) -> bool:
         """Whether the loop should write, close or go on with what is pending."""
-        if self.worker_sends:
-            # The worker has the lock, and the socket is ready: the loop would ask again and again until it is done.
-            return bool(self.will_close)
         return bool(super().writable() or (self.pending and not self.requests and not self.awaits_slot))
 
     def handle_write(self) -> None:
@@ -248,26 +240,6 @@ class Channel(DeadlineMixin, SendingMixin, HTTPChannel):
         return bool(self.requests or self.total_outbufs_len or self.close_when_flushed or self.pending)
 
     # In the worker's thread
-
-    def write_soon(self, data: Any) -> int:
-        """See waitress; ``prefix`` goes before ``data``. The write deadline starts with the first byte that waits."""
-        if self.prefix:
-            data, self.prefix = self.prefix + data, b""
-        if not self.total_outbufs_len:
-            self.sent_at = monotonic()
-        self.worker_sends = True
-        try:
-            return int(super().write_soon(data))
-        finally:
-            self.worker_sends = False
-            if self.total_outbufs_len:
-                self.server.pull_trigger()  # the loop sends the rest
-
-    def _flush_outbufs_below_high_watermark(self) -> None:
-        """See waitress: wait until the loop has sent some of it."""
-        waits_for_loop, self.worker_sends = self.worker_sends, False
-        super()._flush_outbufs_below_high_watermark()
-        self.worker_sends = waits_for_loop
 
     def service(self) -> None:
         """Run the request; an unexpected error ends this connection only and leaves one line in the log."""

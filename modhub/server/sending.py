@@ -1,11 +1,11 @@
 """Writes the responses of one connection to the socket."""
 
-import logging
 import socket
 from time import monotonic
 from typing import Any
 
 from waitress.buffers import ReadOnlyFileBasedBuffer
+from waitress.channel import HTTPChannel
 
 from modhub.server.files import send_file
 
@@ -15,16 +15,47 @@ TURN_BYTES = 16 * SEND_BYTES
 """Bytes written to one connection before the loop serves the others."""
 
 
-class SendingMixin:
-    """The part of the channel that writes its output buffers."""
+class SendingChannel(HTTPChannel):
+    """The part of the channel that writes its output buffers: from a worker while it can, then from the loop."""
 
-    socket: socket.socket
-    outbufs: list[Any]
-    total_outbufs_len: int
-    will_close: bool
+    prefix = b""
+    """Goes before what is written next."""
     sent_at: float
     sent_bytes: int
-    logger: logging.Logger
+    worker_sends = False
+    """Whether a worker writes to the socket at this moment."""
+
+    def __init__(self, server: Any, sock: socket.socket, addr: Any, adj: Any, map: Any = None) -> None:  # noqa: A002
+        self.sent_at = monotonic()
+        super().__init__(server, sock, addr, adj, map=map)
+        self.sendbuf_len = SEND_BYTES
+
+    def writable(self) -> bool:
+        """Whether the loop should write or close."""
+        if self.worker_sends:
+            # The worker has the lock, and the socket is ready: the loop would ask again and again until it is done.
+            return bool(self.will_close)
+        return bool(super().writable())
+
+    def write_soon(self, data: Any) -> int:
+        """See waitress; ``prefix`` goes before ``data``. The write deadline starts with the first byte that waits."""
+        if self.prefix:
+            data, self.prefix = self.prefix + data, b""
+        if not self.total_outbufs_len:
+            self.sent_at = monotonic()
+        self.worker_sends = True
+        try:
+            return int(super().write_soon(data))
+        finally:
+            self.worker_sends = False
+            if self.total_outbufs_len:
+                self.server.pull_trigger()  # the loop sends the rest
+
+    def _flush_outbufs_below_high_watermark(self) -> None:
+        """See waitress: wait until the loop has sent some of it."""
+        was_sending, self.worker_sends = self.worker_sends, False
+        super()._flush_outbufs_below_high_watermark()
+        self.worker_sends = was_sending
 
     def _flush_some(self, do_close: bool = True) -> bool:
         """Write until the socket is full, or for one turn; returns whether anything was written."""
@@ -54,14 +85,14 @@ class SendingMixin:
             count = send_file(self.socket, outbuf, size) if isinstance(outbuf, ReadOnlyFileBasedBuffer) else None
         except ConnectionError:
             if do_close:
-                self.handle_close()  # type: ignore[attr-defined]
+                self.handle_close()
             return 0
         if count is not None:
             return count
         chunk = outbuf.get(size)
         if not chunk:
             raise OSError("a file that was being sent has become shorter")
-        return int(self.send(chunk, do_close=do_close))  # type: ignore[attr-defined]
+        return int(self.send(chunk, do_close=do_close))
 
     def _flush_exception(self, flush: Any, do_close: bool = True) -> tuple[bool, bool]:
         try:
