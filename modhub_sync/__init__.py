@@ -4,6 +4,7 @@ from typing import Final
 
 from pyramid.config import Configurator
 
+from modhub.byte_cache import add_cache_metrics
 from modhub.changes import ChangeReader
 from modhub.db import Databases
 from modhub.events import ApplicationStarted
@@ -33,6 +34,8 @@ def _register_services(config: Configurator) -> None:
     databases, changes = find_service(registry, Databases), find_service(registry, ChangeReader)
     mods = find_service(registry, IPublicMods)
     plans = PlanCache(changes.stamp, registry.settings["modhub.response_cache_bytes"] // _SHARE_OF_PLANS)
+    config.add_service(PlanCache, plans)
+    add_cache_metrics(config, "plans", lambda registry: find_service(registry, PlanCache).answers)
     config.add_service(SyncReader, SyncReader(mods, changes, plans))
     config.add_service(SnapshotMaker, SnapshotMaker(databases, changes, mods))
     key = registry.settings["modhub_sync.signing_key"]

@@ -4,9 +4,7 @@ A view with the option ``response_cache`` has the same response for everybody, d
 raises the serial of :mod:`modhub.changes`. Such responses are sent again without Pyramid, from the execution policy.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
-from threading import Lock
 from typing import Any, Final
 
 from pyramid.config import Configurator
@@ -14,6 +12,7 @@ from pyramid.exceptions import ConfigurationError
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
+from modhub.byte_cache import ByteCache, add_cache_metrics
 from modhub.changes import ChangeReader
 from modhub.http.compression import accepts_gzip, compressed_etag, identity_etag
 from modhub.http.conditions import if_none_match_names
@@ -23,7 +22,7 @@ from modhub.metrics import COUNT_RESEND, CountResend
 from modhub.service_registry import find_optional_service, find_service
 
 _MAX_SHARE: Final = 8
-"""A response larger than the budget divided by this is not cached: it would evict all others."""
+"""A response larger than the budget divided by this is not cached."""
 _OVERHEAD: Final = 4_000
 """Bytes of an entry besides its key and body: mostly its headers."""
 _SAFE_READS: Final = frozenset({"GET", "HEAD"})
@@ -38,19 +37,17 @@ _View = Callable[[Any, Any], Any]
 
 
 class CachedResponse:
-    """A complete response with status 200; ``generation`` was read before its content."""
+    """A complete response with status 200."""
 
-    __slots__ = ("_body", "_headers", "_not_modified", "count", "generation", "size")
+    __slots__ = ("_body", "_headers", "_not_modified", "count")
 
-    def __init__(self, headers: list[tuple[str, str]], etag: str, body: bytes, generation: _Generation) -> None:
+    def __init__(self, headers: list[tuple[str, str]], etag: str, body: bytes, count: CountResend | None) -> None:
         self._headers = headers
         # Whatever this caller accepts, what it has is the same in either coding.
         identity = identity_etag(etag)
         self._not_modified = {tag: headers_of_304(headers, tag) for tag in (identity, compressed_etag(identity))}
         self._body = body
-        self.generation = generation
-        self.count: CountResend | None = None
-        self.size = len(body) + _OVERHEAD
+        self.count = count
 
     def to_wsgi(self, environ: dict[str, Any]) -> _Sent:
         """Return status, headers and body for this request: 304 if the caller has it already."""
@@ -69,14 +66,11 @@ class CachedResponse:
 
 
 class ResponseCache:
-    """The cached responses of one application, at most ``budget`` bytes; the least recently used is evicted first."""
+    """The cached responses of one application, at most ``budget`` bytes."""
 
     def __init__(self, read_generation: Callable[[], _Generation], budget: int) -> None:
         self.read_generation = read_generation
-        self._free = budget
-        self._max_entry = budget // _MAX_SHARE
-        self._entries: OrderedDict[Key, CachedResponse] = OrderedDict()
-        self._lock = Lock()
+        self.responses: ByteCache[CachedResponse] = ByteCache(budget, _MAX_SHARE)
 
     @staticmethod
     def key_of(environ: dict[str, Any]) -> Key | None:
@@ -92,13 +86,9 @@ class ResponseCache:
 
     def find(self, key: Key) -> CachedResponse | None:
         """Return the response if nothing has changed since it was read; asks the database (one short statement)."""
-        cached = self._entries.get(key)
-        if cached is None or cached.generation != self.read_generation():
+        if key not in self.responses:
             return None
-        with self._lock:
-            if key in self._entries:
-                self._entries.move_to_end(key)
-        return cached
+        return self.responses.find(key, self.read_generation())
 
     def add(self, key: Key, response: Response) -> CachedResponse | None:
         """Cache the response of a view with the option ``response_cache``, and return it; None for any other.
@@ -112,23 +102,10 @@ class ResponseCache:
         if "ETag" not in present or "Set-Cookie" in present or present.get("Vary", _VARY) != _VARY:
             return None
         headers = [pair for pair in response.headerlist if pair[0] != "X-Request-Id"]
-        cached = CachedResponse(headers, response.headers["ETag"], response.body, generation)
-        cached.count = getattr(response, COUNT_RESEND, None)
-        self._store(key, cached)
+        body = response.body
+        cached = CachedResponse(headers, response.headers["ETag"], body, getattr(response, COUNT_RESEND, None))
+        self.responses.put(key, cached, len(body) + sum(map(len, key[:3])) + _OVERHEAD, generation)
         return cached
-
-    def _store(self, key: Key, cached: CachedResponse) -> None:
-        cached.size += sum(map(len, key[:3]))
-        if cached.size > self._max_entry:
-            return
-        with self._lock:
-            replaced = self._entries.pop(key, None)
-            self._free += 0 if replaced is None else replaced.size
-            self._entries[key] = cached
-            self._free -= cached.size
-            while self._free < 0:
-                _, evicted = self._entries.popitem(last=False)
-                self._free += evicted.size
 
 
 def response_cache_deriver(view: _View, info: Any) -> _View:
@@ -166,4 +143,5 @@ def includeme(config: Configurator) -> None:
     changes = find_service(config.registry, ChangeReader)
     if budget:
         config.add_service(ResponseCache, ResponseCache(changes.stamp, budget))
+        add_cache_metrics(config, "responses", lambda registry: find_service(registry, ResponseCache).responses)
     config.add_view_deriver(response_cache_deriver)

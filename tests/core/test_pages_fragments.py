@@ -52,17 +52,16 @@ def test_the_least_recently_used_is_evicted_first() -> None:
     for value in range(100, 200):
         assert draw("long", ENGLISH, value="a") is first
         draw("a", ENGLISH, value=str(value) * 200)
-    assert 5 < len(draw._entries) < 40
-    assert 0 <= draw._free < 40_000
+    assert 5 < len(draw.fragments) < 40
 
 
 def test_a_fragment_that_would_evict_the_others_is_not_cached() -> None:
     draw = pieces(budget=40_000)
     first = draw("long", ENGLISH, value="a")
-    left = draw._free
+    used = draw.fragments.used
     assert len(draw("a", ENGLISH, value="x" * 9_000)) == 9_000
     assert draw("long", ENGLISH, value="a") is first
-    assert draw._free == left
+    assert draw.fragments.used == used
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class Sent(msgspec.Struct, frozen=True):
 def test_what_a_key_keeps_alive_is_counted(value: Any) -> None:
     draw = pieces(budget=200_000)
     draw("fixed", ENGLISH, value=value)
-    assert 4_000 < 200_000 - draw._free < 6_000
+    assert 4_000 < draw.fragments.used < 6_000
 
 
 def changes(site: Site, mod: Any, other: Any) -> dict[str, tuple[Callable[[], object], str]]:
