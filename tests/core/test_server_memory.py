@@ -41,3 +41,6 @@ def test_large_responses_use_the_same_memory_again() -> None:
     assert page_faults() > MANY
     # What the operator has set for glibc stays.
     assert page_faults("keep", MALLOC_TRIM_THRESHOLD_="131072") > MANY
+    assert page_faults("keep", GLIBC_TUNABLES="glibc.malloc.trim_threshold=131072") > MANY
+    # Other settings have nothing to do with it.
+    assert page_faults("keep", MALLOC_ARENA_MAX="2") < MANY
