@@ -3,7 +3,6 @@
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from types import NoneType
@@ -83,9 +82,12 @@ class RequestMetrics:
 
     def count_resent(self) -> None:
         """Count what waits; to be called before the metrics are read."""
-        with suppress(IndexError):  # another thread may have counted it
-            while self._resent:
-                self._count(*self._resent.popleft())
+        while self._resent:
+            try:
+                resent = self._resent.popleft()
+            except IndexError:  # another thread counts the last one
+                return
+            self._count(*resent)
 
     def _count(  # noqa: PLR0917
         self, resource: type, is_api: bool, environ: Mapping[str, Any], status: int, sent: int, seconds: float
