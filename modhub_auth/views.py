@@ -1,5 +1,6 @@
 """The account API (C-ACC-1). Passwords are hashed before the transaction begins."""
 
+from functools import partial
 from typing import Any
 
 from pyramid.response import Response
@@ -64,15 +65,16 @@ def login_view(_context: Any, request: Request) -> SessionDocument:
 def exchange_view(_context: Any, request: Request) -> KeySessionDocument:
     """``POST /api/auth/exchange``"""
     key, auth = read_account_body(request, Exchange).key, auth_services(request)
-
-    def mod_exists(mod_id: int) -> bool:
-        with request.find_service(Databases).readonly_session() as session:
-            return bool(request.find_service(IMods).get_mods(session, [mod_id]))
-
+    mod_exists = partial(_mod_exists, request)
     key_session = publisher_keys.check_key(auth, request.registry.settings, key, caller_of(request), mod_exists)
     publisher_keys.begin_session(request.dbsession, key_session)
     token = auth.access_tokens.make(key_session.login_id, now())
     return KeySessionDocument(token, key_session.seconds, key_session.account_id, key_session.display_name)
+
+
+def _mod_exists(request: Request, mod_id: int) -> bool:
+    with request.find_service(Databases).readonly_session() as session:
+        return bool(request.find_service(IMods).get_mods(session, [mod_id]))
 
 
 @api(context=IAuth, name="me", request_method="GET", permission=AccountPermission.READ)
