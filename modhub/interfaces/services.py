@@ -82,7 +82,10 @@ class PublicFile(NamedTuple):
 
 
 class RelatedMod(NamedTuple):
-    """What a published mod requires and excludes, GUIDs as its owner wrote them, and its code file."""
+    """What a published mod requires and excludes, GUIDs as its owner wrote them, and its code file.
+
+    Requests share it: do not modify the lists.
+    """
 
     file: PublicFile
     requires: list[str]
