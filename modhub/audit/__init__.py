@@ -7,6 +7,7 @@ is known from the session.
 from typing import Any
 
 from pyramid.config import Configurator
+from sqlalchemy import event
 
 from modhub.audit.hashing import EntryMac
 from modhub.audit.metrics import count_unsealed
@@ -16,6 +17,7 @@ from modhub.audit.recording import (
     act_for_operator,
     act_for_request,
     erase_account,
+    log_committed,
     record,
     record_nothing,
 )
@@ -45,6 +47,7 @@ def includeme(config: Configurator) -> None:
     settings: Any = config.registry.settings
     databases, mac = find_service(config.registry, Databases), EntryMac(settings["modhub.secret"])
     databases.add_session_info(AUDIT_MAC, mac)
+    event.listen(databases.write_session, "after_commit", log_committed)
     config.add_service(EntryMac, mac)
     config.add_service(AuditSealer, AuditSealer(databases, mac, settings["modhub.audit_days"]))
     config.add_subscriber(_erase_deleted_account, AccountDeleted)

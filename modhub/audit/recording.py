@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import delete
+from sqlalchemy import delete, inspect
 from sqlalchemy.orm import Session
 
 from modhub import bulk
@@ -28,6 +28,8 @@ _DELETED: Final = "modhub audit deleted accounts"
 """Where a session has the ids of the accounts that it deletes: they leave no personal part."""
 _REHEARSAL: Final = "modhub audit rehearsal"
 """Whether a session will be rolled back: what it does has not happened."""
+_UNLOGGED: Final = "modhub audit unlogged entries"
+"""Where a session has the entries, and what to log of each, until they are committed."""
 _MAX_ADDRESS, _MAX_NAME = 100, 200
 
 
@@ -96,14 +98,15 @@ def record(
     target_id: int | str = "",
     **details: int | str | None,
 ) -> None:
-    """Record what the session's actor did to ``target``, and log it: ``record(session, "mod published", "mod", 12)``.
+    """Record what the session's actor did to ``target``: ``record(session, "mod published", "mod", 12)``.
+
+    It is logged when it is committed, and not at all if it is rolled back.
 
     ``target`` is one word, the kind of thing. Nothing personal may be in ``details``: they are kept without limit.
     """
     if session.info.get(_REHEARSAL):
         return
     facts = {name: value for name, value in details.items() if value is not None}
-    log_event(action, **{target: target_id}, **facts)
     find_actor: Callable[[], Actor] = session.info.get(_ACTOR, lambda: SERVICE)
     actor = find_actor()
     kind, actor_id = actor.kind, actor.id
@@ -137,6 +140,18 @@ def record(
     mac: EntryMac = session.info[AUDIT_MAC]
     entry.mac = mac.sign(entry)
     session.add(entry)
+    session.info.setdefault(_UNLOGGED, []).append((entry, action, {target: target_id, **facts}))
+
+
+def log_committed(session: Session) -> None:
+    """Log what the session has recorded; called after each of its commits."""
+    if session.in_nested_transaction():
+        # The end of a savepoint: what is in it can still be rolled back.
+        return
+    for entry, action, facts in session.info.pop(_UNLOGGED, ()):
+        # A rollback, also that of a savepoint, makes an entry transient.
+        if not inspect(entry).transient:
+            log_event(action, **facts)
 
 
 def _storable(value: str, limit: int) -> str:

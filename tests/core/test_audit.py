@@ -4,12 +4,14 @@ import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select, text, update
+from transaction.interfaces import TransientError
 
 from modhub.audit import act_for_request, hashing, record, sealing
 from modhub.audit.hashing import EntryMac
@@ -91,6 +93,56 @@ def test_a_refused_deed_is_not_recorded(site: Site) -> None:
     upload_asset(site, mod, "code", version="1", name="x.zip", status=409)
     site.as_account(8).put_json(mod_address(mod), {"title": "Mine"}, status=401)
     assert deeds(site) == before
+
+
+def test_only_what_is_committed_is_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    # C-AUD-1
+    caplog.set_level("INFO", "modhub.security")
+    mod = published_mod(site)
+    caplog.clear()
+    upload_asset(site, mod, "code", version="1", name="x.zip", status=409)
+    with suppress(KeyError), site.databases.write_session.begin() as session:
+        record(session, "rolled back", "mod", 1)
+        session.flush()
+        raise KeyError
+    with site.databases.write_session() as session:
+        record(session, "rolled back", "mod", 2)
+        session.rollback()
+        record(session, "committed", "mod", 3)
+        with suppress(KeyError), session.begin_nested():
+            record(session, "rolled back", "mod", 4)
+            session.flush()
+            raise KeyError
+        with session.begin_nested():
+            record(session, "committed", "mod", 5)
+        session.flush()
+        assert not caplog.messages
+        session.commit()
+        session.commit()
+    assert [json.loads(line) for line in caplog.messages] == [
+        {"event": "committed", "mod": 3},
+        {"event": "committed", "mod": 5},
+    ]
+
+
+def test_an_attempt_that_is_repeated_is_logged_once(
+    site: Site, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-AUD-1
+    mod = published_mod(site)
+    caplog.set_level("INFO", "modhub.security")
+    attempts = []
+
+    def conflict(*_arguments: object) -> None:
+        attempts.append(1)
+        if len(attempts) == 1:
+            raise TransientError
+
+    monkeypatch.setattr("modhub.catalogue.public_copies.rewrite_copies", conflict)
+    site.as_account(7).put_json(mod_address(mod), {"title": "Another title"})
+    assert len(attempts) == 2
+    lines = [line.message for line in caplog.records if line.name == "modhub.security"]
+    assert [json.loads(line)["event"] for line in lines] == ["mod edited"]
 
 
 def test_deeds_of_keys_and_operators_are_recorded(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
