@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 # isort: split
+import modhub.ops.early_interrupts  # before everything that takes time
 import modhub.ops.pyramid_import  # noqa: F401 - before all of Pyramid
 
 # isort: split

@@ -19,6 +19,7 @@ from modhub.declarations import Declarations
 from modhub.errors import ApiError
 from modhub.ops import database_errors, migrate
 from modhub.ops.command_help import add_examples
+from modhub.ops.early_interrupts import INTERRUPTED, restore_interrupts
 from modhub.ops.ini_file import application_settings, set_up_logging
 from modhub.ops.progress import ProgressDisplay
 from modhub.payload import encode
@@ -30,10 +31,6 @@ ABOUT: Final = (
     "them all, modhub-admin -c INI COMMAND --help shows examples."
 )
 EXIT_CODES: Final = "Exit codes: 0 done, 1 refused or something found, 2 wrong arguments or ini, 130 interrupted."
-INTERRUPTED: Final = 130
-"""The exit code after SIGINT, as a shell reports it."""
-
-
 _STORE_FAILURES: Final = {
     "storage_refused": "the file store cannot be written",
     "storage_unreachable": "the file store cannot be read",
@@ -168,6 +165,7 @@ def build_admin_parser(config: Configurator) -> argparse.ArgumentParser:
 def admin_main(argv: Sequence[str] | None = None) -> int:
     """The console script. Exit code 0 is success, 1 a problem that the command found, 2 a usage error, 130 Ctrl-C."""
     try:
+        restore_interrupts()
         try:
             return run_arguments(list(sys.argv[1:] if argv is None else argv))
         finally:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pyramid.scripts import pserve
 from pyramid.scripts.common import parse_vars
 
+from modhub.ops.early_interrupts import INTERRUPTED, restore_interrupts
 from modhub.ops.ini_file import refuse_unusable
 from modhub.settings import StartRefused
 
@@ -26,8 +27,15 @@ class ServeCommand(pserve.PServeCommand):
 
 
 def pserve_main(argv: Sequence[str] | None = None) -> int:
-    """The console script; the exit code is 1 if the ini cannot be used."""
-    arguments = list(sys.argv if argv is None else argv)
+    """The console script; the exit code is 1 if the ini cannot be used, 130 if it is interrupted before it serves."""
+    try:
+        restore_interrupts()
+        return _serve(list(sys.argv if argv is None else argv))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _serve(arguments: list[str]) -> int:
     given = pserve.PServeCommand(arguments).args
     if given.config_uri:
         try:
