@@ -5,11 +5,11 @@ exceptions that no page expects (C-ERR-8). Here every step is linear, and malfor
 ``multipart`` splits the parts (``docs/adr/012-own-cookies-and-forms.md``).
 """
 
+import codecs
 import io
 import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final
-from urllib.parse import parse_qsl
 
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, StrictParserError
 from webob.request import DisconnectionError
@@ -23,6 +23,14 @@ MAX_PART_HEADER: Final = 8 * 1024
 """Limit of one header of a part in bytes; the parser accepts eight headers."""
 MAX_FORM_FIELDS: Final = 1000
 """Limit of fields, or parts, of a form: each costs a parser far more than its bytes."""
+MAX_NAME: Final = 1024
+"""Bytes that are read of a field's name, as sent."""
+MAX_FIELD: Final = 256 * 1024
+"""Bytes that are read of a field, as sent; the rest is cut off. Only longer forms (`LONG_FIELDS`) can have more."""
+MAX_TEXT: Final = 1024 * 1024
+"""Bytes that are read of all fields of a form together: decoding and cleaning text costs far more than receiving it."""
+_ESCAPES: Final = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
+_CUT_ESCAPE: Final = re.compile(rb"%[0-9A-Fa-f]?\Z")
 _BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^\s;,"]{1,70}))', re.IGNORECASE)
 
 
@@ -56,19 +64,40 @@ def parse_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
 def _urlencoded_fields(body: bytes) -> list[tuple[str, str]]:
     if body.count(b"&") >= MAX_FORM_FIELDS:
         raise invalid("The form has too many fields.")
-    return parse_qsl(body.decode("utf-8"), keep_blank_values=True, errors="strict")
+    fields, left = [], MAX_TEXT
+    for pair in filter(None, body.split(b"&")):
+        name, _, value = pair.partition(b"=")
+        limit = min(left, MAX_FIELD)
+        fields.append((_unquote(name, MAX_NAME), _unquote(value, limit)))
+        left -= min(len(value), limit)
+    return fields
+
+
+def _unquote(encoded: bytes, limit: int) -> str:
+    is_cut = len(encoded) > limit
+    if is_cut:
+        encoded = _CUT_ESCAPE.sub(b"", encoded[:limit])
+    # In runs: unquoting escapes one by one takes seconds, and so does looking at each % that begins none.
+    value = _ESCAPES.sub(lambda run: bytes.fromhex(run[0].replace(b"%", b"").decode()), encoded.replace(b"+", b" "))
+    return decode_field(value, is_cut=is_cut)
+
+
+def decode_field(value: bytes, *, is_cut: bool) -> str:
+    """Decode the bytes of a field; a field that was cut off may end within a character. Raises `UnicodeDecodeError`."""
+    return codecs.getincrementaldecoder("utf-8")().decode(value, final=not is_cut)
 
 
 def _multipart_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
     boundary = boundary_of(content_type)
     if boundary is None:
         raise _unreadable_form()
-    fields, reader = [], MultipartReader(io.BytesIO(body), boundary)
+    fields, left, reader = [], MAX_TEXT, MultipartReader(io.BytesIO(body), boundary)
     while reader.next():
         if reader.file_name is not None:
             raise _unreadable_form()
-        value = b"".join(iter(lambda: reader.read(READ_BYTES), b""))
-        fields.append((reader.name, value.decode("utf-8")))
+        value, is_cut = reader.read_field(min(left, MAX_FIELD))
+        fields.append((reader.name, decode_field(value, is_cut=is_cut)))
+        left -= len(value)
     return fields
 
 
@@ -100,6 +129,13 @@ class MultipartReader:
         chunk = bytes(self._data[:size])
         self._data = self._data[len(chunk) :]
         return chunk
+
+    def read_field(self, limit: int) -> tuple[bytes, bool]:
+        """Read the current part to its end; at most ``limit`` bytes of it, and whether there were more."""
+        value = bytearray()
+        while chunk := self.read(READ_BYTES):
+            value += chunk[: limit + 1 - len(value)]
+        return bytes(value[:limit]), len(value) > limit
 
     def next(self) -> bool:
         """Go to the next part; False after the last one."""

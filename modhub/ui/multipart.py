@@ -4,11 +4,10 @@ In our forms the small fields come before the file. :class:`UploadForm` reads th
 stream of the file for :func:`modhub.blobs.stage`.
 """
 
-import codecs
 from typing import Final
 
 from modhub.errors import invalid, too_large
-from modhub.http.forms import READ_BYTES, MultipartReader, boundary_of
+from modhub.http.forms import MultipartReader, boundary_of, decode_field
 from modhub.payload import LIMIT_EXCEEDED, body_stream
 from modhub.request import Request
 from modhub.ui.forms import CSRF_FIELD, check_token
@@ -22,10 +21,10 @@ OVERHEAD: Final = 2 * MAX_FIELDS
 """Bytes that a body may have besides its files."""
 
 
-def _decode(value: bytes, *, is_complete: bool) -> str:
-    """Decode a field; a truncated one may end within a character. 400 if not UTF-8."""
+def _decode(value: bytes, *, is_cut: bool) -> str:
+    """Decode a field; 400 if it is not UTF-8."""
     try:
-        return codecs.getincrementaldecoder("utf-8")().decode(value, final=is_complete)
+        return decode_field(value, is_cut=is_cut)
     except UnicodeDecodeError:
         raise invalid("The form is not valid UTF-8.") from None
 
@@ -70,12 +69,9 @@ class UploadForm:
         while self._reader.next():
             if self._reader.file_name is not None:
                 return
-            value, limit = bytearray(), min(left, FIELD)
-            while chunk := self._reader.read(READ_BYTES):
-                value += chunk[: limit + 1 - len(value)]
-            truncated = bytes(value[:limit])
-            left -= len(truncated)
-            self.fields[self._reader.name] = _decode(truncated, is_complete=len(value) <= limit)
+            value, is_cut = self._reader.read_field(min(left, FIELD))
+            left -= len(value)
+            self.fields[self._reader.name] = _decode(value, is_cut=is_cut)
         self._reader.file_name = None
 
     @property
