@@ -1,5 +1,7 @@
 """modhub_auth: accounts, sign-in and tokens."""
 
+import logging
+
 from pyramid.config import Configurator
 
 from modhub.db import Databases
@@ -8,7 +10,7 @@ from modhub.interfaces import IAccounts, IApi, IDemoAccounts, IProfiles
 from modhub.security.identity import CredentialKind
 from modhub.service_registry import find_service
 from modhub_auth.container import AuthServices, create_auth_services
-from modhub_auth.mail.mail_check import find_mail_problems
+from modhub_auth.mail.mail_check import find_mail_problems, folder_warning
 from modhub_auth.profiles import AccountLocks, AccountProfiles, DemoAccounts
 from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
 from modhub_auth.resources import Auth
@@ -16,9 +18,13 @@ from modhub_auth.restoring import end_sessions_and_hold_emails
 from modhub_auth.settings import ACCOUNT_SETTINGS, MAIL_SETTINGS
 from modhub_auth.signin.bearer import BearerCredential
 
+log = logging.getLogger(__name__)
+
 
 def start_mail_worker(event: ApplicationStarted) -> None:
     """A running service sends email from a worker thread; commands and tests call `send_due` themselves."""
+    if warning := folder_warning(event.registry.settings):
+        log.warning("%s", warning)
     find_service(event.registry, AuthServices).mail_worker.start()
 
 

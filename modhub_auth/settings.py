@@ -2,7 +2,6 @@
 
 import re
 from email.utils import getaddresses
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -23,13 +22,6 @@ def mailbox(value: str) -> str:
     address = mailboxes[0][1] if len(mailboxes) == 1 else ""
     if not value.isprintable() or not re.fullmatch(r"[^@\s<>]+@[^@\s<>]+", address):
         raise ValueError(f"must be one address such as mods@example.org, not {value!r}")
-    return value
-
-
-def folder(value: str) -> str:
-    """An absolute path, or nothing: a relative one would mean another folder for each command."""
-    if value and not Path(value).is_absolute():
-        raise ValueError(f"must be an absolute path such as /var/lib/modhub/mail, not {value!r}")
     return value
 
 
@@ -57,7 +49,7 @@ ACCOUNT_SETTINGS: Final = (
 
 MAIL_SETTINGS: Final = (
     # Under the core's prefix (C-SET-6): `modhub.settings.RESERVED` lets it stand where there are no accounts.
-    Setting("modhub.mail_dir", folder, "", "absolute path of a folder for .eml files when there is no mail.host"),
+    Setting("modhub.mail_dir", text, "", "absolute path of a folder for .eml files when there is no mail.host"),
     Setting("mail.host", text, "", "SMTP server; empty: emails go to modhub.mail_dir, or to the log"),
     Setting("mail.port", port, "25", "port of the SMTP server"),
     Setting("mail.username", text, "", "name at the SMTP server; empty: no sign-in there"),

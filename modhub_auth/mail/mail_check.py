@@ -58,8 +58,18 @@ def _find_server_problems(settings: Mapping[str, Any]) -> Iterator[str]:
         yield f"{where} cannot be reached ({reason}): start it, or correct mail.host and mail.port"
 
 
+def folder_warning(settings: Mapping[str, Any]) -> str | None:
+    """A sentence without its full stop if each command would write emails into a folder of its own."""
+    folder = settings["modhub.mail_dir"]
+    if settings["mail.host"] or not folder or Path(folder).is_absolute():
+        return None
+    return f"modhub.mail_dir is relative to the folder that each command is started in: set {Path(folder).absolute()}"
+
+
 def _find_folder_problems(settings: Mapping[str, Any]) -> Iterator[str]:
     folder = Path(settings["modhub.mail_dir"])
+    if warning := folder_warning(settings):
+        yield warning
     existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         yield f"the email folder {folder} cannot be written: correct modhub.mail_dir or its rights"

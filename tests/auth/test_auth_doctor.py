@@ -11,7 +11,10 @@ import pytest
 from sqlalchemy import insert
 
 from modhub.db import now
+from modhub.events import ApplicationStarted
 from modhub.testing.service import free_port
+from modhub_auth import start_mail_worker
+from modhub_auth.container import AuthServices
 from modhub_auth.mail.mail_check import find_mail_problems
 from modhub_auth.models import OutgoingEmail
 
@@ -83,15 +86,30 @@ def test_a_mail_server_that_is_down_or_unknown(start: Any) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_a_folder_for_emails(start: Any, tmp_path: Path) -> None:
+def test_a_folder_for_emails(start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-RUN-19
     assert problems(start("modhub_auth", modhub__mail_dir=str(tmp_path / "new" / "mail"))) == []
     assert not (tmp_path / "new").exists()
     (tmp_path / "file").write_text("")
     assert "cannot be written" in problems(start("modhub_auth", modhub__mail_dir=str(tmp_path / "file")))[0]
+    monkeypatch.chdir(tmp_path)
+    (relative,) = problems(start("modhub_auth", modhub__mail_dir="mail"))
+    assert relative.endswith(f"set {tmp_path / 'mail'}")
     public = start("modhub_auth", modhub__mail_dir=str(tmp_path), modhub__base_url="https://mods.example.org")
     assert "nobody gets the emails" in problems(public)[0]
     assert "emails go to the log" in problems(start("modhub_auth"))[0]
+
+
+def test_a_relative_folder_for_emails_is_said_at_the_start(
+    start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, lines in (("mail", 1), (str(tmp_path), 0)):
+        caplog.clear()
+        site = start("modhub_auth", modhub__mail_dir=folder)
+        monkeypatch.setattr(site.find_service(AuthServices).mail_worker, "start", lambda: None)
+        start_mail_worker(ApplicationStarted(site.registry))
+        assert sum("modhub.mail_dir is relative" in message for message in caplog.messages) == lines
 
 
 def test_emails_that_wait_or_died(start: Any, tmp_path: Path) -> None:

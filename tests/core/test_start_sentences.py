@@ -49,7 +49,6 @@ MISTAKES: dict[str, dict[str, str | None]] = {
     "a folder of files that cannot be used": {"modhub.storage": "file:///proc/none"},
     "an object store without a bucket": {"modhub.storage": "s3://"},
     "a sender that is no address": {"mail.default_sender": "noreply", "pyramid.includes": "modhub_auth"},
-    "a relative folder for emails": {"modhub.mail_dir": "mail", "pyramid.includes": "modhub_auth"},
     "TLS of the mail server twice": {"mail.ssl": "true", "mail.tls": "true", "pyramid.includes": "modhub_auth"},
 }
 SERVERS = {"the port is taken": {}, "a wrong `[server:main]`": {"thread": "4"}}
