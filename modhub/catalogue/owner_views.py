@@ -95,7 +95,7 @@ def publish_view(context: ModResource, request: Request) -> ModDocument:
     return mod_document(services.publish_mod(request.dbsession, context.id, account_id_of(request)))
 
 
-@api(context=IMod, request_method="DELETE", permission=ModPermission.EDIT)
+@api(context=IMod, request_method="DELETE", permission=ModPermission.DELETE)
 def delete_view(context: ModResource, request: Request) -> Response:
     """``DELETE /api/modhub/{id}``"""
     services.delete_mod(request.dbsession, context.id, account_id_of(request))

@@ -42,6 +42,7 @@ class ModPermission(Permission):
     CREATE = "mod:create", CredentialKind.ACCOUNT, False, KeyUse.ALL_MODS
     LIST_MINE = "mod:list-mine", CredentialKind.ACCOUNT, False, KeyUse.ONE_MOD
     EDIT = "mod:edit", CredentialKind.ACCOUNT, False, KeyUse.ONE_MOD
+    DELETE = "mod:delete", CredentialKind.ACCOUNT
     VOTE = "mod:vote", CredentialKind.ACCOUNT
 
 
@@ -63,7 +64,7 @@ class CatalogueResource(Resource):
 class ModResource(OwnedResource):
     """A mod, in the API and on the site. Its owner is looked up when an ACL needs it; public reads do not."""
 
-    owner_permissions = (ModPermission.EDIT,)
+    owner_permissions = (ModPermission.EDIT, ModPermission.DELETE)
 
     @property
     def id(self) -> int | None:

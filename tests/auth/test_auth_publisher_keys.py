@@ -145,6 +145,16 @@ def test_a_key_for_one_mod_reaches_that_mod_alone(app: Any, ada: Any) -> None:
     assert app.post_json("/api/modhub", {"title": "New"}, headers=token, status=401).json["error"] == "unauthorized"
 
 
+def test_no_key_deletes_a_mod(app: Any, ada: Any) -> None:
+    # C-TOK-6
+    path = f"/api/modhub/{ada['first']['id']}"
+    for key in (make_key(app, ada["id"], ada["first"]["id"]), make_key(app, ada["id"])):
+        refused = app.delete(path, headers=session_of(app, key), status=401)
+        assert seen(refused) == seen(app.delete("/api/modhub/987654321", headers=session_of(app, key), status=401))
+    app.put_json(path, {"title": "Still there"}, headers=ada["headers"])
+    app.delete(path, headers=ada["headers"], status=204)
+
+
 OTHER = {"email": "grace@example.org", "password": "another horse battery"}
 
 
