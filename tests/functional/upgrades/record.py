@@ -18,15 +18,21 @@ import transaction
 
 import modhub
 from modhub import db
+from modhub.blobs.holds import FileHold, HoldPurpose
+from modhub.catalogue.models import DescriptionSource, Successor
+from modhub.catalogue.pictures.models import PictureTask
 from modhub.db import Databases
 from modhub.service_registry import find_service
 from modhub.testing.caller import Caller
 from modhub.testing.service import SERVICE_SECRET, Installation
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login, Nonce, PageSession, ResetRequest
+from modhub_auth.publisher_keys import create_key
 from modhub_auth.signin import totp
+from modhub_following.models import Frequency, Pending, TargetKind, UploadedVersion
+from modhub_following.services import Target, choose_frequency, follow
 
-FEATURES = "modhub_auth modhub_builds modhub_wiki"
+FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads"
 KEY = "machine-key-of-the-upgrade-fixture-0001"
 ADDRESS_KEY = "address-key-of-the-upgrade-fixture-0001"
 SETTINGS = {
@@ -37,13 +43,15 @@ SETTINGS = {
     "mail.port": "1",
 }
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
+PICTURE = Path(modhub.__file__).parent / "catalogue/sample_files/overlay-kit.png"
 ABSENT = "ABCDEF01-2345-6789-ABCD-EF0123456789"
 TOTP = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
 def catalogue(owner: Caller, reader: Caller) -> None:
-    """Two published mods and a draft: a replaced file, a requirement, a conflict, votes, edited changelogs."""
+    """Two published mods and a draft: a replaced file, a requirement, votes, edited changelogs, a download."""
     needed = owner.published("Needed Café", b"needed", games=["Portal 2"])
+    owner.send_file(needed["id"], "images", PICTURE.read_bytes(), "image/png", name="kit.png")
     mod = owner.new_mod(
         "Upgraded",
         description="<p>A <b>mod</b></p>",
@@ -62,6 +70,7 @@ def catalogue(owner: Caller, reader: Caller) -> None:
     owner.need(200, "PUT", f"/api/modhub/{number}/changelog/{entry}", {"title": "First", "text": "<b>new</b>"})
     reader.need(200, "PUT", f"/api/modhub/{number}/vote", {"value": 1})
     owner.new_mod("A draft", description="not yet")
+    assert reader.ask("GET", f"/api/modhub/{number}/download").status == 200
 
 
 def machines(caller: Caller) -> None:
@@ -80,7 +89,7 @@ def machines(caller: Caller) -> None:
 
 
 def rest(url: str) -> None:
-    """What only a browser or a platform brings: an authenticator, a Steam login, a page session, a used nonce."""
+    """What only a browser or a platform brings, and what is there only for seconds: a Steam login, a task."""
     settings = {"sqlalchemy.url": url, "modhub.secret": SERVICE_SECRET, "pyramid.includes": FEATURES, **SETTINGS}
     registry: Any = modhub.configure(settings).registry
     manager = transaction.TransactionManager(explicit=True)
@@ -97,6 +106,16 @@ def rest(url: str) -> None:
         page = PageSession(account_id=1, login_id=login.id, secret_hash="1" * 64, label="Firefox")
         page.created_at = page.used_at = login.created_at
         session.add(page)
+        create_key(session, 1, "release job", 2, 365)
+        session.add(Successor(mod_id=1, guid=ABSENT.lower()))
+        session.add(DescriptionSource(mod_id=3, text_format="text", source="not yet", sha256="2" * 64))
+        follow(session, 2, Target(TargetKind.AUTHOR, "1"), 10, "en")
+        choose_frequency(session, 2, Frequency.DAILY, "en")
+        session.add(Pending(account_id=2, mod_id=2, version="1.1", at=login.created_at))
+        session.add(UploadedVersion(mod_id=2, version="1.1", at=login.created_at))
+        # A backup and the making of a picture are under way.
+        hold = FileHold(purpose=HoldPurpose.BACKUP.value, started_at=login.created_at, renewed_at=login.created_at)
+        session.add_all((hold, PictureTask(asset_id=1, due_at=login.created_at)))
         # The service takes these from the table within seconds: one is as if it had just been stopped.
         session.add(ResetRequest(address="owner@example.org", language="en", asked_at=login.created_at))
     find_service(registry, Databases).dispose()
@@ -147,6 +166,8 @@ def main() -> None:
             assert service.admin("game", "add", "Half-Life", "--display-name", "Half-Life (1998)").returncode == 0
         finally:
             service.stop()
+        for command in (("pictures", "rebuild"), ("snapshot",), ("audit", "verify")):
+            assert service.admin(*command).returncode == 0
         rest(service.url)
         found = dump(service)
     empty = [name for name, rows in found["tables"].items() if not rows]
