@@ -17,6 +17,16 @@ COPY_BYTES = 256 * 1024
 _KEY = re.compile(r"\A[0-9a-f]{32}\Z")
 
 
+class StoreTrouble(Exception):
+    """A call failed; the message is a clause for the log, without an address or a secret."""
+
+    @property
+    def sentence(self) -> str:
+        """The message as a sentence."""
+        text = str(self)
+        return f"{text[:1].upper()}{text[1:]}."
+
+
 @dataclass(frozen=True)
 class Blob:
     """A stored file: its key, size in bytes and SHA-256 (64 lower-case hexadecimal digits)."""

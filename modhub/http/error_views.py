@@ -14,9 +14,10 @@ from pyramid.renderers import render
 from pyramid.response import Response
 from webob.request import DisconnectionError
 
-from modhub.db import is_transient
+from modhub.db import Databases, is_transient
 from modhub.errors import ApiError, ContinueExpected, OwnershipLost, account_blocked, busy, invalid, not_found
 from modhub.http.request_ids import REQUEST_ID
+from modhub.ops import database_errors
 from modhub.payload import encode
 from modhub.request import Request
 from modhub.security.identity import CredentialKind, CredentialPolicy
@@ -120,7 +121,8 @@ def internal_error_view(error: Exception, request: Request) -> Response:
     if isinstance(error, DisconnectionError):
         return render_error(invalid("The body ended before its Content-Length."), request)
     if is_transient(error):
-        log.warning("the database is not available: %s", type(error).__name__)
+        url = request.find_service(Databases).write_engine.url
+        log.warning("the database is not available: %s", database_errors.driver_reason(error, url))
         return render_error(busy(), request)
     log.error("unexpected error in request %s", request.environ.get(REQUEST_ID), exc_info=error)
     message = N_("Something went wrong on our side. The error has been logged.")

@@ -22,6 +22,7 @@ from modhub.ops.command_help import add_examples
 from modhub.ops.early_interrupts import INTERRUPTED, restore_interrupts
 from modhub.ops.ini_file import application_settings, set_up_logging
 from modhub.ops.progress import ProgressDisplay
+from modhub.ops.store_errors import operator_sentence
 from modhub.payload import encode
 from modhub.service_registry import Service, find_optional_service, find_service
 from modhub.settings import StartRefused
@@ -31,11 +32,6 @@ ABOUT: Final = (
     "them all, modhub-admin -c INI COMMAND --help shows examples."
 )
 EXIT_CODES: Final = "Exit codes: 0 done, 1 refused or something found, 2 wrong arguments or ini, 130 interrupted."
-_STORE_FAILURES: Final = {
-    "storage_refused": "the file store cannot be written",
-    "storage_unreachable": "the file store cannot be read",
-}
-"""What operators read instead of the sentences for clients, by code of the error."""
 
 
 class _RollBack(Exception):
@@ -214,16 +210,7 @@ def run_reporting_errors(settings: Mapping[str, Any], arguments: Sequence[str], 
     except StartRefused as error:
         return print_error(error, 1)
     except ApiError as error:
-        return print_error(_operator_sentence(error), 1)
-
-
-def _operator_sentence(error: ApiError) -> str:
-    """The sentence of ``error``; of a store that failed with what the disk said, which is not for clients."""
-    if error.code not in _STORE_FAILURES:
-        return str(error)
-    cause = error.__context__
-    reason = f" ({cause.strerror})" if isinstance(cause, OSError) and cause.strerror else ""
-    return _STORE_FAILURES[error.code] + reason + "; finished work is kept, run the command again"
+        return print_error(operator_sentence(error), 1)
 
 
 def print_error(error: Exception | str, code: int) -> int:

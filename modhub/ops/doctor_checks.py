@@ -21,6 +21,7 @@ from modhub.ops.migrate import SchemaState
 from modhub.ops.proxy_check import ask_base_url, find_proxy_problems
 from modhub.ops.secret_ages import configured_secrets, first_seen, record_secrets
 from modhub.ops.start_checks import key_warnings, secret_warnings
+from modhub.ops.store_errors import store_reason
 from modhub.service_registry import find_optional_service
 from modhub.settings import StartRefused
 
@@ -86,8 +87,9 @@ def find_storage_problems(admin: Any) -> Iterator[str]:
             return
     try:
         _write_and_read(store)
-    except ApiError:
-        yield f"files cannot be written, read and deleted at {url}: check its free space, its rights and the log"
+    except ApiError as error:
+        failure = f"files cannot be written, read and deleted at {url}{store_reason(error)}"
+        yield f"{failure}: check its free space, its rights and the log"
 
 
 def _write_and_read(store: BlobStore) -> None:

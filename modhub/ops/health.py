@@ -8,12 +8,14 @@ from typing import Any, Final
 
 from pyramid.config import Configurator
 from pyramid.response import Response
+from sqlalchemy.exc import SQLAlchemyError
 
 from modhub.blobs import BlobStore
 from modhub.db import Databases
 from modhub.declarations import Declarations
+from modhub.errors import ApiError
 from modhub.interfaces import IRoot
-from modhub.ops import observations
+from modhub.ops import database_errors, observations
 from modhub.payload import encode
 from modhub.request import Request
 from modhub.server.rules import IBodyRules
@@ -94,8 +96,16 @@ def _run_check(name: str, check: Any, registry: Any) -> str:
     try:
         return check(registry) or "ok"
     except Exception as error:  # noqa: BLE001 - whatever is wrong, the part is named and the probe gets a response
-        log.warning("not ready: %s (%s)", name, type(error).__name__)
+        log.warning("not ready: %s (%s)", name, _reason(error, registry))
         return UNREACHABLE
+
+
+def _reason(error: Exception, registry: Any) -> str:
+    if isinstance(error, ApiError):
+        return error.code
+    if isinstance(error, SQLAlchemyError):
+        return database_errors.driver_reason(error, find_service(registry, Databases).write_engine.url)
+    return type(error).__name__
 
 
 def check_database(registry: Any) -> None:

@@ -12,7 +12,7 @@ from modhub.ops import health
 from modhub.ops.observations import record_observation
 from modhub.testing import Site, Start
 from modhub.testing.databases import locked_database
-from modhub.testing.mods import published_mod
+from modhub.testing.mods import OWNER, mod_address, published_mod
 
 
 class Clock:
@@ -132,8 +132,10 @@ def test_those_who_come_first_together_ask_once(site: Site) -> None:
     assert part.asked == 1
 
 
-def test_a_database_that_cannot_be_written_is_503_and_read_from(site: Site, clock: Clock, dialect: str) -> None:
-    # C-RUN-8
+def test_a_database_that_cannot_be_written_is_503_and_read_from(
+    site: Site, clock: Clock, dialect: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    # C-RUN-8, C-RUN-28
     engine, owner = site.databases.write_engine, published_mod(site)
     stop = {"sqlite": "PRAGMA query_only = ON", "postgresql": "SET transaction_read_only = on"}[dialect]
 
@@ -149,6 +151,12 @@ def test_a_database_that_cannot_be_written_is_503_and_read_from(site: Site, cloc
         clock.forward(health.CACHE_SECONDS)
     site.get(f"/api/modhub/{owner['id']}", status=200)
     site.get("/healthz", status=200)
+    site.as_account(OWNER).put_json(mod_address(owner), {"title": "Another title"}, status=503)
+    reason = {"sqlite": "attempt to write a readonly database", "postgresql": "in a read-only transaction"}[dialect]
+    *probes, answered = [line.message for line in caplog.records if line.levelname == "WARNING"]
+    assert [line.startswith("not ready: database (") for line in probes] == [True, True]
+    assert answered.startswith("the database is not available: ")
+    assert all(reason in line for line in (*probes, answered)), (probes, answered)
     event.remove(engine, "checkout", read_only)
     engine.dispose()
     assert site.get("/readyz", status=200).json["database"] == "ok"

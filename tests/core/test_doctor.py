@@ -147,7 +147,9 @@ def test_a_store_that_is_missing_or_not_configured(start: Start, examine: Any, t
     folder = Path(urlsplit(site.registry.settings["modhub.storage"]).path)
     (folder / "staging").rename(tmp_path / "away")
     (folder / "staging").write_text("no folder")
-    assert "files cannot be written, read and deleted at file://" in examine(site)[1]["storage"][0]
+    sentence = examine(site)[1]["storage"][0]
+    assert sentence.startswith("files cannot be written, read and deleted at file://")
+    assert sentence.endswith(" (Not a directory): check its free space, its rights and the log")
     (folder / "staging").unlink()
     folder.rmdir()
     assert f"there is no folder {folder}" in examine(site)[1]["storage"][0]

@@ -5,20 +5,12 @@ from threading import Lock
 from time import monotonic
 from typing import Final
 
+from modhub.blobs.store import StoreTrouble
+
 FAILURES: Final = 2
 """Consecutive failed calls, each with its retries, after which the store counts as down."""
 REST_SECONDS: Final = 5.0
 """Seconds without calls to a store that is down; then one call tries again."""
-
-
-class StoreTrouble(Exception):
-    """A call failed; the message is a clause for the log, without an address or a secret."""
-
-    @property
-    def sentence(self) -> str:
-        """The message as a sentence."""
-        text = str(self)
-        return f"{text[:1].upper()}{text[1:]}."
 
 
 class CircuitBreaker:

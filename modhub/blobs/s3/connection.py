@@ -13,8 +13,9 @@ import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, PreconditionError, UnauthenticatedError
 from obstore.store import S3Store as Client
 
-from modhub.blobs.s3.breaker import CircuitBreaker, StoreTrouble
+from modhub.blobs.s3.breaker import CircuitBreaker
 from modhub.blobs.s3.pieces import PIECE_BYTES, UploadPieces
+from modhub.blobs.store import StoreTrouble
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta

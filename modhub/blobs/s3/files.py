@@ -9,9 +9,8 @@ from threading import Lock
 from time import monotonic
 from typing import BinaryIO, Final
 
-from modhub.blobs.s3.breaker import StoreTrouble
 from modhub.blobs.s3.connection import S3Connection
-from modhub.blobs.store import Blob
+from modhub.blobs.store import Blob, StoreTrouble
 from modhub.errors import ApiError, storage_unreachable
 
 FETCH_SECONDS: Final = 60.0
