@@ -1,8 +1,10 @@
 """The settings of ``[server:main]``: waitress's own, with our defaults, and those of this server."""
 
+import contextlib
 import logging
 import re
 import resource
+import socket
 import sys
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -17,6 +19,12 @@ from modhub.server.spool import Spool
 
 MAX_FILES = 65536
 MAX_PORT = 65535
+UNSENT_BYTES = 262144
+"""How much of a response the kernel takes beyond what the client's window allows.
+
+With megabytes (its default) a download leaves the processor's cache before the client reads it. With less, a loop that
+is busy fills the buffer too late (`bench/README.md`).
+"""
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _NUMBERS: Final[Mapping[Any, str]] = {int: "a whole number", float: "a number"}
 _NO_ADDRESS: Final = "Invalid host/port specified."
@@ -109,6 +117,7 @@ class Settings(Adjustments):
                 raise ValueError(f"{port} is not a port")
         if min(self.connection_limit, self.connections_per_peer, self.unread_bytes_per_peer) < 1:
             raise ValueError("connection_limit, connections_per_peer and unread_bytes_per_peer must be above zero")
+        self.socket_options = [*Adjustments.socket_options, *_limit_of_unsent()]
         self.default_rule = BodyRule(self.max_request_body_size)
         self.spool = Spool(self.spool_bytes)
         self.rules: Any = None
@@ -144,6 +153,15 @@ def _refuse_unreadable(given: Mapping[str, Any], kinds: Mapping[str, Callable[[s
                 kinds[key](value)
             except ValueError:
                 raise ValueError(f"{key} must be {_NUMBERS[kinds[key]]}, not {value!r}") from None
+
+
+def _limit_of_unsent() -> list[tuple[int, int, int]]:
+    """The socket option for `UNSENT_BYTES`, if the system has it: an option that fails would close the connection."""
+    with contextlib.suppress(AttributeError, OSError), socket.socket() as probe:
+        option = (socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
+        probe.setsockopt(*option)
+        return [option]
+    return []
 
 
 def body_rules(app: Any) -> Any:

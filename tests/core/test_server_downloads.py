@@ -6,8 +6,9 @@ from time import monotonic
 
 import pytest
 
-from modhub.server import files
-from modhub.server.testing import RawClient, running
+from modhub.server import files, settings
+from modhub.server.settings import UNSENT_BYTES
+from modhub.server.testing import RawClient, running, wait_until_checked
 
 SIZE = 24_000_000
 
@@ -61,6 +62,29 @@ def test_whole_and_in_parts_with_the_connection_kept(path, content, opened):
             answer = client.ask(get(f"/file?{start},{length}"))
             assert answer.body == content[start : start + length]
         assert client.ask(get("/")).body == b"page"
+
+
+def test_the_kernel_holds_little_of_what_nobody_reads(path):
+    with running(App(path)) as service, RawClient(service, buffer=4096) as client:
+        client.send(get(f"/file?0,{SIZE}"))
+        client.socket.recv(1000)
+        (channel,) = service._channels()
+        wait_until_checked(service)
+        assert channel.total_outbufs_len
+        assert channel.sent_bytes < 4 * UNSENT_BYTES
+
+
+def test_a_system_without_that_limit_sends_all_the_same(path, content, monkeypatch):
+    def refuse(*args):
+        raise OSError(92, "Protocol not available")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(settings.socket.socket, "setsockopt", refuse)
+        known = settings.Settings()
+    assert [name for _, name, _ in known.socket_options] == [socket.TCP_NODELAY]
+    monkeypatch.delattr(settings.socket, "TCP_NOTSENT_LOWAT")
+    with running(App(path)) as service, RawClient(service) as client:
+        assert client.ask(get(f"/file?0,{SIZE}")).body == content
 
 
 def test_a_file_object_that_is_not_its_descriptor_is_read(tmp_path, content):
