@@ -26,6 +26,11 @@ def form_at(page: Any, action: str) -> Any:
     return found
 
 
+def messages_on(page: Any) -> list[str]:
+    """Return the ids of the messages on ``page``, which are the same in all languages."""
+    return [element["data-message"] for element in page.html.select("[data-message]")]
+
+
 def make_mod_by_form(author: Site, **fields: str) -> Any:
     """Create a draft by form and return its workshop page."""
     form = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")

@@ -131,7 +131,9 @@ def confirm_page(_context: Any, request: Request) -> Any:
 def _confirm_own(request: Request) -> dict[str, Any]:
     recovery.confirm_address(request.dbsession, link_secret(request), session_id=current_login(request).session_id)
     request.override_renderer = MESSAGE_TEMPLATE
-    return message_page(request, CONFIRMED, N_("You stay signed in."), links=[(HOME, "Your account")])
+    return message_page(
+        request, "address_confirmed", CONFIRMED, N_("You stay signed in."), links=[(HOME, "Your account")]
+    )
 
 
 def _confirm_by_password(request: Request, link: Link, form: FormPage) -> dict[str, Any]:
@@ -147,7 +149,7 @@ def _confirm_by_password(request: Request, link: Link, form: FormPage) -> dict[s
         return form.show_errors(request, error)
     request.override_renderer = MESSAGE_TEMPLATE
     line = N_("You can now sign in with this address and your password.")
-    return message_page(request, CONFIRMED, line, links=[SIGN_IN])
+    return message_page(request, "address_confirmed", CONFIRMED, line, links=[SIGN_IN])
 
 
 def _change_address(request: Request, link: Link) -> Any:
@@ -179,7 +181,7 @@ def _change_address(request: Request, link: Link) -> Any:
         return account_done("email")
     request.override_renderer = MESSAGE_TEMPLATE
     line = N_("You can now sign in with this address and your password.")
-    return message_page(request, N_("Your email address was changed"), line, links=[SIGN_IN])
+    return message_page(request, "address_changed", N_("Your email address was changed"), line, links=[SIGN_IN])
 
 
 def _add_password(request: Request, link: Link) -> dict[str, Any]:
@@ -193,6 +195,7 @@ def _add_password(request: Request, link: Link) -> dict[str, Any]:
         )
         return message_page(
             request,
+            "sign_in_to_continue",
             N_("Sign in to continue"),
             *lines,
             links=[(f"{LOGIN_PATH}?next={next_path}", N_("Sign in"))],
@@ -206,4 +209,4 @@ def _add_password(request: Request, link: Link) -> dict[str, Any]:
     send_security_email(request, "password added")
     request.override_renderer = MESSAGE_TEMPLATE
     line = N_("You can now sign in with this address and your password.")
-    return message_page(request, CONFIRMED, line, links=[(HOME, "Your account")])
+    return message_page(request, "address_confirmed", CONFIRMED, line, links=[(HOME, "Your account")])

@@ -73,4 +73,4 @@ def email_page(_context: Any, request: Request) -> Any:
         N_("We have sent an email to the new address. The link in it works for an hour."),
         N_("Until you have followed it, you sign in with the old address."),
     )
-    return message_page(request, N_("Check your email"), *lines, links=[(HOME, "Your account")])
+    return message_page(request, "check_email", N_("Check your email"), *lines, links=[(HOME, "Your account")])

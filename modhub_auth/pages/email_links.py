@@ -85,7 +85,7 @@ def forgot_submit(_context: Any, request: Request) -> Any:
         N_("If there is an account with this address, we have sent it an email. The link in it works for an hour."),
         N_("No email? Check your spam folder, or try again in 15 minutes."),
     )
-    return message_page(request, N_("Check your email"), *lines, links=[SIGN_IN])
+    return message_page(request, "check_email", N_("Check your email"), *lines, links=[SIGN_IN])
 
 
 def valid_link(request: Request, *purposes: str) -> Link:
@@ -191,4 +191,5 @@ def complete_reset(request: Request, form: FormPage, purpose: str) -> dict[str, 
             form = reset_form(request, valid_link(request, purpose))
         return form.show_errors(request, error)
     request.override_renderer = MESSAGE_TEMPLATE
-    return message_page(request, N_("Your password has been set"), N_("You can sign in with it now."), links=[SIGN_IN])
+    lines = [N_("You can sign in with it now.")]
+    return message_page(request, "password_set", N_("Your password has been set"), *lines, links=[SIGN_IN])

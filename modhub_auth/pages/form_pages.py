@@ -96,8 +96,10 @@ class FormPage:
         for form_field in self.fields:
             if not form_field.is_secret:
                 form_field.value = form_value(request, form_field.name) or form_field.value
-        messages = [field_error(request, api_error, list(fields_by_name)) for api_error in api_errors]
-        for field_name, sentence in messages:
+        messages = [
+            (*field_error(request, api_error, list(fields_by_name)), api_error.code) for api_error in api_errors
+        ]
+        for field_name, sentence, _ in messages:
             if field_name:
                 fields_by_name[field_name].error = sentence
         if mark := form_value(request, MARK_FIELD):
@@ -133,11 +135,16 @@ def never_stored(response: Any) -> Any:
     return response
 
 
-def message_page(request: Request, title: str, *lines: str, links: Links, status: int = 200) -> dict[str, Any]:
-    """A page with a message alone, for the renderer :data:`MESSAGE_TEMPLATE`."""
+def message_page(
+    request: Request, message_id: str, title: str, *lines: str, links: Links, status: int = 200
+) -> dict[str, Any]:
+    """A page with a message alone, for the renderer :data:`MESSAGE_TEMPLATE`.
+
+    ``message_id`` names the message in the page's HTML, the same in all languages.
+    """
     never_store(request)
     request.response.status_int = status
-    return {"title": title, "lines": lines, "links": links}
+    return {"message_id": message_id, "title": title, "lines": lines, "links": links}
 
 
 def error_page(request: Request, title: str, error: ApiError, links: Links) -> dict[str, Any]:
@@ -145,6 +152,5 @@ def error_page(request: Request, title: str, error: ApiError, links: Links) -> d
     if not request.is_safe:
         forms.set_error_status(request, error)
     request.response.headers.update(error.headers)
-    return message_page(
-        request, title, error.localized(translations_for(request).gettext), links=links, status=error.status
-    )
+    sentence = error.localized(translations_for(request).gettext)
+    return message_page(request, error.code, title, sentence, links=links, status=error.status)

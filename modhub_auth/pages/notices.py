@@ -38,7 +38,7 @@ def unconfirmed_notice(_context: Any, request: Request) -> Markup | None:
     if now() - login.signed_in_at > REMINDER_TIME:
         return None
     notice = translations_for(request).gettext(EMAIL_SENT, address=login.subject)
-    return Markup('<p class="note warn" role="status">') + escape(notice) + Markup("</p>")
+    return Markup('<p class="note warn" role="status" data-message="email_sent">') + escape(notice) + Markup("</p>")
 
 
 def queue_change_email(event: AccountChanged) -> None:

@@ -89,4 +89,4 @@ def _ask_password(request: Request) -> dict[str, Any]:
         N_("We have sent an email to the address that you entered."),
         N_("The password works once you have followed the link in that email in this browser."),
     )
-    return message_page(request, N_("Check your email"), *lines, links=[(HOME, "Your account")])
+    return message_page(request, "check_email", N_("Check your email"), *lines, links=[(HOME, "Your account")])

@@ -150,7 +150,11 @@ def _depart(request: Request, platform: Steam) -> Any:
     if request.environ.get("HTTP_SEC_FETCH_SITE") in {"cross-site", "same-site"}:
         line = N_("Another site sent you here. Continue only if you want to confirm that the account is yours.")
         return message_page(
-            request, N_("Sign in again"), line, links=[(request.path_qs, N_("Continue")), (HOME, "Your account")]
+            request,
+            "sign_in_again",
+            N_("Sign in again"),
+            line,
+            links=[(request.path_qs, N_("Continue")), (HOME, "Your account")],
         )
     return_to = _return_address(request, platform, next_path, PlatformVisit.begin(PROVE))
     return never_stored(Redirect(_platform_url(request, platform, return_to)))
@@ -222,7 +226,7 @@ def link_page(context: PlatformPage, request: Request) -> Any:
     text = translations_for(request).gettext("Sign in with %(name)s", name=platform.title)
     line = N_("Now sign in there with the account that you want to link. You have ten minutes.")
     return message_page(
-        request, N_("Link a sign-in method"), line, links=[(platform_url, text), (HOME, "Your account")]
+        request, "link_method", N_("Link a sign-in method"), line, links=[(platform_url, text), (HOME, "Your account")]
     )
 
 

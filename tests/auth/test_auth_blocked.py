@@ -9,8 +9,10 @@ from sqlalchemy import select, update
 from modhub.errors import ApiError
 from modhub.ops.admin import Admin, build_admin_parser
 from modhub.settings import StartRefused
+from modhub.testing.pages import messages_on
 from modhub_auth import account_blocking
 from modhub_auth.container import AuthServices
+from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Account, ClientSession, Login, PageSession
 from modhub_auth.services import lock_account, sign_in
 from modhub_auth.signin import page_sessions, totp
@@ -204,7 +206,7 @@ def test_a_session_that_is_there_all_the_same_opens_nothing(app: Any, person: Pe
         headers={"Accept-Language": "de"},
         status=403,
     )
-    assert "Der Betreiber dieses Dienstes hat dieses Konto gesperrt." in page.text
+    assert messages_on(page) == ["account_blocked"]
     app.post_json("/api/auth/refresh", {"refreshToken": ada["refreshToken"]}, status=401)
 
 
@@ -309,7 +311,7 @@ def test_a_lost_authenticator_is_removed_and_reported(
     said = f"The authenticator of account {number} and its recovery codes are removed.\n"
     assert admin("remove-factor", person["email"]) == said
     assert login(app, person).status_int == 200
-    assert [letter["Subject"] for letter in mail.read()][-1] == "Your authenticator was removed"
+    assert [letter["Subject"] for letter in mail.read()][-1] == EMAIL_TEMPLATES["factor removed"].subject
     assert admin("remove-factor", number) == f"Account {number} has no authenticator.\n"
     _, fresh = add_factor(app, ada["accountId"])
     assert login(app, person, code=codes[0]).status_int == 401, "an old recovery code does not return"

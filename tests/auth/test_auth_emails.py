@@ -45,7 +45,7 @@ def test_registering_sends_a_confirmation_email(app: Any, person: Person, mail: 
     [letter] = mail.read()
     assert letter["To"] == "ada@example.org"
     assert letter["From"] == "modhub@localhost"
-    assert letter["Subject"] == "Confirm your address"
+    assert letter["Subject"] == EMAIL_TEMPLATES["confirm"].subject
     assert letter["Auto-Submitted"] == "auto-generated"
     assert len(mail.secret()) == 64
     html = letter.get_body(("html",)).get_content()
@@ -424,7 +424,7 @@ def test_forgot_sends_at_most_three_emails_to_an_address(app: Any, person: Perso
     for number in range(5):
         environ = {"REMOTE_ADDR": f"192.0.2.{number}"}
         app.post_json("/api/auth/forgot", {"email": " ADA@example.org"}, extra_environ=environ, status=204)
-    assert [letter["Subject"] for letter in mail.read()].count("Choose a new password") == 3
+    assert [letter["Subject"] for letter in mail.read()].count(EMAIL_TEMPLATES["reset"].subject) == 3
 
 
 def forget(app: Any, address: str, *, page: bool) -> list[str]:
@@ -455,7 +455,9 @@ def test_forgot_does_the_same_work_for_strangers(
     assert any("INTO auth_reset_request" in one for one in seen[0])
     assert not any("auth_login" in one or "auth_account" in one for one in seen[0])
     assert written == []
-    assert [letter["Subject"] for letter in mail.read()] == ["Confirm your address", "Choose a new password"]
+    assert [letter["Subject"] for letter in mail.read()] == [
+        EMAIL_TEMPLATES[kind].subject for kind in ("confirm", "reset")
+    ]
     with app.databases.readonly_session() as session:
         assert session.scalars(select(ResetRequest)).all() == []
     for _ in range(2):

@@ -5,6 +5,7 @@ from typing import Any
 from modhub.security.identity import CredentialKind, Permission
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, mod_address, published_mod
+from modhub.testing.pages import messages_on
 
 
 def test_a_blocked_account_may_do_nothing_with_mods(site: Site) -> None:
@@ -29,7 +30,7 @@ def test_its_pages_say_so(site: Site) -> None:
     mod = published_mod(site)
     site.set_cookie("account", f"{OWNER}-blocked")
     for path in ("/Modhub/mine", f"/Modhub/mine/{mod['id']}", "/Modhub/mine/987654"):
-        assert "has blocked this account" in site.get(path, status=403).text
+        assert messages_on(site.get(path, status=403)) == ["account_blocked"]
     site.get(f"/Modhub/{mod['id']}", status=200)
 
 

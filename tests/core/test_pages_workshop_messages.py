@@ -1,12 +1,14 @@
 """Messages of the workshop: cut text, concurrent edits, stored files, the preview."""
 
+from typing import Any
+
 import pytest
 
 from modhub import limits
 from modhub.catalogue.pages.views import files
 from modhub.testing import Site, stored_files
 from modhub.testing.mods import OWNER, notes_of_mod, published_mod, upload_asset
-from modhub.testing.pages import form_at, make_mod_by_form, new_visitor, send_file_by_form
+from modhub.testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
 
 pytestmark = pytest.mark.one_database
 
@@ -19,20 +21,20 @@ def author(site: Site) -> Site:
     return new_visitor(site, OWNER)
 
 
+def cut_fields(page: Any) -> str:
+    return str(page.html.select_one(".note.good").get("data-cut", ""))
+
+
 def test_the_page_says_what_was_cut(site: Site, author: Site) -> None:
     page = make_mod_by_form(author, title="A", description="&" * 7000)
-    said = page.html.select_one(".note.good").text
-    assert "Description was too long" in said
-    assert "Title" not in said
+    assert cut_fields(page) == "description"
     page = send_file_by_form(page, "code", "a.zip", b"x", version="v" * 70).follow()
-    assert "Version was too long" in page.html.select_one(".note.good").text
+    assert cut_fields(page) == "version"
     (note,) = (form for form in page.forms.values() if "/changelog/" in form.action and "text" in form.fields)
     note["title"], note["text"] = "t" * 200, "x" * 5000
-    said = note.submit().follow().html.select_one(".note.good").text
-    assert "Title was too long" in said
-    assert "What changed was too long" in said
+    assert cut_fields(note.submit().follow()) == "title text"
     page = make_mod_by_form(author, title="  A   b ", description="<p>Cleaned<script>x</script> & short")
-    assert "too long" not in page.html.select_one(".note.good").text
+    assert cut_fields(page) == ""
 
 
 def test_the_later_of_two_tabs_does_not_undo_the_earlier_unasked(site: Site, author: Site) -> None:
@@ -44,7 +46,7 @@ def test_the_later_of_two_tabs_does_not_undo_the_earlier_unasked(site: Site, aut
     # A form that is sent twice is no other change.
     assert one.submit(status=303)
     refused = two.submit(status=409)
-    assert "changed elsewhere" in refused.html.find(id="errors").text
+    assert refused.html.find(id="errors") is not None
     assert refused.html.find(id="description").text.strip() == "from two"
     assert author.get(address).html.find(id="description").text.strip() == "from one"
     # A file that came meanwhile is no change of the words.
@@ -59,7 +61,7 @@ def test_images_are_sent_together_and_kept_all_or_none(site: Site, author: Site)
     (form,) = (form for form in page.forms.values() if form.action.endswith("/images"))
     form["file"] = [(f"{n}.png", PNG + bytes([n]) * n, "image/png") for n in range(3)]
     page = form.submit(status=303).follow()
-    assert "images are stored" in page.html.select_one(".note.good").text
+    assert messages_on(page) == ["images"]
     shown = [image["src"] for image in page.html.select(".gallery img")]
     assert [author.get(image).body for image in shown] == [PNG + bytes([n]) * n for n in range(3)]
     before = stored_files(site)
@@ -67,7 +69,7 @@ def test_images_are_sent_together_and_kept_all_or_none(site: Site, author: Site)
     form["file"] = [("a.png", PNG, "image/png"), ("b.png", b"x" * (limits.IMAGE + 1), "image/png")]
     assert "2\xa0MB" in form.submit(status=413).html.find(id="image-file-error").text
     form["file"] = [(f"{n}.png", PNG, "image/png") for n in range(files.MAX_FILES_AT_ONCE + 1)]
-    assert "At most 20 images" in form.submit(status=400).html.find(id="image-file-error").text
+    assert form.submit(status=400).html.find(id="image-file-error") is not None
     assert stored_files(site) == before
     assert len(author.get(page.request.path).html.select(".gallery img")) == 3
 
@@ -130,7 +132,7 @@ def test_the_page_says_what_was_done_and_what_was_not(site: Site, author: Site) 
     form = form_at(page, f"{address}/delete")
     form["title"] = "Two"
     page = form.submit(status=400)
-    assert "Nothing was deleted" in page.html.find(id="errors").text
+    assert page.html.find(id="errors").a["href"] == "#delete-title"
     form["title"] = "Two spaces"
     form.submit(status=303)
 

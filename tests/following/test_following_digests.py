@@ -12,7 +12,7 @@ from modhub.events import DatabaseRestored
 from modhub.ops import admin
 from modhub.testing import Site
 from modhub.testing.mods import hide_mod
-from modhub.testing.pages import new_visitor
+from modhub.testing.pages import messages_on, new_visitor
 from modhub_auth.account_blocking import block_account
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import EmailEntry
@@ -121,7 +121,7 @@ def test_only_what_everybody_sees_and_only_to_whom_it_may_go(site: Site, ada: Pe
         person.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
     for person in (unconfirmed, blocked):
         person.get_digests("daily")
-    assert "no confirmed email address" in unconfirmed.pages.get(HERE).text
+    assert "no_address" in messages_on(unconfirmed.pages.get(HERE))
     draft, hidden, deleted = ada.draft("Draft"), ada.publish("Hidden"), ada.publish("Deleted")
     ada.upload(draft, "1")
     hide_mod(site, hidden)
@@ -165,7 +165,7 @@ def test_a_digest_is_left_by_one_post(site: Site, ada: Person, follower: Person)
     # A mail program posts without cookies, token or Origin.
     for _ in range(2):
         answer = stranger.post(path, "List-Unsubscribe=One-Click", status=200)
-        assert "You no longer get digests." in answer.text
+        assert messages_on(answer) == ["left"]
     assert frequency(site, follower) == "none"
     assert follower.pages.get(HERE).html.select_one("option[selected]")["value"] == "none"
     ada.publish("More")

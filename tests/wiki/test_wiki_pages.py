@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 import modhub_wiki
 from modhub.testing import Site
 from modhub.testing.messages import translated_texts
+from modhub.testing.pages import messages_on
 from modhub_wiki.diff import COMPARED, MAX_DIFF_LINES, LineKind, diff_revisions
 from modhub_wiki.models import PageSearchText
 from modhub_wiki.navigation_tree import page_tree
@@ -23,7 +24,7 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 def test_a_wiki_without_pages_is_a_calm_page(wiki: Site) -> None:
     page = wiki.get("/Modhub/Wiki")
     assert page.content_type == "text/html"
-    assert "No pages have been published yet." in page.text
+    assert messages_on(page) == ["no_pages"]
     assert wiki.get("/Modhub/Wiki/").status_int == 200
     assert 'href="/Modhub/Wiki" aria-current="page">Wiki</a>' in page.text
 
@@ -87,12 +88,11 @@ def test_titles_and_text_are_escaped(wiki: Site, publish: Any) -> None:
 def test_old_revisions_stay_readable(wiki: Site, publish: Any) -> None:
     publish("a", "# First\n\nold words")
     publish("a", "# Second\n\nnew words", status=200)
-    old = wiki.get("/Modhub/Wiki/a?revision=1").text
-    assert "old words" in old
-    assert "This is revision 1; the newest is 2." in old
-    assert '<meta name="robots" content="noindex">' in old
-    newest = wiki.get("/Modhub/Wiki/a?revision=2").text
-    assert "This is revision" not in newest
+    old = wiki.get("/Modhub/Wiki/a?revision=1")
+    assert "old words" in old.text
+    assert re.findall(r"\d", old.html.select_one(".wiki-old").text) == ["1", "2"]
+    assert '<meta name="robots" content="noindex">' in old.text
+    assert wiki.get("/Modhub/Wiki/a?revision=2").html.select_one(".wiki-old") is None
     for number in ("0", "3", "-1", "x", "", "1.0", "%D9%A1", "9" * 18, "9" * 40):
         wiki.get(f"/Modhub/Wiki/a?revision={number}", status=404)
 
@@ -119,7 +119,7 @@ def test_history_and_difference(wiki: Site, publish: Any) -> None:
     assert re.findall(r'<tr class="(\w+)">', shown) == ["same", "same", "same", "gone", "new", "same"]
     assert "new &lt;b&gt;" in shown
     assert re.findall(r'<tr class="(\w+)">', wiki.get("/Modhub/Wiki/a?old=2&new=1").text)[3] == "gone"
-    assert "Both revisions have the same text." in wiki.get("/Modhub/Wiki/a?old=2&new=2").text
+    assert messages_on(wiki.get("/Modhub/Wiki/a?old=2&new=2")) == ["no_changes"]
     for query in ("old=1&new=3", "old=0&new=1", "old=&new=", "old=x&new=1", "old=1&new=" + "9" * 30):
         wiki.get(f"/Modhub/Wiki/a?{query}", status=404)
     wiki.get("/Modhub/Wiki/never?history", status=404)
@@ -195,10 +195,10 @@ def test_the_search_page_begins_with_its_form_and_is_no_page_of_the_tree(wiki: S
 def test_hits_are_counted_and_cut(wiki: Site, publish: Any) -> None:
     for at in range(30):
         publish(f"p{at:02}", "# Page\n\nword")
-    page = wiki.get("/Modhub/Wiki?q=word").text
+    page = wiki.get("/Modhub/Wiki?q=word")
     assert found(wiki, "word") == [f"p{at:02}" for at in range(25)]
-    assert "30 pages for" in page
-    assert "Only the first 25 pages are shown" in page
+    assert page.html.select_one(".wiki-found").text.startswith("30 ")
+    assert messages_on(page) == ["more_pages"]
 
 
 def test_the_feed_tells_the_changes(wiki: Site, publish: Any) -> None:
