@@ -162,6 +162,6 @@ def account_list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("word", nargs="*", metavar="WORD", help="must be in the name or in an address")
     parser.add_argument("--blocked", action="store_true", help="only blocked accounts")
     parser.add_argument("--by", choices=ORDERS, default="id", help="the order (%(default)s); bytes: the largest first")
-    parser.add_argument("--limit", type=_number, metavar="N", help="at most so many (all)")
+    parser.add_argument("--limit", type=_number, metavar="N", help="at most this many (default: all)")
     parser.add_argument("--page", type=_number, default=1, metavar="N", help="with --limit; the first page is 1")
     add_json_option(parser)

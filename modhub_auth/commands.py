@@ -29,7 +29,7 @@ from modhub_auth.services import lock_account
 from modhub_auth.signin import recovery, totp
 
 _EXAMPLES: Final = """\
-account list --by bytes --limit 10           who takes up most
+account list --by bytes --limit 10           who uses the most space
 account list example.org --json              accounts with this in their name or address, for a program
 account show ada@example.org                 everything about one, without secrets
 account block 7 --reason "Malware"           locks its owner out; their published mods stay

@@ -137,12 +137,12 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--url", default=argparse.SUPPRESS, help="address of the service; the folder remembers it")
     parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object")
     parser.add_argument(
-        "--timeout", type=float, default=argparse.SUPPRESS, metavar="SECONDS", help="silence of the service (30)"
+        "--timeout", type=float, default=argparse.SUPPRESS, metavar="SECONDS", help="how long to wait for data (30)"
     )
 
 
 def _add_into(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--into", type=Path, metavar="DIR", help="the folder (default: this one, if it is one)")
+    parser.add_argument("--into", type=Path, metavar="DIR", help="folder of mods (default: this one, if it has any)")
 
 
 def _add_download(parser: argparse.ArgumentParser) -> None:
@@ -163,22 +163,22 @@ def make_parser() -> argparse.ArgumentParser:
     _add_common(parser)
     added = parser.add_subparsers(required=True, metavar="COMMAND")
     search = added.add_parser("search", help="find mods by title and game", allow_abbrev=False)
-    search.add_argument("words", nargs="*", metavar="WORD")
+    search.add_argument("words", nargs="*", metavar="WORD", help="in the title or in a game's name")
     search.add_argument("--game", default="", help="mods for this game")
-    search.add_argument("--sort", choices=["new", "top"], default="new")
-    search.add_argument("--page", type=_count, default=1)
-    search.add_argument("--size", type=_count, default=20)
+    search.add_argument("--sort", choices=["new", "top"], default="new", help="order (new)")
+    search.add_argument("--page", type=_count, default=1, help="page of the results (1)")
+    search.add_argument("--size", type=_count, default=20, help="mods on a page (20)")
     search.set_defaults(run=_run_search)
     install = added.add_parser("install", help="install mods and what they require", allow_abbrev=False)
-    install.add_argument("guids", nargs="*", metavar="GUID")
+    install.add_argument("guids", nargs="*", metavar="GUID", help="mod to install")
     install.add_argument("--lock", type=Path, metavar="FILE", help="install exactly what a lock file names")
     update = added.add_parser("update", help="update what is installed", allow_abbrev=False)
     check = added.add_parser("check", help="verify the files, and ask for updates", allow_abbrev=False)
     check.add_argument("--offline", action="store_true", help="only verify the files")
     remove = added.add_parser("remove", help="remove mods and what only they required", allow_abbrev=False)
-    remove.add_argument("guids", nargs="+", metavar="GUID")
+    remove.add_argument("guids", nargs="+", metavar="GUID", help="mod to remove")
     export = added.add_parser("export-lock", help="print a lock file of what is installed", allow_abbrev=False)
-    export.add_argument("--output", type=Path, metavar="FILE")
+    export.add_argument("--output", type=Path, metavar="FILE", help="write to this file instead of standard output")
     runs = {
         install: _run_install,
         update: _run_update,
@@ -207,7 +207,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Network errors are handled in ModhubService; these are about local files.
         return _fail(arguments, local_problem(problem))
     except KeyboardInterrupt:
-        _fail(arguments, GetError(ExitCode.INTERRUPTED, "Interrupted; run the command again to go on."))
+        _fail(arguments, GetError(ExitCode.INTERRUPTED, "Interrupted; run the command again to continue."))
         # Downloads may be waiting for the network. A run may end anywhere: what is in place is whole.
         os._exit(ExitCode.INTERRUPTED)
     if arguments.json and report.fields:

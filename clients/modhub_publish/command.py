@@ -6,7 +6,7 @@
     modhub-publish --url … wiki docs/
     modhub-publish --url … key
 
-Only what differs from the service is sent, so that a release job can run again. The key comes from the environment
+Only what the service does not have yet is sent, so a release job can run again. The key comes from the environment
 variable MODHUB_API_KEY or from the file given with --key-file, never from an argument: for `mod` a publisher key from
 the account page, for everything else a machine key. Publish builds first, then the changelog.
 """
@@ -33,11 +33,11 @@ def build_console_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    mod.add_argument("id", type=int, metavar="ID", help="the number of the mod")
-    mod.add_argument("file", type=Path, metavar="FILE", help="its code")
-    mod.add_argument("--version", required=True, help="of the code")
-    mod.add_argument("--image", type=Path, action="append", default=[], metavar="FILE", help="may be repeated")
-    mod.add_argument("--css", type=Path, metavar="FILE")
+    mod.add_argument("id", type=int, metavar="ID", help="number of the mod")
+    mod.add_argument("file", type=Path, metavar="FILE", help="code file")
+    mod.add_argument("--version", required=True, help="version of the code")
+    mod.add_argument("--image", type=Path, action="append", default=[], metavar="FILE", help="image; may be repeated")
+    mod.add_argument("--css", type=Path, metavar="FILE", help="style sheet")
     mod.add_argument("--changelog", metavar="TEXT", help="what is new in this version")
     mod.add_argument("--publish", action="store_true", help="publish the mod if it is a draft")
     mod.set_defaults(run=mods.release_mod)

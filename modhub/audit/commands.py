@@ -28,7 +28,7 @@ audit list --actor "account 7"        what account 7 did
 audit list --target "mod 12"          what was done to mod 12
 audit list --since 2026-11-01 --json  one JSON object per line
 audit verify                          seals new entries, checks all; note the last line
-audit verify --expect 512:9f86d0...   checks also that the chain still has what was noted
+audit verify --expect 512:9f86d0...   also checks that the chain still has what was noted
 audit export > audit.jsonl            all entries, oldest first"""
 
 
@@ -126,7 +126,7 @@ def verify_chain(admin: Any, arguments: argparse.Namespace) -> int:
     except IntegrityError:
         problems.append("New entries cannot be sealed: the end of the chain was changed.")
     with admin.reading() as session:
-        # In this order: the service may seal meanwhile.
+        # In this order: the service may seal in the meantime.
         number, head = last_number(session), chain_head(session)
         if number > head.number:
             problems.append(f"The end of the chain is entry {head.number}, but there are entries up to {number}.")
@@ -186,7 +186,7 @@ def audit_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     lister = actions.add_parser("list", help="list entries, newest first")
     lister.add_argument(
-        "--limit", type=_limit, default=ENTRIES_PER_PAGE, metavar="N", help="at most so many (default: %(default)s)"
+        "--limit", type=_limit, default=ENTRIES_PER_PAGE, metavar="N", help="at most this many (default: %(default)s)"
     )
     lister.add_argument("--json", action="store_true", help="one JSON object per line")
     verify = actions.add_parser("verify", help="seal new entries and check that none was changed, removed or inserted")

@@ -192,7 +192,7 @@ def mod_arguments(parser: argparse.ArgumentParser) -> None:
     lister.add_argument("--state", choices=STATES, help="only mods in this state")
     lister.add_argument("--sha256", type=_digest, metavar="HEX", help="only mods with a file that has this SHA-256")
     lister.add_argument(
-        "--limit", type=_number, default=MODS_PER_PAGE, metavar="N", help="at most so many (default: %(default)s)"
+        "--limit", type=_number, default=MODS_PER_PAGE, metavar="N", help="at most this many (default: %(default)s)"
     )
     lister.add_argument("--page", type=_number, default=1, metavar="N", help="the first page is 1")
     parsers = {}

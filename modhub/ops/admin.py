@@ -18,7 +18,7 @@ from modhub.db import Databases, is_transient
 from modhub.declarations import Declarations
 from modhub.errors import ApiError
 from modhub.ops import database_errors, migrate
-from modhub.ops.command_help import add_examples
+from modhub.ops.command_help import as_sentence, complete_help
 from modhub.ops.early_interrupts import INTERRUPTED, restore_interrupts
 from modhub.ops.ini_file import application_settings, set_up_logging
 from modhub.ops.progress import ProgressDisplay
@@ -149,11 +149,11 @@ def build_admin_parser(config: Configurator) -> argparse.ArgumentParser:
         subparser = commands.add_parser(
             command.name,
             help=command.help,
-            description=f"{command.help[0].upper()}{command.help[1:]}.",
+            description=as_sentence(command.help),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.arguments(subparser)
-        add_examples(subparser, command)
+        complete_help(subparser, command)
         subparser.set_defaults(run=command.run, needs_schema=command.needs_schema)
     return parser
 

@@ -121,7 +121,7 @@ def email_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     add_json_option(actions.add_parser("list", help="list the emails of the last 30 days"))
     add_dry_run_option(actions.add_parser("send", help="send those that are due"), "say how many are due, send none")
-    retry = actions.add_parser("retry", help="let dead emails and those held after a restore be sent again")
+    retry = actions.add_parser("retry", help="send dead emails, and those held after a restore, again")
     retry.add_argument("number", nargs="*", metavar="NUMBER", help="only these; the list shows the numbers")
     retry.add_argument("--dead", action="store_true", help="not those held after a restore")
     add_dry_run_option(retry, "say how many would be sent, change nothing")
