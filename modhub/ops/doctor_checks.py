@@ -50,7 +50,7 @@ def find_database_problems(admin: Any) -> Iterator[str]:
         return  # perhaps without a table to write to
     try:
         with databases.write_session.begin() as session:
-            observations.record_observation(session, "doctor")
+            observations.record_written(session, "doctor")
     except Exception as error:  # noqa: BLE001 - a driver may raise anything
         reason = database_errors.driver_reason(error, databases.write_engine.url)
         yield f"the database cannot be written ({reason}): check its disk and the rights of its user"

@@ -111,7 +111,7 @@ def _reason(error: Exception, registry: Any) -> str:
 def check_database(registry: Any) -> None:
     """Commit a row: a database that is full, read-only or locked can still be read."""
     with find_service(registry, Databases).write_session.begin() as session:
-        observations.record_observation(session, WRITTEN)
+        observations.record_written(session, WRITTEN)
 
 
 def check_storage(registry: Any) -> str | None:

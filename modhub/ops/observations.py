@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import select
+from sqlalchemy import select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
@@ -12,16 +12,32 @@ from modhub.db import Databases, now
 from modhub.ops.models import Observation
 
 _INSERTS: Final[dict[str, Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+_SMALL_MEMORY: Final = text("SET LOCAL work_mem = '64kB'")
+_NEED_ROOM: Final = text(
+    "WITH filler AS MATERIALIZED (SELECT repeat('x', 16384) FROM generate_series(1, 64)) SELECT count(*) FROM filler"
+)
+"""A megabyte that PostgreSQL has to put into a temporary file: nothing of it is kept."""
 
 
-def record_observation(session: Session, name: str, text: str = "", *, keeps_first: bool = False) -> None:
-    """Note that ``name`` was observed now. ``keeps_first``: an earlier time and text stay."""
-    values = {"observed_at": now(), "text": text}
+def record_observation(session: Session, name: str, note: str = "", *, keeps_first: bool = False) -> None:
+    """Note that ``name`` was observed now. ``keeps_first``: an earlier time and note stay."""
+    values = {"observed_at": now(), "text": note}
     insert = _INSERTS[session.get_bind().dialect.name](Observation).values(name=name, **values)
     if keeps_first:
         session.execute(insert.on_conflict_do_nothing())
     else:
         session.execute(insert.on_conflict_do_update(index_elements=[Observation.name], set_=values))
+
+
+def record_written(session: Session, name: str) -> None:
+    """Note ``name`` only if there is room for more.
+
+    On a full disk PostgreSQL still replaces a row in its page, and writes the logs that it has reserved.
+    """
+    record_observation(session, name)
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(_SMALL_MEMORY)
+        session.execute(_NEED_ROOM)
 
 
 def recorded_if_readable(databases: Databases, prefix: str) -> dict[str, tuple[datetime, str]]:

@@ -162,6 +162,24 @@ def test_a_database_that_cannot_be_written_is_503_and_read_from(
     assert site.get("/readyz", status=200).json["database"] == "ok"
 
 
+@pytest.mark.parametrize("dialect", ["postgresql"])
+def test_a_database_without_room_is_503_although_a_row_can_be_replaced(site: Site, clock: Clock) -> None:
+    # C-RUN-8, C-RUN-28
+    engine = site.databases.write_engine
+    site.get("/readyz", status=200)
+
+    def no_room(connection: Any, *_: Any) -> None:
+        connection.execute("SET temp_file_limit = '64kB'")
+
+    event.listen(engine, "checkout", no_room)
+    clock.forward(health.CACHE_SECONDS)
+    assert site.get("/readyz", status=503).json["database"] == "unreachable"
+    event.remove(engine, "checkout", no_room)
+    engine.dispose()
+    clock.forward(health.CACHE_SECONDS)
+    site.get("/readyz", status=200)
+
+
 def test_a_lock_that_lasts_is_503_and_a_short_one_is_waited_for(start: Start, clock: Clock) -> None:
     # C-RUN-8
     site = start(modhub__lock_seconds="1")
