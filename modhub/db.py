@@ -24,7 +24,8 @@ from modhub.ops import database_errors
 from modhub.raw_queries import RawQueryExecutor
 from modhub.settings import StartRefused
 
-DATABASE_CONNECT_SECONDS = 5
+DATABASE_CONNECT_SECONDS = 4
+"""Less than the five seconds of `/readyz` and `doctor`, so that these can say what is wrong."""
 LOCK_RETRY_MS = 20
 """SQLite's ``busy_timeout`` for one attempt; `_try_begin` retries for ``modhub.lock_seconds``. SQLite's own back-off
 reaches 100 ms and starves waiters: with eight writers one waited 2.7 s; with this, 0.2 s."""

@@ -128,6 +128,8 @@ class DoctorCheck:
     label: str
     order: int
     find_problems: Callable[[Any], Iterable[str]]
+    asks: tuple[str, ...] = ()
+    """The settings that name what the check waits for."""
 
 
 @dataclass(slots=True)

@@ -46,7 +46,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub_auth.commands")
     config.include("modhub_auth.metrics")
     config.include("modhub_auth.mail.commands")
-    config.add_doctor_check("mail", find_mail_problems, order=40)
+    config.add_doctor_check("mail", find_mail_problems, order=40, asks=("mail.host", "sqlalchemy.url"))
     config.include("modhub_auth.pages")
     config.include("modhub_auth.documentation")
     config.add_body_limit(("POST", "PUT", "DELETE"), "/api/auth/{rest...}", MAX_ACCOUNT_BODY)

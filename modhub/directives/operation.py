@@ -50,16 +50,21 @@ def add_metric(
 
 
 def add_doctor_check(
-    config: Configurator, label: str, find_problems: Callable[[Any], Iterable[str]], *, order: int = 100
+    config: Configurator,
+    label: str,
+    find_problems: Callable[[Any], Iterable[str]],
+    *,
+    order: int = 100,
+    asks: tuple[str, ...] = (),
 ) -> None:
     """Let ``modhub-admin doctor`` call ``find_problems(admin)``, the lowest ``order`` first.
 
     It returns sentences, without their full stop, that say what is wrong and what to do; none if all is well. It runs
-    in a thread and has five seconds.
+    in a thread and has five seconds. ``asks`` are the settings that name what it waits for.
     """
 
     def register() -> None:
-        find_declarations(config).doctor_checks.append(DoctorCheck(label, order, find_problems))
+        find_declarations(config).doctor_checks.append(DoctorCheck(label, order, find_problems, asks))
 
     config.action(("modhub doctor check", label), register)
 

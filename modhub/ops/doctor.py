@@ -6,12 +6,10 @@ an error that it raises is such a sentence too.
 
 import argparse
 import logging
-from collections.abc import Callable, Iterable
-from queue import Empty, Queue
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, Final
 
-from modhub.declarations import add_json_option
+from modhub.declarations import DoctorCheck, add_json_option
 from modhub.errors import ApiError
 from modhub.settings import StartRefused
 
@@ -24,7 +22,7 @@ def run_doctor(admin: Any, arguments: argparse.Namespace) -> int:
     """Run the checks in their order and print each; the exit code is 1 if one of them is not ok."""
     is_well = True
     for check in sorted(admin.declarations.doctor_checks, key=lambda check: (check.order, check.label)):
-        problems = run_doctor_check(check.find_problems, admin)
+        problems = run_doctor_check(check, admin)
         is_well = is_well and not problems
         if arguments.json:
             admin.say_json({"label": check.label, "ok": not problems, "problems": problems})
@@ -34,24 +32,26 @@ def run_doctor(admin: Any, arguments: argparse.Namespace) -> int:
     return 0 if is_well else 1
 
 
-def run_doctor_check(find_problems: Callable[[Any], Iterable[str]], admin: Any) -> list[str]:
+def run_doctor_check(check: DoctorCheck, admin: Any) -> list[str]:
     """Run a check in a thread of its own, which does not keep the process alive."""
-    answers: Queue[list[str]] = Queue()
+    found, ended = list[str](), Event()
 
     def run() -> None:
         try:
-            answers.put(list(find_problems(admin)))
+            found.extend(check.find_problems(admin))
         except (StartRefused, ApiError) as error:
-            answers.put([str(error).rstrip(".")])
+            found.append(str(error).rstrip("."))
         except Exception as error:
             log.debug("a check failed", exc_info=True)
-            answers.put([f"the check failed ({type(error).__name__})"])
+            found.append(f"the check failed ({type(error).__name__})")
+        ended.set()
 
     Thread(target=run, name="modhub doctor", daemon=True).start()
-    try:
-        return answers.get(timeout=DOCTOR_SECONDS)
-    except Empty:
-        return [f"no answer within {DOCTOR_SECONDS:g} seconds: something that it asks hangs"]
+    if ended.wait(DOCTOR_SECONDS):
+        return found
+    whom = " or ".join(check.asks)
+    advice = f"start what {whom} names, or correct the setting" if whom else "something that it asks hangs"
+    return [*found, f"no answer within {DOCTOR_SECONDS:g} seconds: {advice}"]
 
 
 def doctor_arguments(parser: argparse.ArgumentParser) -> None:

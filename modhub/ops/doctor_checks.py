@@ -158,13 +158,13 @@ def find_key_problems(admin: Any) -> Iterator[str]:
 
 def includeme(config: Configurator) -> None:
     """Declare them in the order in which they are printed."""
-    for order, label, check in (
-        (10, "database", find_database_problems),
-        (20, "schema", find_schema_problems),
-        (30, "storage", find_storage_problems),
-        (50, "clock", find_clock_problems),
-        (60, "secret", find_secret_problems),
-        (70, "keys", find_key_problems),
-        (80, "proxy", find_proxy_problems),
+    for order, label, check, asks in (
+        (10, "database", find_database_problems, ("sqlalchemy.url",)),
+        (20, "schema", find_schema_problems, ("sqlalchemy.url",)),
+        (30, "storage", find_storage_problems, ("modhub.storage",)),
+        (50, "clock", find_clock_problems, ("sqlalchemy.url", "modhub.base_url")),
+        (60, "secret", find_secret_problems, ("sqlalchemy.url",)),
+        (70, "keys", find_key_problems, ()),
+        (80, "proxy", find_proxy_problems, ("modhub.base_url", "sqlalchemy.url")),
     ):
-        config.add_doctor_check(label, check, order=order)
+        config.add_doctor_check(label, check, order=order, asks=asks)

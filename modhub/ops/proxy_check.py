@@ -94,7 +94,8 @@ def _find_reachability_problems(admin: Any) -> Iterator[str]:
         yield f"the TLS certificate at {base_url} is not accepted ({error.reason or type(error).__name__}): renew it"
         return
     except (OSError, http.client.HTTPException) as error:
-        reason = getattr(error, "strerror", None) or type(error).__name__
+        is_silent = isinstance(error, TimeoutError)
+        reason = "no answer" if is_silent else getattr(error, "strerror", None) or type(error).__name__
         yield f"{base_url} cannot be reached ({reason}): start the service and the proxy, or correct modhub.base_url"
         return
     location = health.headers.get("Location", "")

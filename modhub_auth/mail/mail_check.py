@@ -51,7 +51,10 @@ def _find_server_problems(settings: Mapping[str, Any]) -> Iterator[str]:
         yield f"{where} offers no STARTTLS or no sign-in: correct mail.tls, mail.ssl or mail.username"
     except smtplib.SMTPResponseException as error:
         yield f"{where} does not take emails ({error.smtp_code}): ask its operator"
-    except smtplib.SMTPException:
+    except smtplib.SMTPException as error:
+        if isinstance(error.__context__, TimeoutError):
+            yield f"{where} does not answer: restart it, or correct mail.ssl, mail.tls or mail.port"
+            return
         yield f"{where} closes the connection: correct mail.ssl, mail.tls or mail.port"
     except OSError as error:
         reason = error.strerror or "no answer"

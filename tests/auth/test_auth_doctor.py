@@ -1,5 +1,6 @@
 """``modhub-admin doctor``: the line about email."""
 
+import socket
 import socketserver
 import threading
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from modhub.events import ApplicationStarted
 from modhub.testing.service import free_port
 from modhub_auth import start_mail_worker
 from modhub_auth.container import AuthServices
+from modhub_auth.mail import mail_check
 from modhub_auth.mail.mail_check import find_mail_problems
 from modhub_auth.models import OutgoingEmail
 
@@ -83,6 +85,17 @@ def test_a_mail_server_that_is_down_or_unknown(start: Any) -> None:
     assert sentence.endswith("cannot be reached (Connection refused): start it, or correct mail.host and mail.port")
     (sentence,) = problems(start("modhub_auth", mail__host="nowhere.invalid"))
     assert sentence == "the mail server nowhere.invalid, port 25, is unknown: correct mail.host"
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_a_mail_server_that_is_silent(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-RUN-19
+    monkeypatch.setattr(mail_check, "MAIL_CHECK_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        site = start("modhub_auth", mail__host="127.0.0.1", mail__port=port)
+        advice = "does not answer: restart it, or correct mail.ssl, mail.tls or mail.port"
+        assert problems(site) == [f"the mail server 127.0.0.1, port {port}, {advice}"]
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])

@@ -90,6 +90,12 @@ def test_a_feature_adds_a_check(site: Site, examine: Any, monkeypatch: pytest.Mo
     checks.append(DoctorCheck("tea", 200, lambda _admin: ["it is cold: make new", "the cup leaks: buy one"]))
     checks.append(DoctorCheck("milk", 201, fails))
     checks.append(DoctorCheck("spoon", 202, lambda _admin: [str(hangs.wait(60))]))
+
+    def finds_and_hangs(_admin: Any) -> Iterator[str]:
+        yield "it is empty: fill it"
+        hangs.wait(60)
+
+    checks.append(DoctorCheck("bowl", 203, finds_and_hangs, ("sugar.host", "sugar.port")))
     began = monotonic()
     code, told = examine(site)
     hangs.set()
@@ -98,6 +104,8 @@ def test_a_feature_adds_a_check(site: Site, examine: Any, monkeypatch: pytest.Mo
     assert told["tea"] == ["it is cold: make new", "the cup leaks: buy one"]
     assert told["milk"] == ["the check failed (ValueError)"]
     assert told["spoon"] == ["no answer within 2 seconds: something that it asks hangs"]
+    advice = "no answer within 2 seconds: start what sugar.host or sugar.port names, or correct the setting"
+    assert told["bowl"] == ["it is empty: fill it", advice]
 
 
 def test_a_schema_that_is_behind_or_newer(site: Site, examine: Any) -> None:
