@@ -1,5 +1,6 @@
 """``deploy/nginx.conf`` in a real nginx (``make test-deploy``)."""
 
+import contextlib
 import json
 import os
 import socket
@@ -176,6 +177,23 @@ def test_whether_the_service_is_ready_is_for_this_machine(proxy: Any) -> None:
         "--interface", "127.0.0.2", "--write-out", "%{http_code}", "-o", "/dev/null", proxy.url("/healthz")
     )
     assert told.stdout == b"200"
+
+
+def test_a_client_with_all_its_connections_still_gets_the_health_check(proxy: Any) -> None:
+    # T-D13
+    head = f"POST /api/auth/login HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 60000\r\n\r\n".encode()
+    context = proxy.context()
+    with contextlib.ExitStack() as held:
+        for _ in range(260):
+            plain = held.enter_context(socket.create_connection(("127.0.0.1", proxy.port), 60))
+            held.enter_context(context.wrap_socket(plain, server_hostname=HOST)).sendall(head)
+        deadline = time.monotonic() + 60
+        while (refused := proxy.ask("GET", "/api/modhub")).status == 200:
+            assert time.monotonic() < deadline
+        assert (refused.status, refused.json["error"]) == (503, "busy")
+        assert proxy.ask("GET", "/healthz").status == 200
+        others = ("--interface", "127.0.0.3", "--write-out", "%{http_code}", "-o", "/dev/null")
+        assert proxy.curl(*others, proxy.url("/api/modhub")).stdout == b"200"
 
 
 def test_plain_http_leads_to_tls(proxy: Any) -> None:
