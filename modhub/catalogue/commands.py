@@ -2,12 +2,14 @@
 
 import argparse
 import mimetypes
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from pyramid.config import Configurator
 from sqlalchemy import select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session, selectinload
 
 from modhub import limits, text
 from modhub.audit import record
@@ -34,10 +36,24 @@ game remove "Portal 2"
 The list gives games an icon and a display name. A mod may name any game, on the list or not."""
 
 
-def find_game(session: Session, name: str) -> Game | None:
-    """Return the curated game with this name, ignoring case."""
-    statement = select(Game).where(Game.folded == fold_game(name)).options(joinedload(Game.icon))
-    return session.scalars(statement).one_or_none()
+def _lock_game(session: Session, name: str) -> Game | None:
+    """Return the curated game with this name, ignoring case, and lock it: two commands may change it at once."""
+    # The icon is read by a second statement, after the lock.
+    statement = select(Game).where(Game.folded == fold_game(name)).options(selectinload(Game.icon))
+    return session.scalars(statement.with_for_update()).one_or_none()
+
+
+def _lock_or_create_game(session: Session, name: str) -> tuple[Game, bool]:
+    """Return the curated game with this name, locked, and whether it is new."""
+    while True:
+        game = _lock_game(session, name)
+        if game is not None:
+            return game, False
+        # Raised by the commit of the savepoint if another command adds it at the same time.
+        with suppress(IntegrityError), session.begin_nested():
+            game = Game(name=name, folded=fold_game(name), icon=None)
+            session.add(game)
+            return game, True
 
 
 def add_game(admin: Any, name: str, display_name: str | None, icon: Path | None, *, dry_run: bool = False) -> bool:
@@ -46,12 +62,8 @@ def add_game(admin: Any, name: str, display_name: str | None, icon: Path | None,
     if not cleaned_name:
         raise StartRefused("the name of a game must not be empty")
     with admin.writing(dry_run=dry_run) as (session, manager):
-        game = find_game(session, cleaned_name)
-        is_new = game is None
+        game, is_new = _lock_or_create_game(session, cleaned_name)
         mark_changed(session, GAMES_CHANGED, What.PUBLISHED if is_new else What.EDITED)
-        if game is None:
-            game = Game(name=cleaned_name, folded=fold_game(cleaned_name), icon=None)
-            session.add(game)
         if display_name is not None:
             game.display_name = text.line(display_name, limits.GAME)
         if icon is not None:
@@ -83,7 +95,7 @@ def _set_icon(session: Session, manager: Any, store: BlobStore, game: Game, icon
 def remove_game(admin: Any, name: str, *, dry_run: bool = False) -> bool:
     """Remove a curated game and its icon; False if there is no such game."""
     with admin.writing(dry_run=dry_run) as (session, _):
-        game = find_game(session, name)
+        game = _lock_game(session, name)
         if game is None:
             return False
         if game.icon is not None:

@@ -12,11 +12,12 @@ from sqlalchemy.orm import Session
 from modhub import limits
 from modhub.blobs import stage
 from modhub.catalogue import services, uploads, voting
-from modhub.catalogue.commands import add_game, find_game
-from modhub.catalogue.models import AssetKind, Mod, Note
+from modhub.catalogue.commands import add_game
+from modhub.catalogue.models import AssetKind, Game, Mod, Note
 from modhub.catalogue.request_schemas import ModChange, NewMod, NoteChange
 from modhub.catalogue.samples import ABSENT, SAMPLE_AUTHORS, SAMPLE_FILES, SAMPLE_GAMES, SAMPLE_MODS, Sample
 from modhub.catalogue.uploads import AssetUpload
+from modhub.folding import fold_game
 from modhub.interfaces import IDemoAccounts
 from modhub.service_registry import find_optional_service
 
@@ -46,7 +47,7 @@ def _owners(admin: Any, session: Session) -> dict[str, int]:
 def _fill_games(admin: Any) -> None:
     for game in SAMPLE_GAMES:
         with admin.reading() as session:
-            exists = find_game(session, game.name) is not None
+            exists = session.scalar(select(Game.id).where(Game.folded == fold_game(game.name))) is not None
         if exists:
             continue
         add_game(admin, game.name, game.display_name, SAMPLE_FILES / game.icon if game.icon else None)

@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from sqlalchemy import select
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue import moderation, public_copies
+from modhub.catalogue.commands import add_game, remove_game
 from modhub.catalogue.models import PublicGame, PublicMod, PublicRequirement, PublicText
+from modhub.ops.admin import Admin
 from modhub.testing import Site, Start, stored_files
 from modhub.testing.mods import (
     OWNER,
@@ -316,3 +319,19 @@ def test_a_hiding_and_a_deletion_at_once_leave_nothing(sites: tuple[Site, Site])
         assert sites[0].as_account(OWNER).get("/api/modhub/mine").json["count"] == 0
         all_is_well(sites[0])
     assert stored_files(sites[0]) == []
+
+
+def test_operators_who_change_one_curated_game_at_once_make_one(sites: tuple[Site, Site], tmp_path: Path) -> None:
+    # C-RUN-4
+    icon = tmp_path / "icon.png"
+    icon.write_bytes(b"\x89PNG\r\n\x1a\n")
+    add: Callable[[Site], bool] = lambda site: add_game(Admin(site.config), "Portal", None, icon)  # noqa: E731
+    remove: Callable[[Site], bool] = lambda site: remove_game(Admin(site.config), "portal")  # noqa: E731
+    for _ in range(3):
+        assert Counter(together(sites, [add] * AT_ONCE)) == {True: 1, False: AT_ONCE - 1}
+        (game,) = sites[0].get("/api/modhub/games").json["games"]
+        assert sites[1].get(game["iconUrl"]).body == icon.read_bytes()
+        assert Counter(together(sites, [remove] * AT_ONCE)) == {True: 1, False: AT_ONCE - 1}
+        together(sites, [add, remove] * (AT_ONCE // 2))
+        remove(sites[0])
+        assert sites[0].get("/api/modhub/games").json["count"] == 0
