@@ -6,6 +6,7 @@ from modhub import limits
 from modhub.catalogue import mod_events, public_copies, subscribers
 from modhub.catalogue.commands import GAMES_CHANGED
 from modhub.catalogue.file_names import describe_mod_files
+from modhub.catalogue.file_resources import FilesResource, GameIconsResource, PicturesResource
 from modhub.catalogue.mod_lookup import ModLookup
 from modhub.catalogue.owner_queries import OwnerReader
 from modhub.catalogue.public_lookup import PublicLookup
@@ -13,13 +14,10 @@ from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.resources import (
     AuthorsResource,
     CatalogueResource,
-    FilesResource,
-    GameIconsResource,
     ImagesResource,
     MineResource,
     ModResource,
     NotesResource,
-    PicturesResource,
     VotesResource,
 )
 from modhub.catalogue.successors import SuccessorReader

@@ -8,15 +8,9 @@ from pyramid.response import Response
 from modhub import limits, text
 from modhub.catalogue import voting
 from modhub.catalogue.download_events import notify_download
+from modhub.catalogue.file_resources import FileResource, GameIconResource, PictureResource
 from modhub.catalogue.read_service import CatalogueReader, ListParams, ModFile
-from modhub.catalogue.resources import (
-    FileResource,
-    GameIconResource,
-    ModChild,
-    ModResource,
-    PictureResource,
-    VotesResource,
-)
+from modhub.catalogue.resources import ModChild, ModResource, VotesResource
 from modhub.catalogue.response_schemas import VotesDocument
 from modhub.catalogue.successors import SuccessorReader
 from modhub.declarations import API_SORTS

@@ -1,8 +1,6 @@
 """The resources of the catalogue and their ACLs."""
 
-import re
 from functools import cached_property
-from typing import Final
 
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
 from zope.interface import implementer, implementer_only
@@ -12,17 +10,12 @@ from modhub.interfaces import (
     IAsset,
     IAuthor,
     ICatalogue,
-    IFiles,
-    IGameIcon,
-    IGameIcons,
     IImages,
     IMine,
     IMod,
     INote,
     INotes,
     IOwnMod,
-    IPicture,
-    IPictures,
     IProfiles,
     IVotes,
     ModSelection,
@@ -32,8 +25,6 @@ from modhub.security.credentials import MACHINE_KEY_REALM
 from modhub.security.identity import CorePermission, CredentialKind, KeyUse, Permission
 from modhub.service_registry import find_optional_service
 from modhub.traversal import OwnedResource, Resource, parse_id
-
-_PICTURE_NAME: Final = re.compile(r"[0-9]{1,4}-[0-9a-f]{1,64}\.(?:jpg|webp)")
 
 
 class ModPermission(Permission):
@@ -185,73 +176,6 @@ class ImageResource(OwnedChild):
     def find_owner(self) -> int | None:
         """Return the owner of the mod if it has this image; code and css do not count."""
         return self.request.find_service(CatalogueReader).image_owner(self.mod.id, self.id)
-
-
-@implementer(IFiles)
-class FilesResource(Resource):
-    """``/Modhub/file``"""
-
-    def get_member(self, name: str) -> "FileResource":
-        """Return the file with this asset id."""
-        return FileResource(self, name)
-
-
-@implementer(IAsset)
-class FileResource(Resource):
-    """``/Modhub/file/{assetId}``"""
-
-    @property
-    def id(self) -> int | None:
-        """The asset id; None if the path segment is not a number."""
-        return parse_id(self.__name__)
-
-
-@implementer(IGameIcons)
-class GameIconsResource(Resource):
-    """``/Modhub/game-icon``"""
-
-    def get_member(self, name: str) -> "GameIconResource":
-        """Return the icon with this id."""
-        return GameIconResource(self, name)
-
-
-@implementer(IGameIcon)
-class GameIconResource(FileResource):
-    """``/Modhub/game-icon/{iconId}``"""
-
-
-@implementer(IPictures)
-class PicturesResource(Resource):
-    """``/Modhub/picture``"""
-
-    def get_member(self, name: str) -> "ImagePicturesResource":
-        """Return the pictures of the image with this asset id."""
-        return ImagePicturesResource(self, name)
-
-
-@implementer(IPictures)
-class ImagePicturesResource(Resource):
-    """``/Modhub/picture/{assetId}``"""
-
-    def get_member(self, name: str) -> "PictureResource":
-        """Return the picture of this name."""
-        return PictureResource(self, name)
-
-
-@implementer(IPicture)
-class PictureResource(Resource):
-    """``/Modhub/picture/{assetId}/{name}``"""
-
-    @property
-    def asset_id(self) -> int | None:
-        """The id of the image; None if the path segment is not a number."""
-        assert self.__parent__ is not None
-        return parse_id(self.__parent__.__name__)
-
-    @property
-    def name(self) -> str | None:
-        """The name of the picture; None if no picture can have it, so that the database never sees it."""
-        return self.__name__ if _PICTURE_NAME.fullmatch(self.__name__) else None
 
 
 @implementer_only(IOwnMod)
