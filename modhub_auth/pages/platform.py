@@ -22,37 +22,30 @@ from modhub.traversal import parse_id
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.views import OPEN, page
-from modhub_auth import services
-from modhub_auth.container import AuthServices, auth_services
+from modhub_auth.container import auth_services
 from modhub_auth.interfaces import ILoginPlatform
-from modhub_auth.models import Login
 from modhub_auth.pages.form_pages import (
     FORM_TEMPLATE,
     MESSAGE_TEMPLATE,
-    FormField,
     FormPage,
     error_page,
-    form_value,
     message_page,
     never_store,
     never_stored,
 )
 from modhub_auth.pages.fresh_proof import current_login, proven_account
-from modhub_auth.pages.sign_in import HOME, start_session
+from modhub_auth.pages.platform_code import encrypt_pending, platform_code_form
+from modhub_auth.pages.sign_in import HOME
 from modhub_auth.pages.user_agents import browser_name, user_agent_label
 from modhub_auth.platform import logins
-from modhub_auth.platform.logins import PlatformIdentity, SignInOutcome
+from modhub_auth.platform.logins import PlatformIdentity
 from modhub_auth.platform.openid import Assertion, Steam, platform_refused
-from modhub_auth.rate_limits import caller_of
 from modhub_auth.read_service import LoginRecord
 from modhub_auth.resources import AccountPermission, PlatformPage
 from modhub_auth.signin import page_sessions, recovery
 from modhub_auth.signin.access_tokens import derive_key
-from modhub_auth.signin.proof import prove_by_code
 from modhub_auth.signin.session_cookies import safe_next, set_session_cookie
 
-PENDING_MICROS: Final = 10 * 60 * 1_000_000
-"""How long the visitor has to give the code after the return, in microseconds."""
 _SKEW_MICROS: Final = 5 * 1_000_000
 PROVE: Final = "prove"
 LINK: Final = "link"
@@ -241,53 +234,6 @@ def _sign_in(request: Request, assertion: Assertion, identity: PlatformIdentity,
                 session, outcome.account, outcome.login, user_agent_label(request), proved=True
             )
             return never_stored(set_session_cookie(request, Redirect(next_path or HOME), secret))
-        pending = _encrypt_pending(auth, request, outcome)
+        pending = encrypt_pending(auth, request, outcome)
     request.override_renderer = FORM_TEMPLATE
-    return _code_form(request, pending).show(request)
-
-
-def _code_form(request: Request, pending: str) -> FormPage:
-    hint = N_("The six digits it shows, or one of your recovery codes.")
-    fields = [FormField("code", N_("Authenticator code"), autocomplete="one-time-code", hint=hint)]
-    return FormPage(
-        N_("Sign in"), N_("Sign in"), fields, hidden={"pending": pending, "next": query(request, "next") or ""}
-    )
-
-
-def _encrypt_pending(auth: AuthServices, request: Request, outcome: SignInOutcome) -> str:
-    return auth.pending_box.encrypt(f"{outcome.login.id} {to_micros(now())}", get_csrf_token(request))
-
-
-def _pending_login_id(auth: AuthServices, request: Request) -> int:
-    """The login that returned from the platform in this browser a moment ago; 403 without one."""
-    try:
-        pending = auth.pending_box.decrypt(form_value(request, "pending"), get_csrf_token(request))
-    except ValueError:
-        pending = None
-    login_id, returned_at = (parse_id(number) for number in (pending or "").partition(" ")[::2])
-    # A time in the future counts as expired: setting the clock back extends nothing. Numbers are compared because not
-    # every number is a date.
-    if login_id is None or returned_at is None or not -_SKEW_MICROS <= to_micros(now()) - returned_at <= PENDING_MICROS:
-        raise platform_refused()
-    return login_id
-
-
-@page(context=ILoginPlatform, request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
-def platform_code_submit(context: PlatformPage, request: Request) -> Any:
-    """``POST``: check the code of the authenticator, which a platform sign-in does not replace."""
-    _platform(context, request)
-    auth = auth_services(request)
-    login_id = _pending_login_id(auth, request)
-    login_record = auth.account_reader.login(login_id)
-    if login_record is None or login_record.login_kind != "Platform":
-        raise platform_refused()
-    settings, account_id = request.registry.settings, login_record.account_id
-    try:
-        prove_by_code(auth, settings, account_id, form_value(request, "code"), caller_of(request))
-        account = services.lock_account(request.dbsession, account_id)
-        login = request.dbsession.get(Login, login_id)
-        if account is None or login is None:
-            raise platform_refused()
-    except ApiError as error:
-        return _code_form(request, form_value(request, "pending")).show_errors(request, error)
-    return start_session(request, account, login, form_value(request, "next"), by_platform=True)
+    return platform_code_form(request, pending).show(request)

@@ -119,7 +119,7 @@ def prove_by_platform(session: Session, account: Account, session_id: int, ident
     """
     login = login_of_identity(session, identity)
     if login is None or login.account_id != account.id or totp.has_authenticator(session, account.id):
-        raise ApiError(403, "login_not_yours", "Signing in this way does not show that the account is yours.")
+        raise ApiError(403, "login_not_yours", "Signing in this way does not prove that the account is yours.")
     page_sessions.record_proof(session, session_id)
 
 

@@ -1,0 +1,81 @@
+"""The code of an authenticator after a sign-in at a platform, which does not replace it.
+
+What the platform proved is in a field of the form, encrypted and bound to this browser's form token.
+"""
+
+from typing import Any, Final
+
+from pyramid.csrf import get_csrf_token
+
+from modhub.db import now, to_micros
+from modhub.errors import ApiError, not_found
+from modhub.payload import query
+from modhub.request import Request
+from modhub.text import N_
+from modhub.traversal import parse_id
+from modhub.views import OPEN, page
+from modhub_auth import services
+from modhub_auth.container import AuthServices, auth_services
+from modhub_auth.interfaces import ILoginPlatform
+from modhub_auth.models import Login
+from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, form_value
+from modhub_auth.pages.sign_in import start_session
+from modhub_auth.platform.logins import SignInOutcome
+from modhub_auth.platform.openid import platform_refused
+from modhub_auth.rate_limits import caller_of
+from modhub_auth.resources import PlatformPage
+from modhub_auth.signin.proof import prove_by_code
+
+PENDING_MICROS: Final = 10 * 60 * 1_000_000
+"""How long the visitor has to give the code after the return, in microseconds."""
+_SKEW_MICROS: Final = 5 * 1_000_000
+
+
+def platform_code_form(request: Request, pending: str) -> FormPage:
+    """The form that asks for the code."""
+    hint = N_("The six digits it shows, or one of your recovery codes.")
+    fields = [FormField("code", N_("Authenticator code"), autocomplete="one-time-code", hint=hint)]
+    return FormPage(
+        N_("Sign in"), N_("Sign in"), fields, hidden={"pending": pending, "next": query(request, "next") or ""}
+    )
+
+
+def encrypt_pending(auth: AuthServices, request: Request, outcome: SignInOutcome) -> str:
+    """What the form carries: the login that the platform proved, and when."""
+    return auth.pending_box.encrypt(f"{outcome.login.id} {to_micros(now())}", get_csrf_token(request))
+
+
+def _pending_login_id(auth: AuthServices, request: Request) -> int:
+    """The login that returned from the platform in this browser a moment ago; 403 without one."""
+    try:
+        pending = auth.pending_box.decrypt(form_value(request, "pending"), get_csrf_token(request))
+    except ValueError:
+        pending = None
+    login_id, returned_at = (parse_id(number) for number in (pending or "").partition(" ")[::2])
+    # A time in the future counts as expired: setting the clock back extends nothing. Numbers are compared because not
+    # every number is a date.
+    if login_id is None or returned_at is None or not -_SKEW_MICROS <= to_micros(now()) - returned_at <= PENDING_MICROS:
+        raise platform_refused()
+    return login_id
+
+
+@page(context=ILoginPlatform, request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
+def platform_code_submit(context: PlatformPage, request: Request) -> Any:
+    """``POST``: check the code of the authenticator, which a platform sign-in does not replace."""
+    auth = auth_services(request)
+    if context.__name__ not in auth.platforms:
+        raise not_found()
+    login_id = _pending_login_id(auth, request)
+    login_record = auth.account_reader.login(login_id)
+    if login_record is None or login_record.login_kind != "Platform":
+        raise platform_refused()
+    settings, account_id = request.registry.settings, login_record.account_id
+    try:
+        prove_by_code(auth, settings, account_id, form_value(request, "code"), caller_of(request))
+        account = services.lock_account(request.dbsession, account_id)
+        login = request.dbsession.get(Login, login_id)
+        if account is None or login is None:
+            raise platform_refused()
+    except ApiError as error:
+        return platform_code_form(request, form_value(request, "pending")).show_errors(request, error)
+    return start_session(request, account, login, form_value(request, "next"), by_platform=True)
