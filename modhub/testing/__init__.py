@@ -7,7 +7,7 @@ of :mod:`modhub.testing.accounts`, as in ``site.as_account(7).post_json(...)``.
 import gc
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -200,13 +200,13 @@ def start(
     with ExitStack() as stack:
 
         def begin(includes: str = TEST_ACCOUNTS, *, url: str = "", fresh: bool = False, **settings: str) -> Site:
-            given = {**_compiled_templates, **{name.replace("__", "."): value for name, value in settings.items()}}
+            ini = {**_compiled_templates, **{name.replace("__", "."): value for name, value in settings.items()}}
             if url:
                 folder = lent[url].folder if url in lent else tmp_path
-                lending = application_pool.companion(url, folder, includes, given)
+                lending = application_pool.companion(url, folder, includes, ini)
             else:
                 fresh = fresh or _has_patched(request)
-                lending = application_pool.application(dialect, includes, given, fresh=fresh)
+                lending = application_pool.application(dialect, includes, ini, fresh=fresh)
             application = stack.enter_context(lending)
             lent.setdefault(application.url, application)
             return Site(application.config, application.wsgi)
@@ -225,6 +225,15 @@ def _has_patched(request: pytest.FixtureRequest) -> bool:
 def site(start: Start) -> Site:
     """The core with the test accounts."""
     return start()
+
+
+def count_open_files(root: Path) -> int:
+    """How many files below ``root`` are open; what else this process has open may be collected at any moment."""
+    count = 0
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # that of this very look
+            count += str(link.readlink()).startswith(f"{root}/")
+    return count
 
 
 def stored_files(site: Site) -> list[Path]:

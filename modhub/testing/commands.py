@@ -1,16 +1,48 @@
-"""Programs of the system that tests run."""
+"""Programs that tests run: those of the system, and ours on a terminal."""
 
+import os
+import pty
 import shutil
+import signal
 import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import pytest
 
 
 def find_program(name: str) -> str:
     """The path of a program, also of those for root. AssertionError if it is not installed."""
-    found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
-    assert found, f"{name} is not installed; `make help` names the target that installs it"
-    return found
+    program = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
+    assert program, f"{name} is not installed; `make help` names the target that installs it"
+    return program
+
+
+@pytest.fixture(autouse=True, scope="session")
+def hangups_are_heard() -> Iterator[None]:
+    """Under nohup SIGHUP is ignored, also by the services that tests start. Import it into a conftest."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+def run_on_terminal(command: Sequence[str], environ: Mapping[str, str]) -> tuple[int, str, str]:
+    """Run a program whose standard error is a terminal: its exit code, its output, and what the terminal shows."""
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, env=environ)  # noqa: S603
+    os.close(terminal)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(controller, 4096)
+        except OSError:
+            break
+    os.close(controller)
+    with process:
+        assert process.stdout is not None
+        output = process.stdout.read()
+    return process.returncode, output.decode(), shown.decode()
 
 
 class Certificate(NamedTuple):

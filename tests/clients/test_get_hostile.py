@@ -2,8 +2,6 @@
 
 import ast
 import json
-import os
-import pty
 import random
 import signal
 import subprocess
@@ -16,6 +14,7 @@ from typing import Any
 import pytest
 
 import modhub_get
+from modhub.testing.commands import run_on_terminal
 from modhub_get import folder as folder_module
 from modhub_get import installation as installation_module
 from modhub_get.installation import PRIVATE
@@ -378,21 +377,7 @@ def test_a_folder_that_cannot_be_written(fake: Any, install: Callable[..., int],
 
 
 def on_a_terminal(*words: str) -> tuple[int, str, str]:
-    controller, terminal = pty.openpty()
-    environ = {"COLUMNS": "80"}
-    process = subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=terminal, env=environ)
-    os.close(terminal)
-    shown = b""
-    while True:
-        try:
-            shown += os.read(controller, 4096)
-        except OSError:
-            break
-    os.close(controller)
-    with process:
-        assert process.stdout is not None
-        out = process.stdout.read()
-    return process.returncode, out.decode(), shown.decode()
+    return run_on_terminal([*COMMAND, *words], {"COLUMNS": "80"})
 
 
 def test_a_bar_on_a_terminal_alone(

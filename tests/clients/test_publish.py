@@ -5,7 +5,6 @@ import http.server
 import io
 import json
 import os
-import pty
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from modhub.testing.commands import run_on_terminal
 from modhub_publish import publish
 
 TOOL = Path(publish.__file__)
@@ -259,22 +259,8 @@ def test_an_empty_folder_is_a_wrong_call(tmp_path):
 
 
 def on_a_terminal(*words):
-    controller, terminal = pty.openpty()
     command = [sys.executable, "-I", str(TOOL), *map(str, words)]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=terminal, env={"MODHUB_API_KEY": KEY, "COLUMNS": "80"}
-    )
-    os.close(terminal)
-    shown = b""
-    while True:
-        try:
-            shown += os.read(controller, 4096)
-        except OSError:
-            break
-    os.close(controller)
-    with process:
-        out = process.stdout.read()
-    return process.returncode, out.decode(), shown.decode()
+    return run_on_terminal(command, {"MODHUB_API_KEY": KEY, "COLUMNS": "80"})
 
 
 def test_a_bar_on_a_terminal_alone(build, capsys):

@@ -1,6 +1,5 @@
 """The store on local disk: the shared suite, and what is specific to disks."""
 
-import contextlib
 import errno
 import hashlib
 import io
@@ -14,6 +13,7 @@ import pytest
 from modhub.blobs import Blob, LocalStore, checksum_cache
 from modhub.blobs.testing import CONTENT, BlobStoreSuite
 from modhub.errors import ApiError
+from modhub.testing import count_open_files
 
 
 def place(root: Path, key: str) -> Path:
@@ -22,15 +22,6 @@ def place(root: Path, key: str) -> Path:
 
 def files(root: Path) -> list[Path]:
     return [path for path in root.rglob("*") if path.is_file()]
-
-
-def descriptors(root: Path) -> int:
-    """How many files below ``root`` are open; what else this process has open may be collected at any moment."""
-    found = 0
-    for link in Path("/proc/self/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # that of this very look
-            found += str(link.readlink()).startswith(f"{root}/")
-    return found
 
 
 def published(store: LocalStore, content: bytes = CONTENT) -> Blob:
@@ -84,7 +75,7 @@ def test_two_stores_on_one_folder_share_the_files(store, root):
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EMFILE, errno.EACCES, errno.EROFS])
 def test_a_disk_that_refuses_an_upload(store, monkeypatch, caplog, call, code):
     # T-F2
-    before = descriptors(store._root)
+    before = count_open_files(store._root)
     close = os.close
 
     def closing(descriptor):
@@ -97,7 +88,7 @@ def test_a_disk_that_refuses_an_upload(store, monkeypatch, caplog, call, code):
             store.stage(io.BytesIO(CONTENT), 1000)
     assert (caught.value.status, caught.value.code) == (502, "storage_refused")
     assert [*store.keys()] == []
-    assert descriptors(store._root) == before
+    assert count_open_files(store._root) == before
     assert "ALARM" in caplog.text
     assert "secret" not in caplog.text
     assert store.stage(io.BytesIO(CONTENT), 1000).size == len(CONTENT), "it recovers by itself"
@@ -216,13 +207,13 @@ def test_a_file_that_cannot_be_opened(store, monkeypatch, caplog, code):
 
 def test_a_file_that_cannot_be_read_is_closed(store, root, monkeypatch, caplog):
     blob = published(store)
-    before = descriptors(root)
+    before = count_open_files(root)
     with monkeypatch.context() as patch:
         patch.setattr(hashlib, "file_digest", failing(errno.EIO))
         with pytest.raises(ApiError) as caught:
             store.open(blob.key, blob.size, blob.sha256)
     assert caught.value.status == 503
-    assert descriptors(root) == before
+    assert count_open_files(root) == before
 
 
 def test_the_alarm_names_the_file_and_no_path(store, root, caplog):

@@ -159,44 +159,38 @@ def commit(site: Site, blob: Blob) -> None:
         site.find_service(BlobStore).publish(blob.key)
 
 
-@pytest.mark.parametrize("older_than", [0, maintenance.GRACE_SECONDS])
-def test_what_is_committed_after_the_walk_stays(site: Site, monkeypatch: pytest.MonkeyPatch, older_than: int) -> None:
-    store, databases = site.find_service(BlobStore), site.databases
-    blob = orphan(site, publish=False)
-    lost = orphan(site)
+def sweep_during_an_upload(
+    site: Site, monkeypatch: pytest.MonkeyPatch, *, after_lock: bool, older_than: int = maintenance.GRACE_SECONDS
+) -> None:
+    """Sweep while an upload commits, just before or after writers are locked out: its file stays, an orphan goes."""
+    blob, lost = orphan(site, publish=False), orphan(site)
     age(site)
-    settled = maintenance._block_row_writers
+    block_row_writers = maintenance._block_row_writers
 
     @contextmanager
-    def late(given: Any) -> Iterator[Any]:
-        commit(site, blob)
-        with settled(given) as session:
+    def with_upload(databases: Any) -> Iterator[Any]:
+        if not after_lock:
+            commit(site, blob)
+        with block_row_writers(databases) as session:
             yield session
+        if after_lock:
+            commit(site, blob)
 
-    monkeypatch.setattr(maintenance, "_block_row_writers", late)
-    assert maintenance.sweep(databases, store, older_than) == (0, 1)
+    monkeypatch.setattr(maintenance, "_block_row_writers", with_upload)
+    store = site.find_service(BlobStore)
+    assert maintenance.sweep(site.databases, store, older_than) == (0, 1)
     assert keys(site) == {blob.key} != {lost.key}
     assert store.verify(blob.key, blob.size, blob.sha256) is None
+
+
+@pytest.mark.parametrize("older_than", [0, maintenance.GRACE_SECONDS])
+def test_what_is_committed_after_the_walk_stays(site: Site, monkeypatch: pytest.MonkeyPatch, older_than: int) -> None:
+    sweep_during_an_upload(site, monkeypatch, after_lock=False, older_than=older_than)
 
 
 def test_what_is_committed_after_the_lock_stays(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """An upload of just now that looks old, since the file server's clock is behind."""
-    store, databases = site.find_service(BlobStore), site.databases
-    blob = orphan(site, publish=False)
-    lost = orphan(site)
-    age(site)
-    settled = maintenance._block_row_writers
-
-    @contextmanager
-    def early(given: Any) -> Iterator[Any]:
-        with settled(given) as session:
-            yield session
-        commit(site, blob)
-
-    monkeypatch.setattr(maintenance, "_block_row_writers", early)
-    assert maintenance.sweep(databases, store) == (0, 1)
-    assert keys(site) == {blob.key} != {lost.key}
-    assert store.verify(blob.key, blob.size, blob.sha256) is None
+    sweep_during_an_upload(site, monkeypatch, after_lock=True)
 
 
 def test_an_upload_that_loses_its_file_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

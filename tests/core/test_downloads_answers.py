@@ -22,6 +22,7 @@ from modhub.blobs import LocalStore
 from modhub.downloads import StoredFile, file_response
 from modhub.errors import ApiError
 from modhub.http.headers import EXPOSED
+from modhub.testing import count_open_files
 
 CONTENT = bytes(range(256)) * 40
 MODIFIED = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -216,28 +217,19 @@ def test_a_time_without_a_zone_is_a_mistake(files):
         replace(files.file, modified=datetime(2026, 1, 1))  # noqa: DTZ001 - that is the mistake
 
 
-def descriptors(root: Path) -> int:
-    """How many files below ``root`` are open; what else this process has open may be collected at any moment."""
-    found = 0
-    for link in Path("/proc/self/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # that of this very look
-            found += str(link.readlink()).startswith(f"{root}/")
-    return found
-
-
 @pytest.mark.parametrize("headers", [{}, {"Range": "bytes=1-2"}, {"Range": "bytes=99999-"}, {"If-None-Match": "*"}])
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_no_file_stays_open(app, headers, method, tmp_path):
-    before = descriptors(tmp_path)
+    before = count_open_files(tmp_path)
     app.request("/", method=method, headers=headers, status="*")
-    assert descriptors(tmp_path) == before
+    assert count_open_files(tmp_path) == before
 
 
 def test_a_head_answer_holds_no_file(files, tmp_path):
     """Not even before the server asks for its body."""
-    before = descriptors(tmp_path)
+    before = count_open_files(tmp_path)
     file_response(Request.blank("/", method="HEAD"), files.store, files.file)
-    assert descriptors(tmp_path) == before
+    assert count_open_files(tmp_path) == before
 
 
 def test_the_servers_wrapper_is_used_and_a_failing_one_leaves_no_file_open(files, tmp_path):
@@ -246,12 +238,12 @@ def test_the_servers_wrapper_is_used_and_a_failing_one_leaves_no_file_open(files
         raise RuntimeError
 
     given: list[tuple[int, int]] = []
-    before = descriptors(tmp_path)
+    before = count_open_files(tmp_path)
     request = Request.blank("/", headers={"Range": "bytes=7-9"}, environ={"wsgi.file_wrapper": wrapper})
     with pytest.raises(RuntimeError):
         file_response(request, files.store, files.file)
     assert given == [(7, 256 * 1024)]
-    assert descriptors(tmp_path) == before
+    assert count_open_files(tmp_path) == before
 
 
 @contextlib.contextmanager

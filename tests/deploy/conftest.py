@@ -1,26 +1,18 @@
 """The shipped ``deploy/nginx.conf`` in a real nginx, with TLS, in front of two real ``pserve`` processes."""
 
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from modhub.testing.commands import hangups_are_heard
 from modhub.testing.nginx import BEHIND_PROXY, HOST, Proxy
 from modhub.testing.object_store import disturbed_line, object_store, prefix
 from modhub.testing.service import Installation
 
-__all__ = ["disturbed_line", "object_store", "prefix"]
+__all__ = ["disturbed_line", "hangups_are_heard", "object_store", "prefix"]
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(autouse=True, scope="session")
-def hangups_are_heard() -> Iterator[None]:
-    """Under nohup SIGHUP is ignored, also by the services that tests start."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(scope="module")

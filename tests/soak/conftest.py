@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -10,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from modhub.testing.commands import find_program
+from modhub.testing.commands import find_program, hangups_are_heard
+
+__all__ = ["hangups_are_heard"]
 
 ROOT = Path(__file__).parents[2]
 # What a company's machines are told about certificates and package mirrors, beyond a bare Debian.
@@ -87,14 +88,6 @@ class Debian:
                 self._booted.kill()
                 self._booted.wait()
             self._booted = None
-
-
-@pytest.fixture(autouse=True, scope="session")
-def hangups_are_heard() -> Iterator[None]:
-    """Under nohup SIGHUP is ignored, also by the services that tests start."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(scope="module")
