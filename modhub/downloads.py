@@ -113,7 +113,7 @@ def file_response(request: Request, store: BlobStore, file: StoredFile) -> Respo
     validators = Validators(f'"{file.sha256}"', file.modified, file.moving)
     outcome = evaluate(request.method, request.headers, validators, file.size)
     if outcome.status is HTTPStatus.PRECONDITION_FAILED:
-        raise ApiError(412, "precondition_failed", "The file is not the one you named.", headers=cross_origin_headers)
+        raise ApiError(412, "precondition_failed", "This is not the file you asked for.", headers=cross_origin_headers)
     if outcome.status is HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
         headers = {**cross_origin_headers, "Accept-Ranges": "bytes", "Content-Range": f"bytes */{file.size}"}
         raise ApiError(416, "range_not_satisfiable", f"The file has {file.size} bytes; none of those.", headers=headers)

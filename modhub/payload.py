@@ -97,7 +97,7 @@ def body_stream(request: Message, limit: int) -> BinaryIO:
         raise errors.invalid("The body must come without a Content-Encoding.")
     length = request.content_length
     if length is not None and length < 0:
-        raise errors.invalid("The Content-Length is not a length.")
+        raise errors.invalid("The Content-Length is not a valid number.")
     if length is not None and length > limit:
         raise errors.too_large(limit)
     if environ.get(STATE) == EXPECTED:

@@ -18,7 +18,7 @@ from modhub.db import Base, Databases, Id, Timestamp, now
 log = logging.getLogger(__name__)
 RENEW_SECONDS: Final = 30.0
 HOLD_TIME: Final = timedelta(minutes=15)
-"""A hold that has not been renewed for so long belongs to a process that was killed, and counts no more."""
+"""A hold that has not been renewed for this long belongs to a process that was killed, and no longer counts."""
 
 
 class HoldPurpose(StrEnum):

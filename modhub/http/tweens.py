@@ -25,7 +25,7 @@ def early_error(request: Request) -> ApiError | None:
     environ = request.environ
     if environ["REQUEST_METHOD"] not in METHODS:
         allow = {"Allow": "GET, HEAD, POST, PUT, DELETE, OPTIONS"}
-        return ApiError(405, "method_not_allowed", "This method is not used here.", headers=allow)
+        return ApiError(405, "method_not_allowed", "This method is not supported.", headers=allow)
     try:
         environ.get("PATH_INFO", "").encode("latin-1").decode("utf-8")
     except UnicodeError:
