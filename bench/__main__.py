@@ -66,12 +66,12 @@ def _fill(folder: Path, urls: dict[str, str], mods: int) -> None:
 
 def measure_pages(folder: Path, rounds: int) -> list[dict[str, Any]]:
     """Each kind of page beside the JSON list, on both databases."""
-    found = []
+    rows = []
     for kind in ("sqlite", "postgresql"):
         place = folder / f"pages-{kind}"
         place.mkdir()
-        found += pages.measure(place, kind, PAGES_MODS, rounds)
-    return found
+        rows += pages.measure(place, kind, PAGES_MODS, rounds)
+    return rows
 
 
 def show(rows: list[Row], facts: dict[str, Any]) -> None:
@@ -115,8 +115,8 @@ def main() -> None:
     if page_rows:
         pages.show(page_rows)
     if arguments.json:
-        found = [asdict(row) | {"goal": row.goal, "is_met": row.is_met} for row in rows]
-        arguments.json.write_text(json.dumps({"facts": facts, "rows": found, "pages": page_rows}, indent=1))
+        row_documents = [asdict(row) | {"goal": row.goal, "is_met": row.is_met} for row in rows]
+        arguments.json.write_text(json.dumps({"facts": facts, "rows": row_documents, "pages": page_rows}, indent=1))
 
 
 if __name__ == "__main__":

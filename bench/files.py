@@ -76,13 +76,23 @@ def _uploads(folder: Path, pid: int, port: int, rounds: int) -> tuple[list[Row],
     processor: list[float] = []
     ours()  # to warm it
     processor.clear()
-    found = in_turns(rounds, floor=floor, ours=ours)
+    medians = in_turns(rounds, floor=floor, ours=ours)
     _call(port, "POST", f"/api/modhub/{published}/publish", 200)
     details = {"processor_s": round(sum(processor) / len(processor), 3), "peak_mb": round(megabytes(pid, "VmHWM"), 1)}
-    factor = found["ours"] / found["floor"]
+    factor = medians["ours"] / medians["floor"]
     what = f"{AT_ONCE} uploads of 64 MB at once"
     beside = "write, fsync, hash"
-    row = Row(what, "sqlite", found["ours"], "s", found["floor"], beside, factor, at_most=UPLOADS_GOAL, details=details)
+    row = Row(
+        what,
+        "sqlite",
+        medians["ours"],
+        "s",
+        medians["floor"],
+        beside,
+        factor,
+        at_most=UPLOADS_GOAL,
+        details=details,
+    )
     return [row], published
 
 
@@ -134,21 +144,21 @@ def _downloads(port: int, nginx_port: int, path: str, rounds: int) -> list[Row]:
     proxied, handed_over = f"{servers.PLAIN}{path}", f"{servers.ACCEL}{path}"
     for warmed, where in ((port, path), (nginx_port, proxied), (nginx_port, handed_over)):
         _download(warmed, where)
-    found = in_turns(
+    seconds = in_turns(
         rounds * 3,
         nginx=lambda: _download(nginx_port, "/file"),
         ours=lambda: _download(port, path),
         proxied=lambda: _download(nginx_port, proxied),
         handed_over=lambda: _download(nginx_port, handed_over),
     )
-    base = found["nginx"] * 1e3
+    base = seconds["nginx"] * 1e3
     whats = {
         "ours": ("download of 64 MB", DOWNLOAD_GOAL),
         "handed_over": ("behind nginx, X-Accel-Redirect", PROXIED_GOAL),
         "proxied": ("behind nginx, copied", None),
     }
     return [
-        Row(what, "", found[name] * 1e3, "ms", base, "nginx sendfile", base / (found[name] * 1e3), at_least=goal)
+        Row(what, "", seconds[name] * 1e3, "ms", base, "nginx sendfile", base / (seconds[name] * 1e3), at_least=goal)
         for name, (what, goal) in whats.items()
     ]
 

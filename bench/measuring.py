@@ -122,8 +122,8 @@ def megabytes(pid: int, what: str = "VmRSS") -> float:
 
 def in_turns(rounds: int, **measurements: Callable[[], float]) -> dict[str, float]:
     """Medians of measurements that are taken in turns, so that other load affects all of them."""
-    found: dict[str, list[float]] = {name: [] for name in measurements}
+    results: dict[str, list[float]] = {name: [] for name in measurements}
     for _ in range(rounds):
         for name, measure in measurements.items():
-            found[name].append(measure())
-    return {name: statistics.median(values) for name, values in found.items()}
+            results[name].append(measure())
+    return {name: statistics.median(values) for name, values in results.items()}

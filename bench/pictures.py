@@ -123,15 +123,15 @@ def upload(port: int, token: str, mod_ids: list[int], names: list[str]) -> None:
 
 def browse(port: int, go_on: Callable[[], bool]) -> list[float]:
     """The seconds of each request of one visitor, sorted."""
-    client, found = Client(port), []
+    client, latencies = Client(port), []
     while go_on():
         began = time.perf_counter()
         status, _, _ = client.get(BROWSE)
-        found.append(time.perf_counter() - began)
+        latencies.append(time.perf_counter() - began)
         assert status == 200, status
         time.sleep(PAUSE)
     client.close()
-    return sorted(found)
+    return sorted(latencies)
 
 
 class ChildMemory:
@@ -155,11 +155,11 @@ class ChildMemory:
 
     def _run(self) -> None:
         while not self._ended.wait(SAMPLE_SECONDS):
-            found = []
+            peaks = []
             for file in Path(f"/proc/{self._pid}/task").glob("*/children"):
-                found += [float(peak) for pid in file.read_text().split() if (peak := _peak_of(int(pid)))]
-            self.most = max(self.most, len(found))
-            self.peak_mb = max([self.peak_mb, *found])
+                peaks += [float(peak) for pid in file.read_text().split() if (peak := _peak_of(int(pid)))]
+            self.most = max(self.most, len(peaks))
+            self.peak_mb = max([self.peak_mb, *peaks])
 
 
 def _peak_of(pid: int) -> float:
@@ -175,9 +175,9 @@ def waiting(service: Installation) -> int:
 
 
 def check_results(service: Installation, names: list[str], port: int) -> dict[str, int]:
-    """What became of the images; AssertionError if a picture is missing, or one was made of what is no image."""
+    """What became of the images. AssertionError if a picture is missing, or was made of what is not one."""
     content = samples()
-    found: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     rows = service.rows(
         "SELECT core_asset.name, core_picture_set.problem FROM core_asset"
         " JOIN core_picture_set ON core_picture_set.asset_id = core_asset.id"
@@ -186,9 +186,9 @@ def check_results(service: Installation, names: list[str], port: int) -> dict[st
     for name, problem in rows:
         kind = names[int(name.partition(".")[0])]
         assert (problem is None) == content[kind][1], (kind, problem)
-        found[problem or "pictures"] += 1
+        outcomes[problem or "pictures"] += 1
     assert b'srcset="/Modhub/picture/' in Client(port).get(BROWSE, keep_body=True)[2]
-    return dict(found)
+    return dict(outcomes)
 
 
 def measure(service: Installation, images: int) -> dict[str, Any]:
@@ -258,13 +258,13 @@ def main() -> None:
         stack.callback(service.stop)
         migrated = service.admin("migrate")
         assert migrated.returncode == 0, migrated.stderr
-        found = measure(service, arguments.images)
+        measured = measure(service, arguments.images)
     shares = {"p50": 0.5, "p99": 0.99, "most": 1.0}
     rows = [
         [what, str(len(latencies)), *(milliseconds(latencies, share) for share in shares.values())]
-        for what, latencies in found.pop("browse").items()
+        for what, latencies in measured.pop("browse").items()
     ]
-    facts |= found | {"load afterwards": machine()["load"]}
+    facts |= measured | {"load afterwards": machine()["load"]}
     sys.stdout.write("\n".join(f"{name}: {value}" for name, value in facts.items()) + "\n\n")
     sys.stdout.write(table(["browse", "requests", *(f"{name} ms" for name in shares)], rows))
     if arguments.json:

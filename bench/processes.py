@@ -28,28 +28,28 @@ def two_processes(folder: Path, database: str, url: str, rounds: int, seconds: f
     """The list behind nginx, from one process and from two. Nothing is pinned."""
     with on_all_cores():
         ini = servers.write_ini(folder, f"two-{database}", url)
-        with servers.pserve(folder, ini, core=None) as one, servers.pserve(folder, ini, core=None) as two:
+        with servers.pserve(folder, ini, core=None) as first, servers.pserve(folder, ini, core=None) as second:
             both = folder / "both"
             both.mkdir(exist_ok=True)
             with (
-                servers.nginx(folder, [one[1]]) as single_port,
-                servers.nginx(both, [one[1], two[1]]) as double_port,
+                servers.nginx(folder, [first[1]]) as single_port,
+                servers.nginx(both, [first[1], second[1]]) as double_port,
             ):
                 if single_port is None or double_port is None:
                     return []
                 ports = {"one": single_port, "two": double_port}
-                found: dict[str, list[float]] = {name: [] for name in ports}
+                per_second: dict[str, list[float]] = {name: [] for name in ports}
                 costs: dict[str, list[float]] = {name: [] for name in ports}
                 for port in ports.values():
                     _load_behind_nginx(port, 0.5)
                 for _ in range(rounds):
                     for name, port in ports.items():
-                        before = sum(cpu_seconds(process.pid) for process, _ in (one, two))
+                        before = sum(cpu_seconds(process.pid) for process, _ in (first, second))
                         result = _load_behind_nginx(port, seconds)
-                        used = sum(cpu_seconds(process.pid) for process, _ in (one, two)) - before
-                        found[name].append(result.per_second)
+                        used = sum(cpu_seconds(process.pid) for process, _ in (first, second)) - before
+                        per_second[name].append(result.per_second)
                         costs[name].append(used / len(result.latencies) * 1e6)
-    ours, beside = (statistics.median(found[name]) for name in ("two", "one"))
+    ours, beside = (statistics.median(per_second[name]) for name in ("two", "one"))
     details = {f"cpu_us_{name}": round(statistics.median(values)) for name, values in costs.items()}
     row = Row(
         "two processes behind nginx", database, ours, "req/s", beside, "one process", ours / beside, at_least=TWO_GOAL
@@ -76,10 +76,10 @@ def under_sign_ins(folder: Path, url: str, rounds: int, seconds: float) -> list[
             with _signing_in(port) as counted:
                 busy.append(load(port, LIST, seconds=seconds))
             signed_in += counted[0]
-    ours, beside = (statistics.median(one.percentile(0.99) * 1e3 for one in found) for found in (busy, quiet))
+    ours, beside = (statistics.median(result.percentile(0.99) * 1e3 for result in results) for results in (busy, quiet))
     details = {
-        "p50_ms": statistics.median(one.percentile(0.5) * 1e3 for one in busy),
-        "p50_ms_quiet": statistics.median(one.percentile(0.5) * 1e3 for one in quiet),
+        "p50_ms": statistics.median(result.percentile(0.5) * 1e3 for result in busy),
+        "p50_ms_quiet": statistics.median(result.percentile(0.5) * 1e3 for result in quiet),
         "sign_ins_per_second": round(signed_in / seconds / rounds, 1),
     }
     what = f"list p99 while {SIGN_INS} sign in"

@@ -59,17 +59,17 @@ def measure(targets: dict[str, Target], rounds: int, seconds: float, **request: 
     """All targets in turns, for some rounds, after warming each."""
     for _, port in targets.values():
         load(port, seconds=WARM_SECONDS, **request)
-    found = {name: Series([], [], [], []) for name in targets}
+    measured = {name: Series([], [], [], []) for name in targets}
     for _ in range(rounds):
         for name, (process, port) in targets.items():
             before = cpu_seconds(process.pid)
             result = load(port, seconds=seconds, **request)
-            series = found[name]
+            series = measured[name]
             series.cpu_us.append((cpu_seconds(process.pid) - before) / len(result.latencies) * 1e6)
             series.per_second.append(result.per_second)
             series.p50_ms.append(result.percentile(0.5) * 1e3)
             series.p99_ms.append(result.percentile(0.99) * 1e3)
-    return found
+    return measured
 
 
 def cases(port: int) -> dict[str, tuple[bytes, dict[str, Any]]]:
@@ -108,13 +108,13 @@ def reads(folder: Path, database: str, url: str, rounds: int, seconds: float) ->
                 # waitress closes the connection after a 304.
                 for server in ("modhub",) if what == "304" else ("modhub", "waitress"):
                     targets[f"constant on {server}"] = baselines.enter_context(servers.constant(folder, body, server))
-                found = measure(targets, rounds, seconds, **request)
-            rows += _rows(what, database, found)
+                measured = measure(targets, rounds, seconds, **request)
+            rows += _rows(what, database, measured)
     return rows
 
 
-def _rows(what: str, database: str, found: dict[str, Series]) -> list[Row]:
-    medians = {name: series.medians() for name, series in found.items()}
+def _rows(what: str, database: str, measured: dict[str, Series]) -> list[Row]:
+    medians = {name: series.medians() for name, series in measured.items()}
     ours, constant = (medians[name]["per_second"] for name in ("modhub", "constant on modhub"))
     goal = (GOALS if database == "sqlite" else dict.fromkeys(GOALS, POSTGRES_GOAL)).get(what)
     rows = [
@@ -124,7 +124,7 @@ def _rows(what: str, database: str, found: dict[str, Series]) -> list[Row]:
         fresh = medians["nothing kept"]["p50_ms"]
         rows.append(Row(f"{CHAIN}, nothing kept", database, fresh, "ms", at_most=CHAIN_GOAL_MS))
     if what == "list, 16 connections":
-        pairs = zip(found["modhub"].cpu_us, found["without the log"].cpu_us, strict=True)
+        pairs = zip(measured["modhub"].cpu_us, measured["without the log"].cpu_us, strict=True)
         logged = statistics.median(with_log - without for with_log, without in pairs)
         rows.append(Row("a log line, processor time", database, logged, "us", at_most=LOG_GOAL_US))
     return rows
@@ -136,9 +136,11 @@ def under_commits(folder: Path, database: str, url: str, rounds: int, seconds: f
     databases = find_service(servers.prepare(ini), Databases)
     plain = servers.write_ini(folder, f"commits-plain-{database}", url, modhub__response_cache_bytes="0")
     with servers.pserve(folder, ini) as kept, servers.pserve(folder, plain) as not_kept, _committing(databases):
-        found = measure({"kept": kept, "nothing kept": not_kept}, rounds, seconds, path="/api/modhub", connections=16)
+        measured = measure(
+            {"kept": kept, "nothing kept": not_kept}, rounds, seconds, path="/api/modhub", connections=16
+        )
     databases.dispose()
-    medians = {name: series.medians() for name, series in found.items()}
+    medians = {name: series.medians() for name, series in measured.items()}
     ours, beside = (values["per_second"] for values in medians.values())
     what = f"list under {COMMITS_PER_SECOND} commits a second"
     return [
@@ -178,8 +180,8 @@ def threads(folder: Path, url: str, rounds: int, seconds: float) -> list[Row]:
             ini = servers.write_ini(folder, f"threads-{count}", url, threads=count)
             targets[str(count)] = stack.enter_context(servers.pserve(folder, ini))
         for connections in (16, 1):
-            found = measure(targets, rounds, seconds, path="/api/modhub", connections=connections)
-            medians = {count: series.medians() for count, series in found.items()}
+            measured = measure(targets, rounds, seconds, path="/api/modhub", connections=connections)
+            medians = {count: series.medians() for count, series in measured.items()}
             base = medians["4"]["per_second"]
             for count in ("1", "2"):
                 value = medians[count]["per_second"]

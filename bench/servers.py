@@ -172,8 +172,8 @@ def nginx(folder: Path, plain: list[int], accel: int | None = None) -> Iterator[
 def _shipped_locations(folder: Path) -> str:
     """The locations of deploy/nginx.conf for files that nginx sends itself."""
     site = (ROOT / "deploy" / "nginx.conf").read_text("utf-8")
-    found = re.search(
+    locations = re.search(
         rf"    location {LOCATION} .*?\n    \}}\n    location @modhub_again .*?\n    \}}\n", site, re.DOTALL
     )
-    assert found is not None
-    return found[0].replace("/var/lib/modhub/files/", f"{folder}/files/")
+    assert locations is not None
+    return locations[0].replace("/var/lib/modhub/files/", f"{folder}/files/")

@@ -137,8 +137,8 @@ def edit(databases: Databases, numbers: range) -> None:
 def fan_out(databases: Databases) -> None:
     """Give the mod ``ROOT`` its 2,550 requirements."""
     with databases.write_session.begin() as session:
-        found = session.scalars(select(Mod).where(Mod.id >= ROOT, Mod.id < ROOT + 1 + FAN + FAN * FAN).order_by(Mod.id))
-        root, *others = found.all()
+        mods = session.scalars(select(Mod).where(Mod.id >= ROOT, Mod.id < ROOT + 1 + FAN + FAN * FAN).order_by(Mod.id))
+        root, *others = mods.all()
         branches, leaves = others[:FAN], others[FAN:]
         root.requires = [mod.guid for mod in branches]
         for place, mod in enumerate(branches):

@@ -51,7 +51,7 @@ class ByteCache(Generic[Value]):
             return None
         with self._lock:
             self.hits += 1
-            if key in self._entries:  # not evicted meanwhile
+            if key in self._entries:  # not evicted in the meantime
                 self._entries.move_to_end(key)
         return entry.value
 

@@ -198,6 +198,6 @@ class ChangeReader:
     def page(self, since: int, size: int) -> ChangePage:
         """Return up to ``size`` changes of declared kinds after the serial ``since``, in one statement."""
         rows = self._reader.rows(self._page, since=since, size=size)
-        found = [row[2:] for row in rows if row[2] is not None]
-        changes = [ChangeEntry(*row[:5], from_micros(row[5])) for row in found]  # type: ignore[call-arg]
+        change_rows = [row[2:] for row in rows if row[2] is not None]
+        changes = [ChangeEntry(*row[:5], from_micros(row[5])) for row in change_rows]  # type: ignore[call-arg]
         return ChangePage(rows[0][0], rows[0][1], changes)

@@ -1,6 +1,6 @@
 """What packages measure about themselves, for a feature that exports it (``config.add_metric``).
 
-A metric is a function that is called when somebody reads it. Nothing is computed, kept or sent meanwhile, so a metric
+A metric is a function that is called when somebody reads it. Nothing is computed, kept or sent in between, so a metric
 costs nothing while nobody exports it; what has to be counted as it happens is counted by an :class:`EventCounter`.
 """
 

@@ -118,7 +118,7 @@ class RawQueryExecutor:
         return [[result.get_value(row, column) for column in range(result.nfields)] for row in range(result.ntuples)]
 
     def _run(self, fetch: _Fetch, sql: str, parameters: dict[str, Any]) -> list[Row]:
-        """Idle connections that were closed meanwhile (the database was restarted) are skipped."""
+        """Idle connections that were closed in the meantime (the database was restarted) are skipped."""
         try:
             self._slots.get(timeout=self._pool_timeout)
         except Empty:
@@ -150,7 +150,7 @@ class RawQueryExecutor:
             for listener in self.engine.dispatch.before_cursor_execute:
                 listener(None, None, sql, parameters, None, False)
             started_at = perf_counter()
-            found = fetch(connection, sql, parameters)
+            rows = fetch(connection, sql, parameters)
             if self.slow_statements is not None:
                 self.slow_statements.check(sql, started_at)
         except BaseException as error:
@@ -164,7 +164,7 @@ class RawQueryExecutor:
             self._idle.append(connection)
         else:
             connection.close()
-        return found
+        return rows
 
     def dispose(self) -> None:
         """Close the idle connections."""

@@ -120,7 +120,7 @@ def show_account(admin: Any, session: Session, account: Account, *, json: bool =
     overview = admin.find_service(AuthServices).account_reader.overview(account.id)
     use = use_of_accounts(admin, session).get(account.id, AccountUse())
     sessions = [
-        (kind, one) for kind, of_kind in (("program", overview.clients), ("pages", overview.pages)) for one in of_kind
+        (kind, row) for kind, of_kind in (("program", overview.clients), ("pages", overview.pages)) for row in of_kind
     ]
     if json:
         logins = list(
@@ -129,7 +129,7 @@ def show_account(admin: Any, session: Session, account: Account, *, json: bool =
         extra = {
             "authenticator": bool(overview.has_authenticator),
             "publisherKeys": [{"subject": key.subject, "modId": key.mod_id} for key in overview.keys],
-            "sessions": [{"kind": kind, "label": one.label, "usedAt": iso(one.used_at)} for kind, one in sessions],
+            "sessions": [{"kind": kind, "label": row.label, "usedAt": iso(row.used_at)} for kind, row in sessions],
         }
         admin.say_json(_list_document(AccountLine(account, logins, use)) | extra)
         return
@@ -146,8 +146,8 @@ def show_account(admin: Any, session: Session, account: Account, *, json: bool =
         admin.say(f"  publisher key: {key.subject}, {scope}")
     admin.say(f"  authenticator: {'yes' if overview.has_authenticator else 'no'}")
     admin.say(f"  uses: {describe_use(use)}")
-    for kind, one in sessions:
-        admin.say(f"  signed in: {kind} {one.label}, last used {iso(one.used_at)}")
+    for kind, row in sessions:
+        admin.say(f"  signed in: {kind} {row.label}, last used {iso(row.used_at)}")
 
 
 def _number(value: str) -> int:

@@ -99,14 +99,14 @@ def check_key(
     counter = rate_counter("sign-in caller", caller, settings["modhub_auth.failures"])
     with auth.rate_limiter.attempt([counter]) as slot:
         time = now()
-        found = auth.account_reader.key_by_hash(token_digest(key.strip()))
-        if found is None or has_expired(found.expires_at, time) or not _has_mod(found.mod_id, mod_exists):
+        stored = auth.account_reader.key_by_hash(token_digest(key.strip()))
+        if stored is None or has_expired(stored.expires_at, time) or not _has_mod(stored.mod_id, mod_exists):
             slot.failed = True
-            log_event("publisher key refused", account=None if found is None else found.account_id, caller=caller)
+            log_event("publisher key refused", account=None if stored is None else stored.account_id, caller=caller)
             raise invalid_key()
-        if found.blocked:
-            raise blocked_account_error(found.account_id)
-        return KeySession(found.login_id, found.account_id, found.display_name, _seconds(found.expires_at, time))
+        if stored.blocked:
+            raise blocked_account_error(stored.account_id)
+        return KeySession(stored.login_id, stored.account_id, stored.display_name, _seconds(stored.expires_at, time))
 
 
 def begin_session(session: Session, key_session: KeySession) -> None:

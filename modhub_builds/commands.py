@@ -49,7 +49,7 @@ def run_build(admin: Any, arguments: argparse.Namespace) -> int:
 
 def list_builds(admin: Any, *, as_json: bool) -> int:
     """Print one line per build."""
-    stored = [one for releases in admin.find_service(BuildReader).listing().releases.values() for one in releases]
+    stored = [build for releases in admin.find_service(BuildReader).listing().releases.values() for build in releases]
     for release in stored:
         if as_json:
             admin.say_json(_build_document(release))

@@ -24,8 +24,8 @@ def run_downloads(admin: Any, arguments: argparse.Namespace) -> int:
         wrong = reconcile(admin.databases, mods)
     for count in wrong:
         if arguments.json:
-            found = {"mod": count.mod_id, "exists": count.exists, "total": count.total, "days": count.days}
-            admin.say_json({**found, "corrected": not arguments.dry_run})
+            document = {"mod": count.mod_id, "exists": count.exists, "total": count.total, "days": count.days}
+            admin.say_json({**document, "corrected": not arguments.dry_run})
         else:
             admin.say(f"{count}." if arguments.dry_run else f"{count}; corrected.")
     if not arguments.json:

@@ -41,7 +41,7 @@ class DownloadCounter:
                 self.lost += 1
 
     def first(self, size: int) -> list[CountedDownload]:
-        """The ``size`` that wait longest; they go on waiting until they are removed."""
+        """The ``size`` that wait longest; they keep waiting until they are removed."""
         with self._lock:
             return list(islice(self._waiting, size))
 

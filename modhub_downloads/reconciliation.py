@@ -43,7 +43,7 @@ def find_wrong_counts(session: Session, mods: IMods) -> list[WrongCount]:
 def _counts_without_mod(session: Session, mods: IMods) -> Iterator[WrongCount]:
     for batch in _batches_of_mods(session):
         gone = set(batch) - existing_mods(session, mods, batch)
-        # Read again: a mod that was deleted meanwhile took its counts with it.
+        # Read again: a mod that was deleted in the meantime took its counts with it.
         sums = select(DailyDownloads.mod_id, func.sum(DailyDownloads.downloads)).group_by(DailyDownloads.mod_id)
         days = {row[0]: int(row[1]) for row in session.execute(sums.where(DailyDownloads.mod_id.in_(gone)))}
         rows = session.execute(select(ModDownloads).where(ModDownloads.mod_id.in_(gone))).scalars()

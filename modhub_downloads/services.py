@@ -1,6 +1,6 @@
 """Writing counts. Every writer takes the one row of :class:`CountingState` first, so that no two wait for each other.
 
-Whoever waits there waits for one batch, or for the deletion of some mods.
+A writer waits for one batch at most, or for the deletion of some mods.
 """
 
 import hashlib
@@ -70,7 +70,7 @@ def write_downloads(session: Session, mods: IMods, downloads: Collection[Counted
 
 def existing_mods(session: Session, mods: IMods, mod_ids: Iterable[int]) -> set[int]:
     """Those of the ids that are mods, published or not."""
-    return {found for ids in bulk.batches(sorted(mod_ids), MODS_AT_ONCE) for found in mods.get_mods(session, ids)}
+    return {mod_id for ids in bulk.batches(sorted(mod_ids), MODS_AT_ONCE) for mod_id in mods.get_mods(session, ids)}
 
 
 def _salt_of(session: Session, day: int) -> bytes:

@@ -33,7 +33,7 @@ class DownloadWriter:
         self._counter = counter
 
     def write_all(self) -> None:
-        """Write what waits, a batch at a time. What an error leaves unwritten goes on waiting."""
+        """Write what waits, a batch at a time. What an error leaves unwritten keeps waiting."""
         while batch := self._counter.first(bulk.BATCH):
             with self._databases.write_session.begin() as session:
                 written = write_downloads(session, self._mods, batch, day_of(now()))

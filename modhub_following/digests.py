@@ -105,9 +105,9 @@ class DigestMaker:
         )
         followers = select(Follow.account_id).join(Reader, Reader.account_id == Follow.account_id).distinct()
         followers = followers.where(matches, Follow.created_at <= release.at, Follow.account_id != mod.owner)
-        found = session.scalars(followers.where(Reader.frequency != Frequency.NONE.value)).all()
+        follower_ids = session.scalars(followers.where(Reader.frequency != Frequency.NONE.value)).all()
         same = {"mod_id": mod.id, "version": release.version, "at": release.at}
-        for batch in bulk.batches(found):
+        for batch in bulk.batches(follower_ids):
             rows = [{"account_id": account_id, **same} for account_id in batch]
             session.execute(insert_new(session, Pending).values(rows).on_conflict_do_nothing())
 

@@ -58,11 +58,11 @@ def redirect_to_target(context: FollowTarget, _request: Request) -> Redirect:
 @page(context=IFollowTarget, request_method="POST", permission=FollowPermission.FOLLOW, preserve_fields={"follow": ""})
 def follow_submit(context: FollowTarget, request: Request) -> Redirect:
     """``POST``: ``follow`` is 1 or, to end it, 0; ``from`` is ``following`` on the page that lists all."""
-    wanted, session = request.POST.get("follow", ""), request.dbsession
-    if wanted not in {"0", "1"}:
+    choice, session = request.POST.get("follow", ""), request.dbsession
+    if choice not in {"0", "1"}:
         raise invalid("The field %(field)s must be 1 or 0.", field="follow")
     account_id, target = _lock_account(request), context.target
-    if wanted == "0":
+    if choice == "0":
         services.unfollow(session, account_id, target)
     else:
         if not _lock_target(request, context):

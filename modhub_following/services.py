@@ -89,7 +89,7 @@ def choose_frequency(session: Session, account_id: int, frequency: Frequency, la
 
 
 def leave_digest(session: Session, account_id: int) -> None:
-    """End the digests of the account, which goes on following; nothing happens if it gets none."""
+    """End the digests of the account, which keeps following; nothing happens if it gets none."""
     none = update(Reader).where(Reader.account_id == account_id).values(frequency=Frequency.NONE.value)
     bulk.execute_bulk(session, none)
     session.execute(delete(Pending).where(Pending.account_id == account_id))

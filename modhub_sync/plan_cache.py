@@ -1,6 +1,6 @@
 """Plans in memory, valid until something changes that everybody can see (docs/adr/024-response-cache.md).
 
-Whoever installs a mod as their first asks the same question as all others who do.
+Everyone who installs a mod as their first asks the same question.
 """
 
 import hashlib

@@ -53,9 +53,9 @@ class _Reason(Struct, gc=False):
 _WANTED: Final = _Reason(0, [], [], [], UNSET)
 
 
-def find_reasons(wanted: Iterable[str], requires: Mapping[str, list[str]]) -> dict[str, _Reason]:
+def find_reasons(requested: Iterable[str], requires: Mapping[str, list[str]]) -> dict[str, _Reason]:
     """Find the shortest path from a wanted mod to each mod that it requires, directly or through others."""
-    reasons = {guid: _WANTED for guid in wanted if guid in requires}
+    reasons = {guid: _WANTED for guid in requested if guid in requires}
     waiting = list(reasons)
     for requirer in waiting:
         reason = None

@@ -37,8 +37,8 @@ class SyncReader:
     def lookup(self, guids: Mapping[str, str]) -> LookupDocument:
         """Return the mods, and the GUIDs that are not published, as sent."""
         documents = self._mods.get_documents(guids)
-        found = [msgspec.Raw(documents[guid]) for guid in guids if guid in documents]
-        return LookupDocument(found, [sent for guid, sent in guids.items() if guid not in documents])
+        documents_found = [msgspec.Raw(documents[guid]) for guid in guids if guid in documents]
+        return LookupDocument(documents_found, [sent for guid, sent in guids.items() if guid not in documents])
 
     def updates(self, have: Mapping[str, InstalledEntry]) -> UpdatesDocument:
         """Compare what the caller has with what is published; one statement if nothing has changed, else two."""

@@ -1,7 +1,7 @@
 """Making snapshots: all public documents by serial, as compressed JSON lines in the file store.
 
-A snapshot is not a moment: it is read in pages, and a mod that changes meanwhile gets a higher serial and may be left
-out. A client that goes on with the changes after its serial has every mod as it is.
+A snapshot is not a moment: it is read in pages. A mod that changes in the meantime gets a higher serial and may be left
+out. A client that continues with the changes after the snapshot's serial has every mod as it is.
 """
 
 from collections.abc import Collection, Iterator

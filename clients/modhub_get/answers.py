@@ -60,8 +60,8 @@ def decode_plan(answer: Any) -> InstallPlan:
     if not {step.guid for step in steps} <= locked.keys():
         raise ValueError("the lock lacks a step of the plan")
     missing = tuple(_objects(answer, "missing"))
-    for one in missing:
-        _guid_of(one)
+    for item in missing:
+        _guid_of(item)
     conflicts = tuple(_objects(answer, "conflicts"))
     for conflict in conflicts:
         for mod in _objects(conflict, "pair"):
@@ -75,7 +75,7 @@ def merge_plans(plans: Sequence[InstallPlan]) -> InstallPlan:
     return InstallPlan(
         steps=tuple(steps.values()),
         conflicts=tuple(conflict for plan in plans for conflict in plan.conflicts),
-        missing=tuple({_guid_of(one): one for plan in plans for one in plan.missing}.values()),
+        missing=tuple({_guid_of(gap): gap for plan in plans for gap in plan.missing}.values()),
         locked={guid: entry for plan in plans for guid, entry in plan.locked.items()},
     )
 
@@ -92,7 +92,7 @@ def decode_updates(answer: Any, asked: Collection[str]) -> UpdateCheck:
     """``POST /api/modhub/updates``"""
     changed = tuple(_objects(answer, "changed"))
     gone = tuple(_guid(guid) for guid in _field(answer, "gone", list))
-    if not {*gone, *(_guid_of(one) for one in changed)} <= set(asked):
+    if not {*gone, *(_guid_of(update) for update in changed)} <= set(asked):
         raise ValueError("a mod that was not asked for")
     return UpdateCheck(changed, gone)
 
@@ -158,17 +158,17 @@ def local_name(mod: RemoteMod) -> str:
 
 
 def _field(value: Any, name: str, kind: type) -> Any:
-    found = value.get(name) if isinstance(value, dict) else None
-    if not isinstance(found, kind) or (isinstance(found, bool) and kind is int):
+    field_value = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(field_value, kind) or (isinstance(field_value, bool) and kind is int):
         raise ValueError(f"{name} is missing or of the wrong type")
-    return found
+    return field_value
 
 
 def _objects(value: Any, name: str) -> list[Mapping[str, Any]]:
-    found = _field(value, name, list)
-    if not all(isinstance(one, dict) for one in found):
+    items = _field(value, name, list)
+    if not all(isinstance(item, dict) for item in items):
         raise ValueError(f"{name} has something else than objects")
-    return list(found)
+    return list(items)
 
 
 def _guid_of(value: Mapping[str, Any]) -> str:

@@ -46,9 +46,9 @@ def install_lock(installer: Installer, entries: list[LockEntry]) -> Report:
             "/api/modhub/plan/check", {"lock": build_lock(entries)}, answers.decode_lock_check
         )
         changed = [{"guid": entry.guid, "state": states.get(entry.guid, "gone")} for entry in needed]
-        changed = [one for one in changed if one["state"] != "same"]
+        changed = [change for change in changed if change["state"] != "same"]
         if changed:
-            listed = ", ".join(f"{one['guid']} ({one['state']})" for one in changed[:10])
+            listed = ", ".join(f"{change['guid']} ({change['state']})" for change in changed[:10])
             sentence = f"The service no longer has what the lock names: {listed}. Nothing was changed."
             raise GetError(ExitCode.NOT_AVAILABLE, sentence, entries=changed)
         placed = _place_locked(installer, needed)
@@ -62,12 +62,12 @@ def install_lock(installer: Installer, entries: list[LockEntry]) -> Report:
 def update_mods(installer: Installer) -> Report:
     """``update``: the newest files of all that was asked for; what nothing requires any more is removed."""
     installation = installer.installation
-    wanted = [mod.guid for mod in installation.state.mods.values() if mod.wanted]
-    if not wanted:
+    requested = [mod.guid for mod in installation.state.mods.values() if mod.wanted]
+    if not requested:
         return Report(["Nothing is installed."], {"installed": [], "updated": [], "removed": [], "missing": []})
     before = installation.state
-    applied = installer.follow_plan(wanted)
-    missing = {str(one["guid"]).lower() for one in applied.plan.missing}
+    applied = installer.follow_plan(requested)
+    missing = {str(entry["guid"]).lower() for entry in applied.plan.missing}
     kept = {step.guid for step in applied.plan.steps} | {guid for guid in before.mods if guid in missing}
     # What a mod requires that has gone from the service is not known any more: nothing of it is removed.
     kept |= _closure(installation.state.mods, missing)
@@ -86,16 +86,17 @@ def check_mods(service: ModhubService | None, installation: ModInstallation) -> 
         have = [{"guid": mod.guid, "version": mod.version, "sha256": mod.sha256} for mod in mods.values()]
         for batch in in_batches(have, AT_ONCE):
             decode = partial(answers.decode_updates, asked=mods.keys())
-            found = service.post("/api/modhub/updates", {"have": batch}, decode)
-            changed += found.changed
-            gone += found.gone
+            updates = service.post("/api/modhub/updates", {"have": batch}, decode)
+            changed += updates.changed
+            gone += updates.gone
     lines = [f"Damaged or missing here: {mods[guid].title} ({guid})" for guid in damaged]
     lines += [
-        f"Update: {mods[str(one['guid']).lower()].title} {one.get('version', '')} ({one['guid']})" for one in changed
+        f"Update: {mods[str(change['guid']).lower()].title} {change.get('version', '')} ({change['guid']})"
+        for change in changed
     ]
     lines += [f"No longer on the service: {mods[guid].title} ({guid})" for guid in gone]
     differs = bool(damaged or changed or gone)
-    same = len(mods) - len({*damaged, *gone, *(str(one["guid"]).lower() for one in changed)})
+    same = len(mods) - len({*damaged, *gone, *(str(change["guid"]).lower() for change in changed)})
     return Report(
         [*lines, f"{same} of {len(mods)} mods are as they should be."],
         {"damaged": damaged, "changed": changed, "gone": gone, "same": same},
@@ -140,14 +141,14 @@ def _roots(mods: Mapping[str, LocalMod], guids: list[str]) -> list[str]:
 
 def _closure(mods: Mapping[str, LocalMod], roots: set[str]) -> set[str]:
     """The installed mods that ``roots`` require, themselves included."""
-    found: set[str] = set()
+    guids_seen: set[str] = set()
     waiting = [guid for guid in roots if guid in mods]
     while waiting:
         guid = waiting.pop()
-        if guid not in found:
-            found.add(guid)
-            waiting += [one for one in mods[guid].requires if one in mods]
-    return found
+        if guid not in guids_seen:
+            guids_seen.add(guid)
+            waiting += [required for required in mods[guid].requires if required in mods]
+    return guids_seen
 
 
 def _drop(installation: ModInstallation, removed: list[LocalMod]) -> None:
@@ -168,7 +169,7 @@ def _report(
     lines = [_line("Installed", installation, mod) for mod in installed]
     lines += [_line("Updated", installation, mod) for mod in updated]
     lines += [f"Removed {mod.title} ({mod.guid})" for mod in removed or ()]
-    lines += [f"Not on the service: {one['guid']}" for one in applied.plan.missing]
+    lines += [f"Not on the service: {entry['guid']}" for entry in applied.plan.missing]
     fields = {
         "installed": [_describe(installation, mod) for mod in installed],
         "updated": [_describe(installation, mod) for mod in updated],

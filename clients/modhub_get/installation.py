@@ -70,7 +70,7 @@ class ModInstallation:
         return self.root / mod.guid / mod.name
 
     def part_of(self, guid: str, sha256: str) -> Path:
-        """Where a file of a mod is collected. It has its own name, so a later run can go on with it."""
+        """Where a file of a mod is collected. It has its own name, so a later run can continue with it."""
         return self._parts / f"{guid}.{sha256}"
 
     def is_intact(self, mod: LocalMod) -> bool:
@@ -103,7 +103,7 @@ class ModInstallation:
         self._finish(state, moves, deletions)
 
     def clear_parts(self) -> None:
-        """Delete downloads that nothing will go on with."""
+        """Delete downloads that nothing will continue."""
         for part in self._parts.iterdir():
             with contextlib.suppress(OSError):
                 part.unlink()
@@ -160,9 +160,9 @@ def _parse_mod(document: Any) -> LocalMod:
 def _parse_journal(document: Any) -> tuple[InstallationState, list[Any], list[Any]]:
     try:
         moves, deletions = list(document["moves"]), list(document["deletions"])
-        for one in (*moves, *deletions):
-            if parse_guid(one["guid"]) != one["guid"] or clean_name(one["name"]) != one["name"]:
-                raise ValueError(one)
+        for entry in (*moves, *deletions):
+            if parse_guid(entry["guid"]) != entry["guid"] or clean_name(entry["name"]) != entry["name"]:
+                raise ValueError(entry)
         if not all(is_sha256(move["sha256"]) for move in moves):
             raise ValueError(moves)
         return parse_state(document["state"]), moves, deletions

@@ -58,23 +58,23 @@ class Installer:
 
     def follow_plan(self, want: Iterable[str]) -> AppliedPlan:
         """Ask for a plan that gets ``want``, and do what it says. Nothing is changed unless all of it can be done."""
-        wanted = list(want)
+        requested = list(want)
         for attempt in range(ROUNDS):
-            plan = self._ask(wanted)
+            plan = self._ask(requested)
             self._refuse_gaps(plan)
             steps = [step for step in plan.steps if step.action != "keep"]
             try:
-                placed = self.place([plan.locked[step.guid] for step in steps], wanted, recheck=not attempt)
+                placed = self.place([plan.locked[step.guid] for step in steps], requested, recheck=not attempt)
             except FileReplaced:
-                # A file was replaced or deleted meanwhile, or an answer was damaged on its way.
+                # A file was replaced or deleted in the meantime, or an answer was damaged on its way.
                 continue
             return AppliedPlan(plan, placed)
         raise GetError(ExitCode.BAD_ANSWER, "The service's plan and its files do not match; nothing was changed.")
 
-    def place(self, entries: list[LockEntry], wanted: list[str], *, recheck: bool) -> tuple[LocalMod, ...]:
+    def place(self, entries: list[LockEntry], requested: list[str], *, recheck: bool) -> tuple[LocalMod, ...]:
         """Download exactly these files, then put all of them in place. ``recheck``: compare their names once more."""
         mods = self._look_up([entry.guid for entry in entries])
-        new = [self._installed(mods.get(entry.guid), entry, wanted) for entry in entries]
+        new = [self._installed(mods.get(entry.guid), entry, requested) for entry in entries]
         self.installation.check_places(new)
         transfers = [
             Transfer(
@@ -92,16 +92,16 @@ class Installer:
             fetch_all(self.service, transfers, bar, self.options.jobs)
         finally:
             bar.close()
-        self._apply(new, wanted)
+        self._apply(new, requested)
         return tuple(new)
 
     def mark_wanted(self, guids: list[str]) -> None:
         """Record that these installed mods were asked for."""
         self._apply([], guids)
 
-    def _apply(self, new: list[LocalMod], wanted: list[str]) -> None:
+    def _apply(self, new: list[LocalMod], requested: list[str]) -> None:
         mods = {**self.installation.state.mods, **{mod.guid: mod for mod in new}}
-        for guid in wanted:
+        for guid in requested:
             if guid in mods:
                 mods[guid] = replace(mods[guid], wanted=True)
         state = InstallationState(self.service.url, mods)
@@ -109,17 +109,17 @@ class Installer:
             self.installation.apply(state, new)
         self.installation.clear_parts()
 
-    def _ask(self, wanted: list[str]) -> InstallPlan:
+    def _ask(self, requested: list[str]) -> InstallPlan:
         have = [{"guid": mod.guid, "version": mod.version, "sha256": mod.sha256} for mod in self.intact().values()]
         plans = [
             self.service.post("/api/modhub/plan", {"want": batch, "have": have}, answers.decode_plan)
-            for batch in in_batches(wanted, AT_ONCE)
+            for batch in in_batches(requested, AT_ONCE)
         ]
         return answers.merge_plans(plans)
 
     def _refuse_gaps(self, plan: InstallPlan) -> None:
         if plan.missing and not self.options.allow_missing:
-            guids = ", ".join(str(one["guid"]) for one in plan.missing[:10])
+            guids = ", ".join(str(entry["guid"]) for entry in plan.missing[:10])
             sentence = f"Not on the service: {guids}. Nothing was changed; --allow-missing installs the rest."
             raise GetError(ExitCode.NOT_AVAILABLE, sentence, missing=list(plan.missing))
         if plan.conflicts and not self.options.allow_conflicts:
@@ -128,13 +128,13 @@ class Installer:
             raise GetError(ExitCode.CONFLICT, sentence, conflicts=list(plan.conflicts))
 
     def _look_up(self, guids: list[str]) -> dict[str, RemoteMod]:
-        found: dict[str, RemoteMod] = {}
+        mods_by_guid: dict[str, RemoteMod] = {}
         for batch in in_batches(guids, LOOKUP):
             decode = partial(answers.decode_mods, asked=batch)
-            found |= self.service.post("/api/modhub/lookup", {"guids": batch}, decode)
-        return found
+            mods_by_guid |= self.service.post("/api/modhub/lookup", {"guids": batch}, decode)
+        return mods_by_guid
 
-    def _installed(self, mod: RemoteMod | None, entry: LockEntry, wanted: list[str]) -> LocalMod:
+    def _installed(self, mod: RemoteMod | None, entry: LockEntry, requested: list[str]) -> LocalMod:
         if mod is None or mod.version != entry.version:
             raise FileReplaced(entry.guid)
         answers.check_file(mod, self.options.most_bytes)
@@ -148,7 +148,7 @@ class Installer:
             bytes=mod.bytes,
             name=answers.local_name(mod),
             requires=mod.requires,
-            wanted=mod.guid in wanted or (before is not None and before.wanted),
+            wanted=mod.guid in requested or (before is not None and before.wanted),
         )
 
 

@@ -94,7 +94,7 @@ class ModhubService:
         self.pause(min(max(backoff, problem.wait or 0.0), MAX_WAIT))
 
     def pause(self, seconds: float) -> None:
-        """Wait; `Stopped` if another download has failed meanwhile."""
+        """Wait; `Stopped` if another download has failed in the meantime."""
         if self.stop.wait(seconds):
             raise Stopped
 

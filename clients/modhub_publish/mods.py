@@ -57,10 +57,10 @@ class ModRelease:
         self._arguments = arguments
         self._path = f"/api/modhub/{arguments.id}"
         mods = service.call("GET", "/api/modhub/mine").document["mods"]
-        found = next((mod for mod in mods if mod["id"] == arguments.id), None)
-        if found is None:
+        own_mod = next((mod for mod in mods if mod["id"] == arguments.id), None)
+        if own_mod is None:
             raise Failure(KEY_REJECTED, f"The key is not for the mod {arguments.id}.")
-        self.mod: dict[str, Any] = found
+        self.mod: dict[str, Any] = own_mod
         self.changed: list[str] = []
         self.unchanged: list[str] = []
 
@@ -118,7 +118,7 @@ class ModRelease:
 
     def _send_changelog(self, text: str) -> None:
         notes = self._service.call("GET", f"{self._path}/changelog").document["notes"]
-        note = next((one for one in notes if one["title"] == self._arguments.version), None)
+        note = next((entry for entry in notes if entry["title"] == self._arguments.version), None)
         if note is None:
             raise Failure(REJECTED, "The changelog has no entry for this version.")
         changed = html.unescape(note["text"]).strip() != html.unescape(text).strip()

@@ -98,13 +98,13 @@ def list_entries(admin: Any, arguments: argparse.Namespace) -> int:
     """Print the matching entries, newest first."""
     newest = _entries(arguments).order_by(AuditEntry.id.desc()).limit(arguments.limit)
     with admin.reading() as session:
-        found = session.execute(newest).all()
-    for entry, personal in found:
+        rows = session.execute(newest).all()
+    for entry, personal in rows:
         if arguments.json:
             admin.say_json(entry_document(entry, personal))
         else:
             admin.say(describe_entry(entry, personal))
-    if not found and not arguments.json:
+    if not rows and not arguments.json:
         admin.say("No matching entries.")
     return 0
 
@@ -169,10 +169,10 @@ def _actor(value: str) -> str:
 
 
 def _head(value: str) -> ChainHead:
-    found = re.fullmatch(r"([0-9]{1,18}):([0-9a-f]{64})", value)
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,18}):([0-9a-f]{64})", value)
+    if match is None:
         raise argparse.ArgumentTypeError(f"{value!r} is not what audit verify prints after --expect")
-    return ChainHead(int(found[1]), found[2])
+    return ChainHead(int(match[1]), match[2])
 
 
 def _limit(value: str) -> int:

@@ -26,7 +26,7 @@ def chain_head(session: Session) -> ChainHead:
 
 
 def last_number(session: Session) -> int:
-    """The highest number of an entry. Read it before the head, which the sealer may move meanwhile."""
+    """The highest number of an entry. Read it before the head, which the sealer may move in the meantime."""
     return session.scalar(select(func.max(AuditEntry.number))) or 0
 
 

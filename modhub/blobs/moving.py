@@ -39,9 +39,9 @@ def count_live(session: Session) -> tuple[int, int]:
 def copy_store(
     databases: Databases, source: BlobStore, target: BlobStore, advance: Callable[[int], None]
 ) -> MoveResult:
-    """Copy every file in use under its own key and check it, until nothing new has been uploaded meanwhile.
+    """Copy every file in use under its own key and check it, until nothing new has been uploaded in the meantime.
 
-    The old store is only read. What the new one has already is checked, not copied: so a move that was killed goes on
+    The old store is only read. What the new one has already is checked, not copied: so a move that was killed continues
     where it was. 502 or 503 if one of the stores fails.
     """
     result, done = MoveResult(), set[int]()

@@ -94,7 +94,7 @@ class BlobStore(Protocol):
     def keys(self) -> Iterator[tuple[str, float]]:
         """Iterate over (key, Unix time of the last change) of all blobs, published and staged.
 
-        503 ``storage_unreachable`` if the store cannot be listed. A blob that is deleted meanwhile is skipped.
+        503 ``storage_unreachable`` if the store cannot be listed. A blob that is deleted in the meantime is skipped.
         """
 
     def probe(self) -> None:

@@ -18,7 +18,7 @@ class InstallChain:
     links: str
 
 
-def install_order(wanted: Iterable[str], requires: Mapping[str, list[str]]) -> tuple[list[str], list[str]]:
+def install_order(roots: Iterable[str], requires: Mapping[str, list[str]]) -> tuple[list[str], list[str]]:
     """Return (order, missing) for the wanted GUIDs and all that they require (C-READ-5).
 
     A depth-first post-order traversal that visits each mod once; iterative, since the depth is not limited.
@@ -29,7 +29,7 @@ def install_order(wanted: Iterable[str], requires: Mapping[str, list[str]]) -> t
     missing: list[str] = []
     seen: set[str] = set()
     # The wanted ones are what nothing requires; no GUID is empty.
-    stack: list[tuple[str, Iterable[str]]] = [("", iter(wanted))]
+    stack: list[tuple[str, Iterable[str]]] = [("", iter(roots))]
     while stack:
         guid, guids = stack[-1]
         for spelling in guids:

@@ -86,9 +86,9 @@ class PublicLookup:
         """One statement."""
         return {row[0]: _related(row) for row in self._of(self._chains, guids) if row[1] is not None}
 
-    def order(self, wanted: Iterable[str], requires: dict[str, list[str]]) -> tuple[list[str], list[str]]:
+    def order(self, guids: Iterable[str], requires: dict[str, list[str]]) -> tuple[list[str], list[str]]:
         """No statement."""
-        return install_order(wanted, requires)
+        return install_order(guids, requires)
 
     def get_page(self, after: int, until: int, size: int) -> list[tuple[int, bytes]]:
         """One statement."""

@@ -97,9 +97,9 @@ def page_statement(variant: ListVariant, columns: tuple[Any, ...] = _DOCUMENT) -
     return newest_page(_unranked(variant), columns, top=variant.top)
 
 
-def newest_page(found: AnySelect, columns: tuple[Any, ...], *, top: bool = False) -> AnySelect:
-    """The ``columns`` of one page of what ``found`` selects as ``id`` and ``moment`` (and ``score`` for ``top``)."""
-    hits = found.subquery()
+def newest_page(matches: AnySelect, columns: tuple[Any, ...], *, top: bool = False) -> AnySelect:
+    """The ``columns`` of one page of what ``matches`` selects as ``id`` and ``moment`` (and ``score`` for ``top``)."""
+    hits = matches.subquery()
     order: list[Any] = [hits.c.moment.desc(), hits.c.id.desc()]
     page_order: list[Any] = [PublicMod.updated_at.desc(), PublicMod.id.desc()]
     if top:
@@ -114,8 +114,8 @@ def _unranked(variant: ListVariant) -> AnySelect:
     hits = _hits(variant)
     if variant.order is None:
         return hits
-    found = hits.subquery()
-    return select(found.c.id, found.c.moment).where(~exists().where(variant.order.mod_id == found.c.id))
+    matches = hits.subquery()
+    return select(matches.c.id, matches.c.moment).where(~exists().where(variant.order.mod_id == matches.c.id))
 
 
 def _ranked_hits(variant: ListVariant, order: PageOrder) -> AnySelect:

@@ -141,22 +141,22 @@ class CatalogueReader:
             rows += self.reader.rows(self._prepared(page, rest), **values, size=size, offset=skipped)
         return total, rows
 
-    def _faster(self, variant: ListVariant, hits: int, wanted: int) -> ListVariant:
+    def _faster(self, variant: ListVariant, hits: int, needed: int) -> ListVariant:
         """Read and sort all hits if they are few, else look for them in the list's order."""
-        if variant.is_filtered and self._are_few(variant, hits, wanted):
+        if variant.is_filtered and self._are_few(variant, hits, needed):
             return _by_parts(variant)
         return replace(variant, walks=variant.order is not None)
 
-    def _are_few(self, variant: ListVariant, hits: int, wanted: int) -> bool:
-        """Whether to read and sort all hits is less work than to look for ``wanted`` of them from the first mod on."""
+    def _are_few(self, variant: ListVariant, hits: int, needed: int) -> bool:
+        """Whether to read and sort all hits is less work than to look for ``needed`` of them from the first mod on."""
         everything = ListVariant(top=False, game=False, words=0, match=False)
         published: int = self.reader.rows(self._prepared(queries.total_statement, everything))[0][0]
-        return hits**2 <= (SORTED_OF_GAME if variant.game else SORTED_OF_WORDS) * wanted * published
+        return hits**2 <= (SORTED_OF_GAME if variant.game else SORTED_OF_WORDS) * needed * published
 
-    def _count_ranked(self, variant: ListVariant, values: dict[str, Any], offset: int, found: int) -> int:
+    def _count_ranked(self, variant: ListVariant, values: dict[str, Any], offset: int, hits: int) -> int:
         """The number of hits in the table of the order; counted only for pages beyond them."""
-        if found or not offset:
-            return offset + found
+        if hits or not offset:
+            return offset + hits
         counted = replace(_by_parts(variant), walks=not variant.is_filtered)
         count: int = self.reader.rows(self._prepared(queries.ranked_total_statement, counted), **values)[0][0]
         return count

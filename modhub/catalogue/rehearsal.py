@@ -82,17 +82,17 @@ def rehearse_chain(
     requires: dict[str, list[str]] = {}
     conflicts: dict[str, list[str]] = {}
     root = fold_guid(rehearsed.guid)
-    wanted = {root}
+    pending = {root}
     for _ in range(MAX_ROUNDS):
-        wanted = _add_own(wanted, own, requires, conflicts)
-        if not wanted:
+        pending = _add_own(pending, own, requires, conflicts)
+        if not pending:
             break
-        found = published.get_chains(sorted(wanted))
-        for guid, mod in found.items():
+        chains = published.get_chains(sorted(pending))
+        for guid, mod in chains.items():
             if guid not in requires:
                 requires[guid], conflicts[guid] = mod.requires, mod.conflicts
-        named = {fold_guid(guid) for mod in found.values() for guid in mod.requires}
-        wanted = {guid for guid in named if guid in own.by_guid and guid not in requires}
+        named = {fold_guid(guid) for mod in chains.values() for guid in mod.requires}
+        pending = {guid for guid in named if guid in own.by_guid and guid not in requires}
     order, missing = published.order([root], requires)
     documents = published.get_documents([guid for guid in order if guid not in own.by_guid])
     install = [
@@ -112,11 +112,11 @@ def rehearse_chain(
 
 
 def _add_own(
-    wanted: set[str], own: OwnMods, requires: dict[str, list[str]], conflicts: dict[str, list[str]]
+    guids: set[str], own: OwnMods, requires: dict[str, list[str]], conflicts: dict[str, list[str]]
 ) -> set[str]:
-    """Add the caller's mods among ``wanted`` and what they lead to; returns the GUIDs that are not the caller's."""
+    """Add the caller's mods among ``guids`` and what they lead to; returns the GUIDs that are not the caller's."""
     others: set[str] = set()
-    stack = list(wanted)
+    stack = list(guids)
     while stack:
         guid = stack.pop()
         mod = own.by_guid.get(guid)
@@ -140,12 +140,12 @@ def find_text_problems(mod: ModRow, notes: Sequence[NoteDocument]) -> list[TextP
 
 def _html_problems(cleaned: str) -> list[str]:
     levels = [1, *(int(level) for level in _HEADING.findall(cleaned))]
-    found = {
+    problems = {
         "image_without_alt": any(not _ALT.search(image) for image in _IMAGE.findall(cleaned)),
         "heading_skipped": any(after > before + 1 for before, after in pairwise(levels)),
         "link_text": any(to_text(link, limits.TITLE).casefold() in _EMPTY_WORDS for link in _LINK.findall(cleaned)),
     }
-    return [problem for problem, is_found in found.items() if is_found]
+    return [problem for problem, is_found in problems.items() if is_found]
 
 
 def find_trimmed(mod: ModRow) -> list[str]:

@@ -171,8 +171,8 @@ def file_links(mod: Mod) -> str:
 
 def code_digest(links: str) -> str:
     """Return the SHA-256 of the code in the ``Link`` header of a published mod; empty without code."""
-    found = _CODE_DIGEST.search(links)
-    return found[1] if found else ""
+    match = _CODE_DIGEST.search(links)
+    return match[1] if match else ""
 
 
 def note_document(note: Note) -> NoteDocument:

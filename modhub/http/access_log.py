@@ -50,17 +50,17 @@ def log_request(environ: dict[str, Any], status: int, seconds: float) -> None:
 
 def _plain_output() -> int | None:
     """The file descriptor of the only handler, if that would write the line as it is, to what needs no buffer."""
-    found = None
+    handler = None
     logger: logging.Logger | None = log
     while logger is not None:
         if logger.handlers:
-            if found is not None or len(logger.handlers) > 1:
+            if handler is not None or len(logger.handlers) > 1:
                 return None
-            found = logger.handlers[0]
+            handler = logger.handlers[0]
         logger = logger.parent if logger.propagate else None
-    if type(found) is not logging.StreamHandler or type(found.formatter) is not JsonLineFormatter:
+    if type(handler) is not logging.StreamHandler or type(handler.formatter) is not JsonLineFormatter:
         return None
-    if found.stream is not sys.__stderr__ or found.level > logging.INFO or found.filters or log.filters:
+    if handler.stream is not sys.__stderr__ or handler.level > logging.INFO or handler.filters or log.filters:
         return None
     return _STDERR
 

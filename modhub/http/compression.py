@@ -93,9 +93,9 @@ def _is_compressible(request: Request, response: Any) -> bool:
 
 def add_vary(response: Any, name: str) -> None:
     """Add a name to ``Vary``."""
-    given = response.headers.get("Vary", "")
-    if name not in given:
-        response.headers["Vary"] = f"{given}, {name}" if given else name
+    vary = response.headers.get("Vary", "")
+    if name not in vary:
+        response.headers["Vary"] = f"{vary}, {name}" if vary else name
 
 
 def _compress(body: bytes) -> bytes:

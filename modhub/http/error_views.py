@@ -93,7 +93,7 @@ def forbidden_view(error: HTTPForbidden, request: Request) -> Any:
 
 
 def ownership_view(_error: OwnershipLost, request: Request) -> Any:
-    """Something that has been deleted meanwhile, or belongs to somebody else: same response as a denial by the ACL."""
+    """Something that was just deleted, or belongs to someone else: the same response as a denial by the ACL."""
     challenge = request.find_service(CredentialPolicy).challenge(request, CredentialKind.ACCOUNT)
     return render_error(challenge, request) if isinstance(challenge, ApiError) else challenge
 

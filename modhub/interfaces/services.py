@@ -124,7 +124,7 @@ class IPublicMods(Protocol):
     def get_chains(self, guids: Collection[str]) -> dict[str, RelatedMod]:
         """These mods and all that they require, directly or through others, by GUID."""
 
-    def order(self, wanted: Iterable[str], requires: dict[str, list[str]]) -> tuple[list[str], list[str]]:
+    def order(self, guids: Iterable[str], requires: dict[str, list[str]]) -> tuple[list[str], list[str]]:
         """The installation order of the wanted mods, and the GUIDs that are missing, as the single mod has them."""
 
     def get_page(self, after: int, until: int, size: int) -> list[tuple[int, bytes]]:

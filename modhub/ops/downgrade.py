@@ -54,7 +54,10 @@ def _is_counted(table: str, package: Migrations) -> bool:
 
 
 def _count_table(connection: Connection, table: Table) -> TableContent:
-    counts = [func.count().filter(_differs_from_default(one)).label(f"value_{i}") for i, one in enumerate(table.c)]
+    counts = [
+        func.count().filter(_differs_from_default(table_column)).label(f"value_{i}")
+        for i, table_column in enumerate(table.c)
+    ]
     rows, *values = connection.execute(select(func.count(), *counts).select_from(table)).one()
     return TableContent(rows, dict(zip(table.c.keys(), values, strict=True)))
 

@@ -73,8 +73,8 @@ def refuse_unusable(ini: str, defaults: Mapping[str, str], server_name: str | No
 
 def _loader(ini: str) -> Any:
     """plaster's loader for ``ini``."""
-    found = _loaders(parse_uri(ini).scheme)
-    return found[0].load(ini) if len(found) == 1 else get_loader(ini, protocols=["wsgi"])  # which says what is wrong
+    known = _loaders(parse_uri(ini).scheme)
+    return known[0].load(ini) if len(known) == 1 else get_loader(ini, protocols=["wsgi"])  # which says what is wrong
 
 
 @cache

@@ -53,10 +53,10 @@ def run_verify(admin: Any, arguments: argparse.Namespace) -> int:
     with admin.reading() as session:
         problems = list(find_problems(admin, session))
     if arguments.json:
-        found = [
+        damages = [
             {"key": key or None, "file": name.strip(" ()") or None, "problem": text} for key, name, text in problems
         ]
-        admin.say_json({"count": len(found), "problems": found})
+        admin.say_json({"count": len(damages), "problems": damages})
         return 1 if problems else 0
     for problem in problems:
         admin.say(str(problem))

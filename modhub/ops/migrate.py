@@ -187,9 +187,9 @@ def behind(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
     return packages_in(states, SchemaState.BEHIND, SchemaState.NEWER)
 
 
-def packages_in(states: Mapping[Migrations, SchemaState], *wanted: SchemaState) -> list[str]:
-    """The names of the packages in one of the ``wanted`` states."""
-    return [package.package for package, state in states.items() if state in wanted]
+def packages_in(states: Mapping[Migrations, SchemaState], *accepted: SchemaState) -> list[str]:
+    """The names of the packages in one of the ``accepted`` states."""
+    return [package.package for package, state in states.items() if state in accepted]
 
 
 def with_connection(databases: Databases, query: Callable[[Connection], Found]) -> Found:

@@ -70,8 +70,8 @@ def package_with(admin: Any, revision: str) -> Migrations:
     """The package with a migration of this id. Raises `StartRefused` if there is none."""
     for package in admin.declarations.migrations:
         if revision in {script.revision for script in migrate.revision_scripts(package).walk_revisions()}:
-            found: Migrations = package
-            return found
+            declared: Migrations = package
+            return declared
     raise StartRefused(f"no included package has a migration {revision}; modhub-admin migrate --plan lists new ones")
 
 

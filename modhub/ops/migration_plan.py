@@ -23,8 +23,8 @@ def revisions_to_apply(connection: Connection | None, package: Migrations, targe
     if target is not None and target not in start and target in _revisions_up_to(scripts, start):
         raise StartRefused(f"the database is beyond {target}; modhub-admin migrate --down {target} goes back")
     applied = _revisions_up_to(scripts, start)
-    wanted = scripts.iterate_revisions(target or "heads", "base")
-    return [script for script in wanted if script.revision not in applied][::-1]
+    path = scripts.iterate_revisions(target or "heads", "base")
+    return [script for script in path if script.revision not in applied][::-1]
 
 
 def revisions_to_undo(connection: Connection | None, package: Migrations, target: str) -> "list[Script]":

@@ -36,11 +36,11 @@ def pserve_main(argv: Sequence[str] | None = None) -> int:
 
 
 def _serve(arguments: list[str]) -> int:
-    given = pserve.PServeCommand(arguments).args
-    if given.config_uri:
+    parsed = pserve.PServeCommand(arguments).args
+    if parsed.config_uri:
         try:
-            server_name = None if given.server else given.server_name or "main"
-            refuse_unusable(given.config_uri, parse_vars(given.config_vars), server_name)
+            server_name = None if parsed.server else parsed.server_name or "main"
+            refuse_unusable(parsed.config_uri, parse_vars(parsed.config_vars), server_name)
         except StartRefused as error:
             sys.stderr.write(f"modhub does not start: {error}.\n")
             return 1

@@ -15,14 +15,14 @@ from modhub.declarations import Migrations
 
 def known_revisions(package: Migrations) -> dict[str, tuple[str, ...]]:
     """Return the revisions before each revision of ``package``, as its files state them above their functions."""
-    found = {}
+    parents = {}
     for path in sorted((Path(package.folder) / "versions").glob("*.py")):
         head = path.read_text("utf-8").partition("\ndef ")[0]  # parsing all of it would take ten times as long
         values = dict(_assignments(ast.parse(head)))
         if isinstance(values.get("revision"), str):
             before = values.get("down_revision") or ()
-            found[values["revision"]] = (before,) if isinstance(before, str) else tuple(before)
-    return found
+            parents[values["revision"]] = (before,) if isinstance(before, str) else tuple(before)
+    return parents
 
 
 def _assignments(module: ast.Module) -> Iterator[tuple[str, Any]]:

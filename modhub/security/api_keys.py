@@ -44,7 +44,7 @@ class ApiKey:
         if not key:
             return None
         digest = key_digest(key)
-        granted = [found for found in self._digests if hmac.compare_digest(found[0], digest)]
+        granted = [candidate for candidate in self._digests if hmac.compare_digest(candidate[0], digest)]
         if not granted:
             return None
         return Identity(frozenset().union(*(principals for _, _, principals in granted)), key=granted[0][1])

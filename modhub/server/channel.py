@@ -192,7 +192,7 @@ class Channel(DeadlineMixin, SendingChannel):
     # Writing
 
     def writable(self) -> bool:
-        """Whether the loop should write, close or go on with what is pending."""
+        """Whether the loop should write, close or continue with what is pending."""
         return bool(super().writable() or (self.pending and not self.requests and not self.awaits_slot))
 
     def handle_write(self) -> None:

@@ -141,9 +141,9 @@ class Settings(Adjustments):
         return rule or self.default_rule
 
 
-def _refuse_unreadable(given: Mapping[str, Any], kinds: Mapping[str, Callable[[str], Any]]) -> None:
+def _refuse_unreadable(configured: Mapping[str, Any], kinds: Mapping[str, Callable[[str], Any]]) -> None:
     """Name the key that is unknown or holds no number: waitress shows Python's error, without the key."""
-    for key, value in given.items():
+    for key, value in configured.items():
         if key not in kinds:
             similar = get_close_matches(key, kinds, n=1)
             hint = f"; the nearest is {similar[0]}" if similar else ""

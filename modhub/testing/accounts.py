@@ -31,8 +31,8 @@ class NumberedAccounts:
 
     def identify(self, request: Request) -> Identity | None:
         """Return the account of the token."""
-        found = _TOKEN.match(request.environ.get("HTTP_AUTHORIZATION", ""))
-        return account_identity(int(found[1]), blocked=bool(found[2])) if found else None
+        match = _TOKEN.match(request.environ.get("HTTP_AUTHORIZATION", ""))
+        return account_identity(int(match[1]), blocked=bool(match[2])) if match else None
 
     def challenge(self, request: Request) -> ApiError:
         """Return the challenge of any bearer credential."""
@@ -45,8 +45,8 @@ class CookieAccounts:
 
     def identify(self, request: Request) -> Identity | None:
         """Return the account of the cookie."""
-        found = _COOKIE.match(request.cookies.get(COOKIE, ""))
-        return account_identity(int(found[1]), blocked=bool(found[2])) if found else None
+        match = _COOKIE.match(request.cookies.get(COOKIE, ""))
+        return account_identity(int(match[1]), blocked=bool(match[2])) if match else None
 
     def challenge(self, request: Request) -> Any:
         """Redirect visitors to the sign-in page; 404 for signed-in accounts."""

@@ -191,11 +191,11 @@ class ApplicationPool:
         return self._configure(folder, {**own, **settings})
 
     def _configure(self, folder: Path, settings: Mapping[str, str]) -> PooledApplication:
-        given = {name: value.replace(FOLDER, str(folder)) for name, value in settings.items()}
+        own_settings = {name: value.replace(FOLDER, str(folder)) for name, value in settings.items()}
         # The store's 256 other folders are created on demand: creating them all would double the time.
-        makes_store = given["modhub.storage"] != f"file://{folder / 'files'}"
+        makes_store = own_settings["modhub.storage"] != f"file://{folder / 'files'}"
         return PooledApplication(
-            modhub.configure({"modhub.secret": TEST_SECRET, **given}, makes_store=makes_store), folder
+            modhub.configure({"modhub.secret": TEST_SECRET, **own_settings}, makes_store=makes_store), folder
         )
 
     def _discard(self, application: PooledApplication) -> None:

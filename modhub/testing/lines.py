@@ -35,7 +35,7 @@ class Relay:
         return data
 
     def answer(self, data: bytes, passed: int) -> tuple[bytes, bool]:  # noqa: ARG002 - for subclasses
-        """What to send instead of these bytes of an answer, behind ``passed`` others, and whether it goes on."""
+        """What to send instead of these bytes of an answer, behind ``passed`` others, and whether it continues."""
         return data, True
 
     def _accept(self) -> None:

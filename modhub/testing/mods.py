@@ -69,10 +69,10 @@ def insert_mods(site: Site, many: Iterable[dict[str, Any]]) -> list[int]:
     """
     began = datetime(2026, 1, 1, tzinfo=UTC)
     rows = []
-    for at, given in enumerate(many):
+    for at, values in enumerate(many):
         time = began + timedelta(seconds=at)
         columns = {"guid": str(uuid.uuid4()), "owner": OWNER, "title": f"Mod {at}", "published": True}
-        rows.append(Mod(**{**columns, "created_at": time, "updated_at": time, "assets": [], **given}))
+        rows.append(Mod(**{**columns, "created_at": time, "updated_at": time, "assets": [], **values}))
     with find_service(site.registry, Databases).write_session.begin() as session:
         session.add_all(rows)
         session.flush()
@@ -98,6 +98,6 @@ def restore_mod(site: Site, mod: dict[str, Any]) -> None:
 
 
 def _found(session: Session, mod: dict[str, Any]) -> Mod:
-    found = moderation.find_mod(session, str(mod["id"]))
-    assert found is not None
-    return found
+    row = moderation.find_mod(session, str(mod["id"]))
+    assert row is not None
+    return row

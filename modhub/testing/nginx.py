@@ -53,7 +53,7 @@ class Proxy:
         site = shipped.read_text("utf-8")
         shipped_servers = [line for line in site.splitlines() if line.startswith("    server 127.0.0.1:")]
         lines = "\n".join(shipped_servers[0].replace("6543", str(port)) for port in upstreams)
-        wanted = {
+        replacements = {
             "\n".join(shipped_servers): lines,
             "listen 443 ": f"listen 127.0.0.1:{self.port} ",
             "listen [::]:443 ": f"listen [::1]:{self.port} ",
@@ -63,9 +63,9 @@ class Proxy:
             "/etc/ssl/private/mods.example.org.key": str(self.certificate.key),
             "/var/log/nginx/modhub.log": str(folder / "modhub.log"),
         }
-        for found, ours in wanted.items():
-            assert found in site, found
-            site = site.replace(found, ours)
+        for old, new in replacements.items():
+            assert old in site, old
+            site = site.replace(old, new)
         if not Path("/proc/net/if_inet6").exists():
             site = "\n".join(line for line in site.splitlines() if "[::1]" not in line)
         (folder / "site.conf").write_text(site, "utf-8")

@@ -121,8 +121,8 @@ class ObjectStore(ABC):
         if content is not None:
             self.client.put_object(Bucket=BUCKET, Key=name, Body=content)
             return content
-        found: bytes = self.client.get_object(Bucket=BUCKET, Key=name)["Body"].read()
-        return found
+        body: bytes = self.client.get_object(Bucket=BUCKET, Key=name)["Body"].read()
+        return body
 
 
 class SeaweedFS(ObjectStore):

@@ -22,8 +22,8 @@ def new_visitor(site: Site, account_id: int | None = None) -> Site:
 
 def form_at(page: Any, action: str) -> Any:
     """Return the only form of ``page`` with this ``action``."""
-    (found,) = {form for form in page.forms.values() if form.action == action}
-    return found
+    (only_form,) = {form for form in page.forms.values() if form.action == action}
+    return only_form
 
 
 def messages_on(page: Any) -> list[str]:

@@ -102,10 +102,10 @@ class _ForkedPopen(subprocess.Popen[Any]):
         self._programs = programs
         super().__init__(command, **options)
 
-    def _execute_child(self, args: Sequence[str], *given: Any) -> None:
+    def _execute_child(self, args: Sequence[str], *rest: Any) -> None:
         # CPython's own way to start a process, 3.11 to 3.14: only the folder, environment and streams are used here.
-        cwd, env = given[4:6]
-        streams = given[9:15]
+        cwd, env = rest[4:6]
+        streams = rest[9:15]
         child_streams = [
             stream if stream >= 0 else number for number, stream in enumerate((streams[0], streams[3], streams[5]))
         ]
@@ -129,7 +129,7 @@ def _import_all(features: str) -> None:
 def _fill_caches() -> None:
     """Look once for what is the same for all: what is installed, the mapping of tables, the source of each module."""
     installed = [*metadata.distributions()]
-    metadata.distributions = lambda **given: metadata.Distribution.discover(**given) if given else iter(installed)
+    metadata.distributions = lambda **sought: metadata.Distribution.discover(**sought) if sought else iter(installed)
     read_once = cache(metadata.Distribution.metadata.fget)  # type: ignore[attr-defined]
     metadata.PathDistribution.metadata = property(read_once)  # type: ignore[assignment,method-assign]
     for distribution in installed:

@@ -48,7 +48,7 @@ def _methods(view: Any) -> set[str]:
 
 def calls(site: Site) -> set[Call]:
     """Return every call that has a view, in the API and on the site."""
-    found = set()
+    served = set()
     entries = site.config.introspector.get_category("views") or ()
     views = [entry["introspectable"] for entry in entries if not entry["introspectable"]["exception_only"]]
     views = [view for view in views if IInterface.providedBy(view["context"])]
@@ -57,27 +57,28 @@ def calls(site: Site) -> set[Call]:
             address = f"{path}/{view['name']}" if view["name"] else path
             same_side = view.get("is_api") == is_api_path(address)
             if same_side and view["context"].providedBy(resource):
-                found |= {(method, address or "/") for method in _methods(view)}
-    return found
+                served |= {(method, address or "/") for method in _methods(view)}
+    return served
 
 
-def for_programs(site: Site, found: set[Call]) -> set[Call]:
+def for_programs(site: Site, served: set[Call]) -> set[Call]:
     """Return the calls that must be described: the API, files and feeds, but not the pages and their forms."""
     read = find_service(site.registry, Declarations).cross_origin
     return {
         (method, path)
-        for method, path in found
-        if is_api_path(path) or (method == "GET" and any(one.fullmatch(path.replace("{}", "1")) for one in read))
+        for method, path in served
+        if is_api_path(path)
+        or (method == "GET" and any(pattern.fullmatch(path.replace("{}", "1")) for pattern in read))
     }
 
 
 def described(page: Any) -> set[Call]:
     """Return the calls that the parsed page describes."""
-    found = set()
+    documented = set()
     for code in page.select("code.call"):
         methods, _, address = code.text.rpartition(" ")
-        found |= {(method.strip(), _VARIABLE.sub("{}", address)) for method in methods.split(",")}
-    return found
+        documented |= {(method.strip(), _VARIABLE.sub("{}", address)) for method in methods.split(",")}
+    return documented
 
 
 @dataclass(frozen=True)
@@ -105,16 +106,16 @@ class Sent:
 def examples(page: Any) -> list[Example]:
     """Return every request of the page with the response that follows it."""
     shapes = {figure["id"]: json.loads(figure.pre.text) for figure in page.select("figure.answer[id]")}
-    found = []
+    listed = []
     for request in page.select("pre.request"):
         answer = request.find_next_sibling()
         if "answer" not in answer.get("class", ()):
-            found.append(Example(request.text))
+            listed.append(Example(request.text))
             continue
         own = answer.pre is not None
         shape = json.loads(answer.pre.text) if own else shapes.get(f"shape-{answer.get('data-shape')}")
-        found.append(Example(request.text, int(answer["data-status"]), shape, own))
-    return found
+        listed.append(Example(request.text, int(answer["data-status"]), shape, own))
+    return listed
 
 
 def sent_bodies(lines: str, environ: Mapping[str, str], files: Mapping[str, bytes]) -> Sent:
@@ -138,8 +139,8 @@ def _read_words(words: Iterator[str], files: Mapping[str, bytes]) -> Sent:
             name, _, value = next(words).partition(": ")
             headers[name] = value
         elif word in {"-d", "--data-binary"}:
-            given = next(words)
-            body = files[given.removeprefix("@")] if given.startswith("@") else given.encode()
+            data = next(words)
+            body = files[data.removeprefix("@")] if data.startswith("@") else data.encode()
         elif word == "-X":
             method = next(words)
         elif word in {"-o", "-C"}:
@@ -166,11 +167,11 @@ def example_differences(shown: Any, real: Any, where: str = "the answer", *, fil
         both = shown.keys() & real.keys()
         below = ((shown[name], real[name], f"{where}.{name}") for name in sorted(both))
         return odd + [
-            line for one, other, place in below for line in example_differences(one, other, place, filled=filled)
+            line for item, other, place in below for line in example_differences(item, other, place, filled=filled)
         ]
     if isinstance(shown, list) and shown:
         empty = [f"{where} is empty"] if filled and not real else []
         return empty + [
-            line for one in real for line in example_differences(shown[0], one, f"{where}[]", filled=filled)
+            line for item in real for line in example_differences(shown[0], item, f"{where}[]", filled=filled)
         ]
     return []

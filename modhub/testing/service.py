@@ -141,7 +141,7 @@ class Installation:
 
     def configure(self, includes: str, settings: Mapping[str, str | None], server: Mapping[str, object]) -> None:
         """Write the ini file."""
-        given = {
+        app_settings = {
             "use": "egg:modhub",
             "pyramid.includes": includes,
             "sqlalchemy.url": self.url,
@@ -152,7 +152,7 @@ class Installation:
         }
         serving = {"use": "egg:modhub#server", "listen": "127.0.0.1:%(port)s", "threads": 4, **server}
         lines = ["[app:main]"]
-        lines += [f"{name} = {value}".replace("%", "%%") for name, value in given.items() if value is not None]
+        lines += [f"{name} = {value}".replace("%", "%%") for name, value in app_settings.items() if value is not None]
         lines += ["[server:main]", *(f"{name} = {value}" for name, value in serving.items())]
         self.ini.write_text("\n".join(lines) + LOGGING, "utf-8")
 
@@ -214,8 +214,8 @@ class Installation:
 
     def register(self, name: str) -> Caller:
         """Register an account and return its caller (needs a feature that provides accounts)."""
-        given = {"email": f"{name}@example.org", "password": PASSWORD}
-        session = self.caller().need(201, "POST", "/api/auth/register", given)
+        credentials = {"email": f"{name}@example.org", "password": PASSWORD}
+        session = self.caller().need(201, "POST", "/api/auth/register", credentials)
         return self.caller(session["accessToken"])
 
     def connect(self) -> Any:
@@ -227,8 +227,8 @@ class Installation:
     def rows(self, statement: str) -> list[Any]:
         """Run a query directly on the database and return its rows."""
         with closing(self.connect()) as connection:
-            found: list[Any] = connection.execute(statement).fetchall()
-            return found
+            rows: list[Any] = connection.execute(statement).fetchall()
+            return rows
 
     def named(self) -> dict[str, int]:
         """Return every file that a row refers to, in the format of `stored`."""
@@ -237,14 +237,14 @@ class Installation:
 
     def stored(self) -> dict[str, int]:
         """Return the size of every file in the store by its relative path."""
-        found = {}
+        sizes = {}
         for path in self.files.rglob("*"):
             try:
                 if path.is_file():
-                    found[str(path.relative_to(self.files))] = path.stat().st_size
-            except FileNotFoundError:  # deleted meanwhile
+                    sizes[str(path.relative_to(self.files))] = path.stat().st_size
+            except FileNotFoundError:  # deleted in the meantime
                 continue
-        return found
+        return sizes
 
 
 def script(name: str) -> Path:

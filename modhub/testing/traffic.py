@@ -47,8 +47,8 @@ class Traffic:
             thread.join(120)
 
     def _register(self) -> str:
-        given = json.dumps({"email": "traffic@example.org", "password": PASSWORD})
-        answer = self.proxy.ask("POST", "/api/auth/register", given, {"Content-Type": "application/json"})
+        body = json.dumps({"email": "traffic@example.org", "password": PASSWORD})
+        answer = self.proxy.ask("POST", "/api/auth/register", body, {"Content-Type": "application/json"})
         assert answer.status == 201, answer
         return f"Bearer {answer.json['accessToken']}"
 
@@ -112,8 +112,8 @@ class Traffic:
         try:
             connection.request("GET", f"/api/modhub/{self._mod}/download")
             answer = connection.getresponse()
-            found = b"".join(answer.read(DOWNLOAD // STEPS) for _ in self._slowly(range(STEPS)))
-            assert found + answer.read() == self._content, "cut or wrong"
+            head = b"".join(answer.read(DOWNLOAD // STEPS) for _ in self._slowly(range(STEPS)))
+            assert head + answer.read() == self._content, "cut or wrong"
             self._count("download", answer)
         finally:
             connection.close()

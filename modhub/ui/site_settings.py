@@ -90,10 +90,10 @@ def site_in_sitemap(registry: Any, part: int) -> SitemapEntries:
 def site_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/contact``, ``/imprint``, ``/privacy`` and ``/terms``; 404 without a text."""
     name = request.view_name
-    found: OperatorText | None = request.registry.settings[f"modhub.{name}"]
-    if found is None:
+    page_text: OperatorText | None = request.registry.settings[f"modhub.{name}"]
+    if page_text is None:
         raise not_found()
-    return {"found": found, "title": SITE_PAGES[name], "path": f"/Modhub/{name}"}
+    return {"found": page_text, "title": SITE_PAGES[name], "path": f"/Modhub/{name}"}
 
 
 for _name in SITE_PAGES:

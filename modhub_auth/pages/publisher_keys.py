@@ -73,8 +73,8 @@ def _find_mod(request: Request, account_id: int) -> int | None:
     else:
         address = _ADDRESS.match(typed)
         number = parse_id(address[1]) if address else None
-        found = mods.get_mods(session, [number or 0]).get(number or 0)
-        mod_id = found.id if found is not None and found.owner == account_id else None
+        mod = mods.get_mods(session, [number or 0]).get(number or 0)
+        mod_id = mod.id if mod is not None and mod.owner == account_id else None
     if mod_id is None:
         raise invalid("The field %(field)s must name one of your mods.", field="mod")
     return mod_id

@@ -1,1 +1,1 @@
-"""The migrations of app builds."""
+"""The migrations of following the catalogue."""

@@ -56,15 +56,15 @@ def main() -> int:
     parser.add_argument(
         "--rounds", type=int, default=3, help="Lighthouse runs for each page, of which the median counts"
     )
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     chromium = shutil.which("chromium")
     if chromium is None:
         sys.exit("chromium is not installed: `make test-browser` installs it when you are root")
-    judges = Judges(given.modules, chromium)
+    judges = Judges(arguments.modules, chromium)
     with tempfile.TemporaryDirectory() as name, serve_showcase(Path(name) / "service") as showcase:
         figures = _weigh_pages(showcase, chromium)
         figures["picture_seconds"] = round(showcase.picture_seconds, 1)
-        figures["lighthouse"] = _score_pages(showcase, judges, given.rounds)
+        figures["lighthouse"] = _score_pages(showcase, judges, arguments.rounds)
         figures["html"] = judges.validate(_save_pages(showcase, Path(name) / "pages"))
         addresses = {page: _address(showcase, path) for page, path in READ.items()}
         figures["pa11y"] = {page: judges.pa11y(url, Path(name)) for page, url in addresses.items()}
@@ -72,8 +72,8 @@ def main() -> int:
             figures["axe"] = {page: find_violations(phone, url) for page, url in addresses.items()}
     missed = _missed_goals(figures)
     _print_tables(figures, missed)
-    if given.json:
-        given.json.write_text(json.dumps({**figures, "missed": missed}, indent=2), "utf-8")
+    if arguments.json:
+        arguments.json.write_text(json.dumps({**figures, "missed": missed}, indent=2), "utf-8")
     return 1 if missed else 0
 
 

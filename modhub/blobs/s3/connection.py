@@ -117,7 +117,7 @@ class S3Connection:
             with self._asking() as clients:
                 answer = obstore.get(clients.bodies, key, options={"range": (position, end)})
                 if answer.meta["e_tag"] != etag:
-                    raise ObjectChanged("it was changed meanwhile")
+                    raise ObjectChanged("it was changed in the meantime")
                 window = bytes(answer.bytes())
             if len(window) != end - position:
                 raise StoreTrouble("the store gave another part than the one it was asked for")
@@ -195,7 +195,7 @@ def _trouble(error: BaseError) -> tuple[StoreTrouble, bool]:
     if isinstance(error, PermissionDeniedError | UnauthenticatedError):
         return StoreTrouble("it refuses the key"), True
     if isinstance(error, PreconditionError):
-        return ObjectChanged("it was changed meanwhile"), True
+        return ObjectChanged("it was changed in the meantime"), True
     status = _STATUS.search(str(error))
     if status is None:
         return StoreTrouble("it does not answer"), False

@@ -52,7 +52,7 @@ class CopySpace:
 class ObjectFile(io.RawIOBase):
     """An object that was found, with its ``etag``; ``fetch`` gives a part of it as a file of this machine.
 
-    Reading it directly fetches all of it first, so that it stays whole when the object is deleted meanwhile.
+    Reading it directly fetches all of it first, so that it stays whole when the object is deleted in the meantime.
     """
 
     def __init__(self, connection: S3Connection, space: CopySpace, blob: Blob, etag: str | None) -> None:

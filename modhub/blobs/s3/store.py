@@ -53,8 +53,8 @@ class S3Store:
         """Check that the object is still there, unchanged."""
         staged = self._staged.get(_checked_key(key))
         try:
-            found = self.connection.head(key)
-            if (found["size"], found["e_tag"]) != staged:
+            stored = self.connection.head(key)
+            if (stored["size"], stored["e_tag"]) != staged:
                 raise StoreTrouble("it is not what was put")
         except StoreTrouble as trouble:
             _refuse(trouble)
@@ -111,9 +111,9 @@ class S3Store:
     def keys(self) -> Iterator[tuple[str, float]]:
         """List the prefix; anything else lying there is not ours."""
         try:
-            for found in self.connection.objects():
-                if is_key(found["path"]):
-                    yield found["path"], found["last_modified"].timestamp()
+            for listed in self.connection.objects():
+                if is_key(listed["path"]):
+                    yield listed["path"], listed["last_modified"].timestamp()
         except StoreTrouble as trouble:
             _unreachable(trouble)
 
@@ -139,10 +139,10 @@ class S3Store:
         """The ETag of a published object of this size."""
         if _checked_key(key) in self._staged:
             raise ObjectMissing("it is missing")
-        found = self.connection.head(key)
-        if found["size"] != size:
-            raise StoreTrouble(f"it has {found['size']} bytes instead of {size}")
-        return found["e_tag"]
+        stored = self.connection.head(key)
+        if stored["size"] != size:
+            raise StoreTrouble(f"it has {stored['size']} bytes instead of {size}")
+        return stored["e_tag"]
 
     def _remove(self, key: str) -> None:
         self._staged.pop(_checked_key(key), None)

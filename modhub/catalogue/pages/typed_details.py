@@ -63,9 +63,9 @@ def _resolve(request: Request, entry: str, field: str) -> str:
 
 
 def _by_id(request: Request, mod_id: int | None) -> set[str]:
-    found = request.find_service(IMods).get_mods(request.dbsession, [mod_id or 0])
+    mods = request.find_service(IMods).get_mods(request.dbsession, [mod_id or 0])
     owner = account_id_of(request)
-    return {mod.guid for mod in found.values() if mod.published or mod.owner == owner}
+    return {mod.guid for mod in mods.values() if mod.published or mod.owner == owner}
 
 
 def _by_title(request: Request, title: str) -> set[str]:

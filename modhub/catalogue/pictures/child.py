@@ -89,17 +89,17 @@ class Decoder:
 
         ``beat`` is called every few seconds while the child runs.
         """
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as returned:
+        with tempfile.TemporaryFile() as image_file, tempfile.TemporaryFile() as answer_file:
             for chunk in iter(lambda: source.read(MB), b""):
-                given.write(chunk)
-            given.seek(0)
-            self._run(given, returned, beat)
-            returned.seek(0)
-            return check_output(returned.read(MAX_OUTPUT + 1))
+                image_file.write(chunk)
+            image_file.seek(0)
+            self._run(image_file, answer_file, beat)
+            answer_file.seek(0)
+            return check_output(answer_file.read(MAX_OUTPUT + 1))
 
-    def _run(self, given: BinaryIO, returned: BinaryIO, beat: Callable[[], object]) -> None:
+    def _run(self, image_file: BinaryIO, answer_file: BinaryIO, beat: Callable[[], object]) -> None:
         self._child = child = subprocess.Popen(  # noqa: S603 - our own program
-            self._command, stdin=given, stdout=returned, stderr=subprocess.DEVNULL, env={}, cwd="/"
+            self._command, stdin=image_file, stdout=answer_file, stderr=subprocess.DEVNULL, env={}, cwd="/"
         )
         try:
             code = self._wait(child, beat)

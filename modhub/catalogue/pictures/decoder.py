@@ -89,16 +89,16 @@ def oriented_size(image: Image.Image) -> tuple[int, int]:
 def read_image(image: Image.Image) -> Image.Image:
     """Decode the first frame, upright and in RGB, not much larger than the derived pictures."""
     scale = target_scale(*oriented_size(image))
-    wanted = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+    target_size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
     # JPEG can be decoded at an eighth, a quarter or half of its size.
-    image.draft(None, wanted)
+    image.draft(None, target_size)
     image.load()
     small: Image.Image = image
     if image.mode in {"P", "PA", "1", "I;16"} or "transparency" in image.info:
         # A palette cannot be scaled smoothly, nor one colour that stands for transparency; 16 bits not in two steps.
         small = to_rgb(image)
-    if wanted != small.size:
-        small = small.resize(wanted, Image.Resampling.LANCZOS, reducing_gap=2.0)
+    if target_size != small.size:
+        small = small.resize(target_size, Image.Resampling.LANCZOS, reducing_gap=2.0)
     # After scaling, since both cost time for each pixel.
     upright = ImageOps.exif_transpose(small)
     small = to_rgb(upright)

@@ -57,7 +57,7 @@ def count_images(session: Session) -> int:
 
 
 def store_pictures(session: Session, asset_id: int, derived: DerivedPictures, blobs: list[Blob]) -> bool:
-    """Store the pictures of an image in place of earlier ones; False if the image was deleted meanwhile.
+    """Store the pictures of an image in place of earlier ones; False if the image was deleted in the meantime.
 
     ``blobs`` are the staged files of ``derived.files``.
     """

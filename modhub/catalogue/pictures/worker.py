@@ -48,7 +48,7 @@ class ClaimedTask(NamedTuple):
 
 
 class _ImageDeleted(Exception):
-    """Rolls back the pictures of an image that was deleted meanwhile."""
+    """Rolls back the pictures of an image that was deleted in the meantime."""
 
 
 class PictureWorker:

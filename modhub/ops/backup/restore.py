@@ -219,7 +219,7 @@ def _refuse_missing_files(store: BlobStore | None, folder: Path, manifest: Manif
         return
     present = dict(store.keys())
     if any(blob.key not in present for blob in restorable_blobs(folder, manifest)):
-        raise StartRefused("files disappeared from the store meanwhile; run the command again")
+        raise StartRefused("files disappeared from the store in the meantime; run the command again")
 
 
 def verify_in_scratch(

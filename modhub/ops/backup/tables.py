@@ -54,11 +54,11 @@ def allow_long_transaction(connection: Connection) -> None:
 
 def reflect_tables(connection: Connection, prefixes: Iterable[str]) -> list[Table]:
     """The tables with these prefixes that belong into a backup; those that others refer to come first."""
-    wanted = tuple(prefixes)
+    prefix_tuple = tuple(prefixes)
     names = [
         name
         for name in inspect(connection).get_table_names()
-        if name.startswith(wanted) and not name.startswith(UNMAPPED) and _in_backup(name)
+        if name.startswith(prefix_tuple) and not name.startswith(UNMAPPED) and _in_backup(name)
     ]
     metadata = MetaData()
     metadata.reflect(connection, only=names)

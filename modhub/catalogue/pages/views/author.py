@@ -60,8 +60,8 @@ def _profile(context: AuthorResource) -> Profile:
 @page(context=IAuthor, request_method="GET", permission=OPEN, renderer="modhub.catalogue:templates/author.jinja2")
 def author_page(context: AuthorResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/by/{accountId}``: ``page`` as on browse."""
-    profile, wanted = _profile(context), list_params(request)
-    params = ListParams(page=wanted.page)
+    profile, query_params = _profile(context), list_params(request)
+    params = ListParams(page=query_params.page)
     listing = request.find_service(SelectionReader).listing(context.selection, params)
     return {
         "author": profile,

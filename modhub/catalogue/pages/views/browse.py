@@ -126,13 +126,13 @@ def games_in_strip(games: CuratedGames, chosen: CuratedGame | None) -> list[Cura
 def similar_games(games: CuratedGames, params: ListParams) -> list[CuratedGame]:
     """Return curated games whose name has a word of the filters: what an empty list suggests."""
     words = {word for word in (*search_words(params.q), *search_words(params.game)) if len(word) >= SIMILAR_LETTERS}
-    found = (
+    similar = (
         game
         for folded, game in games.items()
         if folded != fold_game(params.game)
         and any(word in name for name in map(fold_search, (game.name, game.display_name)) for word in words)
     )
-    return list(islice(found, SUGGESTED))
+    return list(islice(similar, SUGGESTED))
 
 
 def card_loading(index: int) -> str:
