@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,6 +22,8 @@ from modhub.catalogue.models import Asset
 from modhub.db import now
 from modhub.events import AccountDeleted
 from modhub.ops.admin import run_command
+from modhub.ops.backup.manifest import read_manifest
+from modhub.ops.backup.tables import read_rows
 from modhub.security.identity import account_identity
 from modhub.testing import TEST_ACCOUNTS, Site, Start
 from modhub.testing.mods import mod_address, new_mod, notes_of_mod, published_mod, upload_asset
@@ -367,6 +370,17 @@ def test_a_secret_may_change_before_the_sealing(site: Site) -> None:
         entry = session.scalars(select(AuditEntry)).one()
     assert EntryMac(["a new secret", old]).is_valid(entry)
     assert not EntryMac(["a new secret"]).is_valid(entry)
+
+
+def test_a_backup_has_no_entry_that_another_secret_would_report(site: Site, command: Command, tmp_path: Path) -> None:
+    # C-AUD-2, C-RUN-16
+    fill(site)
+    assert command("backup", str(tmp_path / "made"))[0] == 0
+    (table,) = (entry for entry in read_manifest(tmp_path / "made").tables if entry.name == AuditEntry.__tablename__)
+    at = [column.name for column in table.columns].index("number")
+    numbers = [row[at] for row in read_rows(tmp_path / "made", table)]
+    assert len(numbers) == len(deeds(site)) - 1  # without the backup itself
+    assert sorted(numbers) == list(range(1, len(numbers) + 1))
 
 
 def test_the_sealer_runs_in_the_service(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
