@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from pyramid.config import Configurator
 
+from modhub.audit import record
 from modhub.declarations import AdminCommand, add_json_option
 from modhub.interfaces import IMods
 from modhub_downloads.reconciliation import find_wrong_counts, reconcile
@@ -22,6 +23,8 @@ def run_downloads(admin: Any, arguments: argparse.Namespace) -> int:
             wrong = find_wrong_counts(session, mods)
     else:
         wrong = reconcile(admin.databases, mods)
+        with admin.writing() as (session, _):
+            record(session, "download counts reconciled", "catalogue", corrected=len(wrong))
     for count in wrong:
         if arguments.json:
             document = {"mod": count.mod_id, "exists": count.exists, "total": count.total, "days": count.days}

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from pyramid.config import Configurator
 
+from modhub.audit import record
 from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
 from modhub_following.digests import DigestMaker
 
@@ -25,6 +26,9 @@ def following_arguments(parser: argparse.ArgumentParser) -> None:
 def run_following(admin: Any, arguments: argparse.Namespace) -> int:
     """Queue the digests that are due, also of versions that the service's own schedule lets rest."""
     digests = admin.find_service(DigestMaker).run(dry_run=arguments.dry_run)
+    if digests and not arguments.dry_run:
+        with admin.writing() as (session, _):
+            record(session, "digests queued", "outbox", emails=len(digests))
     for account_id, frequency, versions in digests:
         if arguments.json:
             admin.say_json({"accountId": account_id, "frequency": frequency, "versions": versions})

@@ -5,6 +5,7 @@ from typing import Any
 
 from pyramid.config import Configurator
 
+from modhub.audit import record
 from modhub.declarations import AdminCommand, add_dry_run_option
 from modhub_sync.snapshots import SnapshotMaker
 
@@ -16,6 +17,8 @@ def run_snapshot(admin: Any, arguments: argparse.Namespace) -> int:
         admin.say(f"Would make a snapshot of {count} mods, up to serial {serial}. Nothing was changed.")
         return 0
     serial, count = admin.find_service(SnapshotMaker).make(admin.store)
+    with admin.writing() as (session, _):
+        record(session, "snapshot made", "catalogue", serial=serial, mods=count)
     admin.say(f"Snapshot made: {count} mods, up to serial {serial}.")
     if admin.registry.settings["modhub_sync.signing_key"].public is None:
         admin.say("It is not signed: the setting modhub_sync.signing_key is empty.")

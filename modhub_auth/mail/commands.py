@@ -43,15 +43,17 @@ def send_due_emails(admin: Any, *, dry_run: bool = False) -> int:
             due_count = session.scalar(select(func.count()).where(OutgoingEmail.finished_at.is_(None), is_due(now())))
         admin.say(f"Would be sent: {due_count}.")
         return 0
-    sent_count = 0
+    sent_count, problem = 0, None
     try:
         while batch_count := admin.find_service(AuthServices).mail_worker.send_due():
             sent_count += batch_count
     except DeliveryUnavailable as error:
-        admin.say(f"Sent {sent_count}; the others are waiting: {error}.")
-        return 1
-    admin.say(f"Sent {sent_count}.")
-    return 0
+        problem = error
+    if sent_count:
+        with admin.writing() as (session, _):
+            record(session, "emails sent", "outbox", emails=sent_count)
+    admin.say(f"Sent {sent_count}." if problem is None else f"Sent {sent_count}; the others are waiting: {problem}.")
+    return 0 if problem is None else 1
 
 
 def list_emails(admin: Any, *, as_json: bool) -> int:

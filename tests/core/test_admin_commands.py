@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import MetaData, select
 
+from modhub.audit.models import AuditEntry
 from modhub.ops.admin import Admin, build_admin_parser
 from modhub.ops.migrate import UNMAPPED
 from modhub.settings import StartRefused
@@ -126,10 +127,16 @@ def test_every_command_that_changes_something_has_a_dry_run(everything: Site) ->
     assert with_dry_run == EXAMPLES.keys() | REHEARSED_ELSEWHERE
 
 
+def operator_entries(site: Site) -> int:
+    """How many entries of the audit trail name the operator."""
+    with site.databases.readonly_session() as session:
+        return session.query(AuditEntry).where(AuditEntry.actor_kind == "operator").count()
+
+
 def test_a_dry_run_changes_nothing(
     everything: Site, run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    # C-RUN-23
+    # C-RUN-23, C-AUD-1
     metadata = MetaData()
     # What search is made of is not scanned, and follows the mods.
     metadata.reflect(everything.databases.readonly_engine, only=lambda name, _: not name.startswith(UNMAPPED))
@@ -148,8 +155,10 @@ def test_a_dry_run_changes_nothing(
         assert contents(everything, metadata) == before, words
         assert set(tmp_path.rglob("*")) == folders, words
         # It was about something that happens, and is not silent.
+        recorded = operator_entries(everything)
         code, said = run(*words)
         assert (code, bool(said)) == (0, True), words
+        assert operator_entries(everything) > recorded, words
         assert contents(everything, metadata) != before, words
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from pyramid.config import Configurator
 from sqlalchemy import func, select
 
+from modhub.audit import record
 from modhub.catalogue.pictures import services
 from modhub.catalogue.pictures.models import PictureSet, PictureTask
 from modhub.catalogue.pictures.worker import PictureWorker
@@ -20,9 +21,10 @@ def run_pictures(admin: Any, arguments: argparse.Namespace) -> int:
         admin.say(f"Would make the pictures of {total} images again. Nothing was changed.")
         return 0
     worker = PictureWorker(admin.databases, admin.store)
-    with admin.databases.write_session.begin() as session:
+    with admin.writing() as (session, _):
         services.forget_deleted_images(session)
         services.queue_all(session)
+        record(session, "pictures rebuilt", "catalogue", images=services.count_images(session))
     while worker.make_next():
         pass
     with admin.reading() as session:
