@@ -45,7 +45,7 @@ def seal_entries(begin: BeginSession, mac: EntryMac) -> int:
 def _locked_head(session: Session) -> AuditHead:
     """The end of the chain, locked; the first sealer creates it."""
     session.execute(_CREATE_HEAD, {"digest": FIRST_DIGEST})
-    return session.scalars(select(AuditHead).with_for_update()).one()
+    return session.scalars(select(AuditHead).where(AuditHead.id == 1).with_for_update()).one()
 
 
 def _seal_batch(session: Session, head: AuditHead, entries: list[AuditEntry]) -> int:

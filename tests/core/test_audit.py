@@ -249,6 +249,10 @@ MISPLACED = "UPDATE core_audit_personal SET token = 'x' WHERE at = (SELECT max(a
         ("UPDATE core_audit_head SET number = 4", "but there are entries up to 5."),
         ("UPDATE core_audit_head SET digest = 'x'", "Entry 5 does not have the digest of the end of the chain."),
         ("DELETE FROM core_audit_head", "but there are entries up to 5."),
+        ("UPDATE core_audit_head SET id = 7", "but there are entries up to 5."),
+        ("UPDATE core_audit_personal SET at = at + 1", "The personal part of entry 1 was changed."),
+        ("UPDATE core_audit_personal SET account_id = 8", "The personal part of entry 1 was changed."),
+        ("UPDATE core_audit_personal SET account_id = NULL", "The personal part of entry 1 was changed."),
         ("UPDATE core_audit_personal SET address = '192.0.2.8'", "The personal part of entry 1 was changed."),
         (
             "UPDATE core_audit_personal SET token = 'x' WHERE at = (SELECT max(at) FROM core_audit_personal)",
