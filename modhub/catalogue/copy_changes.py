@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import and_, or_, select
+from sqlalchemy import and_, bindparam, or_, select
 from sqlalchemy.orm import Session
 
 from modhub.catalogue.models import PublicMod
@@ -13,6 +13,11 @@ from modhub.changes import MOD, PublicChange, What, mark_mod_changed
 _RECORDED: Final = and_(PublicChange.key == PublicMod.guid, PublicChange.kind == MOD)
 _IS_UNRECORDED: Final = or_(
     PublicChange.serial.is_(None), PublicChange.what == What.DELETED.value, PublicChange.at < PublicMod.updated_at
+)
+_PUBLISHED: Final = (
+    select(PublicMod.id, PublicMod.guid, PublicMod.document, PublicMod.links, _IS_UNRECORDED)
+    .outerjoin(PublicChange, _RECORDED)
+    .where(PublicMod.id.in_(bindparam("mod_ids", expanding=True)))
 )
 _UNRECORDED: Final = (
     select(PublicMod.id).outerjoin(PublicChange, _RECORDED).where(_IS_UNRECORDED).order_by(PublicMod.id)
@@ -43,9 +48,7 @@ class PublishedCopy(NamedTuple):
 
 def read_published(session: Session, mod_ids: Sequence[int]) -> dict[int, PublishedCopy]:
     """Return the present copies of these mods, by id."""
-    columns = (PublicMod.id, PublicMod.guid, PublicMod.document, PublicMod.links, _IS_UNRECORDED)
-    statement = select(*columns).outerjoin(PublicChange, _RECORDED).where(PublicMod.id.in_(mod_ids))
-    return {row[0]: PublishedCopy(*row[1:]) for row in session.execute(statement)}
+    return {row[0]: PublishedCopy(*row[1:]) for row in session.execute(_PUBLISHED, {"mod_ids": mod_ids})}
 
 
 def mark_differences(session: Session, before: Mapping[int, PublishedCopy], copies: Sequence[Any]) -> None:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from time import sleep
 from typing import Any, Final
 
-from sqlalchemy import Select, and_, delete, event, exists, func, inspect, select, update
+from sqlalchemy import Select, and_, bindparam, delete, event, exists, func, inspect, select, update
 from sqlalchemy.orm import Session, selectinload
 
 from modhub import bulk, changes
@@ -44,7 +44,17 @@ _STALE: Final = "modhub stale mods"
 _SCORED: Final = "modhub stale scores"
 _VOTES: Final = {"ups", "downs"}
 """Columns that a vote changes; in the copies only the score depends on them."""
-_COPIES: Final = (PublicText, PublicGame, PublicRequirement, PublicMod)
+_TABLES: Final[list[Any]] = [copy.__table__ for copy in (PublicText, PublicGame, PublicRequirement, PublicMod)]
+"""The first column of each is the mod's id."""
+# Built once: building them would take most of the time of rewriting one mod.
+_IDS: Final[Any] = bindparam("mod_ids", expanding=True)
+_DELETES: Final = [delete(table).where(table.columns[0].in_(_IDS)) for table in _TABLES]
+_LOAD: Final = (
+    select(Mod)
+    .where(Mod.id.in_(_IDS), IS_PUBLIC)
+    .options(selectinload(Mod.assets).joinedload(Asset.blob))
+    .execution_options(populate_existing=True)
+)
 _STRAY: Final = select(PublicMod.id).where(~exists().where(Mod.id == PublicMod.id, IS_PUBLIC)).order_by(PublicMod.id)
 _COUNT: Final = select(func.count()).select_from(Mod).where(IS_PUBLIC).scalar_subquery()
 
@@ -78,29 +88,18 @@ def copies_of(mod: Mod) -> list[Any]:
     ]
 
 
-def _load_public(session: Session, mod_ids: Sequence[int]) -> Iterator[Mod]:
-    statement = (
-        select(Mod)
-        .where(Mod.id.in_(mod_ids), IS_PUBLIC)
-        .options(selectinload(Mod.assets).joinedload(Asset.blob))
-        .execution_options(populate_existing=True)
-    )
-    yield from session.scalars(statement)
-
-
-def _has_mod_id(copy: Any, mod_ids: Sequence[int]) -> Any:
-    key = copy.id if copy is PublicMod else copy.mod_id
-    return key.in_(mod_ids)
+def _load_public(session: Session, mod_ids: Sequence[int]) -> Iterable[Mod]:
+    return session.scalars(_LOAD, {"mod_ids": mod_ids})
 
 
 def rewrite_copies(session: Session, mod_ids: Iterable[int]) -> None:
     """Rewrite the public copies of these mods; deleted, unpublished and hidden mods have none."""
     for batch in bulk.batches(sorted(mod_ids)):
         before = read_published(session, batch)
-        for copy in _COPIES:
-            bulk.execute_bulk(session, delete(copy).where(_has_mod_id(copy, batch)))
+        # The other rows have foreign keys to PublicMod: without it there are none, as of a draft.
+        for statement in _DELETES if before else ():
+            session.execute(statement, {"mod_ids": batch})
         copies = [copies_of(mod) for mod in _load_public(session, batch)]
-        # The other rows have foreign keys to PublicMod.
         _insert(session, [public_mod for public_mod, *_ in copies])
         _insert(session, [row for _, *rows in copies for row in rows])
         mark_differences(session, before, [public_mod for public_mod, *_ in copies])
@@ -206,16 +205,15 @@ def _expected(session: Session, mod_ids: Sequence[int]) -> dict[int, set[Any]]:
 
 def _actual(session: Session, mod_ids: Sequence[int]) -> dict[int, set[Any]]:
     actual: dict[int, set[Any]] = defaultdict(set)
-    for copy in _COPIES:
-        for row in session.execute(select(*copy.__table__.columns).where(_has_mod_id(copy, mod_ids))):
-            # The first column of each table is the mod's id.
-            actual[row[0]].add((copy.__name__, *row))
+    for table in _TABLES:
+        for row in session.execute(select(table).where(table.columns[0].in_(mod_ids))):
+            actual[row[0]].add((table.name, *row))
     return actual
 
 
 def _row_values(copies: Iterable[Any]) -> set[Any]:
     return {
-        (type(copy).__name__, *(getattr(copy, column.key) for column in type(copy).__table__.columns))
+        (type(copy).__tablename__, *(getattr(copy, column.key) for column in type(copy).__table__.columns))
         for copy in copies
     }
 
