@@ -17,6 +17,7 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    TableClause,
     Text,
     bindparam,
     cast,
@@ -52,14 +53,19 @@ def allow_long_transaction(connection: Connection) -> None:
         connection.execute(text(f"SET LOCAL {limit} = 0"))
 
 
-def reflect_tables(connection: Connection, prefixes: Iterable[str]) -> list[Table]:
-    """The tables with these prefixes that belong into a backup; those that others refer to come first."""
+def table_names(connection: Connection, prefixes: Iterable[str]) -> list[str]:
+    """The names of the tables with these prefixes that belong into a backup."""
     prefix_tuple = tuple(prefixes)
-    names = [
+    return [
         name
         for name in inspect(connection).get_table_names()
         if name.startswith(prefix_tuple) and not name.startswith(UNMAPPED) and _in_backup(name)
     ]
+
+
+def reflect_tables(connection: Connection, prefixes: Iterable[str]) -> list[Table]:
+    """The tables of `table_names`; those that others refer to come first."""
+    names = table_names(connection, prefixes)
     metadata = MetaData()
     metadata.reflect(connection, only=names)
     return [table for table in metadata.sorted_tables if table.name in names]
@@ -199,6 +205,7 @@ def clear_tables(connection: Connection, tables: list[Table]) -> None:
         connection.execute(table.delete())
 
 
-def count_rows(connection: Connection, tables: Iterable[Table]) -> dict[str, int]:
-    """The number of rows of each table."""
-    return {table.name: connection.scalar(select(func.count()).select_from(table)) or 0 for table in tables}
+def count_rows(connection: Connection, prefixes: Iterable[str]) -> dict[str, int]:
+    """The number of rows of each table of `table_names`."""
+    names = table_names(connection, prefixes)
+    return {name: connection.scalar(select(func.count()).select_from(TableClause(name))) or 0 for name in names}
