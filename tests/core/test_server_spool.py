@@ -200,7 +200,7 @@ def test_the_sum_is_exact_whatever_many_clients_do_at_once():
         highest, stop = [0], threading.Event()
 
         def watch():
-            while not stop.is_set():
+            while not stop.wait(0.0005):
                 highest[0] = max(highest[0], service.adj.spool.used)
 
         def client(seed):
