@@ -5,10 +5,12 @@ is put back as it was before the first request (:class:`MemoryState`).
 """
 
 import itertools
+import os
 import shutil
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import CellType, FunctionType, MethodType
 from typing import Any
@@ -20,7 +22,7 @@ from modhub.db import Databases
 from modhub.service_registry import find_service
 from modhub.testing.databases import TEST_SECRET, TemplateDatabases
 
-IDLE_APPLICATIONS = 12
+IDLE_APPLICATIONS = 20
 """How many unused ones a test process keeps; the least recently used is discarded first."""
 FOLDER = "{folder}"
 """Stands for the application's own folder in the value of a setting."""
@@ -94,11 +96,17 @@ def _same(container: Any, content: Any) -> bool:
 
 def _attributes(thing: Any) -> Iterator[tuple[str, Any]]:
     yield from getattr(thing, "__dict__", {}).items()
-    for kind in type(thing).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name not in ("__dict__", "__weakref__") and hasattr(thing, name):
-                yield name, getattr(thing, name)
+    kind: Any = type(thing)
+    for name in _slots(kind):
+        if hasattr(thing, name):
+            yield name, getattr(thing, name)
+
+
+@cache
+def _slots(kind: type) -> list[str]:
+    declared = [base.__dict__.get("__slots__", ()) for base in kind.__mro__]
+    names = [name for slots in declared for name in ((slots,) if isinstance(slots, str) else slots)]
+    return [name for name in names if name not in ("__dict__", "__weakref__")]
 
 
 class PooledApplication:
@@ -127,14 +135,18 @@ class PooledApplication:
         self._state.restore()
 
 
+Idle = list[tuple[Hashable, PooledApplication]]
+
+
 class ApplicationPool:
-    """Applications by database, features and settings; each has a folder below ``folder``."""
+    """Applications by database, features, settings and environment; each has a folder below ``folder``."""
 
     def __init__(self, databases: TemplateDatabases, folder: Path) -> None:
         self._databases = databases
         self._folder = folder
         self._numbers = itertools.count()
-        self._idle: list[tuple[Hashable, PooledApplication]] = []
+        self._idle: Idle = []
+        self._idle_companions: Idle = []
 
     @contextmanager
     def application(
@@ -145,7 +157,7 @@ class ApplicationPool:
         :data:`FOLDER` in a setting stands for the application's own folder. ``fresh``: configure a new one and discard
         it afterwards, because the test changes code that the application reads when it is configured.
         """
-        key = dialect, includes, tuple(sorted(settings.items()))
+        key = dialect, includes, tuple(sorted(settings.items())), _environment()
         application = (None if fresh else self._take(key, includes)) or self._create(dialect, includes, settings)
         try:
             yield application
@@ -157,16 +169,25 @@ class ApplicationPool:
 
     @contextmanager
     def companion(
-        self, url: str, folder: Path, includes: str, settings: Mapping[str, str]
+        self, url: str, folder: Path, includes: str, settings: Mapping[str, str], *, fresh: bool
     ) -> Iterator[PooledApplication]:
-        """Configure another application over a database and the store in ``folder`` for a ``with`` block."""
+        """Lend another application over a database and the store in ``folder`` for a ``with`` block.
+
+        An application that is lent again keeps its address and its folder, so its companion serves again too.
+        """
         (folder / "files" / "staging").mkdir(mode=0o700, parents=True, exist_ok=True)
         own = {"sqlalchemy.url": url, "modhub.storage": f"file://{folder / 'files'}", "pyramid.includes": includes}
-        application = self._configure(folder, {**own, **settings})
+        key = tuple(sorted({**own, **settings}.items())), _environment()
+        application = (None if fresh else _pop(self._idle_companions, key)) or self._configure(
+            folder, {**own, **settings}
+        )
         try:
             yield application
         finally:
             application.close()
+            if not fresh:
+                self._idle_companions.append((key, application))
+                del self._idle_companions[:-IDLE_APPLICATIONS]
 
     def close(self) -> None:
         """Delete the files; the databases end with their server."""
@@ -174,14 +195,12 @@ class ApplicationPool:
             shutil.rmtree(self._idle.pop()[1].folder)
 
     def _take(self, key: Hashable, includes: str) -> PooledApplication | None:
-        for at, (other, application) in enumerate(self._idle):
-            if other == key:
-                del self._idle[at]
-                shutil.rmtree(application.folder)
-                _create_folders(application.folder)
-                self._databases.renew(application.url, includes)
-                return application
-        return None
+        application = _pop(self._idle, key)
+        if application is not None:
+            shutil.rmtree(application.folder)
+            _create_folders(application.folder)
+            self._databases.renew(application.url, includes)
+        return application
 
     def _create(self, dialect: str, includes: str, settings: Mapping[str, str]) -> PooledApplication:
         folder = self._folder / str(next(self._numbers))
@@ -201,6 +220,19 @@ class ApplicationPool:
     def _discard(self, application: PooledApplication) -> None:
         self._databases.drop(application.url)
         shutil.rmtree(application.folder)
+
+
+def _pop(idle: Idle, key: Hashable) -> PooledApplication | None:
+    for at, (other, application) in enumerate(idle):
+        if other == key:
+            del idle[at]
+            return application
+    return None
+
+
+def _environment() -> frozenset[tuple[str, str]]:
+    """Settings may come from it. The variables of pytest name the running test."""
+    return frozenset((name, value) for name, value in os.environ.items() if not name.startswith("PYTEST_"))
 
 
 def _create_folders(folder: Path) -> Path:

@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 import psycopg
@@ -14,7 +15,7 @@ from sqlalchemy import make_url
 
 import modhub
 from modhub.db import Databases
-from modhub.declarations import Declarations
+from modhub.declarations import Declarations, Migrations
 from modhub.ops import migrate
 from modhub.service_registry import find_service
 from modhub.testing.postgres import PostgresServer
@@ -78,11 +79,17 @@ def _template_name(includes: str) -> str:
 
 
 def _migrate(url: str, includes: str) -> None:
-    settings = {"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": includes}
-    registry = modhub.configure(settings).registry
-    databases = find_service(registry, Databases)
-    migrate.upgrade(databases, find_service(registry, Declarations).migrations)
+    databases = Databases(url)
+    migrate.upgrade(databases, _migrations(includes))
     databases.dispose()
+
+
+@cache
+def _migrations(includes: str) -> list[Migrations]:
+    """Those of these features, the same for every database."""
+    settings = {"sqlalchemy.url": "sqlite:////nowhere/modhub.sqlite", "modhub.secret": TEST_SECRET}
+    config = modhub.configure({**settings, "pyramid.includes": includes}, makes_store=False)
+    return find_service(config.registry, Declarations).migrations
 
 
 @contextlib.contextmanager

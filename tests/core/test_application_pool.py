@@ -44,7 +44,9 @@ def test_the_next_test_gets_the_same_application_without_data(pool: ApplicationP
 
 
 @pytest.mark.one_database
-def test_two_at_once_and_other_settings_are_other_applications(pool: ApplicationPool, dialect: str) -> None:
+def test_two_at_once_and_other_settings_are_other_applications(
+    pool: ApplicationPool, dialect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with lend(pool, dialect) as first, lend(pool, dialect) as second:
         published_mod(site_of(first))
         assert site_of(second).get("/api/modhub").json["total"] == 0
@@ -53,6 +55,24 @@ def test_two_at_once_and_other_settings_are_other_applications(pool: Application
     with lend(pool, dialect, fresh=True) as fourth:
         assert fourth not in (first, second, third)
     assert not fourth.folder.exists()
+    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
+    with lend(pool, dialect) as fifth:
+        assert fifth not in (first, second, third)
+        assert fifth.config.registry.settings["modhub.lock_seconds"] == 60
+
+
+def test_a_companion_is_lent_again_with_its_application(pool: ApplicationPool, dialect: str) -> None:
+    companions = []
+    for _ in range(2):
+        with lend(pool, dialect) as first:
+            with pool.companion(first.url, first.folder, TEST_ACCOUNTS, {}, fresh=False) as companion:
+                assert site_of(companion).get("/api/modhub").json["total"] == 0
+                mod = published_mod(site_of(first))
+                assert site_of(companion).get(f"/api/modhub/{mod['id']}").json["guid"] == mod["guid"]
+                companions.append(companion)
+            with pool.companion(first.url, first.folder, TEST_ACCOUNTS, {}, fresh=True) as other:
+                assert other not in companions
+    assert companions[0] is companions[1]
 
 
 class Cache:
