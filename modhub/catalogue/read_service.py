@@ -166,8 +166,8 @@ class CatalogueReader:
         is_top = params.sort == "top"
         is_newest = not is_top and order is None
         values = search_values(search_words(params.q), self.reader.dialect, newest=is_newest, parts=not game)
-        scanned = sum(name.startswith("word") for name in values)
-        variant = ListVariant(is_top, bool(game), scanned, "match" in values, "parts" in values, order)
+        words, short = (sum(name.startswith(kind) for name in values) for kind in ("word", "short"))
+        variant = ListVariant(is_top, bool(game), words, "match" in values, "parts" in values, order, short=short)
         if game:
             values["game"] = game
         return variant, values

@@ -9,17 +9,21 @@ TRIGRAM: Final = 3
 """The minimum length of words that a trigram index can find."""
 LONGEST_PART: Final = 8
 """The maximum length of words that SQLite's index of parts can find."""
+_TRIGRAM: Final = re.compile(rf"[^\W_]{{{TRIGRAM}}}")
+"""What PostgreSQL's index of trigrams needs of a word: it ignores all other characters."""
 _PART: Final = re.compile(rf"[^\x00-\x20\x7f]{{1,{LONGEST_PART}}}")
 
 
 def search_values(words: list[str], dialect: str, *, newest: bool, parts: bool) -> dict[str, Any]:
     """Return ``match`` for the index of trigrams, ``parts`` for that of parts, and ``word0``, … for LIKE.
 
-    ``parts`` are all words or none. They only count and find hits; the order ``newest`` comes from the trigrams.
+    ``short0``, … are for LIKE too, and no index of PostgreSQL finds them. ``parts`` are all words or none. They only
+    count and find hits; the order ``newest`` comes from the trigrams.
     """
     if dialect != "sqlite":
         # Its index works with LIKE.
-        return _scanned(words)
+        short = [word for word in words if not _TRIGRAM.search(word)]
+        return _scanned([word for word in words if word not in short]) | _scanned(short, "short")
     indexed = [word for word in words if len(word) >= TRIGRAM]
     values: dict[str, Any] = {}
     if parts and words and all(map(_PART.fullmatch, words)):
@@ -32,8 +36,8 @@ def search_values(words: list[str], dialect: str, *, newest: bool, parts: bool) 
     return values | _scanned([word for word in words if word not in indexed])
 
 
-def _scanned(words: list[str]) -> dict[str, Any]:
-    return {f"word{index}": like_pattern(word) for index, word in enumerate(words)}
+def _scanned(words: list[str], name: str = "word") -> dict[str, Any]:
+    return {f"{name}{index}": like_pattern(word) for index, word in enumerate(words)}
 
 
 def _quoted(word: str) -> str:

@@ -264,6 +264,30 @@ def test_words_of_every_length_are_found(site: Site) -> None:
     assert ask(site, q="x\N{ACUTE ACCENT}z")["total"] == 0
 
 
+@pytest.mark.parametrize("dialect", ["postgresql"])
+@pytest.mark.parametrize(
+    ("q", "uses_index"), [("c++ 4-x", False), ("ab cde", True), ("ab", False), ("a_b", False), ("abc", True)]
+)
+def test_postgresql_reads_its_index_of_trigrams_only_for_words_that_have_one(
+    site: Site, monkeypatch: pytest.MonkeyPatch, q: str, uses_index: bool
+) -> None:
+    # A prepared statement is planned for any word: with the index it would read all of it for a short one.
+    insert_mods(site, [{"title": f"c++ 4-x a_b abcde {number}"} for number in range(3)])
+    executor, plans = site.find_service(CatalogueReader).reader, list[str]()
+
+    def explain(connection: Any, statement: str, parameters: dict[str, Any]) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan")
+            cursor.execute(f"EXPLAIN {statement}", parameters, prepare=True)
+            plans.append(str(cursor.fetchall()))
+        return fetch(connection, statement, parameters)
+
+    fetch = executor._fetch
+    monkeypatch.setattr(executor, "_fetch", explain)
+    assert ask(site, q=q)["total"] == 3
+    assert ("trigram" in plans[0]) is uses_index
+
+
 def test_a_game_is_found_by_its_whole_name(site: Site) -> None:
     # C-LIST-7
     insert_mods(site, [{"games": ["Portal"]}, {"games": ["PORTAL", "Portal 2"]}, {"games": ["Pörtal"]}, {}])
