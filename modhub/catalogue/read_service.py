@@ -187,8 +187,9 @@ class CatalogueReader:
         if chain is None:
             return None
         install = b",".join(chain.install)
-        body = chain.install[-1][:-1] + b',"install":[' + install + b'],"missing":' + encode(chain.missing) + b"}"
-        return body, chain.links
+        # Joined at once: with + each part would copy all before it, and a long chain has a megabyte.
+        body = (chain.install[-1][:-1], b',"install":[', install, b'],"missing":', encode(chain.missing), b"}")
+        return b"".join(body), chain.links
 
     def chain(self, mod_id: int | None) -> InstallChain | None:
         """Return the installation order of a mod; None if it is not published."""
