@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from modhub.server.deadlines import queued_bytes
 from modhub.server.loop import Server
 from modhub.server.peers import peer_of_address
 from modhub.server.rules import BodyRules
@@ -84,8 +85,21 @@ def settle(service: Server, clock: Clock, seconds: float = 20) -> None:
     wait_until_checked(service)
     while any(channel.requests or has_input(channel) for channel in service._channels()):
         wait_until_checked(service)
+    before = None
+    while (unread := unread_responses(service)) != before:
+        before = unread
+        wait_until_checked(service)
     clock.forward(seconds)
     wait_until_checked(service)
+
+
+def unread_responses(service: Server) -> list[tuple[int, int]]:
+    """How far each unread response has come: the loop goes on until the kernel is full."""
+    return [
+        (channel.sent_bytes, queued_bytes(channel.socket))
+        for channel in service._channels()
+        if channel.total_outbufs_len
+    ]
 
 
 def has_input(channel: Any) -> bool:
