@@ -193,7 +193,7 @@ def test_an_empty_list_says_so_to_people(everything: Site, run: Run) -> None:
 @pytest.mark.one_database
 def test_help_ends_with_examples_of_the_command_and_of_each_action(everything: Site) -> None:
     parsers = build_admin_parser(everything.config)
-    (commands,) = [one.choices for one in parsers._actions if one.dest == "command"]
+    (commands,) = [action.choices for action in parsers._actions if action.dest == "command"]
     for name, parser in commands.items():
         assert f"examples (after modhub-admin -c my.ini):\n  {name}" in parser.format_help(), name
     hide = commands["mod"]._actions[-1].choices["hide"].format_help()

@@ -282,11 +282,11 @@ def test_a_restore_that_was_killed_is_run_again(
     for module, name in ((place.store, "put"), (restoring, "load_table"), (restoring, "_notify")):
         calls: list[Any] = []
 
-        def at_the_second(*given: Any, calls: list[Any] = calls, name: str = name) -> None:
-            calls.append(given)
+        def at_the_second(*arguments: Any, calls: list[Any] = calls, name: str = name) -> None:
+            calls.append(arguments)
             if len(calls) == 2 or name == "_notify":
                 killed()
-            (put if name == "put" else load)(*given)
+            (put if name == "put" else load)(*arguments)
 
         with monkeypatch.context() as patch:
             patch.setattr(module, name, at_the_second)

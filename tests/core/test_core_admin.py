@@ -104,7 +104,7 @@ def test_rebuild_mends_what_verify_finds(site: Site, run: Run) -> None:
     assert run("verify")[1].endswith("Problems found: 2.\n")
     assert run("rebuild") == (0, "Public copies rebuilt: 1.\n")
     assert run("verify") == (0, "No problems found.\n")
-    assert [found["id"] for found in site.get("/api/modhub?q=mended").json["mods"]] == [mod["id"]]
+    assert [entry["id"] for entry in site.get("/api/modhub?q=mended").json["mods"]] == [mod["id"]]
 
 
 def test_a_curated_game_shows_at_once(site: Site, run: Run, tmp_path: Path) -> None:
