@@ -44,12 +44,12 @@ class InstallationWithObjects(Installation):
     def stored(self) -> dict[str, int]:
         """Every object, named as a local store would name its file."""
         pages = self._object_store.client.get_paginator("list_objects_v2")
-        found = {}
+        sizes = {}
         for page in pages.paginate(Bucket=BUCKET, Prefix=f"{self._prefix}/"):
             for entry in page.get("Contents", []):
                 key = entry["Key"].removeprefix(f"{self._prefix}/")
-                found[f"{key[:2]}/{key[2:]}"] = entry["Size"]
-        return found
+                sizes[f"{key[:2]}/{key[2:]}"] = entry["Size"]
+        return sizes
 
 
 class Services:
@@ -148,8 +148,8 @@ def services(
     made = Services(folder, template_databases, _compiled_templates, objects, programs if forked else None)
     yield made
     made.close()
-    for one in made.made:
-        assert "Traceback" not in one.log(), one.log()[-8000:]
+    for installation in made.made:
+        assert "Traceback" not in installation.log(), installation.log()[-8000:]
 
 
 @pytest.fixture(scope="module", params=["postgresql"] if WITH_OBJECT_STORE else ["sqlite", "postgresql"])

@@ -42,8 +42,8 @@ def test_a_backup_under_load_becomes_a_service_on_the_other_database(
     services: Any, kind: str, origin: Installation, tmp_path: Path
 ) -> None:
     # C-RUN-16, C-RUN-17, C-RUN-18
-    given = {"email": "ada@example.org", "password": PASSWORD}
-    session = origin.caller().need(201, "POST", "/api/auth/register", given)
+    credentials = {"email": "ada@example.org", "password": PASSWORD}
+    session = origin.caller().need(201, "POST", "/api/auth/register", credentials)
     writers = [origin.register(f"writer{number}") for number in range(2)]
     with WriteLoad(writers) as load:
         while len(load.settled_now()) < 5:
@@ -73,7 +73,7 @@ def test_a_backup_under_load_becomes_a_service_on_the_other_database(
     restored.start()
     assert_same_files(restored.caller(), before)
     restored.caller().need(401, "POST", "/api/auth/refresh", {"refreshToken": session["refreshToken"]})
-    signed_in = restored.caller().need(200, "POST", "/api/auth/login", given)
+    signed_in = restored.caller().need(200, "POST", "/api/auth/login", credentials)
     # New rows go on after the old ones.
     mod = restored.caller(signed_in["accessToken"]).published("After the restore")
     assert mod["id"] > max(load.settled)

@@ -48,9 +48,9 @@ def test_without_the_database_all_that_needs_it_is_503_for_the_moment(served: In
     # C-ERR-16, C-RUN-8, C-RUN-21
     mod = own.published("Away", b"content")
     path = f"/api/modhub/{mod['id']}"
-    found = re.search(rb'href="(/static/[^"]+\.css)"', own.ask("GET", "/Modhub").body)
-    assert found
-    static = found[1].decode()
+    link = re.search(rb'href="(/static/[^"]+\.css)"', own.ask("GET", "/Modhub").body)
+    assert link
+    static = link[1].decode()
     away = [
         "/Modhub",
         f"/Modhub/{mod['id']}",

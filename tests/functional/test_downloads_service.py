@@ -63,9 +63,9 @@ def network(caller: str) -> str:
 
 
 def callers(rng: random.Random, count: int) -> list[str]:
-    plain = [f"198.18.{number // 250}.{number % 250 + 1}" for number in range(count)]
-    found = [f"2001:db8:0:{number % (count // 3):x}::{rng.randrange(1, 2**16):x}" for number in range(count)]
-    return [*plain, *found, *(f"::ffff:{address}" for address in plain[::7])]
+    ipv4 = [f"198.18.{number // 250}.{number % 250 + 1}" for number in range(count)]
+    ipv6 = [f"2001:db8:0:{number % (count // 3):x}::{rng.randrange(1, 2**16):x}" for number in range(count)]
+    return [*ipv4, *ipv6, *(f"::ffff:{address}" for address in ipv4[::7])]
 
 
 def plan(rng: random.Random, size: int, ports: list[int]) -> list[Act]:
@@ -113,9 +113,9 @@ def stop_once(service: Installation) -> None:
 
 def downloads_of(service: Installation, mods: list[Any]) -> list[dict[str, int]]:
     answers = [service.caller().need(200, "GET", f"/api/modhub/{mod['id']}/downloads") for mod in mods]
-    found = [{one["version"]: one["downloads"] for one in answer["versions"]} for answer in answers]
-    assert [answer["total"] for answer in answers] == [sum(one.values()) for one in found]
-    return found
+    downloads = [{row["version"]: row["downloads"] for row in answer["versions"]} for answer in answers]
+    assert [answer["total"] for answer in answers] == [sum(by_version.values()) for by_version in downloads]
+    return downloads
 
 
 @pytest.mark.slow
@@ -143,8 +143,8 @@ def test_mixed_downloads_give_exactly_the_defined_number(installation: Installat
     installation.start()
     if datetime.now(UTC).date() != day:
         pytest.skip("midnight UTC: the callers of two days count twice")
-    wanted = [Counter(version for _, mod, version in expected if mod == number) for number in range(MODS)]
-    assert downloads_of(installation, mods) == [dict(counted) for counted in wanted]
+    expected_counts = [Counter(version for _, mod, version in expected if mod == number) for number in range(MODS)]
+    assert downloads_of(installation, mods) == [dict(counted) for counted in expected_counts]
     done = installation.admin("downloads", "reconcile")
     assert (done.returncode, done.stdout) == (0, "All counts are right.\n")
     print(f"{DOWNLOADS} requests, {len(expected)} downloads, {time.monotonic() - began:.0f} s")  # noqa: T201
@@ -165,8 +165,8 @@ def test_deleted_mods_leave_no_counts_behind(installation: Installation) -> None
         sent = [pool.submit(download, number) for number in range(120)]
         for mod in mods[1:]:
             author.need(204, "DELETE", f"/api/modhub/{mod['id']}")
-        for one in sent:
-            one.result()
+        for future in sent:
+            future.result()
     stop_once(installation)
     assert {row[0] for row in installation.rows("SELECT mod_id FROM downloads_day")} <= {mods[0]["id"]}
     assert installation.admin("verify").stdout == "No problems found.\n"

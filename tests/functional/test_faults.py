@@ -91,14 +91,14 @@ def test_closed_connections_to_postgresql_are_replaced(services):
         lambda: own.ask("POST", "/api/auth/login", {"email": "ended@example.org", "password": PASSWORD}),
     ]
     end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> {}"
-    for call in calls:
-        for one in calls:
-            assert one().status in (200, 201)
+    for interrupted in calls:
+        for call in calls:
+            assert call().status in (200, 201)
         assert service.rows(end.format("pg_backend_pid()"))
         for _ in service.processes:
-            assert call().status in (200, 201, 503)
+            assert interrupted().status in (200, 201, 503)
         for _ in service.processes:
-            assert call().status in (200, 201)
+            assert interrupted().status in (200, 201)
     assert service.admin("verify").returncode == 0
     service.stop()
 

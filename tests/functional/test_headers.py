@@ -139,17 +139,17 @@ def addresses(site: Site) -> list[str]:
     site.put("/Modhub/api/wiki/index", b"# Wiki", headers=key)
     numbers = {"app": "linux", "linux": build, "file": files[0]["url"].rpartition("/")[2], "wiki": "index"}
     numbers |= {"images": files[1]["url"].rpartition("/")[2], "Wiki": "index", "static": "x.css", "game-icon": "9"}
-    found = {"/sitemap.xml?of=mods&part=0", "/Modhub?q=a&game=b&sort=top&page=2", "/Modhub/Wiki?q=a", "/nothing"}
+    paths = {"/sitemap.xml?of=mods&part=0", "/Modhub?q=a&game=b&sort=top&page=2", "/Modhub/Wiki?q=a", "/nothing"}
     for method, path in calls(site):
         if method == "GET":
             segments = path.split("/")
             for at, segment in enumerate(segments):
                 if segment == "{}":
                     segments[at] = numbers.get(segments[at - 1], str(mod["id"]))
-            found.add("/".join(segments))
+            paths.add("/".join(segments))
     page = site.get("/Modhub").html
-    found |= {link["href"] for link in page.select('link[href^="/"]')}
-    return sorted(found)
+    paths |= {link["href"] for link in page.select('link[href^="/"]')}
+    return sorted(paths)
 
 
 def probe(site: Site, where: list[str], caplog: pytest.LogCaptureFixture) -> None:
@@ -285,8 +285,8 @@ def test_what_fails_behind_the_tweens_is_answered_and_logged_as_a_failure(
     assert ("application/json" if path == "/api" else "text/html") in answer.headers["Content-Type"]
     assert b"secret" not in answer.body
     assert bool(answer.body) == (method == "GET")
-    (line,) = [json.loads(one.getMessage()) for one in caplog.records if one.name == "modhub.requests"]
+    (line,) = [json.loads(record.getMessage()) for record in caplog.records if record.name == "modhub.requests"]
     assert (line["status"], line["id"], line["path"]) == (500, answer.headers["X-Request-Id"], path)
-    (told,) = [one for one in caplog.records if one.levelno == logging.ERROR]
+    (told,) = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert line["id"] in told.getMessage()
     assert told.exc_info

@@ -38,12 +38,12 @@ def send(service, data: bytes, process: int = 0) -> bytes:
         try:
             client.sendall(data)
             client.shutdown(socket.SHUT_WR)
-            got = b""
+            response = b""
             while piece := client.recv(1 << 16):
-                got += piece
+                response += piece
         except (BrokenPipeError, ConnectionResetError):
             pass
-        return got
+        return response
 
 
 def request(method: str, path: str, *fields: str, body: bytes = b"", host: str = "localhost") -> bytes:
@@ -88,7 +88,7 @@ def test_the_four_401s_are_the_same_bytes(service, own, stranger, mod):
             answer = VARYING.sub(b"", send(service, sent, process))
             assert status(answer) == 401
             answers.setdefault((method, more), set()).add(answer)
-    assert {call: len(found) for call, found in answers.items()} == dict.fromkeys(answers, 1)
+    assert {call: len(distinct) for call, distinct in answers.items()} == dict.fromkeys(answers, 1)
     assert len(set().union(*answers.values())) <= 2, "uploads, which may leave their body unread, and the others"
     assert own.need(200, "GET", f"/api/modhub/{mod['id']}")["title"] == "Target"
 

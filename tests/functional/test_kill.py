@@ -172,7 +172,7 @@ def check_store(service: Installation, authors: list[Author]) -> None:
     swept = service.admin("sweep", "--older-than", "0")
     assert swept.returncode == 0, swept
     assert service.stored() == service.named()
-    assets = sum(1 + (one.state.css is not None) + len(one.state.images) for one in authors)
+    assets = sum(1 + (author.state.css is not None) + len(author.state.images) for author in authors)
     assert len(service.stored()) == assets
     for author in authors:
         author.check()
@@ -274,13 +274,13 @@ def test_kill_at_every_step_of_a_transaction(relay):
 def account_points(relay: Relay, author: Author) -> None:
     """Register and refresh: the account, or the next token, is there exactly when the commit was."""
     for name, point, done in (("bob", "commit-before 2", False), ("eve", "commit-after 2", True)):
-        given = author.credentials(name)
+        credentials = author.credentials(name)
         with pytest.raises(NO_ANSWER):
-            relay.caller().ask("POST", "/api/auth/register", given, {"X-Crash": point})
+            relay.caller().ask("POST", "/api/auth/register", credentials, {"X-Crash": point})
         relay.died()
-        assert relay.caller().ask("POST", "/api/auth/login", given).status == (200 if done else 401)
-        assert relay.caller().ask("POST", "/api/auth/register", given).status == (409 if done else 201)
-        relay.caller().need(200, "POST", "/api/auth/login", given)
+        assert relay.caller().ask("POST", "/api/auth/login", credentials).status == (200 if done else 401)
+        assert relay.caller().ask("POST", "/api/auth/register", credentials).status == (409 if done else 201)
+        relay.caller().need(200, "POST", "/api/auth/login", credentials)
     for point, done in (("commit-before", False), ("commit-after", True)):
         with pytest.raises(NO_ANSWER):
             relay.caller().ask("POST", "/api/auth/refresh", {"refreshToken": author.refresh}, {"X-Crash": point})

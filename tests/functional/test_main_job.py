@@ -73,9 +73,9 @@ def test_what_was_published_is_as_it_was_sent(running, mod):
 @pytest.mark.parametrize("query", ["Überlagerung", "uberlagerung", "POKEMON", "pokémon emeraude", "ub", "für portal"])
 def test_it_is_found_with_and_without_accents(running, mod, query):
     for caller in everywhere(running):
-        found = caller.need(200, "GET", f"/api/modhub?q={quote(query)}")
-        assert [(one["id"], one["title"]) for one in found["mods"]] == [(mod["id"], "Überlagerung für Pokémon")]
-        assert (found["count"], found["total"], found["more"]) == (1, 1, False)
+        results = caller.need(200, "GET", f"/api/modhub?q={quote(query)}")
+        assert [(hit["id"], hit["title"]) for hit in results["mods"]] == [(mod["id"], "Überlagerung für Pokémon")]
+        assert (results["count"], results["total"], results["more"]) == (1, 1, False)
 
 
 def test_it_heads_the_list_and_is_found_by_its_game_alone(running, mod):
@@ -84,7 +84,7 @@ def test_it_heads_the_list_and_is_found_by_its_game_alone(running, mod):
         assert listed["mods"][0]["id"] == mod["id"]
         assert (listed["total"], listed["more"]) == (3, True)
         by_game = caller.need(200, "GET", "/api/modhub?game=" + quote(" PORTAL 2 "))
-        assert [one["id"] for one in by_game["mods"]] == [mod["id"]]
+        assert [hit["id"] for hit in by_game["mods"]] == [mod["id"]]
         assert caller.need(200, "GET", "/api/modhub?game=portal")["mods"][0]["id"] == mod["chain"][0]
         assert caller.need(200, "GET", "/api/modhub?q=nothingofthekind")["total"] == 0
 
@@ -92,7 +92,7 @@ def test_it_heads_the_list_and_is_found_by_its_game_alone(running, mod):
 def test_it_is_read_with_its_chain_and_what_is_missing(running, mod):
     for caller in everywhere(running):
         read = caller.need(200, "GET", f"/api/modhub/{mod['id']}")
-        assert [one["id"] for one in read["install"]] == mod["chain"]
+        assert [entry["id"] for entry in read["install"]] == mod["chain"]
         assert read["missing"] == mod["missing"]
         assert {name: read[name] for name in read["install"][-1]} == read["install"][-1]
         notes = caller.need(200, "GET", f"/api/modhub/{mod['id']}/changelog")
@@ -130,7 +130,9 @@ def four_at_once(url: str, path: Path) -> None:
     quarter = len(CODE) // 4
     ranges = [f"bytes={at * quarter}-{(at + 1) * quarter - 1}" for at in range(4)]
     with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda one: caller.ask("GET", parts.path, headers={"Range": one}), ranges))
+        answers = list(
+            pool.map(lambda byte_range: caller.ask("GET", parts.path, headers={"Range": byte_range}), ranges)
+        )
     assert [answer.status for answer in answers] == [206] * 4
     path.write_bytes(b"".join(answer.body for answer in answers))
 
@@ -154,13 +156,13 @@ PROGRAMS = {
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_go_on_with_a_download_that_broke_off_and_take_it_in_parts(running, mod, program, tmp_path: Path):
     """Where a program is not installed, http.client asks as it would."""
-    got = tmp_path / "got"
+    path = tmp_path / "got"
     if program != "aria2c":  # it keeps a list of the parts that it has beside the file
-        got.write_bytes(CODE[: 5 * MB])
+        path.write_bytes(CODE[: 5 * MB])
     url = f"http://127.0.0.1:{running.processes[-1].port}/api/modhub/{mod['id']}/download"
     command, instead = PROGRAMS[program]
     if shutil.which(program):
         subprocess.run([*command, url], cwd=tmp_path, check=True, timeout=60)
     else:
-        instead(url, got)
-    assert got.read_bytes() == CODE
+        instead(url, path)
+    assert path.read_bytes() == CODE

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -95,14 +96,14 @@ class VersionReader:
         rounds = 0
         while not (done.is_set() and rounds):
             before = self.read()
-            got = self.caller.ask("GET", f"{self.path}/download")
+            download = self.caller.ask("GET", f"{self.path}/download")
             after = self.read()
-            assert got.status == 200
-            assert got.headers["ETag"] == f'"{digest(got.body)}"'
-            assert int(got.headers["Content-Length"]) == len(got.body)
-            assert got.body in self.contents.values()
+            assert download.status == 200
+            assert download.headers["ETag"] == f'"{digest(download.body)}"'
+            assert int(download.headers["Content-Length"]) == len(download.body)
+            assert download.body in self.contents.values()
             if before[0] == after[0]:  # nothing was uploaded in between
-                assert got.body == before[1] == after[1]
+                assert download.body == before[1] == after[1]
             rounds += 1
         return rounds
 
@@ -136,8 +137,8 @@ def test_different_versions_at_once_are_all_taken_and_belong_together(service, o
 def test_of_eight_refreshes_of_one_token_one_is_answered(service):
     # C-ACC-14, T-C1
     caller = service.caller()
-    given = {"email": "fresh@example.org", "password": PASSWORD}
-    session = caller.need(201, "POST", "/api/auth/register", given)
+    credentials = {"email": "fresh@example.org", "password": PASSWORD}
+    session = caller.need(201, "POST", "/api/auth/register", credentials)
     for _ in range(5):
         token = {"refreshToken": session["refreshToken"]}
         sent = at_once([lambda token=token: caller.ask("POST", "/api/auth/refresh", token)] * 8)
@@ -153,10 +154,10 @@ def test_of_eight_registrations_of_one_address_one_is_made(service):
     for turn in range(3):
         # The same address, however it is written.
         spellings = [f"Twin{turn}@example.org", f" twin{turn}@EXAMPLE.org "] * 4
-        given = [{"email": spelling, "password": PASSWORD} for spelling in spellings]
-        sent = at_once([lambda g=g: caller.ask("POST", "/api/auth/register", g) for g in given])
+        registrations = [{"email": spelling, "password": PASSWORD} for spelling in spellings]
+        sent = at_once([partial(caller.ask, "POST", "/api/auth/register", fields) for fields in registrations])
         assert statuses(sent) == {201: 1, 409: 7}
-        assert caller.ask("POST", "/api/auth/login", given[1]).status == 200
+        assert caller.ask("POST", "/api/auth/login", registrations[1]).status == 200
 
 
 def test_whatever_meets_a_deletion_is_done_before_it_or_refused(service, own):
@@ -249,7 +250,7 @@ def test_a_read_is_never_older_than_what_was_acknowledged_before_it(service, own
     for reader in readers:
         reader.start()
     try:
-        at_once([lambda w=w: register.write(own, w) for w in range(8)])
+        at_once([partial(register.write, own, writer) for writer in range(8)])
     finally:
         register.done.set()
         for reader in readers:

@@ -36,8 +36,8 @@ def accounts(service: Installation) -> None:
 
 
 def sign_in(port: int, name: str) -> Caller:
-    given = {"email": f"{name}@example.org", "password": PASSWORD}
-    return Caller([port], Caller([port]).need(200, "POST", "/api/auth/login", given)["accessToken"])
+    credentials = {"email": f"{name}@example.org", "password": PASSWORD}
+    return Caller([port], Caller([port]).need(200, "POST", "/api/auth/login", credentials)["accessToken"])
 
 
 def title_of(port: int, mod_id: int) -> str:

@@ -96,7 +96,7 @@ def test_a_subset_describes_what_is_there_and_nothing_else(
     assert told - there == set()
     sections = {section["aria-labelledby"] for section in page.select(".reference")}
     assert sections == {"general", "mods", "operation", *(FEATURES[feature] for feature in subset)}
-    ids = [one["id"] for one in page.find_all(id=True)]
+    ids = [element["id"] for element in page.find_all(id=True)]
     assert len(ids) == len(set(ids))
     assert {link["href"][1:] for link in page.select('.reference a[href^="#"]')} <= set(ids)
     assert {link["href"] for link in page.select('.reference a[href^="/"]')} <= (
@@ -249,15 +249,15 @@ EXPLAINED_BESIDE = {"ok", "twoFactorRequired", "retryAfterSeconds"}
 def fields(value: Any) -> set[str]:
     """The names of all fields in a JSON value."""
     if isinstance(value, list):
-        return {name for one in value for name in fields(one)}
+        return {name for element in value for name in fields(element)}
     if isinstance(value, dict):
-        return set(value) | {name for one in value.values() for name in fields(one)}
+        return set(value) | {name for child in value.values() for name in fields(child)}
     return set()
 
 
 def codes_in_the_program() -> set[str]:
     """The code of every refusal that is written down in the packages."""
-    found = {*ERROR_CODES.values(), "no_api_key", "unknown_api_key"}
+    codes = {*ERROR_CODES.values(), "no_api_key", "unknown_api_key"}
     places = {"ApiError": 1, "conflict": 0}
     for path in Path(modhub.__file__).parents[1].glob("modhub*/**/*.py"):
         if "testing" in path.parts:
@@ -265,5 +265,5 @@ def codes_in_the_program() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in places:
                 code = node.args[places[node.func.id]] if len(node.args) > places[node.func.id] else None
-                found |= {code.value} if isinstance(code, ast.Constant) else set()
-    return found
+                codes |= {code.value} if isinstance(code, ast.Constant) else set()
+    return codes

@@ -80,18 +80,18 @@ def test_64_mb_are_taken_and_one_byte_more_is_not(service, own, chunked):
     assert (refused.status, refused.json["error"], refused.json["limitBytes"]) == (413, "too_large", LIMIT)
     assert service.stored() == before
     wait_empty_spool(service)
-    [same] = [one for one in own.need(200, "GET", "/api/modhub/mine")["mods"] if one["id"] == mod["id"]]
+    [same] = [listed for listed in own.need(200, "GET", "/api/modhub/mine")["mods"] if listed["id"] == mod["id"]]
     assert (same["version"], same["assets"][0]["bytes"]) == ("1", LIMIT)
     own.need(204, "DELETE", f"/api/modhub/{mod['id']}")
 
 
-@pytest.mark.parametrize(("what", "limit"), [("css", 256 * 1024), ("images", 2 * MB)])
+@pytest.mark.parametrize(("asset_kind", "limit"), [("css", 256 * 1024), ("images", 2 * MB)])
 @pytest.mark.parametrize("chunked", [False, True])
-def test_the_smaller_limits_hold_to_the_byte(service, own, what, limit, chunked):
+def test_the_smaller_limits_hold_to_the_byte(service, own, asset_kind, limit, chunked):
     mod = own.new_mod("Small")
     before = len(service.stored())
-    assert own.send_file(mod["id"], what, pieces(limit) if chunked else bytes(limit)).status == 201
-    over = own.send_file(mod["id"], what, pieces(limit + 1) if chunked else bytes(limit + 1))
+    assert own.send_file(mod["id"], asset_kind, pieces(limit) if chunked else bytes(limit)).status == 201
+    over = own.send_file(mod["id"], asset_kind, pieces(limit + 1) if chunked else bytes(limit + 1))
     assert (over.status, over.json["limitBytes"]) == (413, limit)
     assert len(service.stored()) == before + 1
     wait_empty_spool(service)
@@ -259,13 +259,13 @@ def test_sigterm_lets_a_running_download_end_and_takes_no_new_connection(service
         client.connect(("127.0.0.1", process.port))
         client.settimeout(30)
         client.sendall(head("GET", f"/api/modhub/{mod['id']}/download", "Connection: close"))
-        got = bytearray(client.recv(65536))
+        received = bytearray(client.recv(65536))
         process.popen.terminate()
         wait_refused(service)
         assert process.popen.poll() is None
         while piece := client.recv(1 << 20):
-            got += piece
-    assert bytes(got).partition(b"\r\n\r\n")[2] == content
+            received += piece
+    assert bytes(received).partition(b"\r\n\r\n")[2] == content
     assert process.popen.wait(90) == 0
 
 

@@ -88,8 +88,8 @@ def test_a_wrong_setting_ends_pserve_with_that_line(migrated):
     settings, words = WRONG["short secret"]
     migrated.configure("modhub_auth", settings, {})
     command = [str(script("pserve")), str(migrated.ini), f"port={free_port()}"]
-    given = {"env": migrated.environ, "capture_output": True, "text": True, "timeout": 200}
-    line_of(subprocess.run(command, check=False, **given), *words)
+    options = {"env": migrated.environ, "capture_output": True, "text": True, "timeout": 200}
+    line_of(subprocess.run(command, check=False, **options), *words)
 
 
 def test_a_database_that_is_newer_is_called_so(services, kind):
@@ -194,8 +194,8 @@ def test_storage_that_is_not_configured_has_no_retry_after(services, kind):
     service = services(kind, settings={"modhub.storage": ""})
     own = service.register("bare")
     mod = own.new_mod("Bare")
-    for what in ("code", "css", "images"):
-        answer = own.send_file(mod["id"], what, b"x", version="1")
+    for part in ("code", "css", "images"):
+        answer = own.send_file(mod["id"], part, b"x", version="1")
         assert (answer.status, answer.json["error"]) == (503, "storage_not_configured")
         assert "Retry-After" not in answer.headers
     assert own.need(200, "GET", "/readyz")["storage"] == "not configured"

@@ -61,8 +61,8 @@ def test_a_subset_shows_what_is_there_and_nothing_else(start: Start, subset: tup
     home = site.get("/Modhub").text
     for feature in FEATURES:
         there = feature in subset
-        found = site.get(PLACES[feature], status="*").status_int
-        assert found == (ANSWERS.get(feature, 200) if there else 404), feature
+        status = site.get(PLACES[feature], status="*").status_int
+        assert status == (ANSWERS.get(feature, 200) if there else 404), feature
         if feature in LINKS:
             assert (f'href="{LINKS[feature]}' in home) is there, feature
     assert ("Most downloaded" in home) is ("modhub_downloads" in subset)
@@ -86,11 +86,11 @@ def find_dead_links(site: Site, addresses: Iterable[str]) -> list[str]:
     queue, known, dead = deque(addresses), set(addresses), []
     while queue:
         address = queue.popleft()
-        found = site.get(address, status="*")
-        if found.status_int not in {200, 303}:
-            dead.append(f"{found.status_int} {address}")
-        elif found.content_type == "text/html":
-            new = set(links_of(found)) - known
+        response = site.get(address, status="*")
+        if response.status_int not in {200, 303}:
+            dead.append(f"{response.status_int} {address}")
+        elif response.content_type == "text/html":
+            new = set(links_of(response)) - known
             known |= new
             queue.extend(new)
     return dead

@@ -92,13 +92,13 @@ class Reader:
 
 
 def listed(caller: Caller) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    mods: dict[str, Any] = {}
     page = 1
     while True:
         answer = caller.need(200, "GET", f"/api/modhub?size=100&page={page}")
-        found |= {mod["guid"]: mod for mod in answer["mods"]}
+        mods |= {mod["guid"]: mod for mod in answer["mods"]}
         if not answer["more"]:
-            return found
+            return mods
         page += 1
 
 

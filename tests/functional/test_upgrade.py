@@ -58,12 +58,12 @@ def reflected(connection: Any, names: Any) -> list[Table]:
 
 def rows_of(connection: Any, tables: Rows) -> Rows:
     """What the database has of these tables and columns, in the order of their keys."""
-    found: Rows = {}
+    contents: Rows = {}
     for table in reflected(connection, tables):
         columns = [table.c[name] for name in tables[table.name][0]]
         rows = connection.execute(select(*columns).order_by(*table.primary_key.columns)).mappings()
-        found[table.name] = [dict(row) for row in rows]
-    return found
+        contents[table.name] = [dict(row) for row in rows]
+    return contents
 
 
 def restore(service: Installation, state: dict[str, Any]) -> Rows:
@@ -156,12 +156,12 @@ def reads(service: Installation) -> None:
     listed = caller.need(200, "GET", "/api/modhub?q=cafe")
     assert [mod["title"] for mod in listed["mods"]] == ["Needed Café"]
     (mod,) = caller.need(200, "GET", "/api/modhub?game=half-life")["mods"]
-    one = caller.need(200, "GET", f"/api/modhub/{mod['id']}")
-    assert (one["title"], one["version"], one["description"]) == ("Upgraded", "1.1", "<p>A <b>mod</b></p>")
-    assert [part["title"] for part in one["install"]] == ["Needed Café", "Upgraded"]
-    assert len(one["missing"]) == 1
+    detail = caller.need(200, "GET", f"/api/modhub/{mod['id']}")
+    assert (detail["title"], detail["version"], detail["description"]) == ("Upgraded", "1.1", "<p>A <b>mod</b></p>")
+    assert [part["title"] for part in detail["install"]] == ["Needed Café", "Upgraded"]
+    assert len(detail["missing"]) == 1
     assert caller.ask("GET", f"/api/modhub/{mod['id']}/download").body == b"code 1.1"
-    assert [len(caller.ask("GET", asset["url"]).body) for asset in one["assets"]] == [8, 19, 28]
+    assert [len(caller.ask("GET", asset["url"]).body) for asset in detail["assets"]] == [8, 19, 28]
     entries = caller.need(200, "GET", f"/api/modhub/{mod['id']}/changelog")["notes"]
     assert [(entry["title"], entry["text"]) for entry in entries] == [("1.1", ""), ("First", "<b>new</b>")]
     assert caller.need(200, "GET", f"/api/modhub/{mod['id']}/vote") == {"ups": 1, "downs": 0}
@@ -177,15 +177,15 @@ def reads(service: Installation) -> None:
     assert caller.ask("GET", "/Modhub/app/windows").body == b"windows 2"
     assert caller.ask("GET", "/Modhub/api/wiki/a/b").body == b"# Two\n\n## Part"
     assert caller.ask("GET", "/Modhub/api/wiki/gone").status == 404
-    for page in ("/Modhub", one["url"], "/Modhub/App", "/Modhub/Wiki", "/Modhub/Wiki/a/b", "/Modhub/feed"):
+    for page in ("/Modhub", detail["url"], "/Modhub/App", "/Modhub/Wiki", "/Modhub/Wiki/a/b", "/Modhub/feed"):
         assert caller.ask("GET", page).status == 200, page
 
 
 def writes(service: Installation) -> None:
     """What those do who had an account or a key."""
     caller = service.caller()
-    given = {"email": "owner@example.org", "password": PASSWORD}
-    owner = service.caller(caller.need(200, "POST", "/api/auth/login", given)["accessToken"])
+    credentials = {"email": "owner@example.org", "password": PASSWORD}
+    owner = service.caller(caller.need(200, "POST", "/api/auth/login", credentials)["accessToken"])
     mine = owner.need(200, "GET", "/api/modhub/mine")["mods"]
     assert sorted((mod["title"], mod["published"]) for mod in mine) == [
         ("A draft", False),
@@ -198,7 +198,7 @@ def writes(service: Installation) -> None:
     sent = patiently(lambda: owner.send_file(number, "code", b"code 2", version="2"))
     assert sent.status == 201, sent
     assert owner.new_mod("Another")["id"] > max(mod["id"] for mod in mine)
-    factor = patiently(lambda: caller.ask("POST", "/api/auth/login", given | {"email": "reader@example.org"}))
+    factor = patiently(lambda: caller.ask("POST", "/api/auth/login", credentials | {"email": "reader@example.org"}))
     assert (factor.status, factor.json["twoFactorRequired"]) == (401, True)
     sent = patiently(lambda: caller.ask("POST", "/api/modhub/app/linux?version=3", b"linux 3", {"X-Api-Key": KEY}))
     assert sent.status == 201, sent

@@ -50,9 +50,9 @@ class Browser:
 
     def form(self, path: str) -> str:
         """The token of the forms of a page."""
-        found = _TOKEN.search(self.get(path).body)
-        assert found is not None, (path, self.pages[-1])
-        return found[1].decode()
+        match = _TOKEN.search(self.get(path).body)
+        assert match is not None, (path, self.pages[-1])
+        return match[1].decode()
 
     def post(self, path: str, fields: Mapping[str, str], token: str | None = None) -> CallerResponse:
         """Send the form of a page; with its ``token`` the page is not fetched first."""

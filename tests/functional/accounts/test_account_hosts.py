@@ -112,20 +112,20 @@ def send(service, lines: list[str], body: dict[str, str] | None = None, process:
     head = [*lines, "Connection: close", f"Content-Length: {len(content)}", "", ""]
     with socket.create_connection(("127.0.0.1", service.processes[process].port), 60) as client:
         client.sendall("\r\n".join(head).encode() + content)
-        got = b""
+        response = b""
         while piece := client.recv(1 << 16):
-            got += piece
-    return int(got.split(b" ", 2)[1]), got
+            response += piece
+    return int(response.split(b" ", 2)[1]), response
 
 
-def tell(got: bytes, told: list[str]) -> list[str]:
+def tell(response: bytes, told: list[str]) -> list[str]:
     """What of the request's own words the answer holds."""
     words = re.findall(r"evil|203\.0\.113|2001:db8|:66\b", " ".join(told), re.IGNORECASE)
-    return [word for word in words if word.lower().encode() in got.lower()]
+    return [word for word in words if word.lower().encode() in response.lower()]
 
 
-def letters(service, count: int) -> list[str]:
-    """The letters, once there are so many."""
+def emails(service, count: int) -> list[str]:
+    """The emails, once there are so many."""
     deadline = time.monotonic() + 120
     while len(paths := list((service.folder / "mail").glob("*.eml"))) < count and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -135,40 +135,40 @@ def letters(service, count: int) -> list[str]:
 
 def test_links_and_pages_name_the_configured_origin_under_every_host(service):
     # C-HTTP-6, C-MAIL-3, T-C7
-    """Each form asks for a letter to an address of its own, and for pages that link, redirect and refuse."""
+    """Each form asks for an email to an address of its own, and for pages that link, redirect and refuse."""
     asked = []
     for number, (name, fields) in enumerate(IGNORED.items()):
         address = {"email": f"host{number}@example.org", "password": PASSWORD}
-        status, got = send(service, ["POST /api/auth/register HTTP/1.1", *fields], address)
-        assert (status, tell(got, fields)) == (201, []), name
+        status, response = send(service, ["POST /api/auth/register HTTP/1.1", *fields], address)
+        assert (status, tell(response, fields)) == (201, []), name
         assert send(service, ["POST /api/auth/forgot HTTP/1.1", *fields], address)[0] == 204, name
         for path, expected in PAGES.items():
-            status, got = send(service, [f"GET {path} HTTP/1.1", *fields])
-            assert (status, tell(got, fields)) == (expected, []), (name, path)
+            status, response = send(service, [f"GET {path} HTTP/1.1", *fields])
+            assert (status, tell(response, fields)) == (expected, []), (name, path)
         asked += [address["email"]] * 2
     for name, fields in REFUSED.items():
-        status, got = send(service, ["POST /api/auth/forgot HTTP/1.1", *fields], {"email": "host0@example.org"})
-        assert (status, tell(got, fields)) == (400, []), name
+        status, response = send(service, ["POST /api/auth/forgot HTTP/1.1", *fields], {"email": "host0@example.org"})
+        assert (status, tell(response, fields)) == (400, []), name
     for origin, expected in ABSOLUTE.items():
         line = f"POST {origin}/api/auth/forgot HTTP/1.1"
-        status, got = send(service, [line, f"Host: {PORT}"], {"email": "host1@example.org"})
-        assert (status, tell(got, [line])) == (expected, []), origin
+        status, response = send(service, [line, f"Host: {PORT}"], {"email": "host1@example.org"})
+        assert (status, tell(response, [line])) == (expected, []), origin
         asked += ["host1@example.org"] * (expected == 204)
     assert len(IGNORED) + len(REFUSED) + len(ABSOLUTE) > 40
-    sent = [email.message_from_string(text, policy=email.policy.default) for text in letters(service, len(asked))]
-    assert sorted(letter["To"] for letter in sent) == sorted(asked)
-    for letter in sent:
-        whole = letter.as_string()
+    sent = [email.message_from_string(text, policy=email.policy.default) for text in emails(service, len(asked))]
+    assert sorted(message["To"] for message in sent) == sorted(asked)
+    for message in sent:
+        whole = message.as_string()
         assert set(re.findall(r"https?://[^/\s\"<]+", whole)) == {f"http://{PORT}"}
         assert not re.search(r"evil|203\.0\.113|2001:db8|:66\b", whole, re.IGNORECASE)
-        assert letter["Message-ID"].endswith("@127.0.0.1>")
+        assert message["Message-ID"].endswith("@127.0.0.1>")
 
 
 def fail(service, process: int, *fields: str) -> int:
     """A sign-in that fails, at an address of its own: what is counted is the caller."""
     fail.number = getattr(fail, "number", 0) + 1
-    given = {"email": f"nobody{fail.number}@example.org", "password": PASSWORD}
-    return send(service, ["POST /api/auth/login HTTP/1.1", f"Host: {PORT}", *fields], given, process)[0]
+    credentials = {"email": f"nobody{fail.number}@example.org", "password": PASSWORD}
+    return send(service, ["POST /api/auth/login HTTP/1.1", f"Host: {PORT}", *fields], credentials, process)[0]
 
 
 def test_a_caller_who_is_not_behind_the_proxy_names_nobody_else(service):
@@ -210,7 +210,7 @@ def test_invalid_addresses_count_as_one_caller(service):
 def test_forwarded_host_and_proto_of_a_trusted_proxy_decide_nothing(service):
     fields = [f"Host: {PORT}", "X-Forwarded-For: 192.0.2.50", f"X-Forwarded-Host: {EVIL}", "X-Forwarded-Proto: https"]
     for path in ("/Modhub/account/login", "/Modhub", "/Modhub/account"):
-        status, got = send(service, [f"GET {path} HTTP/1.1", *fields], process=1)
-        assert (status in (200, 303), tell(got, fields), b"https:" in got) == (True, [], False)
-        assert b"Secure" not in got
-        assert b"Strict-Transport-Security" not in got
+        status, response = send(service, [f"GET {path} HTTP/1.1", *fields], process=1)
+        assert (status in (200, 303), tell(response, fields), b"https:" in response) == (True, [], False)
+        assert b"Secure" not in response
+        assert b"Strict-Transport-Security" not in response

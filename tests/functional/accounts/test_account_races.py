@@ -29,8 +29,8 @@ pytestmark = pytest.mark.timeout(3600 if LONG else 300)
 
 def one_had_it(sent: list[CallerResponse], refusal: int) -> bool:
     """One success; the others are refused, or told that too many hash just now (C-LIM-1)."""
-    found = Counter(answer.status for answer in sent)
-    return found[200] == 1 and set(found) <= {200, refusal, 503}
+    statuses = Counter(answer.status for answer in sent)
+    return statuses[200] == 1 and set(statuses) <= {200, refusal, 503}
 
 
 @pytest.fixture(scope="module")
@@ -79,10 +79,12 @@ def follow(service, session, browse, rows_of, at_once) -> Callable[[str, list[di
 
     def contend(purpose: str, fields: list[dict[str, str]]) -> int:
         rows, browsers = rows_of(service, session), [browse(service.caller()) for _ in range(CONTENDERS)]
-        given = [(one, one.form(f"{HOME}/login"), own) for one, own in zip(browsers, fields, strict=True)]
+        submissions = [
+            (browser, browser.form(f"{HOME}/login"), own) for browser, own in zip(browsers, fields, strict=True)
+        ]
         for _ in range(ROUNDS):
             path = f"{HOME}/{purpose}?token={rows.link(purpose)}"
-            sent = at_once([partial(browser.post, path, own, token) for browser, token, own in given])
+            sent = at_once([partial(browser.post, path, own, token) for browser, token, own in submissions])
             assert one_had_it(sent, 410)
             assert browsers[0].get(path).status == 410
         return [answer.status for answer in sent].index(200)
@@ -136,12 +138,12 @@ def test_no_refresh_token_outlives_a_reset(service, session, browse, rows_of):
         path, reset = f"{HOME}/reset?token={rows.link('reset')}", threading.Event()
         refreshers = [Refresher(service.caller(), rows.client()) for _ in range(3)]
         with ThreadPoolExecutor(len(refreshers)) as pool:
-            running = [pool.submit(one.run, reset) for one in refreshers]
+            running = [pool.submit(refresher.run, reset) for refresher in refreshers]
             answer = browser.post(path, {"password": PASSWORD}, token)
             reset.set()
             refreshed += sum(future.result(200) for future in running)
         assert answer.status == 200
         assert service.rows(f"SELECT count(*) FROM auth_client WHERE account_id = {rows.account}") == [(0,)]
-        for one in refreshers:
-            one.caller.need(401, "POST", "/api/auth/refresh", {"refreshToken": one.tokens[-1]})
+        for refresher in refreshers:
+            refresher.caller.need(401, "POST", "/api/auth/refresh", {"refreshToken": refresher.tokens[-1]})
     assert refreshed > RESETS

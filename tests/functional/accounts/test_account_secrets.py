@@ -24,7 +24,7 @@ from modhub.testing.service import SERVICE_SECRET
 HOME = "/Modhub/account"
 MACHINE_KEY, ADDRESS_KEY, MAIL_PASSWORD = (secrets.token_hex(32) for _ in range(3))
 SIGNED = "op_endpoint,return_to,response_nonce,assoc_handle,claimed_id,identity"
-_LETTER = re.compile(r"^\S+/Modhub/account/(confirm|reset)\?token=([0-9a-f]{64})$", re.MULTILINE)
+_LINK = re.compile(r"^\S+/Modhub/account/(confirm|reset)\?token=([0-9a-f]{64})$", re.MULTILINE)
 _RECOVERY = re.compile(rb"\b[0-9a-f]{5}(?:-[0-9a-f]{5}){3}\b")
 _AUTHENTICATOR = re.compile(rb'id="authenticator-secret"[^>]*>([A-Z2-7]{32})<')
 _WAY = re.compile(rb'href="([^"]*openid\.return_to[^"]*)"')
@@ -105,10 +105,10 @@ class Journey:
         assert answer.status == status, (path, answer)
         if status >= 400:
             self.refused.append(answer)
-        found = answer.json if answer.body else {}
-        for name in {"accessToken", "refreshToken"} & set(found):
-            self.hide(name, found[name])
-        return found
+        document = answer.json if answer.body else {}
+        for name in {"accessToken", "refreshToken"} & set(document):
+            self.hide(name, document[name])
+        return document
 
     def login(self, status: int, **fields: str) -> Any:
         return self.call(status, "/api/auth/login", {"email": self.email, "password": self.password, **fields})
@@ -127,17 +127,17 @@ class Journey:
         if self.browser.cookies.get("modhub"):
             self.hide("session cookie", self.browser.cookies["modhub"])
 
-    def letter(self, purpose: str) -> str:
-        """The secret of the newest link for ``purpose``, once its letter has arrived."""
+    def mailed_link(self, purpose: str) -> str:
+        """The secret of the newest link for ``purpose``, once its email has arrived."""
         deadline = time.monotonic() + 120
         known = set(self.hidden.values())
         while time.monotonic() < deadline:
             for path in (self.service.folder / "mail").glob("*.eml"):
-                found = _LETTER.search(path.read_text())
-                if found and found[1] == purpose and found[2] not in known:
-                    return self.hide(f"link to {purpose}", found[2])
+                link = _LINK.search(path.read_text())
+                if link and link[1] == purpose and link[2] not in known:
+                    return self.hide(f"link to {purpose}", link[2])
             time.sleep(0.05)
-        raise AssertionError("no letter")
+        raise AssertionError("no email")
 
     def register_and_confirm(self) -> None:
         made = self.call(201, "/api/auth/register", {"email": self.email, "password": self.password, "client": "hud"})
@@ -147,7 +147,7 @@ class Journey:
         fresh = self.call(200, "/api/auth/refresh", {"refreshToken": made["refreshToken"]})
         self.call(401, "/api/auth/refresh", {"refreshToken": made["refreshToken"]})
         self.call(204, "/api/auth/logout", {"refreshToken": fresh["refreshToken"]})
-        self.submit(200, f"confirm?token={self.letter('confirm')}", password=self.password)
+        self.submit(200, f"confirm?token={self.mailed_link('confirm')}", password=self.password)
 
     def sign_in(self) -> None:
         self.login(401, password=self.hide("wrong password", secrets.token_hex(12)))
@@ -157,8 +157,8 @@ class Journey:
         self.submit(303, "login", email=self.email, password=self.password)
 
     def enrol(self) -> None:
-        found = _AUTHENTICATOR.search(self.browser.get(f"{HOME}/authenticator").body)
-        secret = self.hide("authenticator", found[1].decode())
+        match = _AUTHENTICATOR.search(self.browser.get(f"{HOME}/authenticator").body)
+        secret = self.hide("authenticator", match[1].decode())
         generator, now = pyotp.TOTP(secret), int(time.time())
         self.submit(400, "authenticator", currentPassword=self.password, code="000000")
         code = self.hide("code", generator.at(now))
@@ -173,7 +173,7 @@ class Journey:
 
     def reset(self) -> None:
         self.call(204, "/api/auth/forgot", {"email": self.email})
-        page = f"reset?token={self.letter('reset')}"
+        page = f"reset?token={self.mailed_link('reset')}"
         self.submit(400, page, password="short")
         self.password = self.hide("password", f"reset horse {secrets.token_hex(8)}")
         self.submit(200, page, password=self.password)
@@ -241,10 +241,10 @@ class Journey:
 
     def leaks(self, text: bytes) -> list[str]:
         """The names of the secrets that ``text`` holds; six digits are a code where they stand by themselves."""
-        found = [name for name, secret in self.hidden.items() if len(secret) > 6 and secret.encode() in text]
+        leaked = [name for name, secret in self.hidden.items() if len(secret) > 6 and secret.encode() in text]
         codes = {name: secret for name, secret in self.hidden.items() if len(secret) == 6}
         alone = set(re.findall(rb"(?<![0-9A-Za-z.])[0-9]{6}(?![0-9A-Za-z])", text)) if codes else set()
-        return found + [name for name, code in codes.items() if code.encode() in alone]
+        return leaked + [name for name, code in codes.items() if code.encode() in alone]
 
 
 def dump(service: Any) -> bytes:
@@ -275,7 +275,7 @@ def test_no_secret_is_in_clear_after_a_whole_journey(service, browse, provider, 
         getattr(journey, part)()
         assert journey.leaks(dump(service)) == [], part
     kept = service.rows("SELECT count(*) FROM auth_letter WHERE finished_at > 0 AND sealed IS NOT NULL")
-    assert kept == [(0,)], "what a letter said is forgotten once it has been sent"
+    assert kept == [(0,)], "what an email said is forgotten once it has been sent"
     journey.leave()
     assert journey.leaks(dump(service)) == []
     service.stop()
@@ -287,8 +287,8 @@ def test_no_secret_is_in_clear_after_a_whole_journey(service, browse, provider, 
     assert files
     for path in files:
         # Six digits can be anything in a binary file; the rows and the log have been searched for the codes.
-        found = [name for name in journey.leaks(path.read_bytes()) if not name.startswith("code ")]
-        assert found == [], path.name
+        leaked = [name for name in journey.leaks(path.read_bytes()) if not name.startswith("code ")]
+        assert leaked == [], path.name
     shown = {name for answer in journey.refused for name in journey.leaks(html.unescape(answer.body.decode()).encode())}
     assert {name for name in shown if not name.startswith("form token")} == set()
     assert len(journey.refused) > 12

@@ -169,10 +169,10 @@ def main() -> None:
         for command in (("pictures", "rebuild"), ("snapshot",), ("audit", "verify")):
             assert service.admin(*command).returncode == 0
         rest(service.url)
-        found = dump(service)
-    empty = [name for name, rows in found["tables"].items() if not rows]
+        contents = dump(service)
+    empty = [name for name, rows in contents["tables"].items() if not rows]
     assert empty == [], empty
-    sys.stdout.write(json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(contents, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":
