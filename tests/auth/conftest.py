@@ -33,7 +33,7 @@ def cheap() -> QueuedHasher:
 
 @pytest.fixture
 def auth(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Auth:
-    """``auth(**settings)``: an application with accounts, its letters in a folder."""
+    """``auth(**settings)``: an application with accounts, its emails in a folder."""
 
     def begin(**settings: Any) -> Site:
         settings.setdefault("modhub__mail_dir", "{folder}/mail")
@@ -68,25 +68,25 @@ def contend(
 
     Answers ``[status, body]`` of every call, and how many passwords were verified in all.
     """
-    given = {"sqlalchemy.url": str(app.registry.settings["sqlalchemy.url"]), "modhub.secret": TEST_SECRET}
-    given |= {"pyramid.includes": "modhub_auth", **settings}
+    app_settings = {"sqlalchemy.url": str(app.registry.settings["sqlalchemy.url"]), "modhub.secret": TEST_SECRET}
+    app_settings |= {"pyramid.includes": "modhub_auth", **settings}
     environ = {**os.environ, "PYTHONWARNINGS": "ignore"}
     pipe = subprocess.PIPE
     started = [programs.popen([str(CONTENDER)], env=environ, stdin=pipe, stdout=pipe, text=True) for _ in processes]
     try:
         for process, calls in zip(started, processes, strict=True):
-            process.stdin.write(json.dumps({"settings": given, "calls": calls}) + "\n")
+            process.stdin.write(json.dumps({"settings": app_settings, "calls": calls}) + "\n")
             process.stdin.flush()
         assert [process.stdout.readline() for process in started] == ["ready\n"] * len(started)
         for process in started:
             process.stdin.write("go\n")
             process.stdin.flush()
-        said = [json.loads(process.communicate(timeout=240)[0]) for process in started]
+        reports = [json.loads(process.communicate(timeout=240)[0]) for process in started]
     finally:
         for process in started:
             process.kill()
             process.communicate()
-    return [answer for one in said for answer in one["answers"]], sum(one["verified"] for one in said)
+    return [answer for report in reports for answer in report["answers"]], sum(report["verified"] for report in reports)
 
 
 @pytest.fixture(scope="session")
@@ -109,12 +109,12 @@ def race(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Callable[[], Any]]],
     def run(calls: list[Callable[[], Any]]) -> list[Any]:
         barrier = threading.Barrier(len(calls))
 
-        def one(call: Callable[[], Any]) -> Any:
+        def wait_and_call(call: Callable[[], Any]) -> Any:
             barrier.wait(120)
             return call()
 
         with ThreadPoolExecutor(len(calls)) as pool:
-            return [future.result(120) for future in [pool.submit(one, call) for call in calls]]
+            return [future.result(120) for future in [pool.submit(wait_and_call, call) for call in calls]]
 
     return run
 
@@ -122,7 +122,7 @@ def race(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Callable[[], Any]]],
 class MailServer:
     """An SMTP server on loopback (RFC 5321) that keeps what it takes.
 
-    ``refuse`` maps recipients to an answer; at a letter for ``hang_up_on`` the connection ends.
+    ``refuse`` maps recipients to an answer; at an email for ``hang_up_on`` the connection ends.
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -211,14 +211,14 @@ def new_mail_server() -> Iterator[Callable[[int], MailServer]]:
 
 
 def text_of(message: EmailMessage) -> str:
-    """The plain text of a letter."""
+    """The plain text of an email."""
     body = message.get_body(("plain",))
     assert body is not None
     return str(body.get_content())
 
 
 class Mail:
-    """The letters of an application, read as the people who get them read them."""
+    """The emails of an application, read as the people who get them read them."""
 
     def __init__(self, app: Site) -> None:
         self.app = app
@@ -229,16 +229,16 @@ class Mail:
         return Path(self.app.registry.settings["modhub.mail_dir"])
 
     def read(self) -> list[EmailMessage]:
-        """Send what is due; all letters so far, oldest first."""
+        """Send what is due; all emails so far, oldest first."""
         self.app.find_service(AuthServices).mail_worker.send_due()
         files = sorted(self.folder.glob("*.eml"), key=lambda path: path.stat().st_mtime_ns)
         return [email.message_from_bytes(path.read_bytes(), policy=email.policy.default) for path in files]
 
     def link(self, at: int = -1) -> str:
-        """The path and query of the link in a letter, the newest unless told."""
-        found = re.search(r"^http://127\.0\.0\.1:6543(/Modhub/account/\S+)$", text_of(self.read()[at]), re.MULTILINE)
-        assert found is not None
-        return found[1]
+        """The path and query of the link in an email, the newest unless told."""
+        match = re.search(r"^http://127\.0\.0\.1:6543(/Modhub/account/\S+)$", text_of(self.read()[at]), re.MULTILINE)
+        assert match is not None
+        return match[1]
 
     def secret(self, at: int = -1) -> str:
         """The secret in that link."""
@@ -247,5 +247,5 @@ class Mail:
 
 @pytest.fixture
 def mail(app: Site) -> Mail:
-    """The letters of ``app``."""
+    """The emails of ``app``."""
     return Mail(app)

@@ -36,8 +36,8 @@ def main() -> None:
     )
     app = TestApp(config.make_wsgi_app())
 
-    def call(wanted: list) -> list:
-        answer = app.post_json(wanted[0], wanted[1], expect_errors=True)
+    def call(request: list) -> list:
+        answer = app.post_json(request[0], request[1], expect_errors=True)
         return [answer.status_int, answer.json if answer.body else None]
 
     with ThreadPoolExecutor(len(told["calls"])) as pool:

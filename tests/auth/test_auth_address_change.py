@@ -54,12 +54,12 @@ def subject(template: str) -> str:
 
 
 def to(mail: Any) -> list[tuple[str, str]]:
-    return sorted((letter["To"], letter["Subject"]) for letter in mail.read())
+    return sorted((message["To"], message["Subject"]) for message in mail.read())
 
 
 def links(mail: Any) -> set[str]:
-    texts = [str(letter.get_body(("plain",)).get_content()) for letter in mail.read()]
-    return {found for text in texts for found in re.findall(r"/Modhub/account/confirm\?token=\w+", text)}
+    texts = [str(message.get_body(("plain",)).get_content()) for message in mail.read()]
+    return {link for text in texts for link in re.findall(r"/Modhub/account/confirm\?token=\w+", text)}
 
 
 def link_for(browser: Any, person: Person, mail: Any, email: str = NEW) -> str:
@@ -90,8 +90,8 @@ def test_the_address_changes_once_the_new_one_is_confirmed(app: Any, person: Per
     assert send(page, 303).headers["Location"] == f"{HOME}?done=email"
     assert "email" in messages_on(browser.get(f"{HOME}?done=email"))
     assert subjects(app) == [(NEW, True)]
-    told = [letter for letter in mail.read() if letter["Subject"] == subject("email changed")]
-    assert [letter["To"] for letter in told] == [person["email"]]
+    told = [message for message in mail.read() if message["Subject"] == subject("email changed")]
+    assert [message["To"] for message in told] == [person["email"]]
     assert NEW not in told[0].as_string()
     sign_in(app, person, 401)
     token = sign_in(app, {**person, "email": NEW}).json["accessToken"]

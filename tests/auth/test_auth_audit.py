@@ -13,8 +13,8 @@ Person = dict[str, str]
 def entries(app: Any) -> list[tuple[str, str, str]]:
     with app.databases.readonly_session() as session:
         return [
-            (f"{one.actor_kind} {one.actor_id}".strip(), one.action, f"{one.target_kind} {one.target_id}")
-            for one in session.scalars(select(AuditEntry).order_by(AuditEntry.id))
+            (f"{entry.actor_kind} {entry.actor_id}".strip(), entry.action, f"{entry.target_kind} {entry.target_id}")
+            for entry in session.scalars(select(AuditEntry).order_by(AuditEntry.id))
         ]
 
 

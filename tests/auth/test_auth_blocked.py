@@ -163,7 +163,7 @@ def test_it_costs_no_statement(app: Any, person: Person, ada: Any) -> None:
     with app.counted() as asked:
         app.get(f"/api/modhub/{mod}")
         app.get("/api/modhub")
-    assert not any("auth_" in one for one in asked)
+    assert not any("auth_" in statement for statement in asked)
     set_blocked(app, ada["accountId"])
     with app.counted() as asked:
         app.put_json(f"/api/modhub/{mod}", {}, headers=bearer(ada), status=403)
@@ -222,8 +222,8 @@ def test_reset_works_but_opens_nothing(app: Any, person: Person, ada: Any, mail:
 
 def test_an_account_blocked_after_the_check_is_rejected(app: Any, person: Person, ada: Any) -> None:
     own = app.find_service(AuthServices)
-    given = Credentials(person["email"], person["password"], "", "192.0.2.1")
-    checked = authenticate(own, app.registry.settings, given)
+    credentials = Credentials(person["email"], person["password"], "", "192.0.2.1")
+    checked = authenticate(own, app.registry.settings, credentials)
     set_blocked(app, ada["accountId"])
     with pytest.raises(ApiError) as caught, own.databases.write_session.begin() as session:
         sign_in(session, checked, "")
@@ -311,7 +311,7 @@ def test_a_lost_authenticator_is_removed_and_reported(
     said = f"The authenticator of account {number} and its recovery codes are removed.\n"
     assert admin("remove-factor", person["email"]) == said
     assert login(app, person).status_int == 200
-    assert [letter["Subject"] for letter in mail.read()][-1] == EMAIL_TEMPLATES["factor removed"].subject
+    assert [message["Subject"] for message in mail.read()][-1] == EMAIL_TEMPLATES["factor removed"].subject
     assert admin("remove-factor", number) == f"Account {number} has no authenticator.\n"
     _, fresh = add_factor(app, ada["accountId"])
     assert login(app, person, code=codes[0]).status_int == 401, "an old recovery code does not return"

@@ -111,7 +111,7 @@ def test_people_have_names(app: Any, person: Person) -> None:
     ada = app.post_json("/api/auth/register", {**person, "displayName": "Ada"}).json["accountId"]
     profiles = app.find_service(IProfiles)
     with app.counted() as seen:
-        assert {number: one.name for number, one in profiles.get_profiles({ada, 999}).items()} == {ada: "Ada"}
+        assert {number: profile.name for number, profile in profiles.get_profiles({ada, 999}).items()} == {ada: "Ada"}
     assert len(seen) <= 1
 
 
@@ -149,15 +149,15 @@ def test_accounts_are_listed_with_what_they_use(app: Any, person: Person, admin:
     def listed(*words: str) -> list[Any]:
         return [json.loads(line) for line in admin("account", "list", "--json", *words)[1].splitlines()]
 
-    assert [(one["id"], one["mods"], one["files"], one["bytes"]) for one in listed()] == [
+    assert [(account["id"], account["mods"], account["files"], account["bytes"]) for account in listed()] == [
         (ada, 1, 1, 1),
         (eve, 2, 2, 5),
     ]
     for order in ("bytes", "mods", "created"):
-        assert [one["id"] for one in listed("--by", order)] == [eve, ada]
-    assert [one["id"] for one in listed("--limit", "1", "--page", "2")] == [eve]
-    assert [one["id"] for one in listed("--blocked")] == [ada]
-    assert [one["logins"][0]["subject"] for one in listed("EVE@")] == ["eve@example.org"]
+        assert [account["id"] for account in listed("--by", order)] == [eve, ada]
+    assert [account["id"] for account in listed("--limit", "1", "--page", "2")] == [eve]
+    assert [account["id"] for account in listed("--blocked")] == [ada]
+    assert [account["logins"][0]["subject"] for account in listed("EVE@")] == ["eve@example.org"]
     assert "; 2 mods, 2 files, 5 bytes, since 20" in admin("account", "list")[1]
     assert "uses: 1 mod, 1 file, 1 byte\n" in admin("account", "show", str(ada))[1]
     shown = json.loads(admin("account", "show", str(eve), "--json")[1])

@@ -85,11 +85,11 @@ def test_the_list_is_as_it_says() -> None:
     lines = (files("modhub_auth") / "common_passwords.txt").read_text("utf-8").splitlines()
     entries = [line for line in lines if not line.startswith("#")]
     assert len(entries) == len(set(entries))
-    assert entries == [one.casefold().strip() for one in entries if one.isascii()]
-    long = [one for one in entries if len(one) >= MIN_PASSWORD]
+    assert entries == [entry.casefold().strip() for entry in entries if entry.isascii()]
+    long = [entry for entry in entries if len(entry) >= MIN_PASSWORD]
     assert len(long) > 3000, "as many as match the rules are to be known, says ASVS 6.2.4"
     assert f"{len(long):,} of ten characters" in lines[0]
-    assert all(len(one) >= 4 and one.isalpha() for one in entries if len(one) < MIN_PASSWORD)
+    assert all(len(entry) >= 4 and entry.isalpha() for entry in entries if len(entry) < MIN_PASSWORD)
     assert any("Permission is hereby granted" in line for line in lines), "its licence goes with it"
     assert is_common(long[-1])
 
@@ -103,8 +103,8 @@ def test_a_setting_refuses_them_everywhere(auth: Any, person: Person) -> None:
     # C-ACC-21
     app = auth(modhub_auth__refuse_common_passwords="true")
     for password in (COMMON, "ada2024ada2024", "countess2024"):
-        given = {**person, "password": password, "displayName": "Countess"}
-        refused = app.post_json("/api/auth/register", given, status=400).json
+        registration = {**person, "password": password, "displayName": "Countess"}
+        refused = app.post_json("/api/auth/register", registration, status=400).json
         assert (refused["error"], "password" in refused["message"]) == ("common_password", True)
     assert (
         app.post_json("/api/auth/register", {**person, "password": "short"}, status=400).json["error"]
@@ -214,10 +214,10 @@ def test_a_reset_warns_and_continues(app: Any, person: Person, mail: Any) -> Non
 
 @pytest.mark.parametrize("password", ["lovelace1815", "Countess1815"])
 def test_a_reset_knows_the_address_and_the_name_too(app: Any, person: Person, mail: Any, password: str) -> None:
-    given = {**person, "email": "lovelace@example.org", "displayName": "Countess"}
-    app.post_json("/api/auth/register", given)
+    registration = {**person, "email": "lovelace@example.org", "displayName": "Countess"}
+    app.post_json("/api/auth/register", registration)
     warned(app.get(f"{mail.link()}&new=1"), password=password)
-    app.post_json("/api/auth/forgot", {"email": given["email"]})
+    app.post_json("/api/auth/forgot", {"email": registration["email"]})
     warned(app.get(mail.link()), password=password)
 
 

@@ -59,7 +59,7 @@ def furnish(app: Any, account_id: int = 1) -> list[str]:
 
 
 def is_verified(app: Any) -> bool:
-    return all(one.verified for one in all_of(app, Login))
+    return all(login.verified for login in all_of(app, Login))
 
 
 def test_registering_a_strangers_address_locks_out_the_registrant_not_the_owner(
@@ -85,7 +85,7 @@ def test_registering_a_strangers_address_locks_out_the_registrant_not_the_owner(
     for code in ("", *codes[:2]):
         app.post_json("/api/auth/login", {**person, "code": code}, status=401)
     app.post_json("/api/auth/refresh", {"refreshToken": program["refreshToken"]}, status=401)
-    assert [(one.kind, one.verified) for one in all_of(app, Login)] == [("Password", True)]
+    assert [(login.kind, login.verified) for login in all_of(app, Login)] == [("Password", True)]
     assert (
         all_of(app, Authenticator) == all_of(app, PageSession) == all_of(app, ClientSession) == all_of(app, Link) == []
     )
@@ -103,7 +103,7 @@ def test_a_first_reset_by_forgot_takes_everything_away_too(app: Any, person: Per
     assert page.html.select_one("input[type=checkbox]") is None
     send(page, 200, password=THEIRS)
     attacker.get(HOME, status=303)
-    assert [one.kind for one in all_of(app, Login)] == ["Password"]
+    assert [login.kind for login in all_of(app, Login)] == ["Password"]
     app.post_json("/api/auth/login", {**person, "password": THEIRS}, status=200)
     # The next reset is a later one: it keeps what is there.
     furnish(app)
@@ -162,7 +162,7 @@ def test_the_session_of_another_account_confirms_nothing(app: Any, person: Perso
     register(browser, {**person, "email": "eve@example.org", "password": "the password of eve"})
     page = browser.get(link)
     send(page, 403, password="the password of eve")
-    assert [one.verified for one in all_of(app, Login)] == [False, False]
+    assert [login.verified for login in all_of(app, Login)] == [False, False]
 
 
 def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(
@@ -188,7 +188,7 @@ def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(
 
 
 def ask_for_a_password(app: Any, mail: Any) -> tuple[Any, str]:
-    """A platform's account that wants to sign in by an address: its browser, and the link in the letter."""
+    """A platform's account that wants to sign in by an address: its browser, and the link in the email."""
     own = app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
         arrived = logins.sign_in_or_register(session, PlatformIdentity("steam", "7"), registration=True)
@@ -213,7 +213,7 @@ def test_a_password_is_added_in_a_session_of_its_account_alone(app: Any, person:
         token = browser.get(f"{HOME}/forgot").html.select_one("input[name=csrf_token]")["value"]
         browser.post(link, {"csrf_token": token}, status=403)
     app.post_json("/api/auth/forgot", {"email": "ada@example.org"}, status=204)
-    assert [one.kind for one in all_of(app, Login)] == ["Platform", "Password"]
+    assert [login.kind for login in all_of(app, Login)] == ["Platform", "Password"]
     assert "has been confirmed" in send(attacker.get(link), 200).text
     app.post_json("/api/auth/login", {"email": "ada@example.org", "password": "attackers password"}, status=200)
     attacker.get(HOME, status=200)
@@ -229,8 +229,8 @@ def test_opening_a_link_changes_nothing(app: Any, person: Person, mail: Any) -> 
     reset = mail.link()
     before = rows(app)
     for link in (add, confirm, f"{confirm}&new=1", reset):
-        for one in (new_visitor(app), browser, owner):
-            for ask in (one.get, one.head):
+        for visitor in (new_visitor(app), browser, owner):
+            for ask in (visitor.get, visitor.head):
                 assert ask(link, expect_errors=True).status_int in {200, 403}
     assert rows(app) == before
 
@@ -263,7 +263,7 @@ def test_a_later_reset_removes_what_is_unticked(app: Any, mail: Any, reset_page:
     send(again, 200, password=THEIRS)
     assert len(all_of(app, Login)) == 1 + ("2" in kept)
     assert len(all_of(app, Authenticator)) == ("authenticator" in kept)
-    subjects = {str(letter["Subject"]) for letter in mail.read()}
+    subjects = {str(message["Subject"]) for message in mail.read()}
     assert (EMAIL_TEMPLATES["login unlinked"].subject in subjects) == ("2" not in kept)
     assert (EMAIL_TEMPLATES["factor removed"].subject in subjects) == ("authenticator" not in kept)
     assert EMAIL_TEMPLATES["password changed"].subject in subjects
@@ -296,7 +296,7 @@ def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app: Any, reset_
     form.set("keep", False, index=late)
     form["password"] = THEIRS
     form.submit(status=200)
-    assert "666" not in {one.subject for one in all_of(app, Login)}
+    assert "666" not in {login.subject for login in all_of(app, Login)}
 
 
 def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: Person, race: Any) -> None:
@@ -399,8 +399,8 @@ def test_a_confirmation_beside_a_reset_keeps_no_session(app: Any, race: Any) -> 
             page_sessions.begin_page_session(session, account, login, "")
             session_id = session.scalars(select(func.max(PageSession.id))).one()
             secrets = [
-                link_tokens.create_link(session, one, account.id, login_id=login.id)
-                for one in (link_tokens.RESET_LINK, link_tokens.CONFIRM_LINK)
+                link_tokens.create_link(session, purpose, account.id, login_id=login.id)
+                for purpose in (link_tokens.RESET_LINK, link_tokens.CONFIRM_LINK)
             ]
             login_id = login.id
 

@@ -23,7 +23,7 @@ def test_a_session_survives_an_outage(auth: Any, person: dict[str, str]) -> None
             answer = app.get(address, status=503)
             assert int(answer.headers["Retry-After"]) >= 1
             assert "Set-Cookie" not in answer.headers
-        (form,) = (one for one in new_mod.forms.values() if one.action == "/Modhub/mine/new")
+        (form,) = (candidate for candidate in new_mod.forms.values() if candidate.action == "/Modhub/mine/new")
         form["title"] = "Kept"
         answer = form.submit(status=503)
         assert int(answer.headers["Retry-After"]) >= 1

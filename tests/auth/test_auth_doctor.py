@@ -138,8 +138,8 @@ def test_emails_that_wait_or_died(start: Any, tmp_path: Path) -> None:
 
     def add(*added: dict[str, Any]) -> None:
         with site.databases.write_session.begin() as session:
-            for number, one in enumerate(added):
-                session.execute(insert(OutgoingEmail).values(row | one | {"message_id": f"{number}-{len(added)}"}))
+            for number, fields in enumerate(added):
+                session.execute(insert(OutgoingEmail).values(row | fields | {"message_id": f"{number}-{len(added)}"}))
 
     add(*rows)
     assert problems(site) == []

@@ -25,7 +25,7 @@ from modhub_auth.services import lock_account
 Person = dict[str, str]
 
 
-def letters(app: Any) -> list[OutgoingEmail]:
+def outgoing(app: Any) -> list[OutgoingEmail]:
     with app.databases.readonly_session() as session:
         return list(session.scalars(select(OutgoingEmail).order_by(OutgoingEmail.id)).all())
 
@@ -42,21 +42,21 @@ def smtp(auth: Any, port: int) -> Any:
 def test_registering_sends_a_confirmation_email(app: Any, person: Person, mail: Any) -> None:
     # C-ACC-2
     app.post_json("/api/auth/register", {**person, "displayName": "Visit http://evil.example.org"})
-    [letter] = mail.read()
-    assert letter["To"] == "ada@example.org"
-    assert letter["From"] == "modhub@localhost"
-    assert letter["Subject"] == EMAIL_TEMPLATES["confirm"].subject
-    assert letter["Auto-Submitted"] == "auto-generated"
+    [message] = mail.read()
+    assert message["To"] == "ada@example.org"
+    assert message["From"] == "modhub@localhost"
+    assert message["Subject"] == EMAIL_TEMPLATES["confirm"].subject
+    assert message["Auto-Submitted"] == "auto-generated"
     assert len(mail.secret()) == 64
-    html = letter.get_body(("html",)).get_content()
+    html = message.get_body(("html",)).get_content()
     assert f'<a href="http://127.0.0.1:6543{mail.link()}">' in html
     # The display name says who asked, as words: no mail program finds a link in it.
-    assert "\nThe account's name is: Visit http evil example org\n" in text_of(letter)
-    assert "evil." not in letter.as_string()
+    assert "\nThe account's name is: Visit http evil example org\n" in text_of(message)
+    assert "evil." not in message.as_string()
 
 
-def text_of(letter: Any) -> str:
-    return str(letter.get_body(("plain",)).get_content())
+def text_of(message: Any) -> str:
+    return str(message.get_body(("plain",)).get_content())
 
 
 def test_emails_name_the_site_as_its_operator_does(auth: Any, person: Person, mail: Any) -> None:
@@ -103,11 +103,11 @@ def test_a_refused_registration_sends_nothing(app: Any, person: Person, mail: An
 
 def test_what_waits_is_sealed_and_what_was_sent_is_forgotten(app: Any, person: Person, mail: Any) -> None:
     app.post_json("/api/auth/register", person)
-    [waiting] = letters(app)
+    [waiting] = outgoing(app)
     secret = mail.secret()
     assert secret not in waiting.sealed
     assert secret.encode().hex() not in waiting.sealed
-    [sent] = letters(app)
+    [sent] = outgoing(app)
     assert sent.sealed is None
     assert sent.finished_at is not None
 
@@ -173,7 +173,7 @@ def test_a_temporarily_rejected_email_is_retried(auth: Any, person: Person, mail
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/register", {**person, "email": "eve@example.org"})
     assert app.find_service(AuthServices).mail_worker.send_due() == 1
-    first = letters(app)[0]
+    first = outgoing(app)[0]
     assert (first.finished_at, first.problem) == (None, "the recipient was refused (451)")
     assert app.find_service(AuthServices).mail_worker.send_due() == 0
     mail_server.refuse.clear()
@@ -187,7 +187,7 @@ def test_a_permanently_rejected_email_is_given_up(auth: Any, person: Person, mai
     mail_server.refuse["ada@example.org"] = "550 unknown"
     app.post_json("/api/auth/register", person)
     app.find_service(AuthServices).mail_worker.send_due()
-    [dead] = letters(app)
+    [dead] = outgoing(app)
     assert dead.finished_at is not None
     assert dead.problem == "the recipient was refused (550)"
     assert app.find_service(AuthServices).mail_worker.send_due() == 0
@@ -200,7 +200,7 @@ def test_an_email_is_given_up_after_three_days(auth: Any, person: Person, mail_s
     with app.databases.write_session.begin() as session:
         session.execute(update(OutgoingEmail).values(created_at=now() - timedelta(days=4)))
     app.find_service(AuthServices).mail_worker.send_due()
-    assert letters(app)[0].finished_at is not None
+    assert outgoing(app)[0].finished_at is not None
 
 
 def test_pauses_grow_to_a_limit() -> None:
@@ -214,9 +214,9 @@ def test_an_email_claimed_by_a_dead_process_is_sent_later(app: Any, person: Pers
     # T-F6
     app.post_json("/api/auth/register", person)
     sender = app.find_service(AuthServices).mail_worker
-    [letter] = letters(app)
-    assert sender._lease(letter)
-    assert not sender._lease(letter)
+    [email] = outgoing(app)
+    assert sender._lease(email)
+    assert not sender._lease(email)
     assert mail.read() == []
     make_due(app)
     assert len(mail.read()) == 1
@@ -225,7 +225,7 @@ def test_an_email_claimed_by_a_dead_process_is_sent_later(app: Any, person: Pers
 @pytest.mark.parametrize("ahead", [timedelta(minutes=30), timedelta(days=1)])
 def test_a_clock_that_was_set_back_delays_no_email(app: Any, person: Person, mail: Any, ahead: timedelta) -> None:
     # T-F7
-    """A new letter leaves at once, one that has been tried within the longest pause."""
+    """A new email leaves at once, one that has been tried within the longest pause."""
     app.post_json("/api/auth/register", person)
     with app.databases.write_session.begin() as session:
         session.execute(update(OutgoingEmail).values(next_at=now() + ahead, created_at=now() + ahead))
@@ -247,7 +247,7 @@ def test_an_email_without_a_transport_is_due_by_any_clock(auth: Any, person: Per
         session.execute(update(OutgoingEmail).values(next_at=now() + timedelta(minutes=30)))
     with pytest.raises(DeliveryUnavailable):
         app.find_service(AuthServices).mail_worker.send_due()
-    assert (letters(app)[0].attempts, letters(app)[0].next_at <= now()) == (1, True)
+    assert (outgoing(app)[0].attempts, outgoing(app)[0].next_at <= now()) == (1, True)
 
 
 @pytest.mark.parametrize("purpose", ["confirm", "reset"])
@@ -273,14 +273,14 @@ def test_an_email_that_the_server_cannot_accept_delays_no_other(auth: Any, perso
     sender = app.find_service(AuthServices).mail_worker
     with pytest.raises(DeliveryUnavailable):
         sender.send_due()
-    assert letters(app)[0].next_at > now()
+    assert outgoing(app)[0].next_at > now()
     assert sender.send_due() == 2
     with app.databases.write_session.begin() as session:
         waits = update(OutgoingEmail).where(OutgoingEmail.finished_at.is_(None))
         session.execute(waits.values(next_at=now(), created_at=now() - worker.DEAD_AFTER - timedelta(hours=1)))
     with pytest.raises(DeliveryUnavailable):
         sender.send_due()
-    poison = letters(app)[0]
+    poison = outgoing(app)[0]
     assert poison.recipient == "poison@example.org"
     assert (poison.finished_at is None, poison.problem) == (False, "the mail server closed the connection")
 
@@ -311,7 +311,7 @@ def test_an_email_sent_while_the_database_was_busy_is_not_sent_again(
     make_due(app)
     assert sender.send_due() == 0
     assert [recipient for recipient, _ in mail_server.taken] == ["ada@example.org", "eve@example.org"]
-    assert all(letter.finished_at for letter in letters(app))
+    assert all(email.finished_at for email in outgoing(app))
 
 
 @pytest.mark.parametrize(
@@ -362,8 +362,8 @@ def test_the_thread_sends_by_itself(app: Any, person: Person, mail: Any, monkeyp
     sent = threading.Event()
     finish = sender._record
 
-    def finished(*given: Any, **values: Any) -> None:
-        finish(*given, **values)
+    def finished(*arguments: Any, **values: Any) -> None:
+        finish(*arguments, **values)
         sent.set()
 
     sender._record = finished
@@ -424,7 +424,7 @@ def test_forgot_sends_at_most_three_emails_to_an_address(app: Any, person: Perso
     for number in range(5):
         environ = {"REMOTE_ADDR": f"192.0.2.{number}"}
         app.post_json("/api/auth/forgot", {"email": " ADA@example.org"}, extra_environ=environ, status=204)
-    assert [letter["Subject"] for letter in mail.read()].count(EMAIL_TEMPLATES["reset"].subject) == 3
+    assert [message["Subject"] for message in mail.read()].count(EMAIL_TEMPLATES["reset"].subject) == 3
 
 
 def forget(app: Any, address: str, *, page: bool) -> list[str]:
@@ -444,18 +444,18 @@ def test_forgot_does_the_same_work_for_strangers(
     app: Any, person: Person, mail: Any, monkeypatch: pytest.MonkeyPatch, page: bool
 ) -> None:
     # C-LIM-9, T-C5
-    """Its time must not tell who has an account: no statement and no letter depends on it before the answer."""
+    """Its time must not tell who has an account: no statement and no email depends on it before the answer."""
     app.post_json("/api/auth/register", person)
     mail.read()
     writer, written = app.find_service(AuthServices).outbox, []
     render = writer.render
-    monkeypatch.setattr(writer, "render", lambda *given: written.append(given) or render(*given))
+    monkeypatch.setattr(writer, "render", lambda *arguments: written.append(arguments) or render(*arguments))
     seen = [forget(app, address, page=page) for address in (person["email"], "nobody@example.org")]
     assert seen[0] == seen[1]
-    assert any("INTO auth_reset_request" in one for one in seen[0])
-    assert not any("auth_login" in one or "auth_account" in one for one in seen[0])
+    assert any("INTO auth_reset_request" in statement for statement in seen[0])
+    assert not any("auth_login" in statement or "auth_account" in statement for statement in seen[0])
     assert written == []
-    assert [letter["Subject"] for letter in mail.read()] == [
+    assert [message["Subject"] for message in mail.read()] == [
         EMAIL_TEMPLATES[kind].subject for kind in ("confirm", "reset")
     ]
     with app.databases.readonly_session() as session:
@@ -473,7 +473,7 @@ def test_a_reset_is_written_once_by_many_processes(app: Any, person: Person) -> 
     sender = app.find_service(AuthServices).mail_worker
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: sender.queue_resets(), range(4)))
-    assert [letter.kind for letter in letters(app)] == ["confirm", "reset"]
+    assert [email.kind for email in outgoing(app)] == ["confirm", "reset"]
 
 
 def test_a_reset_of_an_address_that_is_gone_meanwhile_is_forgotten(app: Any, person: Person, mail: Any) -> None:
@@ -483,7 +483,7 @@ def test_a_reset_of_an_address_that_is_gone_meanwhile_is_forgotten(app: Any, per
     with app.databases.write_session.begin() as session:
         delete_account(session, app.registry, lock_account(session, made["accountId"]))
     assert len(mail.read()) == 1
-    assert len(letters(app)) == 1
+    assert len(outgoing(app)) == 1
 
 
 def test_forgot_says_nothing_to_strangers(app: Any, person: Person, mail: Any) -> None:

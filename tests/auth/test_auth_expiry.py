@@ -26,7 +26,9 @@ def sign_in(app: Any, person: Person) -> None:
 
 def count(app: Any) -> tuple[int, int]:
     with app.databases.readonly_session() as session:
-        clients, pages = (session.scalar(select(func.count()).select_from(one)) for one in (ClientSession, PageSession))
+        clients, pages = (
+            session.scalar(select(func.count()).select_from(model)) for model in (ClientSession, PageSession)
+        )
     return int(clients or 0), int(pages or 0)
 
 
@@ -42,9 +44,9 @@ def lapse(app: Any, account_id: int, left: timedelta = timedelta()) -> None:
 
 def test_expired_sessions_are_deleted(app: Any, person: Person) -> None:
     other = {**person, "email": "eve@example.org"}
-    for at, one in enumerate((person, other), 1):
-        assert app.post_json("/api/auth/register", one).json["accountId"] == at
-        sign_in(app, one)
+    for at, credentials in enumerate((person, other), 1):
+        assert app.post_json("/api/auth/register", credentials).json["accountId"] == at
+        sign_in(app, credentials)
     lapse(app, 1)
     lapse(app, 2, timedelta(minutes=1))
     app.find_service(AuthServices).mail_worker._run_once(2.0, clean_up=True)

@@ -11,7 +11,7 @@ LOGIN = "/Modhub/account/login"
 
 
 @pytest.mark.parametrize(
-    ("referer", "wanted"),
+    ("referer", "next_page"),
     [
         (f"{HERE}/Modhub/mine/26?done=code", "/Modhub/mine/26%3Fdone%3Dcode"),
         (f"{HERE}/Modhub/mine/ä", "/Modhub/mine/%25"),
@@ -22,13 +22,13 @@ LOGIN = "/Modhub/account/login"
         (f"{HERE}//evil.example", None),
     ],
 )
-def test_the_way_back_is_the_page_of_the_form(app: Any, referer: str, wanted: str | None) -> None:
+def test_the_way_back_is_the_page_of_the_form(app: Any, referer: str, next_page: str | None) -> None:
     answer = app.post("/Modhub/mine/26/code", b"x", headers={"Referer": referer.encode().decode("latin-1")}, status=303)
     location = answer.headers["Location"]
-    if wanted is None:
+    if next_page is None:
         assert location == LOGIN
     else:
-        assert location.startswith(f"{LOGIN}?next={wanted}")
+        assert location.startswith(f"{LOGIN}?next={next_page}")
 
 
 def test_what_was_typed_stays_while_the_session_has_ended(app: Any, person: dict[str, str]) -> None:
@@ -56,7 +56,7 @@ def test_what_was_typed_stays_while_the_session_has_ended(app: Any, person: dict
 
 
 @pytest.mark.parametrize(
-    ("path", "referer", "wanted"),
+    ("path", "referer", "location"),
     [
         ("/Modhub/account/name", "", LOGIN),
         ("/Modhub/account/name", "http://127.0.0.1:6543/Modhub/account", f"{LOGIN}?next=/Modhub/account"),
@@ -65,6 +65,6 @@ def test_what_was_typed_stays_while_the_session_has_ended(app: Any, person: dict
         ("/Modhub/mine/new", "", f"{LOGIN}?next=/Modhub/mine/new"),
     ],
 )
-def test_after_signing_in_there_is_a_page(app: Any, path: str, referer: str, wanted: str) -> None:
+def test_after_signing_in_there_is_a_page(app: Any, path: str, referer: str, location: str) -> None:
     answer = app.post(path, {}, headers={"Referer": referer} if referer else {}, status=303)
-    assert answer.headers["Location"] == wanted
+    assert answer.headers["Location"] == location

@@ -19,9 +19,9 @@ Person = dict[str, str]
 WRONG = {"email": "ada@example.org", "password": "wrong horse battery"}
 
 
-def login(app: Any, given: Person, caller: str = "192.0.2.1", **headers: str) -> Any:
+def login(app: Any, credentials: Person, caller: str = "192.0.2.1", **headers: str) -> Any:
     environ = {"REMOTE_ADDR": caller}
-    return app.post_json("/api/auth/login", given, extra_environ=environ, headers=headers, expect_errors=True)
+    return app.post_json("/api/auth/login", credentials, extra_environ=environ, headers=headers, expect_errors=True)
 
 
 def attempts(app: Any) -> list[Attempt]:
@@ -68,8 +68,8 @@ def test_an_address_counts_in_every_spelling(auth: Any, person: Person, spelling
 
 def test_an_invalid_address_is_limited_like_an_unknown_one(auth: Any) -> None:
     app = auth(modhub_auth__failures="2")
-    given = {**WRONG, "email": "no address"}
-    assert [login(app, given, f"192.0.2.{number}").status_int for number in range(3)] == [401, 401, 429]
+    credentials = {**WRONG, "email": "no address"}
+    assert [login(app, credentials, f"192.0.2.{number}").status_int for number in range(3)] == [401, 401, 429]
 
 
 def test_a_success_neither_counts_nor_resets(auth: Any, person: Person) -> None:
@@ -105,11 +105,11 @@ def test_the_window_slides(auth: Any, person: Person) -> None:
 def test_both_counters_rise_at_once_and_tell_nobody(app: Any) -> None:
     # C-LIM-2
     login(app, WRONG)
-    found = attempts(app)
-    assert len(found) == 2
-    assert len({one.place for one in found}) == 1
-    assert all(one.settled for one in found)
-    assert not any("ada" in one.counter or "192" in one.counter for one in found)
+    slots = attempts(app)
+    assert len(slots) == 2
+    assert len({slot.place for slot in slots}) == 1
+    assert all(slot.settled for slot in slots)
+    assert not any("ada" in slot.counter or "192" in slot.counter for slot in slots)
 
 
 def test_of_a_burst_over_two_processes_ten_are_checked(app: Any, person: Person, contend: Any) -> None:
@@ -240,7 +240,7 @@ def test_a_clock_that_was_set_back_neither_forgives_nor_locks_out(auth: Any, per
         assert (answer.status_int, 895 <= answer.json["retryAfterSeconds"] <= 900) == (429, True)
     again = app.post_json("/api/auth/forgot", {"email": "eve@example.org"}, status=429)
     assert 895 <= again.json["retryAfterSeconds"] <= 900
-    judged = [one for one in attempts(app) if one.at <= now() + rate_limits.RATE_CLOCK_SKEW]
+    judged = [slot for slot in attempts(app) if slot.at <= now() + rate_limits.RATE_CLOCK_SKEW]
     assert len(judged) == 5, "two failures in two counters, and the call of forgot; registering was not asked about"
     age(app, timedelta(seconds=901))
     assert login(app, person).status_int == 200
@@ -252,7 +252,7 @@ def test_a_place_from_the_future_is_abandoned_in_time(app: Any) -> None:
     held.__enter__()
     age(app, -timedelta(days=1))
     assert not own._take_slot(full, rate_limits.Slot())
-    assert all(one.at <= now() for one in attempts(app)), "else it would count as taken for a day"
+    assert all(slot.at <= now() for slot in attempts(app)), "else it would count as taken for a day"
     held.__exit__(None, None, None)
 
 

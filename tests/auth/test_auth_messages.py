@@ -51,12 +51,12 @@ def constants(path: Path) -> Iterator[str]:
             yield node.value
 
 
-def wanted() -> set[str]:
-    """All that accounts show to people."""
+def texts_for_people() -> set[str]:
+    """Everything that accounts show to people."""
     templates = "".join(path.read_text("utf-8") for path in (HERE / "templates").rglob("*.jinja2"))
-    found = {text for _, text in USED.findall(templates)}
+    texts = {text for _, text in USED.findall(templates)}
     for path in (HERE / "pages").glob("*.py"):
-        found |= {text for text in constants(path) if WORDS.fullmatch(text)} - NOT_WORDS
+        texts |= {text for text in constants(path) if WORDS.fullmatch(text)} - NOT_WORDS
     mail = {HERE / "mail" / "outbox.py", HERE / "mail" / "texts.py"}
     told = {
         *HERE.glob("*.py"),
@@ -64,10 +64,10 @@ def wanted() -> set[str]:
     }
     for path in told - mail:
         if path.name not in FOR_OPERATORS:
-            found |= {text for text in constants(path) if SENTENCE.fullmatch(text)}
+            texts |= {text for text in constants(path) if SENTENCE.fullmatch(text)}
     for text in EMAIL_TEMPLATES.values():
-        found |= {text.subject, *text.before, *text.after}
-    return found
+        texts |= {text.subject, *text.before, *text.after}
+    return texts
 
 
 def german() -> dict[str, tuple[str, ...]]:
@@ -77,7 +77,7 @@ def german() -> dict[str, tuple[str, ...]]:
 def test_german_is_complete() -> None:
     core = translated_texts(Path(modhub.__file__).parent, "de")
     plural = "Too many attempts. Try again in %(num)s minutes."
-    assert wanted() - set(core) - set(german()) == {plural}
+    assert texts_for_people() - set(core) - set(german()) == {plural}
 
 
 def test_translations_keep_their_holes() -> None:
@@ -110,7 +110,7 @@ def test_an_email_has_the_language_of_the_request_that_caused_it(app: Any, perso
     form["email"] = person["email"]
     form.submit(headers={"Accept-Language": "en"})
     app.post_json("/api/auth/forgot", {"email": person["email"]}, headers={"Accept-Language": "de-AT, en;q=0.5"})
-    subjects = [str(letter["Subject"]) for letter in mail.read()]
+    subjects = [str(message["Subject"]) for message in mail.read()]
     assert subjects == ["Bestätige deine Adresse", "Choose a new password", "Wähle ein neues Passwort"]
 
 

@@ -43,13 +43,13 @@ def owner(app: Any) -> Any:
     return app
 
 
-def text_of(letter: Any) -> str:
-    return str(letter.get_body(("plain",)).get_content())
+def text_of(message: Any) -> str:
+    return str(message.get_body(("plain",)).get_content())
 
 
-def do(app: Any, action: str, agent: str, **given: str) -> Any:
+def do(app: Any, action: str, agent: str, **proof: str) -> Any:
     name = action.partition(",")[0]
-    fields = {"currentPassword": PASSWORD, **given}
+    fields = {"currentPassword": PASSWORD, **proof}
     if action == "password":
         fields.setdefault("password", "another password")
     elif action == "unlink":
@@ -74,10 +74,10 @@ def test_changes_to_an_account_are_reported_by_email(owner: Any, mail: Any, acti
     assert do(owner, action, FIREFOX, currentPassword="wrong horse battery").status_int == 403
     assert len(mail.read()) == before, "what was refused is told to nobody"
     assert do(owner, action, FIREFOX).status_int in {200, 303}
-    [*_, letter] = mail.read()
+    [*_, message] = mail.read()
     assert len(mail.read()) == before + 1
-    assert (letter["To"], letter["Subject"]) == ("ada@example.org", ACTIONS[action])
-    text = text_of(letter)
+    assert (message["To"], message["Subject"]) == ("ada@example.org", ACTIONS[action])
+    text = text_of(message)
     assert "at 127.0.0.1:6543" in text
     assert re.search(r"^When: 20\d\d-\d\d-\d\d \d\d:\d\d UTC$", text, re.MULTILINE)
     assert "\nBrowser or program: Firefox on Linux\n" in text
@@ -120,9 +120,9 @@ def test_changes_by_other_features_are_reported(owner: Any, mail: Any) -> None:
         change(fails=True)
     assert len(mail.read()) == before, "the email is of the transaction of the change"
     change(fails=False)
-    letter = mail.read()[-1]
-    assert letter["Subject"] == "A key was made"
-    assert "A key has just been made for your account at 127.0.0.1:6543.\n" in text_of(letter)
-    assert "Browser or program: Firefox on Linux" in text_of(letter)
+    message = mail.read()[-1]
+    assert message["Subject"] == "A key was made"
+    assert "A key has just been made for your account at 127.0.0.1:6543.\n" in text_of(message)
+    assert "Browser or program: Firefox on Linux" in text_of(message)
     with databases.readonly_session() as session:
-        assert [one.kind for one in session.scalars(select(OutgoingEmail))][-1] == "account changed"
+        assert [email.kind for email in session.scalars(select(OutgoingEmail))][-1] == "account changed"

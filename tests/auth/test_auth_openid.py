@@ -42,12 +42,12 @@ def judge(provider: Provider, steam: openid.Steam | None = None) -> str:
         return refusal.code
 
 
-def names(monkeypatch: pytest.MonkeyPatch, found: Any) -> None:
-    """``provider.example`` is looked up by ``found``."""
+def names(monkeypatch: pytest.MonkeyPatch, resolve: Any) -> None:
+    """``provider.example`` is looked up by ``resolve``."""
     real = socket.getaddrinfo
 
-    def look_up(host: str, *given: Any, **values: Any) -> Any:
-        return found() if host == "provider.example" else real(host, *given, **values)
+    def look_up(host: str, *arguments: Any, **values: Any) -> Any:
+        return resolve() if host == "provider.example" else real(host, *arguments, **values)
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
 

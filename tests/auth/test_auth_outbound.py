@@ -173,7 +173,7 @@ def test_a_platform_leads_nowhere_else(auth: Any, listening: Any, status: int) -
 
 def test_no_other_setting_names_a_machine() -> None:
     named: list[Setting] = [*ACCOUNT_SETTINGS, *MAIL_SETTINGS]
-    assert {one.name for one in named if one.name.endswith(("host", "provider", "url"))} == {
+    assert {setting.name for setting in named if setting.name.endswith(("host", "provider", "url"))} == {
         "mail.host",
         "modhub_auth.steam_provider",
     }

@@ -68,7 +68,7 @@ def test_the_cookie(app: Any, auth: Any, person: Person) -> None:
     assert "Domain" not in cookie
     secret = cookie.partition("=")[2].partition(";")[0]
     assert len(secret) == 64
-    assert secret not in {one.secret_hash for one in sessions(app)}
+    assert secret not in {page_session.secret_hash for page_session in sessions(app)}
     app = auth(modhub__base_url="https://mods.example.org")
     app.extra_environ = {"wsgi.url_scheme": "https", "HTTP_HOST": "localhost:443"}
     answer = register(app, {**person, "email": "eve@example.org"})
@@ -133,11 +133,11 @@ def test_next_leads_to_our_own_pages(path: str) -> None:
 def test_wrong_sign_ins_are_one_page(app: Any, person: Person) -> None:
     app.post_json("/api/auth/register", person)
     texts = set()
-    for given in ({**person, "password": "wrong horse battery"}, {**person, "email": "eve@example.org"}):
-        answer = login(app, given)
+    for credentials in ({**person, "password": "wrong horse battery"}, {**person, "email": "eve@example.org"}):
+        answer = login(app, credentials)
         assert answer.status_int == 401
         assert 'value="wrong' not in answer.text
-        texts.add(answer.text.replace(given["email"], ""))
+        texts.add(answer.text.replace(credentials["email"], ""))
     assert len(texts) == 1
     assert not signed_in(app)
 
@@ -320,7 +320,7 @@ def test_registering_a_strangers_address_gains_nothing(app: Any, person: Person,
     app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
     app.post_json("/api/auth/login", person, status=200)
     with app.databases.readonly_session() as session:
-        assert [one.kind for one in session.scalars(select(Login))] == ["Password"]
+        assert [login.kind for login in session.scalars(select(Login))] == ["Password"]
 
 
 def test_a_second_proof_takes_nothing_away(app: Any, person: Person, mail: Any) -> None:
@@ -425,8 +425,8 @@ def test_guessing_the_current_password_is_limited(auth: Any, person: Person) -> 
     app = auth(modhub_auth__failures="2")
     register(app, person)
     page = app.get(f"{HOME}/password")
-    given = {"currentPassword": "wrong horse battery", "password": "another password"}
-    assert [send(page, **given).status_int for _ in range(3)] == [403, 403, 429]
+    passwords = {"currentPassword": "wrong horse battery", "password": "another password"}
+    assert [send(page, **passwords).status_int for _ in range(3)] == [403, 403, 429]
 
 
 def test_adding_and_removing_an_authenticator(app: Any, person: Person) -> None:
@@ -520,8 +520,8 @@ def test_what_has_ended_by_itself_is_not_listed(app: Any, person: Person, model:
 
 
 def test_clients_are_listed_and_signed_out(app: Any, person: Person) -> None:
-    one = app.post_json("/api/auth/register", {**person, "client": "laptop"}).json
-    two = app.post_json("/api/auth/login", {**person, "client": "phone"}).json
+    laptop = app.post_json("/api/auth/register", {**person, "client": "laptop"}).json
+    phone = app.post_json("/api/auth/login", {**person, "client": "phone"}).json
     send(app.get(f"{HOME}/login"), 303, headers={"User-Agent": "Old browser"}, **person)
     app.reset()
     send(app.get(f"{HOME}/login"), 303, headers={"User-Agent": "New browser"}, **person)
@@ -530,21 +530,21 @@ def test_clients_are_listed_and_signed_out(app: Any, person: Person) -> None:
 
     def end(label: str) -> None:
         page = app.get(HOME)
-        [button] = [one for one in page.html.select("#signed-in button") if one.text.endswith(label)]
+        [button] = [candidate for candidate in page.html.select("#signed-in button") if candidate.text.endswith(label)]
         fields = {field["name"]: field["value"] for field in button.find_parent("form").select("input")}
         app.post(f"{HOME}/sign-out", fields, status=303)
 
     end("laptop")
-    app.post_json("/api/auth/refresh", {"refreshToken": one["refreshToken"]}, status=401)
+    app.post_json("/api/auth/refresh", {"refreshToken": laptop["refreshToken"]}, status=401)
     end("Old browser")
     assert len(sessions(app)) == 1
-    two = app.post_json("/api/auth/refresh", {"refreshToken": two["refreshToken"]}).json
+    phone = app.post_json("/api/auth/refresh", {"refreshToken": phone["refreshToken"]}).json
     page = app.get(HOME)
     everywhere = next(
         form for form in page.forms.values() if form.action.endswith("/sign-out") and len(form.fields) <= 2
     )
     everywhere.submit(status=303)
-    app.post_json("/api/auth/refresh", {"refreshToken": two["refreshToken"]}, status=401)
+    app.post_json("/api/auth/refresh", {"refreshToken": phone["refreshToken"]}, status=401)
     assert signed_in(app)
 
 
@@ -599,8 +599,8 @@ def test_mods_that_others_require_are_listed_before_the_account_is_deleted(app: 
     def told() -> list[str]:
         return [item.text for item in app.get(f"{HOME}/delete").html.select("#mods li")]
 
-    one = "Base: 1 published mod of others requires it"
-    assert told() == ["Own", "Hidden (hidden by the operator)", one]
+    warning = "Base: 1 published mod of others requires it"
+    assert told() == ["Own", "Hidden (hidden by the operator)", warning]
     publish(other, draft)
     assert told()[-1] == "Base: 2 published mods of others require it"
 
@@ -613,7 +613,7 @@ def test_deleting_the_account(app: Any, person: Person) -> None:
     app.post_json("/api/modhub", {"title": "The first mod"}, headers=bearer, status=201)
     with app.counted() as asked:
         page = app.get(f"{HOME}/delete")
-    assert [one for one in asked if "core_mod.description" in one or "core_asset" in one] == []
+    assert [statement for statement in asked if "core_mod.description" in statement or "core_asset" in statement] == []
     assert "The first mod" in page.html.select_one("#mods").text
     assert send(page, 403, currentPassword="wrong horse battery").status_int == 403
     answer = send(page, 303, currentPassword=person["password"])
@@ -648,8 +648,8 @@ def test_links_expire(app: Any, person: Person, mail: Any, name: str, life: time
         app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
     link = mail.link()
     with app.databases.write_session.begin() as session:
-        found = session.scalars(select(Link).where(Link.purpose == name)).one()
-        assert abs(found.expires_at - now() - life) < timedelta(minutes=1)
+        link_row = session.scalars(select(Link).where(Link.purpose == name)).one()
+        assert abs(link_row.expires_at - now() - life) < timedelta(minutes=1)
     app.get(link, status=200)
     with app.databases.write_session.begin() as session:
         session.execute(update(Link).values(expires_at=now()))

@@ -85,7 +85,7 @@ def test_nobody_is_verified_with_the_same_parameters() -> None:
     passwords._hasher = Spy()  # type: ignore[assignment]
     passwords.verify(None, "whatever it is")
     passwords.verify(cheap().hash("whatever it is"), "whatever it is")
-    first, second = ([*one.split("$")[:4], *map(len, one.split("$")[4:])] for one in seen)
+    first, second = ([*encoded.split("$")[:4], *map(len, encoded.split("$")[4:])] for encoded in seen)
     assert first == second
     with pytest.raises(VerifyMismatchError):  # and not because it could not be read, which takes no time
         verify(seen[0], "whatever it is")
@@ -181,5 +181,5 @@ def test_too_long_a_wait_is_busy_and_gives_the_place_back() -> None:
 
 def test_64_may_wait_for_15_seconds() -> None:
     # C-LIM-6
-    given = inspect.signature(HashingGate).parameters
-    assert (given["queue_size"].default, given["wait_seconds"].default) == (64, 15)
+    parameters = inspect.signature(HashingGate).parameters
+    assert (parameters["queue_size"].default, parameters["wait_seconds"].default) == (64, 15)

@@ -299,11 +299,11 @@ def test_two_tabs_do_not_make_two_passwords(
         form["email"], form["password"] = email, person["password"]
     tabs[0].submit(status=200)
     site.get(mail.link()).forms[0].submit(status=200)
-    # The other tab's request had looked before the letter's link was followed.
+    # The other tab's request had looked before the email's link was followed.
     monkeypatch.setattr(password, "own_password", lambda _request: None)
     monkeypatch.setattr(proof, "required_proof", lambda *_: proof.Proof.FRESH)
     assert messages_on(tabs[1].submit(status=409)) == ["password_present"]
-    assert [letter["Subject"] for letter in mail.read()] == [
+    assert [message["Subject"] for message in mail.read()] == [
         EMAIL_TEMPLATES[kind].subject for kind in ("add", "password added")
     ]
     with site.databases.write_session.begin() as session:
@@ -331,7 +331,9 @@ def test_an_address_with_an_account_is_reported_by_email_only(
     assert seen[0] == seen[1], "the time must not tell either"
     token = site.get(HOME).html.select_one("input[name=csrf_token]")["value"]
     assert texts[0].replace(token, "") == texts[1].replace(token, "")
-    assert {letter["Subject"] for letter in mail.read()} == {EMAIL_TEMPLATES[kind].subject for kind in ("taken", "add")}
+    assert {message["Subject"] for message in mail.read()} == {
+        EMAIL_TEMPLATES[kind].subject for kind in ("taken", "add")
+    }
 
 
 def test_the_second_factor_holds(site: Any, provider: Provider) -> None:
@@ -394,10 +396,10 @@ def test_linking_and_unlinking_are_reported_by_email(site: Any, provider: Provid
     unlink["currentPassword"] = person["password"]
     unlink.submit(status=303)
     site.post(f"{HOME}/unlink", unlink.submit_fields(), status=404)
-    letters = mail.read()
+    emails = mail.read()
     reported = [EMAIL_TEMPLATES[kind].subject for kind in ("login linked", "login unlinked")]
-    assert [letter["Subject"] for letter in letters[1:]] == reported
-    assert {letter["To"] for letter in letters} == {person["email"]}
+    assert [message["Subject"] for message in emails[1:]] == reported
+    assert {message["To"] for message in emails} == {person["email"]}
 
 
 def test_linking_creates_no_new_account(site: Any, provider: Provider, person: Person) -> None:
@@ -430,7 +432,7 @@ def test_without_a_password_a_code_removes_the_authenticator(site: Any, provider
     secret = page.html.select_one("#authenticator-secret").text
     form = page.forms[0]
     form["code"] = pyotp.TOTP(secret).now()
-    codes = [one.text for one in form.submit(status=200).html.select("#recovery-codes code")]
+    codes = [element.text for element in form.submit(status=200).html.select("#recovery-codes code")]
     for code, status in ((form["code"].value, 401), ("", 401), (codes[0], 303)):
         form = site.get(f"{HOME}/authenticator").forms[0]
         form["code"] = code
@@ -498,7 +500,7 @@ def test_codes_alone_are_counted_by_account(auth: Any, provider: Provider) -> No
     page = site.get(f"{HOME}/authenticator")
     form = page.forms[0]
     form["code"] = pyotp.TOTP(page.html.select_one("#authenticator-secret").text).now()
-    codes = [one.text for one in form.submit(status=200).html.select("#recovery-codes code")]
+    codes = [element.text for element in form.submit(status=200).html.select("#recovery-codes code")]
     for number in range(3):
         form = site.get(f"{HOME}/authenticator").forms[0]
         form["code"] = "000000"

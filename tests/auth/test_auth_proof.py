@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.one_database, pytest.mark.slow]
 HOME = "/Modhub/account"
 PASSWORD = "correct horse battery"
 FREE = {"name", "letter", "sign-out", "revoke-key"}
-"""What changes nothing about who may enter: the name shown, a letter, the end of sessions."""
+"""What changes nothing about who may enter: the name shown, an email, the end of sessions."""
 KINDS = ("password", "password and authenticator", "platform", "platform and authenticator")
 ACTIONS = (
     "password",
@@ -48,7 +48,7 @@ class Owner:
     codes: list[str]
 
     def state(self) -> list[str]:
-        """All that says who may enter the account, and the letters."""
+        """All that says who may enter the account, and the emails."""
         with self.app.databases.readonly_session() as session:
             models = (Account, Login, Authenticator, RecoveryCode, Link, OutgoingEmail)
             return [str(row) for model in models for row in session.execute(select(model.__table__)).all()]
@@ -56,20 +56,20 @@ class Owner:
     def fields(self, action: str) -> dict[str, str]:
         """What the action wants besides the proof."""
         token = self.app.get(f"{HOME}/logout").html.select_one("input[name=csrf_token]")["value"]
-        wanted = {"csrf_token": str(token)}
+        fields = {"csrf_token": str(token)}
         if action == "password":
-            wanted |= {"password": "another password"}
-            wanted |= {} if "password" in self.kind else {"email": "new@example.org"}
+            fields |= {"password": "another password"}
+            fields |= {} if "password" in self.kind else {"email": "new@example.org"}
         if action == "unlink":
-            wanted |= {"loginId": str(self.extra)}
+            fields |= {"loginId": str(self.extra)}
         if action == "authenticator" and "authenticator" not in self.kind:
             proposals, held = self.app.find_service(AuthServices).proposals, self.app.cookies["modhub"].strip('"')
-            wanted |= {"code": pyotp.TOTP(proposals.secret(held, proposals.period())).now()}
+            fields |= {"code": pyotp.TOTP(proposals.secret(held, proposals.period())).now()}
         if action == "publisher-key":
-            wanted |= {"label": "CI"}
+            fields |= {"label": "CI"}
         if action == "email":
-            wanted |= {"email": "new@example.org"}
-        return wanted
+            fields |= {"email": "new@example.org"}
+        return fields
 
     def post(self, action: str, **more: str) -> Any:
         return self.app.post(f"{HOME}/{action}", {**self.fields(action), **more}, expect_errors=True)
@@ -96,9 +96,9 @@ def owner(auth: Any, request: pytest.FixtureRequest) -> Owner:
             secret = pyotp.random_base32()
             codes = totp.add_authenticator(session, own.secret_box, account.id, secret, pyotp.TOTP(secret).now())
         cookie = page_sessions.begin_page_session(session, account, login, "")
-        found = login.id, extra.id
+        login_ids = login.id, extra.id
     app.set_cookie("modhub", cookie)
-    return Owner(app, kind, *found, codes)
+    return Owner(app, kind, *login_ids, codes)
 
 
 def applies(owner: Owner, action: str) -> bool:
@@ -133,10 +133,10 @@ def test_without_fresh_proof_nothing_changes(owner: Owner, action: str) -> None:
     if not applies(owner, action):
         return
     before = owner.state()
-    for given, ago, status in wrong_proofs(owner):
+    for proof, ago, status in wrong_proofs(owner):
         owner.prove(ago)
-        answer = owner.post(action, **given)
-        assert answer.status_int == status, (given, ago)
+        answer = owner.post(action, **proof)
+        assert answer.status_int == status, (proof, ago)
         assert answer.html.select_one("#errors li").text.strip()
         assert "another password" not in answer.text
         if "email" in owner.fields(action):
@@ -152,8 +152,8 @@ def test_with_fresh_proof_it_is_done(owner: Owner, action: str) -> None:
     # C-MAIL-9
     if not applies(owner, action):
         return
-    given, before = right_proof(owner), owner.state()
-    answer = owner.post(action, **given)
+    proof, before = right_proof(owner), owner.state()
+    answer = owner.post(action, **proof)
     assert answer.status_int in {200, 303}, answer
     if action == "platform/steam/link":
         assert "openid.return_to" in answer.html.select_one(".ways a")["href"]
@@ -191,7 +191,7 @@ def test_what_a_reset_overtakes_is_not_done(owner: Owner, action: str, monkeypat
     """The visitor has been recognised and has proved themselves; then the account is reset, and they are signed out."""
     if not applies(owner, action):
         return
-    given, judge, seen = right_proof(owner), fresh_proof._check_proof, []
+    proof, judge, seen = right_proof(owner), fresh_proof._check_proof, []
     own, messages = owner.app.find_service(AuthServices), owner.app.find_service(Catalogs).translations["en"]
 
     def reset_meanwhile(*asked: Any) -> Any:
@@ -203,7 +203,7 @@ def test_what_a_reset_overtakes_is_not_done(owner: Owner, action: str, monkeypat
         return judged
 
     monkeypatch.setattr(fresh_proof, "_check_proof", reset_meanwhile)
-    assert owner.post(action, **given).status_int == 401
+    assert owner.post(action, **proof).status_int == 401
     assert [owner.state()] == seen
 
 
@@ -211,9 +211,13 @@ def test_every_action_of_an_account_says_whether_it_asks(app: Any) -> None:
     # C-MAIL-9, T-C17
     """A view that changes an account and stands in neither list was forgotten."""
     asking, free = set(), set()
-    for found in app.config.introspector.get_category("views"):
-        view = found["introspectable"]
-        related = [one.discriminator for one in found["related"] if one.category_name == "permissions"]
+    for introspected in app.config.introspector.get_category("views"):
+        view = introspected["introspectable"]
+        related = [
+            permission.discriminator
+            for permission in introspected["related"]
+            if permission.category_name == "permissions"
+        ]
         if AccountPermission.CHANGE in related and "POST" in view["request_methods"]:
             (free if view.get("fresh_proof") is None else asking).add(view["name"])
     assert asking == {action.rpartition("/")[2] for action in ACTIONS}

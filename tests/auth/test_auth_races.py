@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from threading import Barrier, Event
 from typing import Any
 
@@ -37,12 +38,12 @@ def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
     """Run every call in a thread of its own, all let go at the same moment."""
     barrier = Barrier(len(calls))
 
-    def one(call: Callable[[], Any]) -> Any:
+    def wait_and_call(call: Callable[[], Any]) -> Any:
         barrier.wait(WAIT)
         return call()
 
     with ThreadPoolExecutor(len(calls)) as pool:
-        return [future.result(WAIT) for future in [pool.submit(one, call) for call in calls]]
+        return [future.result(WAIT) for future in [pool.submit(wait_and_call, call) for call in calls]]
 
 
 def post(app: Any, path: str, body: dict[str, str]) -> Any:
@@ -64,8 +65,8 @@ def test_of_many_registrations_one_succeeds(auth: Any, person: Person) -> None:
     # T-E8
     app = auth(modhub_auth__register_limit="1000")
     for number in range(5):
-        given = {**person, "email": f"ada{number}@example.org"}
-        answers = at_once([lambda given=given: post(app, "register", given)] * CONTENDERS)
+        registration = {**person, "email": f"ada{number}@example.org"}
+        answers = at_once([partial(post, app, "register", registration)] * CONTENDERS)
         assert Counter(answer.status_int for answer in answers) == {201: 1, 409: CONTENDERS - 1}
     with app.databases.readonly_session() as session:
         assert len(session.scalars(select(Account)).all()) == 5
@@ -198,9 +199,9 @@ def test_who_comes_while_a_reset_is_being_written_waits_for_it(app: Any, person:
     body = person if path == "login" else {"refreshToken": token}
     with own.databases.readonly_session() as session:
         login = session.scalars(select(Login)).one()
-    at_the_door = Event()
+    locking = Event()
     lock = services.lock_account
-    services.lock_account = lambda *given: at_the_door.set() or lock(*given)  # type: ignore[assignment]
+    services.lock_account = lambda *arguments: locking.set() or lock(*arguments)  # type: ignore[assignment]
     try:
         with ThreadPoolExecutor(1) as pool, own.databases.write_session() as session:
             with session.begin():
@@ -209,7 +210,7 @@ def test_who_comes_while_a_reset_is_being_written_waits_for_it(app: Any, person:
                 session.flush()
                 later = pool.submit(post, app, path, body)
                 # On SQLite it does not even begin before the reset has been committed.
-                at_the_door.wait(1.0)
+                locking.wait(1.0)
                 assert not wait([later], timeout=1.0).done
             assert later.result(WAIT).status_int == 401
     finally:
@@ -228,15 +229,15 @@ def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(
         assert post(app, "forgot", {"email": person["email"]}).status_int == 204
     own.mail_worker.queue_resets()
     assert post(app, "forgot", {"email": person["email"]}).status_int == 204
-    at_the_door, lock = Event(), services.lock_account
-    monkeypatch.setattr(recovery, "lock_account", lambda *given: at_the_door.set() or lock(*given))
+    locking, lock = Event(), services.lock_account
+    monkeypatch.setattr(recovery, "lock_account", lambda *arguments: locking.set() or lock(*arguments))
     with ThreadPoolExecutor(1) as pool:
         with own.databases.write_session.begin() as session:
             lock(session, account_id)
             later = pool.submit(own.mail_worker.queue_resets)
             # On SQLite it does not even begin before this transaction has ended.
             sqlite = app.databases.dialect == "sqlite"
-            assert at_the_door.wait(0.2 if sqlite else WAIT) is not sqlite
+            assert locking.wait(0.2 if sqlite else WAIT) is not sqlite
             assert not wait([later], timeout=0.2).done
             session.execute(delete(Link).where(Link.account_id == account_id))
         later.result(WAIT)

@@ -58,8 +58,8 @@ def test_registering_signs_in_at_once(app: Any, person: Person) -> None:
 
 def test_names_are_cleaned_and_cut(app: Any, person: Person) -> None:
     # C-ACC-2, C-ACC-6
-    given = {**person, "displayName": "  Ada\n\u202eLovelace " + "x" * 100, "client": "\tlaptop\0" + "y" * 5_000}
-    answer = app.post_json("/api/auth/register", given)
+    registration = {**person, "displayName": "  Ada\n\u202eLovelace " + "x" * 100, "client": "\tlaptop\0" + "y" * 5_000}
+    answer = app.post_json("/api/auth/register", registration)
     assert answer.json["displayName"] == ("Ada Lovelace " + "x" * 100)[:80]
     with app.databases.readonly_session() as session:
         assert session.scalars(select(ClientSession.label)).one() == ("laptop" + "y" * 100)[:80]
@@ -150,8 +150,8 @@ def test_a_wrong_address_and_a_wrong_password_are_one_answer(app: Any, person: P
         {**person, "password": "x" * 2000},
         {**person, "password": person["password"] + "\0"},
     ]
-    for given in others:
-        assert same(app.post_json("/api/auth/login", given, status=401), wrong)
+    for credentials in others:
+        assert same(app.post_json("/api/auth/login", credentials, status=401), wrong)
     write(app, update(Login).where(Login.account_id == made["accountId"]).values(password_hash=None))
     assert same(app.post_json("/api/auth/login", person, status=401), wrong)
 
@@ -190,7 +190,9 @@ def test_me_needs_a_token(app: Any, person: Person) -> None:
     assert answer.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
     foreign = AccessTokens(["the secret of another deployment, long enough"]).make(1, now())
     unknown = app.find_service(AuthServices).access_tokens.make(2**63 - 1, now())
-    headers = [bearer(one) for one in (token.upper(), token + "0", foreign, unknown, "x" * 5_000, "é", f"{token}, x")]
+    headers = [
+        bearer(invalid) for invalid in (token.upper(), token + "0", foreign, unknown, "x" * 5_000, "é", f"{token}, x")
+    ]
     for header in headers:
         answer = app.get("/api/auth/me", headers=header, status=401)
         assert answer.headers["WWW-Authenticate"] == 'Bearer realm="modhub", error="invalid_token"'
@@ -336,13 +338,13 @@ def test_nothing_is_stored_in_clear(app: Any, person: Person) -> None:
     # C-TOK-3
     made = app.post_json("/api/auth/register", person).json
     fresh = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}).json
-    secret = [person["password"], made["refreshToken"], fresh["refreshToken"], made["accessToken"]]
+    secrets = [person["password"], made["refreshToken"], fresh["refreshToken"], made["accessToken"]]
     with app.databases.readonly_session() as session:
         rows = [
             str(row) for model in (Account, Login, ClientSession) for row in session.execute(select(model.__table__))
         ]
     assert len(rows) == 3
-    assert not any(one in row for one in secret for row in rows)
+    assert not any(secret in row for secret in secrets for row in rows)
 
 
 @pytest.mark.parametrize("call", ["register", "login", "refresh", "forgot", "logout"])
@@ -350,16 +352,16 @@ def test_a_body_has_at_most_64_kb(app: Any, person: Person, call: str) -> None:
     # C-ERR-12
     """Nothing in it is long, and anybody may send one."""
     signed_in = app.post_json("/api/auth/register", person).json
-    given = {**person, "refreshToken": signed_in["refreshToken"], "displayName": "", "client": ""}
+    body = {**person, "refreshToken": signed_in["refreshToken"], "displayName": "", "client": ""}
     if call == "register":
-        given["email"] = "grace@example.org"
-    room = 64 * 1024 - len(json.dumps(given))
-    over = json.dumps({**given, "client": "x" * (room + 1)}).encode()
+        body["email"] = "grace@example.org"
+    room = 64 * 1024 - len(json.dumps(body))
+    over = json.dumps({**body, "client": "x" * (room + 1)}).encode()
     always = call in {"forgot", "logout"}
     answer = app.post(f"/api/auth/{call}", over, status=204 if always else 413)
     if not always:
         assert (answer.json["error"], answer.json["limitBytes"]) == ("too_large", 64 * 1024)
-    whole = json.dumps({**given, "client": "x" * room}).encode()
+    whole = json.dumps({**body, "client": "x" * room}).encode()
     assert len(whole) == 64 * 1024
     app.post(f"/api/auth/{call}", whole, status={"register": 201, "login": 200, "refresh": 200}.get(call, 204))
 

@@ -135,7 +135,7 @@ def test_password_managers_know_the_fields(app: Any) -> None:
     }
     for name, fields in known.items():
         html = app.get(f"{HOME}/{name}").html
-        assert {one["name"]: one["autocomplete"] for one in html.select(".field input")} == fields
+        assert {field["name"]: field["autocomplete"] for field in html.select(".field input")} == fields
 
 
 def test_a_lost_email_is_sent_again(app: Any, person: Person, mail: Any) -> None:

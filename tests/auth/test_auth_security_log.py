@@ -58,7 +58,7 @@ def test_events_are_written_down_and_nothing_secret_is(
         assert session.execute(text("SELECT count(*) FROM auth_account")).scalar() == 1
     hidden = [person["password"], "another good password", secret, confirm, reset, *codes]
     hidden += [made[name] for name in ("accessToken", "refreshToken")] + [fresh["refreshToken"]]
-    for one in hidden:
-        assert one not in caplog.text
-        assert one not in stored
+    for hidden_text in hidden:
+        assert hidden_text not in caplog.text
+        assert hidden_text not in stored
     assert "ada@" not in "\n".join(map(str, lines))

@@ -51,7 +51,7 @@ def test_every_edit_of_every_character_is_refused(tokens: AccessTokens) -> None:
         for other in {"0", "f", "A", "g", " ", "é"} - {token[at]}:
             assert tokens.login_of(token[:at] + other + token[at + 1 :], time) is None
     spellings = [token.upper(), token[:-1], token[:-2], token + "0", token + "00", token + "\n", " " + token, ""]
-    assert [tokens.login_of(one, time) for one in spellings] == [None] * len(spellings)
+    assert [tokens.login_of(spelling, time) for spelling in spellings] == [None] * len(spellings)
     assert tokens.login_of("٠" * len(token), time) is None
 
 
@@ -93,9 +93,9 @@ def test_shows_nothing_of_the_secret(tokens: AccessTokens) -> None:
 
 def test_refresh_tokens_are_long_and_stored_as_a_hash() -> None:
     # C-TOK-3
-    one, other = new_refresh_token(), new_refresh_token()
-    assert one != other
-    assert len(bytes.fromhex(one)) >= 32
-    assert len(token_digest(one)) == 64
-    assert one not in token_digest(one)
+    token, other = new_refresh_token(), new_refresh_token()
+    assert token != other
+    assert len(bytes.fromhex(token)) >= 32
+    assert len(token_digest(token)) == 64
+    assert token not in token_digest(token)
     assert token_digest("\ud800") != token_digest("?")

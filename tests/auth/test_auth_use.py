@@ -85,7 +85,7 @@ def test_reading_does_not_wait_for_writers(
         app.get(HOME, status=200)
         assert monotonic() - began < 20
     assert sessions(app)[0].used_at == before
-    assert [one for one in caplog.records if one.name == session_cookies.__name__] == []
+    assert [record for record in caplog.records if record.name == session_cookies.__name__] == []
     app.get(HOME, status=200)
     assert sessions(app)[0].used_at > before
 
@@ -97,7 +97,7 @@ def test_an_answer_outlives_what_nobody_foresaw(
     age(app)
     monkeypatch.setattr(session_cookies, "touch_page_session", lambda *_: 1 / 0)
     app.get(HOME, status=200)
-    assert [one.levelname for one in caplog.records if one.name == session_cookies.__name__] == ["ERROR"]
+    assert [record.levelname for record in caplog.records if record.name == session_cookies.__name__] == ["ERROR"]
 
 
 def test_another_secret_is_another_use(app: Any, person: Person) -> None:

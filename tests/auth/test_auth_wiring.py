@@ -18,7 +18,7 @@ def test_models_and_migrations_agree(app: Any) -> None:
 
 
 def test_migrations_go_down_and_up_again(app: Any) -> None:
-    package = next(one for one in app.declarations.migrations if one.package == "modhub_auth")
+    package = next(migration for migration in app.declarations.migrations if migration.package == "modhub_auth")
     with app.databases.write_engine.begin() as connection:
         migrate.downgrade_package(connection, package, "base")
         assert migrate.current(connection, package) == ()
@@ -46,10 +46,10 @@ def test_settings_that_make_no_sense_stop_the_start(tmp_path: Path, key: str, va
 
 def test_two_applications_share_nothing(auth: Any, person: dict[str, str]) -> None:
     # C-TOK-2
-    one = auth()
+    app = auth()
     other = auth(modhub__secret="another secret of more than thirty-two characters")
-    token = one.post_json("/api/auth/register", person).json["accessToken"]
-    assert one.find_service(AuthServices) is not other.find_service(AuthServices)
+    token = app.post_json("/api/auth/register", person).json["accessToken"]
+    assert app.find_service(AuthServices) is not other.find_service(AuthServices)
     other.post_json("/api/auth/login", person, status=401)
     other.post_json("/api/auth/register", person, status=201)
     other.get("/api/auth/me", headers={"Authorization": f"Bearer {token}"}, status=401)
@@ -57,8 +57,8 @@ def test_two_applications_share_nothing(auth: Any, person: dict[str, str]) -> No
 
 def test_a_secret_can_be_replaced(auth: Any, person: dict[str, str]) -> None:
     # C-TOK-4, T-F11
-    one = auth()
-    token = one.post_json("/api/auth/register", person).json["accessToken"]
-    url = str(one.registry.settings["sqlalchemy.url"])
+    app = auth()
+    token = app.post_json("/api/auth/register", person).json["accessToken"]
+    url = str(app.registry.settings["sqlalchemy.url"])
     newer = auth(url=url, modhub__secret=f"the newest secret of this deployment, long\n{TEST_SECRET}")
     newer.get("/api/auth/me", headers={"Authorization": f"Bearer {token}"}, status=200)
