@@ -27,7 +27,7 @@ def run(admin, *words):
 
 
 def test_models_and_migrations_agree(site):
-    own = next(one for one in site.declarations.migrations if one.package == "modhub_builds")
+    own = next(migration for migration in site.declarations.migrations if migration.package == "modhub_builds")
     assert migrate.schema_differences(site.databases, own) == []
 
 
@@ -68,7 +68,7 @@ def test_added_to_a_core_that_runs_already_it_asks_for_its_migration(start):
     with pytest.raises(StartRefused, match="modhub_builds"):
         migrate.refuse_when_behind(databases, packages)
     assert migrate.upgrade(databases, packages) == ["modhub_builds"]
-    own = next(one for one in packages if one.package == "modhub_builds")
+    own = next(migration for migration in packages if migration.package == "modhub_builds")
     with databases.readonly_engine.connect() as connection:
         assert current(connection, own) == head(own)
     databases.dispose()
@@ -121,4 +121,6 @@ def test_verify_names_a_build_whose_file_is_damaged(agent):
 
 
 def test_the_feature_is_named(site):
-    assert [(one.name, one.title) for one in site.declarations.features] == [("modhub_builds", "App builds")]
+    assert [(feature.name, feature.title) for feature in site.declarations.features] == [
+        ("modhub_builds", "App builds")
+    ]

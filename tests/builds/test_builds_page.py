@@ -36,7 +36,7 @@ def page(site, agent=""):
 
 
 def headings(answer):
-    return [one.get_text() for one in answer.html.select("main section > h2")]
+    return [heading.get_text() for heading in answer.html.select("main section > h2")]
 
 
 def test_an_empty_page_is_calm(site):
@@ -119,7 +119,7 @@ def test_what_agents_write_is_text(agent):
 def test_sections_are_shown_newest_first(agent):
     agent.push(b"1.0\n  - indented")
     agent.push(b"1.1")
-    shown = [one.get_text() for one in page(agent.site).html.select("section.changes pre")]
+    shown = [section.get_text() for section in page(agent.site).html.select("section.changes pre")]
     assert shown == ["1.1", "1.0\n  - indented"]
 
 
@@ -174,8 +174,8 @@ def test_the_feed_holds_fifty(agent):
 
 
 def release(**fields):
-    given = {"id": 1, "os": "linux", "version": "1", "name": "a.zip", "content_type": "a/b", "key": "", "size": 1}
-    return Release(**{**given, "uploaded_at": STAMP, "sha256": "0" * 64, **fields})
+    defaults = {"id": 1, "os": "linux", "version": "1", "name": "a.zip", "content_type": "a/b", "key": "", "size": 1}
+    return Release(**{**defaults, "uploaded_at": STAMP, "sha256": "0" * 64, **fields})
 
 
 def test_no_text_breaks_the_feed():

@@ -45,7 +45,7 @@ def test_builds_and_sections_arrive(served, agent, build, tmp_path, capsys):
     assert run(served, "app", "linux", build, "--name", "other.zip") == 0
     assert run(served, "changelog", section) == 0
     listed = agent.list()
-    shown = [(one["os"], one["version"], one["name"], one["bytes"]) for one in listed["builds"]]
+    shown = [(entry["os"], entry["version"], entry["name"], entry["bytes"]) for entry in listed["builds"]]
     assert shown == [("windows", "1.4 & more", "my build.zip", 300_000), ("linux", "", "other.zip", 300_000)]
     assert listed["changelog"] == "1.4\n- New"
     answer = agent.site.get("/Modhub/app/windows")

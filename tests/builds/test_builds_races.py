@@ -16,7 +16,7 @@ def _patience(monkeypatch):
 
 def at_once(calls):
     with ThreadPoolExecutor(len(calls)) as pool:
-        return [one.result() for one in [pool.submit(call) for call in calls]]
+        return [future.result() for future in [pool.submit(call) for call in calls]]
 
 
 def test_twelve_builds_of_one_system_are_all_kept(agents):
@@ -32,10 +32,10 @@ def test_twelve_builds_of_one_system_are_all_kept(agents):
     for number, answer in enumerate(answers):
         assert agents[0].site.get(answer["url"]).body == bodies[number]
     (build,) = agents[1].list()["builds"]
-    ids = [int(one["url"].rpartition("/")[2]) for one in build["versions"]]
+    ids = [int(version["url"].rpartition("/")[2]) for version in build["versions"]]
     assert ids == sorted(ids, reverse=True)
     assert len(ids) == 12
-    stamps = [one["uploadedAt"] for one in build["versions"]]
+    stamps = [version["uploadedAt"] for version in build["versions"]]
     assert stamps == sorted(stamps, reverse=True)
     assert agents[0].site.get("/Modhub/app/linux").body == bodies[int(build["version"])]
     assert len(stored_files(agents[0].site)) == 12

@@ -65,11 +65,11 @@ def test_the_list_is_public_and_revalidated(agent):
 def test_builds_that_were_removed_by_hand_are_gone_from_the_list(agent):
     urls = [agent.upload("linux").json["url"] for _ in range(4)]
     for place in (1, -1):
-        assert [one["url"] for one in agent.list()["builds"][0]["versions"]] == urls[::-1]
+        assert [version["url"] for version in agent.list()["builds"][0]["versions"]] == urls[::-1]
         removed = urls.pop(place)
         with agent.site.databases.write_engine.begin() as connection:
             connection.exec_driver_sql(f"DELETE FROM builds_build WHERE id = {removed.rpartition('/')[2]}")
-        assert [one["url"] for one in agent.list()["builds"][0]["versions"]] == urls[::-1]
+        assert [version["url"] for version in agent.list()["builds"][0]["versions"]] == urls[::-1]
         agent.site.get(removed, status=404)
     for url in urls:
         agent.site.get(url)

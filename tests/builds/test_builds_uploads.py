@@ -106,7 +106,7 @@ def test_the_same_version_may_come_again(agent):
     # C-APP-4
     urls = [agent.upload(query="?version=1").json["url"] for _ in range(3)]
     assert len(set(urls)) == 3
-    assert [one["url"] for one in agent.list()["builds"][0]["versions"]] == urls[::-1]
+    assert [version["url"] for version in agent.list()["builds"][0]["versions"]] == urls[::-1]
 
 
 def test_the_type_is_stored(agent):
@@ -160,8 +160,8 @@ def test_exactly_64_mb_are_taken_and_one_byte_more_is_not(agent):
     assert answer.json["limitBytes"] == 64 * MB
     assert stored_files(agent.site) == kept
     assert len(agent.list()["builds"][0]["versions"]) == 1
-    got = agent.site.get("/Modhub/app/windows")
-    assert hashlib.sha256(got.body).digest() == hashlib.sha256(body).digest()
+    response = agent.site.get("/Modhub/app/windows")
+    assert hashlib.sha256(response.body).digest() == hashlib.sha256(body).digest()
 
 
 def test_a_body_without_a_length_is_counted_as_it_comes(agent, monkeypatch):

@@ -77,8 +77,8 @@ class FakeService:
         return f"http://127.0.0.1:{self.port}"
 
     def add(self, number: int, content: bytes = b"", **values: Any) -> FakeMod:
-        given = {"requires": tuple(guid_of(one) for one in values.pop("requires", ()))}
-        mod = FakeMod(number, guid_of(number), content or b"content %d " % number * 50, **{**given, **values})
+        fields = {"requires": tuple(guid_of(required) for required in values.pop("requires", ()))}
+        mod = FakeMod(number, guid_of(number), content or b"content %d " % number * 50, **{**fields, **values})
         self.mods[mod.guid] = mod
         return mod
 
@@ -97,7 +97,7 @@ class FakeService:
         assert len(body["want"]) <= 500
         for guid in body["want"]:
             walk(guid, ())
-        have = {one["guid"]: one["sha256"] for one in body["have"]}
+        have = {entry["guid"]: entry["sha256"] for entry in body["have"]}
         every = {*order, *have}
         conflicts = [
             {"pair": [{"guid": guid, "because": []}, {"guid": other, "because": []}]}
@@ -124,16 +124,16 @@ class FakeService:
         return "keep" if have[guid] == self.mods[guid].sha256 else "update"
 
     def lookup(self, body: Any) -> Any:
-        found = [self.mods[guid].document for guid in body["guids"] if guid in self.mods]
-        return {"mods": found, "missing": [guid for guid in body["guids"] if guid not in self.mods]}
+        mods = [self.mods[guid].document for guid in body["guids"] if guid in self.mods]
+        return {"mods": mods, "missing": [guid for guid in body["guids"] if guid not in self.mods]}
 
     def updates(self, body: Any) -> Any:
         assert len(body["have"]) <= 500
-        known = [one for one in body["have"] if one["guid"] in self.mods]
-        changed = [one["guid"] for one in known if self.mods[one["guid"]].sha256 != one["sha256"]]
+        known = [entry for entry in body["have"] if entry["guid"] in self.mods]
+        changed = [entry["guid"] for entry in known if self.mods[entry["guid"]].sha256 != entry["sha256"]]
         return {
             "changed": [{"guid": guid, "version": self.mods[guid].version} for guid in changed],
-            "gone": [one["guid"] for one in body["have"] if one["guid"] not in self.mods],
+            "gone": [entry["guid"] for entry in body["have"] if entry["guid"] not in self.mods],
             "same": len(known) - len(changed),
         }
 
@@ -148,10 +148,10 @@ class FakeService:
         calls = {"/plan": self.plan, "/plan/check": self.check, "/lookup": self.lookup, "/updates": self.updates}
         if body is None:
             mods = [mod.document for mod in self.mods.values()]
-            given = {"count": len(mods), "total": len(mods), "page": 1, "size": 20, "more": False, "mods": mods}
+            document = {"count": len(mods), "total": len(mods), "page": 1, "size": 20, "more": False, "mods": mods}
         else:
-            given = calls[path.removeprefix("/api/modhub")](body)
-        return self.changed(path, given) if self.changed else given
+            document = calls[path.removeprefix("/api/modhub")](body)
+        return self.changed(path, document) if self.changed else document
 
     def file(self, path: str, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
         mod = next((mod for mod in self.mods.values() if path == f"/Modhub/file/{mod.id}"), None)
@@ -181,8 +181,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if self.path.startswith("/Modhub/file/"):
             status, headers, told = fake.file(self.path, dict(self.headers))
         else:
-            given = fake.answer(self.path.partition("?")[0], json.loads(body) if body else None)
-            status, told = 200, given if isinstance(given, bytes) else json.dumps(given).encode()
+            answer = fake.answer(self.path.partition("?")[0], json.loads(body) if body else None)
+            status, told = 200, answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self.send_response(status)
         for name, value in {"Content-Length": str(len(told)), **headers}.items():
             self.send_header(name, value)

@@ -37,8 +37,8 @@ def run(fake: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
 def files(folder: Path) -> dict[str, bytes]:
     """The files of the mods, by ``guid/name``."""
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and PRIVATE not in path.parts)
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and PRIVATE not in path.parts)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def expected(*mods: Any) -> dict[str, bytes]:
@@ -49,7 +49,7 @@ def test_a_mod_and_what_it_requires(fake: Any, run: Run, folder: Path) -> None:
     base, middle, top = fake.add(1), fake.add(2, requires=[1]), fake.add(3, requires=[2, 1])
     fake.add(4)
     told = run(0, "install", top.guid.upper())
-    assert [one["guid"] for one in told["installed"]] == [base.guid, middle.guid, top.guid]
+    assert [mod["guid"] for mod in told["installed"]] == [base.guid, middle.guid, top.guid]
     assert Path(told["installed"][2]["path"]).read_bytes() == top.content
     assert files(folder) == expected(base, middle, top)
     assert list((folder / PRIVATE / "parts").iterdir()) == []
@@ -67,7 +67,7 @@ def test_an_update_fetches_what_has_changed_alone(fake: Any, run: Run, folder: P
     top.content = b"newest"
     fake.asked.clear()
     told = run(0, "update")
-    assert {one["guid"] for one in told["updated"]} == {base.guid, top.guid}
+    assert {mod["guid"] for mod in told["updated"]} == {base.guid, top.guid}
     assert told["removed"] == [old.guid]
     assert files(folder) == expected(base, top)
     assert not (folder / old.guid).exists()
@@ -80,7 +80,7 @@ def test_an_update_keeps_what_has_gone_from_the_service(fake: Any, run: Run, fol
     del fake.mods[gone.guid]
     other.content = b"newer"
     told = run(ExitCode.NOT_AVAILABLE, "update")
-    assert [one["guid"] for one in told["missing"]] == [gone.guid]
+    assert [mod["guid"] for mod in told["missing"]] == [gone.guid]
     assert files(folder) == expected(base, gone, other)
 
 
@@ -105,20 +105,20 @@ def test_check_is_one_request_and_tells_by_its_code(fake: Any, run: Run, folder:
     mods[0].content = b"newer"
     del fake.mods[mods[1].guid]
     told = run(ExitCode.DIFFERENT, "check")
-    assert [one["guid"] for one in told["changed"]] == [mods[0].guid]
+    assert [mod["guid"] for mod in told["changed"]] == [mods[0].guid]
     assert (told["gone"], told["same"]) == ([mods[1].guid], 3)
     assert run(0, "check", "--offline")["same"] == 5
 
 
 def test_remove_takes_what_only_that_mod_required(fake: Any, run: Run, folder: Path) -> None:
-    base, shared, one, other = fake.add(1), fake.add(2), fake.add(3, requires=[1, 2]), fake.add(4, requires=[2])
-    run(0, "install", one.guid, other.guid)
-    (folder / one.guid / "notes.txt").write_text("mine")
+    base, shared, removed, kept = fake.add(1), fake.add(2), fake.add(3, requires=[1, 2]), fake.add(4, requires=[2])
+    run(0, "install", removed.guid, kept.guid)
+    (folder / removed.guid / "notes.txt").write_text("mine")
     fake.asked.clear()
     assert run(ExitCode.CONFLICT, "remove", shared.guid)["required"] == [shared.guid]
     assert run(ExitCode.NOT_AVAILABLE, "remove", fake.add(9).guid)["error"] == "not_available"
-    assert set(run(0, "remove", one.guid)["removed"]) == {one.guid, base.guid}
-    assert files(folder) == {**expected(shared, other), f"{one.guid}/notes.txt": b"mine"}
+    assert set(run(0, "remove", removed.guid)["removed"]) == {removed.guid, base.guid}
+    assert files(folder) == {**expected(shared, kept), f"{removed.guid}/notes.txt": b"mine"}
     assert fake.asked == []
 
 
@@ -159,17 +159,17 @@ def test_a_lock_is_all_or_nothing(fake: Any, run: Run, folder: Path, tmp_path: P
 
 
 def test_nothing_is_changed_if_something_is_missing_or_conflicts(fake: Any, run: Run, folder: Path) -> None:
-    one, other = fake.add(1, requires=[9]), fake.add(2, conflicts=(fake.add(1).guid,))
-    fake.mods[one.guid] = one
-    told = run(ExitCode.NOT_AVAILABLE, "install", one.guid)
-    assert told["missing"][0]["requiredBy"] == [one.guid]
+    incomplete, conflicting = fake.add(1, requires=[9]), fake.add(2, conflicts=(fake.add(1).guid,))
+    fake.mods[incomplete.guid] = incomplete
+    told = run(ExitCode.NOT_AVAILABLE, "install", incomplete.guid)
+    assert told["missing"][0]["requiredBy"] == [incomplete.guid]
     run(ExitCode.NOT_AVAILABLE, "install", "0" * 8 + "-0000-0000-0000-" + "0" * 12)
     assert files(folder) == {}
-    run(0, "install", one.guid, "--allow-missing")
-    assert run(ExitCode.CONFLICT, "install", other.guid, "--allow-missing")["conflicts"][0]["pair"]
-    assert files(folder) == expected(one)
-    run(0, "install", other.guid, "--allow-conflicts")
-    assert files(folder) == expected(one, other)
+    run(0, "install", incomplete.guid, "--allow-missing")
+    assert run(ExitCode.CONFLICT, "install", conflicting.guid, "--allow-missing")["conflicts"][0]["pair"]
+    assert files(folder) == expected(incomplete)
+    run(0, "install", conflicting.guid, "--allow-conflicts")
+    assert files(folder) == expected(incomplete, conflicting)
 
 
 def test_more_mods_than_one_plan_takes(fake: Any, run: Run, folder: Path) -> None:
@@ -184,7 +184,7 @@ def test_more_mods_than_one_plan_takes(fake: Any, run: Run, folder: Path) -> Non
 
 def test_search_lists_guids(fake: Any, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     mod = fake.add(1)
-    assert [one["guid"] for one in run(0, "search", "two", "words", "--game", "Portal 2")["mods"]] == [mod.guid]
+    assert [entry["guid"] for entry in run(0, "search", "two", "words", "--game", "Portal 2")["mods"]] == [mod.guid]
     assert fake.asked[0][0] == "GET /api/modhub?q=two+words&game=Portal+2&sort=new&page=1&size=20"
     assert main(["search", "--url", fake.url]) == 0
     assert capsys.readouterr().out == f"{mod.guid}  Mod 1 1\n1 of 1 mods\n"

@@ -37,9 +37,9 @@ def published(start: Start) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def blocks(language: str, published: tuple[str, dict[str, Any]]) -> list[str]:
     """The examples in a language, for this service and this mod."""
-    found = re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
-    assert len(found) >= 5
-    return [block.replace(SERVICE, published[0]).replace(GUID, published[1]["guid"]) for block in found]
+    examples = re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+    assert len(examples) >= 5
+    return [block.replace(SERVICE, published[0]).replace(GUID, published[1]["guid"]) for block in examples]
 
 
 def run(folder: Path, *command: str) -> str:

@@ -45,8 +45,8 @@ def install(fake: Any, folder: Path) -> Callable[..., int]:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and PRIVATE not in path.parts)
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and PRIVATE not in path.parts)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def expected(*mods: Any) -> dict[str, bytes]:
@@ -262,11 +262,11 @@ def counted(monkeypatch: pytest.MonkeyPatch, at: int) -> Iterator[int]:
     left = [at]
 
     def ending(step: Any) -> Any:
-        def call(*given: Any) -> Any:
+        def call(*arguments: Any) -> Any:
             left[0] -= 1
             if left[0] < 0:
                 raise Killed
-            return step(*given)
+            return step(*arguments)
 
         return call
 
@@ -291,8 +291,8 @@ def test_wherever_a_run_ends_the_folder_is_whole(fake: Any, folder: Path, monkey
                 ended = main(["update", *words]) == 0
             except Killed:
                 ended = False
-        wanted = {**before, **expected(base, top)}
-        assert all(wanted[name] == content or before[name] == content for name, content in files(folder).items())
+        after = {**before, **expected(base, top)}
+        assert all(after[name] == content or before[name] == content for name, content in files(folder).items())
         assert {name.partition("/")[0] for name in files(folder)} >= {base.guid, top.guid}
         # What was begun is finished without the service.
         assert main(["check", "--offline", *words]) == 0, at
@@ -311,14 +311,14 @@ def test_a_killed_program_leaves_a_whole_folder(fake: Any, folder: Path) -> None
     noise = random.Random(5)
     mods = [fake.add(number, noise.randbytes(3 * MB)) for number in range(4)]
     command = [*COMMAND, "--url", fake.url, "install", *(mod.guid for mod in mods), "--into", str(folder)]
-    wanted = expected(*mods)
+    complete = expected(*mods)
     for _ in range(6):
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             time.sleep(noise.uniform(0.05, 0.5))
             process.send_signal(signal.SIGKILL)
-        assert all(wanted[name] == content for name, content in files(folder).items())
+        assert all(complete[name] == content for name, content in files(folder).items())
     subprocess.run(command, check=True, capture_output=True, timeout=200)
-    assert files(folder) == wanted
+    assert files(folder) == complete
 
 
 def test_no_link_is_followed(fake: Any, install: Callable[..., int], folder: Path, tmp_path: Path) -> None:
@@ -410,8 +410,8 @@ def test_it_needs_the_standard_library_alone() -> None:
         tree = ast.parse(file.read_text("utf-8"))
         names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
         names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    found = {name.partition(".")[0] for name in names}
-    assert found <= {*sys.stdlib_module_names, "modhub_get"}
-    assert not found & {"zipfile", "tarfile", "gzip", "shutil.unpack_archive", "urllib.request"}
+    packages = {name.partition(".")[0] for name in names}
+    assert packages <= {*sys.stdlib_module_names, "modhub_get"}
+    assert not packages & {"zipfile", "tarfile", "gzip", "shutil.unpack_archive", "urllib.request"}
     done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)
     assert "exit codes" in done.stdout

@@ -47,14 +47,14 @@ def run(served: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> Callab
 
 
 def add(site: Site, content: bytes, *, name: str = "mod.zip", requires: tuple[Any, ...] = (), **fields: Any) -> Any:
-    mod = new_mod(site, requires=[one["guid"] for one in requires], **fields)
+    mod = new_mod(site, requires=[required["guid"] for required in requires], **fields)
     upload_asset(site, mod, "code", name=name, version="1", content=content)
     return publish_test_mod(site, mod)
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and PRIVATE not in path.parts)
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and PRIVATE not in path.parts)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def test_the_whole_life_of_a_folder(site: Site, run: Callable[..., Any], folder: Path, tmp_path: Path) -> None:
@@ -63,9 +63,12 @@ def test_the_whole_life_of_a_folder(site: Site, run: Callable[..., Any], folder:
     draft = new_mod(site)
     assert [mod["guid"] for mod in run(0, "search", "top of")["mods"]] == [top["guid"]]
     told = run(0, "install", top["guid"].upper())
-    assert [one["guid"] for one in told["installed"]] == [base["guid"], top["guid"]]
-    wanted = {f"{base['guid']}/Überflug (1) 100%25.zip".replace("%25", "%"): b"base", f"{top['guid']}/mod.zip": b"top"}
-    assert files(folder) == wanted
+    assert [mod["guid"] for mod in told["installed"]] == [base["guid"], top["guid"]]
+    installed = {
+        f"{base['guid']}/Überflug (1) 100%25.zip".replace("%25", "%"): b"base",
+        f"{top['guid']}/mod.zip": b"top",
+    }
+    assert files(folder) == installed
     assert run(ExitCode.NOT_AVAILABLE, "install", draft["guid"])["missing"] == [
         {"guid": draft["guid"], "requiredBy": []}
     ]
@@ -74,18 +77,18 @@ def test_the_whole_life_of_a_folder(site: Site, run: Callable[..., Any], folder:
     run(0, "export-lock", "--output", str(lock))
     elsewhere = ["--into", str(tmp_path / "elsewhere")]
     assert main(["--url", told_url(folder), "install", "--lock", str(lock), *elsewhere]) == 0
-    assert files(tmp_path / "elsewhere") == wanted
+    assert files(tmp_path / "elsewhere") == installed
     upload_asset(site, base, "code", name="mod.zip", version="2", content=b"newer")
     changed = run(ExitCode.DIFFERENT, "check")["changed"]
-    assert [(one["guid"], one["version"], one["bytes"]) for one in changed] == [(base["guid"], "2", 5)]
+    assert [(mod["guid"], mod["version"], mod["bytes"]) for mod in changed] == [(base["guid"], "2", 5)]
     assert main(["install", "--lock", str(lock), *elsewhere]) == 0
     third = ["--url", told_url(folder), "install", "--lock", str(lock), "--into", str(tmp_path / "third")]
     assert main(third) == ExitCode.NOT_AVAILABLE
-    assert [one["guid"] for one in run(0, "update")["updated"]] == [base["guid"]]
+    assert [mod["guid"] for mod in run(0, "update")["updated"]] == [base["guid"]]
     assert files(folder) == {f"{base['guid']}/mod.zip": b"newer", f"{top['guid']}/mod.zip": b"top"}
     hide_mod(site, top)
     assert run(ExitCode.DIFFERENT, "check")["gone"] == [top["guid"]]
-    assert [one["guid"] for one in run(ExitCode.NOT_AVAILABLE, "update")["missing"]] == [top["guid"]]
+    assert [mod["guid"] for mod in run(ExitCode.NOT_AVAILABLE, "update")["missing"]] == [top["guid"]]
     run(0, "remove", top["guid"])
     assert files(folder) == {}
 
@@ -96,13 +99,13 @@ def told_url(folder: Path) -> str:
 
 
 def test_conflicts_are_said_before_anything_is_changed(site: Site, run: Callable[..., Any], folder: Path) -> None:
-    one = add(site, b"one")
-    other = add(site, b"other", conflictsWith=[one["guid"]])
-    top = add(site, b"top", requires=(other,))
-    run(0, "install", one["guid"])
+    base = add(site, b"one")
+    rival = add(site, b"other", conflictsWith=[base["guid"]])
+    top = add(site, b"top", requires=(rival,))
+    run(0, "install", base["guid"])
     told = run(ExitCode.CONFLICT, "install", top["guid"])
-    assert {mod["guid"] for mod in told["conflicts"][0]["pair"]} == {one["guid"], other["guid"]}
-    assert files(folder) == {f"{one['guid']}/mod.zip": b"one"}
+    assert {mod["guid"] for mod in told["conflicts"][0]["pair"]} == {base["guid"], rival["guid"]}
+    assert files(folder) == {f"{base['guid']}/mod.zip": b"one"}
 
 
 def test_an_update_check_is_one_small_request(site: Site, run: Callable[..., Any], served: str) -> None:
@@ -118,18 +121,18 @@ def test_an_update_check_is_one_small_request(site: Site, run: Callable[..., Any
 def test_through_a_bad_line(site: Site, served: str, folder: Path, bad_line: Callable[..., Any], seed: int) -> None:
     noise = random.Random(seed)
     mods: list[Any] = []
-    wanted: dict[str, bytes] = {}
+    complete: dict[str, bytes] = {}
     for _ in range(4):
         content = noise.randbytes(5 * MB // 2)
         mods.append(add(site, content, requires=tuple(mods)))
-        wanted[f"{mods[-1]['guid']}/mod.zip"] = content
+        complete[f"{mods[-1]['guid']}/mod.zip"] = content
     line = bad_line(seed, port=int(served.rpartition(":")[2]), cut=MB, flip=12 * MB, busy=0.1)
     words = ["install", mods[-1]["guid"], "--into", str(folder)]
     code = main(["--url", line.endpoint, *words])
-    assert files(folder) == (wanted if code == 0 else {})
+    assert files(folder) == (complete if code == 0 else {})
     assert code in {ExitCode.DONE, ExitCode.BAD_ANSWER, ExitCode.UNREACHABLE}
     assert main(["--url", served, *words]) == 0
-    assert files(folder) == wanted
+    assert files(folder) == complete
 
 
 def test_a_replacement_between_plan_and_download(
@@ -138,10 +141,10 @@ def test_a_replacement_between_plan_and_download(
     mod = add(site, b"first")
     fetch_all, calls = downloads.fetch_all, []
 
-    def late(*given: Any) -> None:
+    def late(*arguments: Any) -> None:
         if not calls:
             calls.append(upload_asset(site, mod, "code", version="2", content=b"second"))
-        fetch_all(*given)
+        fetch_all(*arguments)
 
     monkeypatch.setattr("modhub_get.installer.fetch_all", late)
     assert run(0, "install", mod["guid"])["installed"][0]["version"] == "2"

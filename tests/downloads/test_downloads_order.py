@@ -18,13 +18,13 @@ COUNTS = {1: 5, 4: 900, 9: 5, 12: 7, 20: 5, 24: 1}
 @pytest.fixture
 def ids(site: Site) -> list[int]:
     """The mods, the one changed longest ago first."""
-    given = [{"title": f"Mod {at}", "games": ["Portal" if at % 2 else "Tetris"]} for at in range(MODS)]
-    found = insert_mods(site, given)
+    mods = [{"title": f"Mod {at}", "games": ["Portal" if at % 2 else "Tetris"]} for at in range(MODS)]
+    mod_ids = insert_mods(site, mods)
     with site.databases.write_session.begin() as session:
-        rows = [{"mod_id": found[at], "downloads": number} for at, number in COUNTS.items()]
+        rows = [{"mod_id": mod_ids[at], "downloads": number} for at, number in COUNTS.items()]
         # A mod that is hidden, or whose deletion was missed.
         session.execute(insert(ModDownloads), [*rows, {"mod_id": 10**6, "downloads": 10**6}])
-    return found
+    return mod_ids
 
 
 def expected(ids: list[int], places: Any = range(MODS)) -> list[int]:
@@ -41,11 +41,11 @@ def listed(site: Site, query: str) -> list[int]:
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7, 24, 25, 26])
 def test_all_pages_together_have_each_mod_once_and_in_order(site: Site, ids: list[int], size: int) -> None:
     # C-DL-5
-    pages = -(-MODS // size)
-    found = [listed(site, f"size={size}&page={number}") for number in range(1, pages + 1)]
-    assert [len(page) for page in found[:-1]] == [size] * (pages - 1)
-    assert [mod_id for page in found for mod_id in page] == expected(ids)
-    assert listed(site, f"size={size}&page={pages + 1}") == []
+    page_count = -(-MODS // size)
+    pages = [listed(site, f"size={size}&page={number}") for number in range(1, page_count + 1)]
+    assert [len(page) for page in pages[:-1]] == [size] * (page_count - 1)
+    assert [mod_id for page in pages for mod_id in page] == expected(ids)
+    assert listed(site, f"size={size}&page={page_count + 1}") == []
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_all_pages_together_have_each_mod_once_and_in_order(site: Site, ids: lis
 )
 def test_a_filter_keeps_the_order(site: Site, ids: list[int], query: str, places: Any) -> None:
     # C-DL-5
-    found = [listed(site, f"{query}&size=4&page={number}") for number in range(1, 9)]
-    assert [mod_id for page in found for mod_id in page] == expected(ids, [*places])
+    pages = [listed(site, f"{query}&size=4&page={number}") for number in range(1, 9)]
+    assert [mod_id for page in pages for mod_id in page] == expected(ids, [*places])
     total = site.get(f"/Modhub?sort=downloads&{query}").html.find(id="results").text
     assert total == f"{len([*places])} mods"
 

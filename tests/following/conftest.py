@@ -32,9 +32,9 @@ class Person:
     token: str
     pages: Site
 
-    def call(self, method: str, path: str, **given: Any) -> Any:
+    def call(self, method: str, path: str, **options: Any) -> Any:
         headers = {"Authorization": f"Bearer {self.token}"}
-        return getattr(self.site, method)(path, headers=headers, **given).json
+        return getattr(self.site, method)(path, headers=headers, **options).json
 
     def draft(self, title: str = "Tool", **fields: Any) -> Any:
         return self.call("post_json", "/api/modhub", params={"title": title, **fields}, status=201)
@@ -68,8 +68,8 @@ class Person:
             pass
         folder = Path(self.site.registry.settings["modhub.mail_dir"])
         files = sorted(folder.glob("*.eml"), key=lambda path: path.stat().st_mtime_ns)
-        found: Any = [message_from_bytes(path.read_bytes(), policy=AS_SENT) for path in files]
-        return [one for one in found if one["To"] == self.address and one["List-Unsubscribe"]]
+        messages: Any = [message_from_bytes(path.read_bytes(), policy=AS_SENT) for path in files]
+        return [message for message in messages if message["To"] == self.address and message["List-Unsubscribe"]]
 
     def get_digests(self, frequency: str) -> None:
         self.press("/Modhub/following", "/Modhub/following", frequency=frequency)
@@ -93,7 +93,9 @@ def register(site: Site, name: str, *, confirmed: bool = True) -> Person:
         with site.databases.write_session.begin() as writing:
             writing.execute(update(Login).where(Login.account_id == session["accountId"]).values(verified=True))
     pages = new_visitor(site)
-    form = next(one for one in pages.get("/Modhub/account/login").forms.values() if "email" in one.fields)
+    form = next(
+        candidate for candidate in pages.get("/Modhub/account/login").forms.values() if "email" in candidate.fields
+    )
     form["email"], form["password"] = address, PASSWORD
     form.submit(status=303)
     return Person(site, session["accountId"], address, session["accessToken"], pages)

@@ -45,7 +45,7 @@ def follower(ada: Person, bob: Person) -> Person:
 
 
 def make(site: Site, **options: Any) -> list[tuple[int, int]]:
-    return [(one.account_id, one.versions) for one in site.find_service(DigestMaker).run(**options)]
+    return [(digest.account_id, digest.versions) for digest in site.find_service(DigestMaker).run(**options)]
 
 
 def let_pass(site: Site, **time: float) -> None:
@@ -207,8 +207,8 @@ def test_a_digest_is_in_the_language_that_was_used(site: Site, ada: Person, bob:
     # C-FOL-8
     mod = ada.publish("Tool")
     bob.press(mod["url"], f"{mod['url']}/follow")
-    form = bob.pages.get(HERE, headers={"Accept-Language": "de"}).forms
-    chosen = next(one for one in form.values() if "frequency" in one.fields)
+    forms = bob.pages.get(HERE, headers={"Accept-Language": "de"}).forms
+    chosen = next(form for form in forms.values() if "frequency" in form.fields)
     chosen["frequency"] = "weekly"
     chosen.submit(headers={"Accept-Language": "de"}, status=303)
     ada.upload(mod, "2")
@@ -224,8 +224,8 @@ def test_it_is_whole_or_not_at_all(site: Site, ada: Person, follower: Person, mo
     outbox = site.find_service(AuthServices).outbox
     queue = type(outbox).queue
 
-    def fail(*given: Any) -> None:
-        queue(outbox, *given)
+    def fail(*arguments: Any) -> None:
+        queue(outbox, *arguments)
         raise RuntimeError
 
     monkeypatch.setattr(outbox, "queue", fail)

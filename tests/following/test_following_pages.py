@@ -32,7 +32,7 @@ def listed(person: Person) -> list[str]:
 
 
 def test_models_and_migrations_agree(site: Site) -> None:
-    package = next(one for one in site.declarations.migrations if one.package == "modhub_following")
+    package = next(migration for migration in site.declarations.migrations if migration.package == "modhub_following")
     assert migrate.schema_differences(site.databases, package) == []
 
 
@@ -125,9 +125,9 @@ def test_an_account_follows_so_many_and_each_once(site: Site, ada: Person, bob: 
         assert set(pool.map(send, ["Portal"] * 4)) <= {303, 503}
     assert count(site) == 1
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(send, [f"Game{number}" for number in range(6)]))
+        statuses = list(pool.map(send, [f"Game{number}" for number in range(6)]))
     assert count(site) == 4
-    assert set(found) <= {303, 409, 503}
+    assert set(statuses) <= {303, 409, 503}
     assert send("PORTAL") == 303
     assert send("More") == 409
     assert count(site) == 4

@@ -104,10 +104,10 @@ def test_every_name_has_the_prefix(start: Start) -> None:
     names = re.findall(r"(?m)^(?:# (?:HELP|TYPE) )?(\w+)", body)
     assert len(set(names)) > 25
     assert [name for name in names if not name.startswith("modhub_")] == []
-    found = samples(site)
-    assert found['modhub_part_up{part="database"}'] == found['modhub_part_up{part="storage"}'] == 1
-    assert found['modhub_emails{state="waiting"}'] == found["modhub_metrics_failing"] == 0
-    assert found['modhub_limits_hit_total{limit="body_bytes"}'] == 0
+    measured = samples(site)
+    assert measured['modhub_part_up{part="database"}'] == measured['modhub_part_up{part="storage"}'] == 1
+    assert measured['modhub_emails{state="waiting"}'] == measured["modhub_metrics_failing"] == 0
+    assert measured['modhub_limits_hit_total{limit="body_bytes"}'] == 0
 
 
 def test_requests_are_counted_by_kind_and_status(site: Site) -> None:
@@ -139,11 +139,11 @@ def test_calls_to_the_store_are_timed_and_their_failures_counted(site: Site) -> 
     # C-RUN-26
     mod = published_mod(site)
     site.get(mod_address(mod, "download"))
-    found = samples(site)
+    measured = samples(site)
     for operation in ("stage", "publish", "open"):
-        assert found[f'modhub_store_operations_total{{operation="{operation}"}}'] == 1, operation
-        assert 0 < found[f'modhub_store_operation_seconds_total{{operation="{operation}"}}'] < 60
-        assert found[f'modhub_store_errors_total{{operation="{operation}"}}'] == 0
+        assert measured[f'modhub_store_operations_total{{operation="{operation}"}}'] == 1, operation
+        assert 0 < measured[f'modhub_store_operation_seconds_total{{operation="{operation}"}}'] < 60
+        assert measured[f'modhub_store_errors_total{{operation="{operation}"}}'] == 0
     too_large = b"x" * (2 * 1024 * 1024 + 1)
     site.as_account(7).post(mod_address(mod, "images"), too_large, status=413)
     assert samples(site)['modhub_store_errors_total{operation="stage"}'] == 0
@@ -214,10 +214,10 @@ def test_a_metric_that_fails_is_left_out_for_a_while(site: Site, monkeypatch: py
     site.config.add_metric("broken", "Never to be had.", fail)
     site.config.commit()
     for _ in range(2):
-        found = samples(site)
-        assert found["modhub_metrics_failing"] == 1
-        assert "modhub_broken" not in found
-        assert found['modhub_part_up{part="database"}'] == 1
+        measured = samples(site)
+        assert measured["modhub_metrics_failing"] == 1
+        assert "modhub_broken" not in measured
+        assert measured['modhub_part_up{part="database"}'] == 1
     assert len(calls) == 1
     exporter._next_try.clear()
     samples(site)
@@ -227,11 +227,11 @@ def test_a_metric_that_fails_is_left_out_for_a_while(site: Site, monkeypatch: py
 @pytest.mark.one_database
 def test_the_server_says_what_it_does(site: Site) -> None:
     with served(site, threads=3) as ask:
-        found = ask("GET", "/metrics")[2].decode()
-        assert 'modhub_server_threads{pool="reading",state="busy"} 1.0' in found
-        assert 'modhub_server_threads{pool="reading",state="idle"} 2.0' in found
-        assert "modhub_server_connections 1.0" in found
-        assert 'modhub_limits_hit_total{limit="head_bytes"} 0.0' in found
+        text = ask("GET", "/metrics")[2].decode()
+        assert 'modhub_server_threads{pool="reading",state="busy"} 1.0' in text
+        assert 'modhub_server_threads{pool="reading",state="idle"} 2.0' in text
+        assert "modhub_server_connections 1.0" in text
+        assert 'modhub_limits_hit_total{limit="head_bytes"} 0.0' in text
         assert ask("GET", "/", {"X-Long": "x" * 70_000})[0] == 431
         assert 'modhub_limits_hit_total{limit="head_bytes"} 1.0' in ask("GET", "/metrics")[2].decode()
 

@@ -28,23 +28,23 @@ def feed(site: Site, query: str = "", status: int = 200) -> Any:
 
 def follow(site: Site, since: int = 0, limit: int = 7) -> tuple[int, list[Any]]:
     """All changes after ``since`` in pages, and the next serial."""
-    found: list[Any] = []
+    changes: list[Any] = []
     while True:
         page = feed(site, f"?since={since}&limit={limit}")
-        found += page["changes"]
+        changes += page["changes"]
         since = page["serial"]
         if not page["more"]:
-            return since, found
+            return since, changes
 
 
 def test_an_entry_for_each_mod_with_its_latest_change(site: Site) -> None:
     # C-SYNC-4, C-SYNC-5
     assert feed(site) == {"feed": feed(site)["feed"], "serial": 0, "more": False, "changes": []}
-    one, two, three = (published_mod(site, title=title) for title in ("One", "Two", "Three"))
+    edited, uploaded, deleted = (published_mod(site, title=title) for title in ("One", "Two", "Three"))
     new_mod(site)
-    site.as_account(OWNER).put_json(mod_address(one), {"title": "Uno"})
-    upload_asset(site, two, "code", b"new", version="2")
-    site.as_account(OWNER).delete(mod_address(three))
+    site.as_account(OWNER).put_json(mod_address(edited), {"title": "Uno"})
+    upload_asset(site, uploaded, "code", b"new", version="2")
+    site.as_account(OWNER).delete(mod_address(deleted))
     answer = feed(site)
     assert [entry.pop("at")[-1] for entry in answer["changes"]] == ["Z"] * 3
     assert answer == {
@@ -52,9 +52,9 @@ def test_an_entry_for_each_mod_with_its_latest_change(site: Site) -> None:
         "serial": 6,
         "more": False,
         "changes": [
-            {"serial": 4, "kind": "mod", "guid": one["guid"], "id": one["id"], "what": "edited"},
-            {"serial": 5, "kind": "mod", "guid": two["guid"], "id": two["id"], "what": "file"},
-            {"serial": 6, "kind": "mod", "guid": three["guid"], "what": "deleted"},
+            {"serial": 4, "kind": "mod", "guid": edited["guid"], "id": edited["id"], "what": "edited"},
+            {"serial": 5, "kind": "mod", "guid": uploaded["guid"], "id": uploaded["id"], "what": "file"},
+            {"serial": 6, "kind": "mod", "guid": deleted["guid"], "what": "deleted"},
         ],
     }
     assert [entry["serial"] for entry in feed(site, "?since=4")["changes"]] == [5, 6]

@@ -89,10 +89,10 @@ def test_changed_means_another_file_or_else_another_label(site: Site) -> None:
     for changed in ({"version": "1"}, {"version": "1.0", "sha256": "0" * 64}, {}, {"version": None, "sha256": None}):
         answer = updates(site, {"guid": guid, **changed}, {"guid": ABSENT, "version": "1"})
         assert (answer["gone"], answer["same"]) == ([ABSENT], 0)
-        (found,) = answer["changed"]
-        notes = found.pop("changelog")
+        (entry,) = answer["changed"]
+        notes = entry.pop("changelog")
         assert len(notes) == (changed.get("version") != "1.0")
-        assert found == {
+        assert entry == {
             "guid": guid,
             "id": mod["id"],
             "version": "1.0",

@@ -73,16 +73,16 @@ def test_what_is_there_is_kept_or_updated(site: Site) -> None:
 def test_missing_names_who_asked(site: Site) -> None:
     # C-SYNC-9
     draft, hidden = new_mod(site), published_mod(site)
-    one = published_mod(site, requires=[draft["guid"].upper(), hidden["guid"]])
-    two = published_mod(site, requires=[draft["guid"], one["guid"]])
+    middle = published_mod(site, requires=[draft["guid"].upper(), hidden["guid"]])
+    top = published_mod(site, requires=[draft["guid"], middle["guid"]])
     hide_mod(site, hidden)
-    answer = plan(site, two["guid"], ABSENT)
+    answer = plan(site, top["guid"], ABSENT)
     assert answer["missing"] == [
-        {"guid": draft["guid"], "requiredBy": [one["guid"], two["guid"]]},
-        {"guid": hidden["guid"], "requiredBy": [one["guid"]]},
+        {"guid": draft["guid"], "requiredBy": [middle["guid"], top["guid"]]},
+        {"guid": hidden["guid"], "requiredBy": [middle["guid"]]},
         {"guid": ABSENT, "requiredBy": []},
     ]
-    assert [step["guid"] for step in answer["steps"]] == [one["guid"], two["guid"]]
+    assert [step["guid"] for step in answer["steps"]] == [middle["guid"], top["guid"]]
 
 
 def test_conflicts_are_pairs_with_both_paths(site: Site) -> None:
@@ -97,7 +97,7 @@ def test_conflicts_are_pairs_with_both_paths(site: Site) -> None:
     have = [{"guid": gone}, {"guid": installed["guid"].upper(), "version": "1"}]
     answer = plan(site, left["guid"], right["guid"], have=have)
     assert answer["conflictsTotal"] == 3
-    assert [[mod["guid"] for mod in one["pair"]] for one in answer["conflicts"]] == [
+    assert [[mod["guid"] for mod in conflict["pair"]] for conflict in answer["conflicts"]] == [
         [base["guid"], right["guid"]],
         [right["guid"], gone],
         [right["guid"], installed["guid"]],

@@ -85,10 +85,10 @@ def test_a_snapshot_is_the_list_by_serial(site: Site, capsys: pytest.CaptureFixt
     assert "Content-Encoding" not in file.headers
     assert file.headers["Access-Control-Allow-Origin"] == "*"
     assert (len(file.body), hashlib.sha256(file.body).hexdigest()) == (pointer.json["bytes"], pointer.json["sha256"])
-    found = lines(site, pointer.json)
-    assert [mod["id"] for mod in found] == [mod["id"] for mod in (*mods[1:], mods[0])]
+    snapshot = lines(site, pointer.json)
+    assert [mod["id"] for mod in snapshot] == [mod["id"] for mod in (*mods[1:], mods[0])]
     listed = {mod["id"]: mod for mod in site.get("/api/modhub").json["mods"]}
-    assert {mod["id"]: mod for mod in found} == listed
+    assert {mod["id"]: mod for mod in snapshot} == listed
     part = site.get(pointer.json["url"], headers={"Range": "bytes=2-5"}, status=206)
     assert part.body == file.body[2:6]
 
@@ -216,7 +216,7 @@ def test_one_process_makes_it(site: Site, start: Start, monkeypatch: pytest.Monk
     url = str(site.registry.settings["sqlalchemy.url"])
     sites = [site, *(start(f"{TEST_ACCOUNTS} modhub_builds modhub_sync", url=url) for _ in range(2))]
     made: list[bool] = []
-    threads = [Thread(target=lambda one=one: made.append(make_if_due(one, 1))) for one in sites]
+    threads = [Thread(target=lambda app=app: made.append(make_if_due(app, 1))) for app in sites]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -269,10 +269,10 @@ def test_a_mod_that_changes_while_pages_are_read_is_in_the_changes(site: Site, m
     ]
 
     def page(*arguments: Any) -> Any:
-        found = pages(*arguments)
+        listed = pages(*arguments)
         if acts:
             acts.pop(0)()
-        return found
+        return listed
 
     monkeypatch.setattr(type(maker.mods), "get_page", page)
     pointer = make(site)

@@ -139,7 +139,7 @@ def test_links_between_files_lead_to_pages(wiki: Site, publish: Any) -> None:
     assert "By its very name" in wiki.get("/Modhub/Wiki/guide/setup.md").text
 
 
-def found(wiki: Site, q: str) -> list[str]:
+def search_paths(wiki: Site, q: str) -> list[str]:
     page = wiki.get("/Modhub/Wiki", {"q": q}).text
     return re.findall(r'<h2><a href="/Modhub/Wiki/([^"]*)"', page)
 
@@ -149,22 +149,22 @@ def test_search_folds_and_wants_every_word(wiki: Site, publish: Any) -> None:
     publish("b/cafe", "# Kaffee\n\nÜber die **Groß**en Cafés & mehr\n\n```python\nname_with_underscore = 100\n```\n")
     publish("a/other", "# Andere\n\nSo 100% anders\n")
     publish("zero", "# Grossen\n")
-    assert found(wiki, "großen") == ["zero", "b/cafe"]
-    assert found(wiki, "GROSSEN CAFES") == ["b/cafe"]
-    assert found(wiki, "uber") == ["b/cafe"]
-    assert found(wiki, "100%") == ["a/other"]
-    assert found(wiki, "h_u") == ["b/cafe"]
-    assert found(wiki, "b/caf") == ["b/cafe"]
-    assert found(wiki, "100") == ["a/other", "b/cafe"]
-    assert found(wiki, "100 nowhere") == []
-    assert found(wiki, "") == []
-    assert found(wiki, "\\") == found(wiki, "%%%") == found(wiki, "'") == []
+    assert search_paths(wiki, "großen") == ["zero", "b/cafe"]
+    assert search_paths(wiki, "GROSSEN CAFES") == ["b/cafe"]
+    assert search_paths(wiki, "uber") == ["b/cafe"]
+    assert search_paths(wiki, "100%") == ["a/other"]
+    assert search_paths(wiki, "h_u") == ["b/cafe"]
+    assert search_paths(wiki, "b/caf") == ["b/cafe"]
+    assert search_paths(wiki, "100") == ["a/other", "b/cafe"]
+    assert search_paths(wiki, "100 nowhere") == []
+    assert search_paths(wiki, "") == []
+    assert search_paths(wiki, "\\") == search_paths(wiki, "%%%") == search_paths(wiki, "'") == []
     line = wiki.get("/Modhub/Wiki?q=caf%C3%89s").text
     assert "Über die Großen Cafés &amp; mehr" in line
     publish("b/cafe", "# Neu\n", status=200)
-    assert found(wiki, "großen") == ["zero"]
+    assert search_paths(wiki, "großen") == ["zero"]
     wiki.delete("/Modhub/api/wiki/zero", headers={"X-Api-Key": "wiki-key"})
-    assert found(wiki, "großen") == []
+    assert search_paths(wiki, "großen") == []
     with wiki.databases.readonly_session() as session:
         assert session.scalar(select(func.count()).select_from(PageSearchText)) == 2
 
@@ -196,7 +196,7 @@ def test_hits_are_counted_and_cut(wiki: Site, publish: Any) -> None:
     for at in range(30):
         publish(f"p{at:02}", "# Page\n\nword")
     page = wiki.get("/Modhub/Wiki?q=word")
-    assert found(wiki, "word") == [f"p{at:02}" for at in range(25)]
+    assert search_paths(wiki, "word") == [f"p{at:02}" for at in range(25)]
     assert page.html.select_one(".wiki-found").text.startswith("30 ")
     assert messages_on(page) == ["more_pages"]
 
@@ -251,9 +251,9 @@ def test_differences_are_shown_with_what_is_around_them() -> None:
         "same:13",
         "skipped:",
     ]
-    found = diff_revisions(old, "first\n" + old).lines
-    assert (found[0].kind, found[0].old, found[0].new) == (LineKind.NEW, None, 1)
-    assert (found[1].old, found[1].new) == (1, 2)
+    lines = diff_revisions(old, "first\n" + old).lines
+    assert (lines[0].kind, lines[0].old, lines[0].new) == (LineKind.NEW, None, 1)
+    assert (lines[1].old, lines[1].new) == (1, 2)
 
 
 def test_differences_take_bounded_time() -> None:
@@ -286,8 +286,8 @@ def test_german_is_complete(wiki: Site, publish: Any) -> None:
 def test_the_sitemap_names_every_page_once(wiki: Site, publish: Any) -> None:
     def named() -> dict[str, str | None]:
         root = ET.fromstring(wiki.get("/sitemap.xml?of=wiki").body)
-        found = [[one.text or "" for one in url] for url in root]
-        return {url[0].removeprefix("http://127.0.0.1:6543"): (*url[1:], None)[0] for url in found}
+        urls = [[element.text or "" for element in url] for url in root]
+        return {url[0].removeprefix("http://127.0.0.1:6543"): (*url[1:], None)[0] for url in urls}
 
     assert "/Modhub/Wiki</loc>" in wiki.get("/sitemap.xml").text
     assert named() == {"/Modhub/Wiki": None}
@@ -301,13 +301,13 @@ def test_no_page_asks_more_when_there_are_more_pages(wiki: Site, publish: Any) -
     publish("index", "# Welcome")
     publish("guide/a", "# A page")
     pages = {"": 2, "/guide/a": 2, "?q=page": 3, "/guide/a?history": 2, "/guide/a?revision=1": 2}
-    wanted = {f"Wiki{address}": count for address, count in pages.items()} | {"wiki.atom": 1, "wiki.json": 1}
+    statement_counts = {f"Wiki{address}": count for address, count in pages.items()} | {"wiki.atom": 1, "wiki.json": 1}
     for many in (False, True):
         if many:
             for number in range(8):
                 publish(f"guide/page-{number}", "# A page")
                 publish("guide/a", f"# A page\n\n{number}", status=200)
-        for address, statements in wanted.items():
+        for address, statements in statement_counts.items():
             with wiki.counted() as seen:
                 wiki.get(f"/Modhub/{address}")
             assert len(seen) == statements, (address, many)

@@ -30,9 +30,9 @@ def put(site: Site, path: str, number: int) -> Any:
 @pytest.fixture
 def two(start: Start) -> list[Site]:
     """Two applications over one database, as two processes are."""
-    one = start("modhub_wiki", ApiPrivateKeys=KEYS)
-    other = start("modhub_wiki", ApiPrivateKeys=KEYS, url=str(one.registry.settings["sqlalchemy.url"]))
-    return [one, other]
+    first = start("modhub_wiki", ApiPrivateKeys=KEYS)
+    second = start("modhub_wiki", ApiPrivateKeys=KEYS, url=str(first.registry.settings["sqlalchemy.url"]))
+    return [first, second]
 
 
 def test_of_several_who_create_a_page_one_does_and_all_have_a_revision(two: list[Site]) -> None:
@@ -41,11 +41,11 @@ def test_of_several_who_create_a_page_one_does_and_all_have_a_revision(two: list
         assert sorted(answer.status_int for answer in answers) == [200] * (WRITERS - 1) + [201]
         assert sorted(answer.json["revision"] for answer in answers) == list(range(1, WRITERS + 1))
         newest = max(answers, key=lambda answer: answer.json["revision"])
-        assert next(one for one in answers if one.status_int == 201).json["revision"] == 1
+        assert next(answer for answer in answers if answer.status_int == 201).json["revision"] == 1
         shown = two[0].get(f"/Modhub/api/wiki/new{round_}").text
         assert shown == f"# Text {answers.index(newest)}"
         assert newest.json["title"] == shown[2:]
-        stamps = [answer.json["updatedAt"] for answer in sorted(answers, key=lambda one: one.json["revision"])]
+        stamps = [answer.json["updatedAt"] for answer in sorted(answers, key=lambda answer: answer.json["revision"])]
         assert stamps == sorted(set(stamps))
 
 
@@ -66,5 +66,5 @@ def test_publishing_while_deleting_leaves_one_order(two: list[Site]) -> None:
     deleted = sum(answer.status_int == 204 for answer in answers)
     there = two[0].get("/Modhub/api/wiki").json["count"]
     assert 1 + created - deleted == there
-    found = two[0].get("/Modhub/Wiki?q=text").text
-    assert ("/Modhub/Wiki/a" in found) == bool(there)
+    results = two[0].get("/Modhub/Wiki?q=text").text
+    assert ("/Modhub/Wiki/a" in results) == bool(there)

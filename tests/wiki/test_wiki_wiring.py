@@ -26,7 +26,7 @@ def test_models_and_migrations_agree(wiki: Site) -> None:
 
 
 def test_migrations_go_down_and_up_again(wiki: Site) -> None:
-    package = next(one for one in wiki.declarations.migrations if one.package == "modhub_wiki")
+    package = next(migration for migration in wiki.declarations.migrations if migration.package == "modhub_wiki")
     with wiki.databases.write_engine.begin() as connection:
         migrate.downgrade_package(connection, package, "base")
         assert migrate.current(connection, package) == ()
@@ -79,7 +79,7 @@ def test_every_view_is_open_or_has_a_permission(wiki: Site) -> None:
     for entry in wiki.config.introspector.get_category("views"):
         view = entry["introspectable"]
         if (getattr(view["callable"], "__module__", None) or "").startswith("modhub_wiki"):
-            related = [one for one in entry["related"] if one.category_name == "permissions"]
+            related = [permission for permission in entry["related"] if permission.category_name == "permissions"]
             seen.append((view["callable"].__name__, related[0]["value"] if related else None))
     assert dict(seen) == {
         "list_pages_view": "__no_permission_required__",
@@ -105,11 +105,11 @@ def test_what_the_wiki_registers(wiki: Site) -> None:
 
 
 def test_two_applications_share_nothing(start: Start) -> None:
-    one = start("modhub_wiki", ApiPrivateKeys="wiki-key Modhub:wiki")
+    site = start("modhub_wiki", ApiPrivateKeys="wiki-key Modhub:wiki")
     other = start(
         "modhub_wiki", ApiPrivateKeys="other Modhub:wiki", modhub__secret="another secret of more than 32 characters"
     )
-    one.put("/Modhub/api/wiki/a", b"# A", headers=KEY, status=201)
+    site.put("/Modhub/api/wiki/a", b"# A", headers=KEY, status=201)
     other.put("/Modhub/api/wiki/a", b"# A", headers=KEY, status=401)
     assert other.get("/Modhub/api/wiki").json["count"] == 0
 
