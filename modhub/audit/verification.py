@@ -60,8 +60,8 @@ def damage(session: Session, mac: EntryMac, head: ChainHead, expected: ChainHead
 def _is_of(entry: AuditEntry, personal: PersonalPart) -> bool:
     """Whether nobody has changed the personal part, nor when, or with which account, it will be erased."""
     account = entry.actor_id if entry.actor_kind == "account" else None
-    found = None if personal.account_id is None else str(personal.account_id)
-    return (personal_digest(personal), personal.at, found) == (entry.personal_digest, entry.at, account)
+    personal_account = None if personal.account_id is None else str(personal.account_id)
+    return (personal_digest(personal), personal.at, personal_account) == (entry.personal_digest, entry.at, account)
 
 
 def _missing(first: int, last: int) -> str:

@@ -34,24 +34,24 @@ def run_doctor(admin: Any, arguments: argparse.Namespace) -> int:
 
 def run_doctor_check(check: DoctorCheck, admin: Any) -> list[str]:
     """Run a check in a thread of its own, which does not keep the process alive."""
-    found, ended = list[str](), Event()
+    problems, ended = list[str](), Event()
 
     def run() -> None:
         try:
-            found.extend(check.find_problems(admin))
+            problems.extend(check.find_problems(admin))
         except (StartRefused, ApiError) as error:
-            found.append(str(error).rstrip("."))
+            problems.append(str(error).rstrip("."))
         except Exception as error:
             log.debug("a check failed", exc_info=True)
-            found.append(f"the check failed ({type(error).__name__})")
+            problems.append(f"the check failed ({type(error).__name__})")
         ended.set()
 
     Thread(target=run, name="modhub doctor", daemon=True).start()
     if ended.wait(DOCTOR_SECONDS):
-        return found
+        return problems
     whom = " or ".join(check.asks)
     advice = f"start what {whom} names, or correct the setting" if whom else "something that it asks hangs"
-    return [*found, f"no answer within {DOCTOR_SECONDS:g} seconds: {advice}"]
+    return [*problems, f"no answer within {DOCTOR_SECONDS:g} seconds: {advice}"]
 
 
 def doctor_arguments(parser: argparse.ArgumentParser) -> None:
