@@ -48,8 +48,8 @@ def nginx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[list[i
         return made[-1]
 
     yield start
-    for one in made:
-        one.stop()
+    for proxy in made:
+        proxy.stop()
 
 
 @pytest.fixture(scope="module")

@@ -144,8 +144,8 @@ def test_conditions_and_ranges_are_the_services_own(
 ) -> None:
     # C-FILE-2
     path, etag = f"/api/modhub/{mod[0]}/download", f'"{hashlib.sha256(mod[1]).hexdigest()}"'
-    given = {name: etag if value == "ETAG" else value for name, value in headers.items()}
-    assert ask(nginx, "GET", path, **given) == ask(service.processes[0].port, "GET", path, **given)
+    conditions = {name: etag if value == "ETAG" else value for name, value in headers.items()}
+    assert ask(nginx, "GET", path, **conditions) == ask(service.processes[0].port, "GET", path, **conditions)
 
 
 def test_head_and_what_is_not_there(service: Installation, nginx: int, mod: Any) -> None:

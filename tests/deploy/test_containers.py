@@ -49,7 +49,7 @@ def filled(value: Any) -> Any:
     if isinstance(value, list):
         return [filled(inner) for inner in value]
     if isinstance(value, str):
-        return VARIABLE.sub(lambda found: GIVEN.get(found[1], found[2] or ""), value).replace("$$", "$")
+        return VARIABLE.sub(lambda variable: GIVEN.get(variable[1], variable[2] or ""), value).replace("$$", "$")
     return value
 
 
@@ -83,7 +83,7 @@ def test_the_image_gets_only_what_it_needs_and_runs_as_nobody_of_importance() ->
 
 
 def test_every_variable_is_in_the_example(compose: Any) -> None:
-    named = {found[1] for found in VARIABLE.finditer((DEPLOY / "compose.yaml").read_text())}
+    named = {variable[1] for variable in VARIABLE.finditer((DEPLOY / "compose.yaml").read_text())}
     example = re.findall(r"^(\w+)=", (DEPLOY / "example.env").read_text(), re.MULTILINE)
     assert sorted(named) == sorted(example)
 
@@ -111,8 +111,8 @@ def test_every_service_is_watched_restarted_and_started_in_order(compose: Any) -
         assert "healthcheck" in services[name] or services[name]["image"] == "modhub"  # the image has its own
     for name, service in services.items():
         for needed, how in service.get("depends_on", {}).items():
-            wanted = "service_healthy" if needed in lasting else "service_completed_successfully"
-            assert how["condition"] == wanted, (name, needed)
+            condition = "service_healthy" if needed in lasting else "service_completed_successfully"
+            assert how["condition"] == condition, (name, needed)
         assert re.search(r":[\w.]+-?\w*$", service["image"]) or service["image"] == "modhub", "a version"
     # Nobody but nginx is reached from outside, and the image trusts its address.
     assert [name for name, service in services.items() if "ports" in service] == ["nginx"]

@@ -92,13 +92,13 @@ class Clients:
         since = deadline = time.monotonic()
         deadline += PATIENCE
         while True:
-            found = {
-                kind: [status for began, one, status in self._answers[:] if (one, began > since) == (kind, True)]
+            by_kind = {
+                kind: [status for began, call, status in self._answers[:] if (call, began > since) == (kind, True)]
                 for kind in USUAL
             }
-            if all(len(statuses) >= 2 for statuses in found.values()):
-                return {kind: set(statuses) for kind, statuses in found.items()}
-            assert time.monotonic() < deadline, found
+            if all(len(statuses) >= 2 for statuses in by_kind.values()):
+                return {kind: set(statuses) for kind, statuses in by_kind.items()}
+            assert time.monotonic() < deadline, by_kind
             time.sleep(0.1)
 
 
@@ -192,8 +192,8 @@ def test_a_fault_is_named_and_everything_recovers_at_once(
 
 def test_a_mail_server_that_is_away_delays_only_emails(service: Installation) -> None:
     # T-F6
-    given = {"email": "late@example.org", "password": PASSWORD}
-    assert service.caller().need(201, "POST", "/api/auth/register", given)["accountId"]
+    credentials = {"email": "late@example.org", "password": PASSWORD}
+    assert service.caller().need(201, "POST", "/api/auth/register", credentials)["accountId"]
     sent = service.admin("letters", "send")
     assert (sent.returncode, "the others are waiting" in sent.stdout) == (1, True)
     waiting = service.admin("letters", "list").stdout

@@ -22,8 +22,8 @@ TOO_LARGE = 64 * MEGABYTE + 1
 @pytest.fixture(scope="module")
 def owner(proxy: Any) -> dict[str, str]:
     """The header of an account that has just registered."""
-    given = json.dumps({"email": "owner@example.org", "password": "correct horse battery"})
-    answer = proxy.ask("POST", "/api/auth/register", given, {"Content-Type": "application/json"})
+    registration = json.dumps({"email": "owner@example.org", "password": "correct horse battery"})
+    answer = proxy.ask("POST", "/api/auth/register", registration, {"Content-Type": "application/json"})
     assert answer.status == 201, answer
     return {"Authorization": f"Bearer {answer.json['accessToken']}"}
 
@@ -154,15 +154,15 @@ def test_what_everybody_reads_is_compressed_and_nothing_else(proxy: Any, owner: 
 def test_callers_and_ids_arrive(proxy: Any, service: Installation) -> None:
     forged = {"X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.2", "X-Forwarded-Proto": "http"}
     answer = proxy.ask("GET", "/api/modhub/games", headers=forged)
-    found = answer.headers["X-Request-Id"]
-    (ours,) = [line for line in service.log().splitlines() if found in line]
+    request_id = answer.headers["X-Request-Id"]
+    (ours,) = [line for line in service.log().splitlines() if request_id in line]
     assert '"caller": "127.0.0.1"' in ours
     deadline = time.monotonic() + 60
-    while found not in (text := (proxy.folder / "modhub.log").read_text("utf-8")):
+    while request_id not in (text := (proxy.folder / "modhub.log").read_text("utf-8")):
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    (theirs,) = [json.loads(line) for line in text.splitlines() if found in line]
-    assert (theirs["id"], theirs["status"], theirs["path"]) == (found, 200, "/api/modhub/games")
+    (theirs,) = [json.loads(line) for line in text.splitlines() if request_id in line]
+    assert (theirs["id"], theirs["status"], theirs["path"]) == (request_id, 200, "/api/modhub/games")
     assert answer.headers.get_all("Strict-Transport-Security") == ["max-age=31536000; includeSubDomains"]
     assert answer.headers["Server"] == "nginx"
 

@@ -29,9 +29,9 @@ def test_everything_that_an_operator_needs_is_there() -> None:
 @pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.stem)
 def test_each_service_is_exposed_as_little_as_it_can_be(path: Path) -> None:
     told = analyze("security", "--offline=true", "--no-pager", str(path))
-    found = re.search(r"Overall exposure level for \S+: ([0-9.]+)", told.stdout)
-    assert found, told
-    assert float(found[1]) <= MOST_EXPOSED
+    exposure = re.search(r"Overall exposure level for \S+: ([0-9.]+)", told.stdout)
+    assert exposure, told
+    assert float(exposure[1]) <= MOST_EXPOSED
 
 
 def test_systemd_finds_no_fault_in_the_units(tmp_path: Path) -> None:

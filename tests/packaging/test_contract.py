@@ -25,7 +25,7 @@ def tracked() -> list[Path]:
 
 
 def defined() -> Counter[str]:
-    return Counter(found for name in LAW for found in DEFINED.findall((ROOT / name).read_text("utf-8")))
+    return Counter(clause for name in LAW for clause in DEFINED.findall((ROOT / name).read_text("utf-8")))
 
 
 def reserved() -> Counter[str]:
@@ -41,7 +41,7 @@ def named_by_tests(source: str) -> set[str]:
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     )
-    spans = ((min(one.lineno for one in (node, *node.decorator_list)), node.end_lineno) for node in tests)
+    spans = ((min(part.lineno for part in (node, *node.decorator_list)), node.end_lineno) for node in tests)
     return {clause for first, last in spans for clause in CLAUSE.findall("\n".join(lines[first - 1 : last]))}
 
 
@@ -101,10 +101,10 @@ def test_a_citation_that_leads_nowhere_would_be_found(number: str) -> None:
 
 def test_nothing_cites_a_document_that_is_not_here() -> None:
     dead = {
-        f"{path.relative_to(ROOT)}: {found[0]}"
+        f"{path.relative_to(ROOT)}: {citation[0]}"
         for path in tracked()
         if path != Path(__file__)
-        for found in ELSEWHERE.finditer(path.read_text("utf-8"))
+        for citation in ELSEWHERE.finditer(path.read_text("utf-8"))
     }
     assert dead == set()
 
@@ -112,6 +112,8 @@ def test_nothing_cites_a_document_that_is_not_here() -> None:
 def test_every_decision_that_is_cited_is_there() -> None:
     records = {path.name[:3] for path in (ROOT / "docs/adr").glob("[0-9]*.md")}
     cited = {
-        found for path in tracked() for found in re.findall(r"(?:docs/adr/|\bADR )([0-9]{3})", path.read_text("utf-8"))
+        number
+        for path in tracked()
+        for number in re.findall(r"(?:docs/adr/|\bADR )([0-9]{3})", path.read_text("utf-8"))
     }
     assert cited <= records

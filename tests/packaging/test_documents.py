@@ -29,8 +29,8 @@ def test_every_setting_stands_in_both_configuration_files():
 
 def test_both_configuration_files_have_the_same_keys_in_the_same_order():
     def keys(ini: str) -> list[str]:
-        found = re.findall(r"^#? ?([A-Za-z_.]+) =", (ROOT / ini).read_text(), re.MULTILINE)
-        return [key for key in found if not key.startswith("trusted_proxy")]
+        names = re.findall(r"^#? ?([A-Za-z_.]+) =", (ROOT / ini).read_text(), re.MULTILINE)
+        return [key for key in names if not key.startswith("trusted_proxy")]
 
     assert keys("development.ini") == keys("production.ini")
 

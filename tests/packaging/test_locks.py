@@ -50,10 +50,10 @@ def test_files_name_no_index_and_no_place(name: str) -> None:
 @pytest.mark.parametrize("python", ["3.11.2", "3.11.7", "3.12.1", "3.13.0"])
 def test_one_version_of_each_on_every_python(name: str, python: str) -> None:
     environment = DEBIAN_12 | {"python_version": python.rpartition(".")[0], "python_full_version": python}
-    found = versions(name, environment)
-    doubled = {key: chosen for key, chosen in found.items() if len(chosen) != 1}
+    pinned = versions(name, environment)
+    doubled = {key: chosen for key, chosen in pinned.items() if len(chosen) != 1}
     names = [canonicalize_name(line.name) for line, _ in locked(name)]
-    lost = {key for key in names if names.count(key) > 1} - found.keys()
+    lost = {key for key in names if names.count(key) > 1} - pinned.keys()
     assert (doubled, lost) == ({}, set())
 
 

@@ -42,7 +42,7 @@ BROKEN = {
 
 def words(parser: argparse.ArgumentParser, name: str) -> list[str]:
     """``name`` with each of its actions, or alone when it has none."""
-    actions = next((one.choices for one in parser._actions if not one.option_strings and one.choices), None)
+    actions = next((action.choices for action in parser._actions if not action.option_strings and action.choices), None)
     return [f"{name} {action}" for action in actions] if actions else [name]
 
 
@@ -53,7 +53,7 @@ def test_every_command_is_documented(tmp_path):
         "pyramid.includes": "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads",
     }
     config = modhub.configure(settings)
-    (commands,) = [one.choices for one in build_admin_parser(config)._actions if one.dest == "command"]
+    (commands,) = [action.choices for action in build_admin_parser(config)._actions if action.dest == "command"]
     find_service(config.registry, Databases).dispose()
     known = [line for name, parser in commands.items() for line in words(parser, name)]
     assert len(known) > 15

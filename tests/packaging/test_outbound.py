@@ -72,14 +72,14 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 def test_nothing_else_calls_out() -> None:
     # T-C15
-    found: dict[str, set[str]] = {}
+    calling: dict[str, set[str]] = {}
     for path in sorted([*ROOT.glob("modhub*/**/*.py"), *ROOT.glob("clients/**/*.py")]):
         if "testing" not in path.parts and path.name != "testing.py":
             tree = ast.parse(path.read_text("utf-8"))
             clients = {name for name in imported(tree) if name in CLIENTS or name.split(".")[0] in CLIENTS}
             if clients:
-                found[path.relative_to(ROOT).as_posix()] = clients
-    assert {path: names for path, names in found.items() if KNOWN.get(path) != names} == {}
+                calling[path.relative_to(ROOT).as_posix()] = clients
+    assert {path: names for path, names in calling.items() if KNOWN.get(path) != names} == {}
 
 
 def test_only_one_module_makes_a_connection_by_hand() -> None:

@@ -46,8 +46,8 @@ class Built:
 
     def text(self, name: str) -> str:
         with zipfile.ZipFile(self.wheel) as archive:
-            found = [inside for inside in archive.namelist() if inside.endswith(f".dist-info/{name}")]
-            return archive.read(found[0]).decode() if found else ""
+            names = [inside for inside in archive.namelist() if inside.endswith(f".dist-info/{name}")]
+            return archive.read(names[0]).decode() if names else ""
 
     def field(self, name: str) -> list[str]:
         return HeaderParser().parsestr(self.text("METADATA")).get_all(name, [])
@@ -60,10 +60,10 @@ def tracked() -> list[str]:
         listing = subprocess.run(command, capture_output=True, text=True, check=False)
         if listing.returncode == 0:
             return [name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
-    found = [path.relative_to(ROOT) for top in ROOT.iterdir() if top.name[0] != "." for path in [top, *top.rglob("*")]]
+    paths = [path.relative_to(ROOT) for top in ROOT.iterdir() if top.name[0] != "." for path in [top, *top.rglob("*")]]
     return [
         path.as_posix()
-        for path in found
+        for path in paths
         if (ROOT / path).is_file() and not LEFT_OUT & set(path.parts) and ".egg-info" not in path.as_posix()
     ]
 

@@ -33,12 +33,12 @@ class Debian:
         made = subprocess.run([*command, str(self.root)], capture_output=True, text=True, check=False, timeout=900)
         assert made.returncode == 0, made.stdout[-4000:]
         for name in LOCAL_FILES:
-            found, target = Path("/", name), self.root / name
+            source, target = Path("/", name), self.root / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            if found.is_dir():
-                shutil.copytree(found, target, dirs_exist_ok=True)
-            elif found.exists():
-                shutil.copy(found, target)
+            if source.is_dir():
+                shutil.copytree(source, target, dirs_exist_ok=True)
+            elif source.exists():
+                shutil.copy(source, target)
 
     def _nspawn(self, *words: str) -> list[str]:
         command = [find_program("systemd-nspawn"), "--quiet", "--register=no", "--keep-unit", "--console=pipe"]
@@ -70,9 +70,9 @@ class Debian:
         while True:
             assert self._booted.poll() is None, self.log.read_text("utf-8", "replace")[-4000:]
             assert time.monotonic() < deadline, self.log.read_text("utf-8", "replace")[-4000:]
-            found = children.read_text().split()
-            if found:
-                self._leader = int(found[0])
+            process_ids = children.read_text().split()
+            if process_ids:
+                self._leader = int(process_ids[0])
                 state = self.run("systemctl is-system-running --wait", check=False).stdout.strip()
                 if state in {"running", "degraded"}:
                     return

@@ -67,11 +67,11 @@ def stored_hashes(place: Installation, mod_ids: list[int]) -> dict[int, str]:
     rows = place.rows(
         "SELECT core_asset.mod_id, core_blob.key FROM core_asset JOIN core_blob ON core_blob.id = core_asset.blob_id"
     )
-    wanted = set(mod_ids)
+    expected_ids = set(mod_ids)
     return {
         mod_id: hashlib.sha256((place.files / key[:2] / key[2:]).read_bytes()).hexdigest()
         for mod_id, key in rows
-        if mod_id in wanted
+        if mod_id in expected_ids
     }
 
 

@@ -44,13 +44,13 @@ LAST_STEP_BEFORE_BOOT = "3. The user and the code"
 
 def steps(text: str) -> list[tuple[str, str]]:
     """The commands of the document in order, with the headings above them; ``sh internet`` is left out."""
-    found, heading = [], ""
+    commands, heading = [], ""
     for line in re.finditer(r"^(#+ (?P<heading>.+)|```sh\n(?P<commands>(?:.*\n)*?)```)$", text, re.MULTILINE):
         if line["heading"]:
             heading = line["heading"]
         else:
-            found.append((heading, line["commands"]))
-    return found
+            commands.append((heading, line["commands"]))
+    return commands
 
 
 class Operator:
