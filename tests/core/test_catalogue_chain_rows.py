@@ -35,16 +35,16 @@ def graph(rng: random.Random) -> list[dict[str, Any]]:
 def reached(mods: list[dict[str, Any]], ids: dict[str, int], start: list[str]) -> dict[str, tuple[int, str] | None]:
     """What the statement must return: {guid: (id, requires) or None for one that is not published}."""
     requires = {mod["guid"]: mod["requires"] for mod in mods if mod["published"]}
-    found: dict[str, tuple[int, str] | None] = {}
+    rows: dict[str, tuple[int, str] | None] = {}
     waiting = [guid for guid in start if guid in requires]
     while waiting:
         guid = waiting.pop()
-        if guid in found:
+        if guid in rows:
             continue
         needed = requires.get(guid)
-        found[guid] = None if needed is None else (ids[guid], " ".join(needed))
+        rows[guid] = None if needed is None else (ids[guid], " ".join(needed))
         waiting += [other.lower() for other in needed or ()]
-    return found
+    return rows
 
 
 def rows_by_guid(rows: list[Any]) -> dict[str, tuple[int, str] | None]:
@@ -67,10 +67,10 @@ def test_a_chain_has_the_rows_of_the_model(site: Site, seed: int) -> None:
     mods = graph(rng)
     ids = dict(zip([mod["guid"] for mod in mods], insert_mods(site, mods), strict=True))
     reader = site.databases.raw_queries
-    one = reader.prepare(queries.chain_statement(reader.dialect))
-    many = reader.prepare(statements.chains_statement(reader.dialect))
+    chain_query = reader.prepare(queries.chain_statement(reader.dialect))
+    chains_query = reader.prepare(statements.chains_statement(reader.dialect))
     for guid, mod_id in ids.items():
-        assert rows_by_guid(reader.rows(one, id=mod_id)) == reached(mods, ids, [guid])
+        assert rows_by_guid(reader.rows(chain_query, id=mod_id)) == reached(mods, ids, [guid])
     start = rng.sample(list(ids), min(4, len(ids)))
-    assert rows_by_guid(reader.rows(many, **_guid_params(start))) == reached(mods, ids, start)
-    assert reader.rows(one, id=10**9) == reader.rows(many, **_guid_params([str(uuid.uuid4())])) == []
+    assert rows_by_guid(reader.rows(chains_query, **_guid_params(start))) == reached(mods, ids, start)
+    assert reader.rows(chain_query, id=10**9) == reader.rows(chains_query, **_guid_params([str(uuid.uuid4())])) == []

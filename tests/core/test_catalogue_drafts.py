@@ -159,8 +159,8 @@ def test_no_list_shows_a_draft(site: Site, draft: dict[str, Any]) -> None:
             answer = who.get(f"/api/modhub{query}")
             assert not any(secret in answer.body for secret in secrets_of(draft)), query
             assert draft["id"] not in [mod["id"] for mod in answer.json["mods"]]
-        found = who.get("/api/modhub")
-        assert (found.json["total"], found.json["count"]) == (2, 2)
+        listed = who.get("/api/modhub")
+        assert (listed.json["total"], listed.json["count"]) == (2, 2)
         assert who.get(f"/api/modhub?q={MARK}").json["total"] == 0
         assert who.get("/api/modhub?game=portal").json["total"] == 0
         assert not any(secret in who.get("/api/modhub/games").body for secret in secrets_of(draft))
@@ -172,16 +172,16 @@ def test_a_chain_ends_at_a_draft(site: Site, draft: dict[str, Any]) -> None:
     unknown = str(uuid.uuid4())
     behind = published_mod(site, 8, "Behind the draft")
     site.as_account(OWNER).put_json(mod_address(draft), {"requires": [behind["guid"], unknown]})
-    one = published_mod(site, 8, "One", requires=[draft["guid"], unknown])
-    two = published_mod(site, 8, "Two", requires=[unknown, draft["guid"]])
-    answer = site.get(mod_address(one))
-    assert [mod["id"] for mod in answer.json["install"]] == [one["id"]]
+    first = published_mod(site, 8, "One", requires=[draft["guid"], unknown])
+    second = published_mod(site, 8, "Two", requires=[unknown, draft["guid"]])
+    answer = site.get(mod_address(first))
+    assert [mod["id"] for mod in answer.json["install"]] == [first["id"]]
     assert answer.json["missing"] == [draft["guid"], unknown]
-    assert site.get(mod_address(two)).json["missing"] == [unknown, draft["guid"]]
+    assert site.get(mod_address(second)).json["missing"] == [unknown, draft["guid"]]
     assert MARK.encode() not in answer.body
     # Deleted and never made are missing alike.
     site.as_account(OWNER).delete(mod_address(draft))
-    assert site.get(mod_address(one)).json["missing"] == [draft["guid"], unknown]
+    assert site.get(mod_address(first)).json["missing"] == [draft["guid"], unknown]
 
 
 def test_lists_and_reads_do_not_change_while_a_draft_does(site: Site, draft: dict[str, Any]) -> None:

@@ -68,18 +68,18 @@ def test_order_and_missing_of_any_graph_are_the_models(site: Site) -> None:
 
 def test_mods_that_need_each_other_appear_once_each(site: Site) -> None:
     # C-READ-4
-    one, two, three = guids(3)
+    first, second, third = guids(3)
     ids = insert_mods(
         site,
         [
-            {"guid": one, "requires": [two]},
-            {"guid": two, "requires": [three, one]},
-            {"guid": three, "requires": [one]},
+            {"guid": first, "requires": [second]},
+            {"guid": second, "requires": [third, first]},
+            {"guid": third, "requires": [first]},
         ],
     )
-    assert chain(site, ids[0]) == ([three, two, one], [])
-    assert chain(site, ids[1]) == ([one, three, two], [])
-    assert chain(site, ids[2]) == ([two, one, three], [])
+    assert chain(site, ids[0]) == ([third, second, first], [])
+    assert chain(site, ids[1]) == ([first, third, second], [])
+    assert chain(site, ids[2]) == ([second, first, third], [])
 
 
 def test_a_chain_of_a_thousand_takes_one_statement_more_than_none(site: Site) -> None:
@@ -91,8 +91,8 @@ def test_a_chain_of_a_thousand_takes_one_statement_more_than_none(site: Site) ->
     with site.counted() as few:
         site.get(f"/api/modhub/{alone}")
     with site.counted() as many:
-        found, missing = chain(site, ids[0])
-    assert found == list(reversed(names))
+        install, missing = chain(site, ids[0])
+    assert install == list(reversed(names))
     assert missing == []
     assert len(many) == len(few) == 2  # the first asks for the serial
 
@@ -101,8 +101,8 @@ def test_a_ring_of_a_thousand_ends(site: Site) -> None:
     # C-READ-5, T-D7
     names = guids(1000)
     ids = insert_mods(site, [{"guid": name, "requires": [names[(at + 1) % 1000]]} for at, name in enumerate(names)])
-    found, _ = chain(site, ids[0])
-    assert sorted(found) == sorted(names)
+    install, _ = chain(site, ids[0])
+    assert sorted(install) == sorted(names)
 
 
 def test_fifty_times_fifty_is_no_bomb(site: Site) -> None:
@@ -128,15 +128,15 @@ def test_capitals_of_a_guid_matter_nowhere_and_stay(site: Site) -> None:
     absent = "ABCDEF01-2345-6789-abcd-EF0123456789"
     needed = published_mod(site, 8, "Needed", requires=[absent.lower()])
     rival = published_mod(site, 8, "Rival")
-    given = {"requires": [absent, needed["guid"].upper()], "conflictsWith": [rival["guid"].upper()]}
-    mod = published_mod(site, **given)
+    relations = {"requires": [absent, needed["guid"].upper()], "conflictsWith": [rival["guid"].upper()]}
+    mod = published_mod(site, **relations)
     answer = site.get(mod_address(mod)).json
-    assert [one["id"] for one in answer["install"]] == [needed["id"], mod["id"]]
+    assert [step["id"] for step in answer["install"]] == [needed["id"], mod["id"]]
     assert answer["missing"] == [absent]
-    assert {name: answer[name] for name in given} == given
+    assert {name: answer[name] for name in relations} == relations
     # The page knows them too: what it needs, what must not stand beside it, and by whom it is needed.
     page = site.get(mod["url"]).html
-    assert [one["href"] for one in page.select(f'a[href="{needed["url"]}"]')]
+    assert [link["href"] for link in page.select(f'a[href="{needed["url"]}"]')]
     assert page.select(f'a[href="{rival["url"]}"]')
     assert site.get(needed["url"]).html.select(f'a[href="{mod["url"]}"]')
     draft = new_mod(site, requires=[needed["guid"].upper()])

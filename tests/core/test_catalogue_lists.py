@@ -24,14 +24,14 @@ def test_the_shape_of_the_list(site: Site) -> None:
         "more": False,
         "mods": None,
     }
-    found = answer.json["mods"][0]
-    assert list(found) == FIELDS
-    assert found == mod
-    assert found["url"] == f"/Modhub/{mod['id']}"
-    assert found["assets"] == [
-        {"kind": "code", "name": "mod.zip", "bytes": 44, "url": found["assets"][0]["url"]},
+    listed = answer.json["mods"][0]
+    assert list(listed) == FIELDS
+    assert listed == mod
+    assert listed["url"] == f"/Modhub/{mod['id']}"
+    assert listed["assets"] == [
+        {"kind": "code", "name": "mod.zip", "bytes": 44, "url": listed["assets"][0]["url"]},
     ]
-    assert found["assets"][0]["url"].startswith("/Modhub/file/")
+    assert listed["assets"][0]["url"].startswith("/Modhub/file/")
     assert answer.content_type == "application/json"
 
 

@@ -259,7 +259,7 @@ def test_rebuild_mends_every_copy(site: Site, monkeypatch: pytest.MonkeyPatch) -
         assert copy_damage(site) != [], broken
         assert public_copies.rebuild_copies(begin) == len(rows(site, select(Mod.id).where(Mod.published)))
         assert copy_damage(site) == []
-    assert [found["id"] for found in site.get("/api/modhub?q=stays&game=half-life").json["mods"]] == [mod["id"]]
+    assert [entry["id"] for entry in site.get("/api/modhub?q=stays&game=half-life").json["mods"]] == [mod["id"]]
     # Another fold, as a new Python brings one with its Unicode data.
     monkeypatch.setattr(public_copies, "fold_search", str.upper)
     assert len(copy_damage(site)) == 1

@@ -148,17 +148,19 @@ def test_many_users_are_counted(site: Site, run: Run, monkeypatch: pytest.Monkey
 
 def test_hiding_and_restoring_take_effect_at_once_and_twice_is_well(site: Site, run: Run) -> None:
     # C-RUN-10
-    one, two = published_mod(site, title="One"), published_mod(site, title="Two")
-    names = (str(one["id"]), two["guid"].upper())
+    first, second = published_mod(site, title="One"), published_mod(site, title="Two")
+    names = (str(first["id"]), second["guid"].upper())
     code, lines = run("hide", *names, "--reason", " Looks  like\nmalware ")
     why = " Reason: Looks  like malware"
-    assert (code, lines) == (0, [f"Mod {m['id']} ({m['title']}) is now hidden.{why}" for m in (one, two)])
+    assert (code, lines) == (0, [f"Mod {mod['id']} ({mod['title']}) is now hidden.{why}" for mod in (first, second)])
     assert site.get("/api/modhub").json["total"] == 0
-    assert run("hide", names[0]) == (0, [f"Mod {one['id']} (One) is already hidden.{why}"])
-    assert run("hide", names[0], "--reason", "")[1] == [f"Mod {one['id']} (One) is already hidden."]
-    assert run("restore", *names, names[0])[1] == [f"Mod {m['id']} ({m['title']}) is public again." for m in (one, two)]
+    assert run("hide", names[0]) == (0, [f"Mod {first['id']} (One) is already hidden.{why}"])
+    assert run("hide", names[0], "--reason", "")[1] == [f"Mod {first['id']} (One) is already hidden."]
+    assert run("restore", *names, names[0])[1] == [
+        f"Mod {mod['id']} ({mod['title']}) is public again." for mod in (first, second)
+    ]
     assert site.get("/api/modhub").json["total"] == 2
-    assert run("restore", names[0]) == (0, [f"Mod {one['id']} (One) is not hidden."])
+    assert run("restore", names[0]) == (0, [f"Mod {first['id']} (One) is not hidden."])
     draft = new_mod(site, title="Three")
     assert run("restore", str(draft["id"])) == (0, [f"Mod {draft['id']} (Three) is not hidden."])
     run("hide", str(draft["id"]))

@@ -30,8 +30,10 @@ def row(site: Site, mod: Any) -> Mod:
 
 
 def own(site: Site, mod: Any) -> Any:
-    (found,) = (one for one in site.as_account(OWNER).get("/api/modhub/mine").json["mods"] if one["id"] == mod["id"])
-    return found
+    (mine,) = (
+        entry for entry in site.as_account(OWNER).get("/api/modhub/mine").json["mods"] if entry["id"] == mod["id"]
+    )
+    return mine
 
 
 def test_the_owner_goes_on_as_if_nothing_were(site: Site) -> None:
@@ -76,7 +78,7 @@ def test_hiding_moves_no_time_and_no_place_in_a_list(site: Site) -> None:
     mod, newer = published_mod(site), published_mod(site)
     before = site.get("/api/modhub").json
     hide_mod(site, mod)
-    assert [one["id"] for one in site.get("/api/modhub").json["mods"]] == [newer["id"]]
+    assert [entry["id"] for entry in site.get("/api/modhub").json["mods"]] == [newer["id"]]
     restore_mod(site, mod)
     assert site.get("/api/modhub").json == before
 
@@ -125,18 +127,18 @@ def test_restoring_undoes_hiding_and_nothing_else(site: Site) -> None:
 def test_a_second_hiding_keeps_the_first_time_and_may_give_another_reason(site: Site) -> None:
     mod = published_mod(site)
     with site.databases.write_session.begin() as session:
-        found = moderation.find_mod(session, mod["guid"].upper())
-        assert found is not None
-        assert moderation.hide_mod(session, found, "one") is True
-        first = found.hidden_at
-        assert moderation.hide_mod(session, found) is False
-        assert (found.hidden_at, found.hidden_reason) == (first, "one")
-        assert moderation.hide_mod(session, found, "two") is False
-        assert (found.hidden_at, found.hidden_reason) == (first, "two")
-        assert moderation.hide_mod(session, found, "") is False
-        assert found.hidden_reason is None
-        assert moderation.restore_mod(session, found) is True
-        assert moderation.restore_mod(session, found) is False
+        row = moderation.find_mod(session, mod["guid"].upper())
+        assert row is not None
+        assert moderation.hide_mod(session, row, "one") is True
+        first = row.hidden_at
+        assert moderation.hide_mod(session, row) is False
+        assert (row.hidden_at, row.hidden_reason) == (first, "one")
+        assert moderation.hide_mod(session, row, "two") is False
+        assert (row.hidden_at, row.hidden_reason) == (first, "two")
+        assert moderation.hide_mod(session, row, "") is False
+        assert row.hidden_reason is None
+        assert moderation.restore_mod(session, row) is True
+        assert moderation.restore_mod(session, row) is False
     assert site.get(mod_address(mod)).json["id"] == mod["id"]
 
 
@@ -156,7 +158,7 @@ def test_rebuild_and_verify_know_of_hiding(site: Site) -> None:
     with begin() as session:
         # As a copy that a crash of the machine, or a hand, has brought back.
         for own_row, *others in [
-            public_copies.copies_of(found) for found in public_copies._load_public(session, [other["id"]])
+            public_copies.copies_of(published) for published in public_copies._load_public(session, [other["id"]])
         ]:
             own_row.id, own_row.guid = mod["id"], mod["guid"]
             session.add(own_row)
@@ -172,8 +174,8 @@ def test_rebuild_and_verify_know_of_hiding(site: Site) -> None:
 def test_an_account_is_deleted_with_its_hidden_mods(site: Site) -> None:
     mod, voted = published_mod(site, 50), published_mod(site)
     site.as_account(50).put_json(mod_address(voted, "vote"), {"value": 1})
-    for one in (mod, voted):
-        hide_mod(site, one)
+    for target in (mod, voted):
+        hide_mod(site, target)
     with site.databases.write_session.begin() as session:
         site.registry.notify(AccountDeleted(50, session, site.registry))
     assert copy_damage(site) == []

@@ -205,7 +205,7 @@ def test_votes_are_counted_once_each(sites: tuple[Site, Site]) -> None:
 
 def test_maintenance_beside_everything_takes_nothing_and_finds_nothing(sites: tuple[Site, Site]) -> None:
     mods = [published_mod(sites[0], title=f"mod {at}") for at in range(4)]
-    found: list[object] = []
+    damage: list[object] = []
 
     def sweep(site: Site) -> None:
         for _ in range(5):
@@ -214,8 +214,8 @@ def test_maintenance_beside_everything_takes_nothing_and_finds_nothing(sites: tu
     def verify(site: Site) -> None:
         for _ in range(5):
             with site.databases.readonly_session() as session:
-                found.extend(public_copies.public_copy_damage(session))
-                found.extend(maintenance.blob_damage(session, site.find_service(BlobStore)))
+                damage.extend(public_copies.public_copy_damage(session))
+                damage.extend(maintenance.blob_damage(session, site.find_service(BlobStore)))
 
     def rebuild(site: Site) -> None:
         public_copies.rebuild_copies(site.databases.write_session.begin)
@@ -225,8 +225,8 @@ def test_maintenance_beside_everything_takes_nothing_and_finds_nothing(sites: tu
     calls += [delete(mods[3]), lambda site: site.as_account(8).put_json(mod_address(mods[0], "vote"), {"value": 1})]
     answers = together(sites, [*calls, sweep, verify, rebuild, rebuild, sweep])
     # A sweep of age 0 may take what is staged: then the upload is refused as a whole.
-    assert set(statuses([one for one in answers if one is not None])) <= {200, 201, 204, 401, 502}
-    assert found == []
+    assert set(statuses([answer for answer in answers if answer is not None])) <= {200, 201, 204, 401, 502}
+    assert damage == []
     assert sites[0].get("/api/modhub").json["total"] == 3
     all_is_well(sites[0])
 
@@ -309,9 +309,9 @@ def test_a_restored_mod_has_what_was_done_meanwhile(sites: tuple[Site, Site]) ->
 def test_a_hiding_and_a_deletion_at_once_leave_nothing(sites: tuple[Site, Site]) -> None:
     def try_to_hide(site: Site, mod: Any) -> None:
         with site.databases.write_session.begin() as session:
-            found = moderation.find_mod(session, mod["guid"])
-            if found is not None:
-                moderation.hide_mod(session, found)
+            row = moderation.find_mod(session, mod["guid"])
+            if row is not None:
+                moderation.hide_mod(session, row)
 
     for _ in range(4):
         mod = published_mod(sites[0])

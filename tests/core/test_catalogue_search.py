@@ -30,13 +30,13 @@ def some_text(rng: random.Random, most: int) -> str:
 def some_mods(rng: random.Random, count: int) -> list[dict[str, Any]]:
     pool = [game for game in (text.line(some_text(rng, 8), limits.GAME) for _ in range(20)) if game]
     pool += ["Portal", "Portal 2", "PORTAL", "Pörtal", "100%", "a_b", "a\\b", 'say "hi"', "it's"]
-    found = []
+    mods = []
     for _ in range(count):
         title = text.line(some_text(rng, 24), limits.TITLE) or "untitled"
         games = {fold_game(game): game for game in rng.sample(pool, rng.randint(0, 4))}
         ups = rng.choice([0, 0, 1, 2, 3])
-        found.append({"title": title, "games": list(games.values()), "ups": ups, "downs": rng.choice([0, 1])})
-    return found
+        mods.append({"title": title, "games": list(games.values()), "ups": ups, "downs": rng.choice([0, 1])})
+    return mods
 
 
 class Model:
@@ -55,7 +55,7 @@ class Model:
     @staticmethod
     def matches(mod: dict[str, Any], words: list[str], game: str) -> bool:
         lines = [fold_search(line) for line in (mod["title"], *mod["games"])]
-        in_game = not game or game in {fold_game(one) for one in mod["games"]}
+        in_game = not game or game in {fold_game(name) for name in mod["games"]}
         return in_game and all(any(word in line for line in lines) for word in words)
 
 
@@ -92,15 +92,15 @@ def filled(site: Site) -> tuple[Model, list[dict[str, Any]], random.Random]:
 def test_hits_and_their_order_are_the_models(site: Site, filled: Any) -> None:
     # C-LIST-4, C-LIST-8
     model, mods, rng = filled
-    found_some = 0
+    with_hits = 0
     for _ in range(250):
         query = some_query(rng, mods)
         answer = ask(site, **query, size=100)
-        wanted = model.ids(**query)
-        assert [mod["id"] for mod in answer["mods"]] == wanted[:100], query
-        assert answer["total"] == len(wanted), query
-        found_some += bool(wanted)
-    assert found_some > 120
+        expected_ids = model.ids(**query)
+        assert [mod["id"] for mod in answer["mods"]] == expected_ids[:100], query
+        assert answer["total"] == len(expected_ids), query
+        with_hits += bool(expected_ids)
+    assert with_hits > 120
 
 
 @pytest.mark.one_database
@@ -114,8 +114,10 @@ def test_hits_are_the_same_read_from_the_parts_or_in_the_lists_order(
     for _ in range(120):
         query = some_query(rng, mods)
         answer = ask(site, **query, size=100)
-        wanted = model.ids(**query)
-        assert ([mod["id"] for mod in answer["mods"]], answer["total"]) == (wanted[:100], len(wanted)), query
+        expected_ids = model.ids(**query)
+        assert ([mod["id"] for mod in answer["mods"]], answer["total"]) == (expected_ids[:100], len(expected_ids)), (
+            query
+        )
 
 
 @pytest.mark.one_database
@@ -129,8 +131,8 @@ def test_the_index_of_parts_follows_every_write_and_a_migration(site: Site) -> N
         for word in words:
             values = search_values([word], "sqlite", newest=True, parts=True)
             counted = "SELECT rowid FROM fts_core_part WHERE fts_core_part MATCH :parts"
-            found = set(connection.scalars(sql(counted), values))
-            assert found == {mod_id for mod_id, written in texts.items() if word in written}, word
+            mod_ids = set(connection.scalars(sql(counted), values))
+            assert mod_ids == {mod_id for mod_id, written in texts.items() if word in written}, word
 
     def some_words() -> list[str]:
         written = " ".join(texts.values()).split()
@@ -171,13 +173,13 @@ def test_pages_cut_the_same_list(site: Site, filled: Any) -> None:
         query = rng.choice([{}, {"sort": "top"}, {"q": "a"}, {"q": "o", "sort": "top"}, some_query(rng, mods)])
         page, size = rng.randint(1, 12), rng.choice([1, 2, 7, 20, 100])
         answer = ask(site, **query, page=page, size=size)
-        wanted = model.ids(**query)
-        part = wanted[(page - 1) * size : page * size]
+        expected_ids = model.ids(**query)
+        part = expected_ids[(page - 1) * size : page * size]
         assert [mod["id"] for mod in answer["mods"]] == part, (query, page, size)
-        assert answer["more"] is (page * size < len(wanted))
+        assert answer["more"] is (page * size < len(expected_ids))
         assert (answer["count"], answer["total"], answer["page"], answer["size"]) == (
             len(part),
-            len(wanted),
+            len(expected_ids),
             page,
             size,
         )
@@ -246,9 +248,9 @@ def test_search_matches_every_word_in_title_or_game(site: Site) -> None:
     insert_mods(site, [{"title": name, "games": games.get(name, [])} for name in reversed(names)])
     for (query, titles), sort in product(TYPED, ("new", "top")):
         answer = ask(site, q=query, sort=sort)
-        wanted = names if titles is None else titles
-        assert [mod["title"] for mod in answer["mods"]] == wanted, query
-        assert answer["total"] == len(wanted)
+        expected_titles = names if titles is None else titles
+        assert [mod["title"] for mod in answer["mods"]] == expected_titles, query
+        assert answer["total"] == len(expected_titles)
 
 
 def test_words_of_every_length_are_found(site: Site) -> None:

@@ -95,9 +95,9 @@ OWN_PAGES = {
 def fill(site: Site) -> tuple[dict[str, Any], dict[str, Any]]:
     """A mod and a draft with something of everything, among some."""
     needed = [published_mod(site, title=f"mod {number}", games=["Portal"]) for number in range(3)]
-    wanted = {"requires": [needed[0]["guid"], ABSENT], "conflictsWith": [needed[1]["guid"]]}
-    mod: dict[str, Any] = published_mod(site, title="mod", games=["Portal"], **wanted)
-    draft = new_mod(site, title="draft", **wanted)
+    relations = {"requires": [needed[0]["guid"], ABSENT], "conflictsWith": [needed[1]["guid"]]}
+    mod: dict[str, Any] = published_mod(site, title="mod", games=["Portal"], **relations)
+    draft = new_mod(site, title="draft", **relations)
     published_mod(site, title="user", requires=[mod["guid"], draft["guid"]])
     upload_asset(site, draft, "code", version="1")
     return mod, draft
@@ -107,7 +107,7 @@ def grow(site: Site, *mods: dict[str, Any]) -> None:
     """A long chain, many users, many entries, many images, many other mods of the same author."""
     guids = [str(uuid.UUID(int=at)) for at in range(1, 122)]
     chain = pairwise(guids)
-    insert_mods(site, [{"guid": one, "requires": [other], "games": ["Portal"]} for one, other in chain])
+    insert_mods(site, [{"guid": guid, "requires": [required], "games": ["Portal"]} for guid, required in chain])
     for mod in mods:
         insert_mods(site, [{"requires": [mod["guid"]], "owner": 9, "games": [f"Game {at}"]} for at in range(60)])
         for version in range(2, 14):
@@ -120,7 +120,7 @@ def grow(site: Site, *mods: dict[str, Any]) -> None:
 
 def test_no_page_asks_more_when_there_is_more(site: Site) -> None:
     mod, draft = fill(site)
-    found: dict[bool, dict[str, int]] = {False: {}, True: {}}
+    counts: dict[bool, dict[str, int]] = {False: {}, True: {}}
     for many in (False, True):
         if many:
             grow(site, mod, draft)
@@ -130,10 +130,14 @@ def test_no_page_asks_more_when_there_is_more(site: Site) -> None:
                 site.set_cookie("account", str(account))
             for url in pages:
                 filled = url.format(id=mod["id"], draft=draft["id"], owner=OWNER)
-                found[many][f"{account} {url}"] = count(site, lambda url=filled: site.get(url, expect_errors=True))
-    wanted = {f"{who} {url}": n for who, pages in ((None, PAGES), (OWNER, OWN_PAGES)) for url, n in pages.items()}
-    assert found[False] == wanted
-    assert found[True] == wanted
+                counts[many][f"{account} {url}"] = count(site, lambda url=filled: site.get(url, expect_errors=True))
+    expected = {
+        f"{account} {url}": statements
+        for account, pages in ((None, PAGES), (OWNER, OWN_PAGES))
+        for url, statements in pages.items()
+    }
+    assert counts[False] == expected
+    assert counts[True] == expected
 
 
 def test_mine_is_constant(site: Site) -> None:

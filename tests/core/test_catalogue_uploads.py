@@ -106,8 +106,8 @@ def test_names_are_leaves(site: Site) -> None:
         assert "\n" not in disposition
     for kind, fallback in (("code", "mod.bin"), ("css", "mod.css"), ("images", "image")):
         for name in ("", ".", "..", "/", "a/..", "\x00"):
-            asset = upload_asset(site, mod, kind, version=f"{kind}{name!r}", name=name)["assets"]
-            assert fallback in [one["name"] for one in asset], (kind, name)
+            assets = upload_asset(site, mod, kind, version=f"{kind}{name!r}", name=name)["assets"]
+            assert fallback in [asset["name"] for asset in assets], (kind, name)
 
 
 def test_the_type_sent_is_stored_and_returned(site: Site) -> None:
@@ -119,13 +119,13 @@ def test_the_type_sent_is_stored_and_returned(site: Site) -> None:
     plain += ['"multipart/form-data"', "multipart /form-data; boundary=B", "multipart", "; multipart/mixed"]
     for sent in (*kept, *plain):
         asset = post(site, mod, "images", b"x", headers={"Content-Type": sent}).json["assets"][-1]
-        got = site.get(asset["url"])
-        assert got.headers["Content-Type"] == (sent if sent in kept else "application/octet-stream")
+        response = site.get(asset["url"])
+        assert response.headers["Content-Type"] == (sent if sent in kept else "application/octet-stream")
         inline = sent in kept and sent.lower().startswith("image/")
-        assert got.headers["Content-Disposition"].startswith("inline" if inline else "attachment")
-        assert got.headers["X-Content-Type-Options"] == "nosniff"
-        assert "sandbox" in got.headers["Content-Security-Policy"]
-        assert got.headers["Cache-Control"] == "public, max-age=86400"
+        assert response.headers["Content-Disposition"].startswith("inline" if inline else "attachment")
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert "sandbox" in response.headers["Content-Security-Policy"]
+        assert response.headers["Cache-Control"] == "public, max-age=86400"
 
 
 def test_only_images_are_inline_whatever_their_type(site: Site) -> None:
@@ -134,9 +134,9 @@ def test_only_images_are_inline_whatever_their_type(site: Site) -> None:
     upload_asset(site, mod, "css", content_type="image/png")
     answer = upload_asset(site, mod, "code", version="2", content_type="image/png")
     for asset in answer["assets"]:
-        got = site.get(asset["url"])
-        assert got.headers["Content-Disposition"].startswith("attachment")
-        assert got.headers["Cache-Control"] == "no-cache"
+        response = site.get(asset["url"])
+        assert response.headers["Content-Disposition"].startswith("attachment")
+        assert response.headers["Cache-Control"] == "no-cache"
 
 
 def test_an_image_without_a_type_gets_the_one_it_shows(site: Site) -> None:
@@ -324,9 +324,9 @@ LINK = re.compile(r'<(/Modhub/file/[0-9]+)>; rel="enclosure"; kind="(code|css)";
 
 def linked(answer: Any) -> dict[str, tuple[str, str]]:
     """(address, digest) of each kind of file that the header names; it holds nothing else."""
-    found = [LINK.fullmatch(one) for one in answer.headers["Link"].split(", ")]
-    assert all(found)
-    return {one[2]: (one[1], one[3]) for one in found if one}
+    links = [LINK.fullmatch(link) for link in answer.headers["Link"].split(", ")]
+    assert all(links)
+    return {link[2]: (link[1], link[3]) for link in links if link}
 
 
 def test_a_download_is_tied_to_what_was_read(site: Site) -> None:
@@ -335,7 +335,7 @@ def test_a_download_is_tied_to_what_was_read(site: Site) -> None:
     upload_asset(site, mod, "css", b"p {}", name='"><; \u00e4' * 60, content_type="text/css")
     upload_asset(site, mod, "images", PNG, content_type="image/png")
     read = site.get(mod_address(mod))
-    urls = {one["kind"]: one["url"] for one in read.json["assets"]}
+    urls = {asset["kind"]: asset["url"] for asset in read.json["assets"]}
     known = linked(read)
     assert {kind: url for kind, (url, _) in known.items()} == {"code": urls["code"], "css": urls["css"]}
     assert len(read.headers["Link"]) < 4096
@@ -380,5 +380,5 @@ def test_css_has_no_effect_on_any_page(site: Site) -> None:
         page = author.get(address)
         assert page.html.select("link[rel~=stylesheet], style, [style]") == before, address
         assert "purple" not in page.text
-        assert [one.name for one in page.html.find_all(href=css["url"])] in ([], ["a"]), address
+        assert [element.name for element in page.html.find_all(href=css["url"])] in ([], ["a"]), address
         assert not page.html.find_all(src=css["url"])

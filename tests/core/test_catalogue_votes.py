@@ -80,16 +80,16 @@ def test_an_image_is_removed_alone(site: Site) -> None:
     # C-UP-14
     mod = published_mod(site)
     own = site.as_account(OWNER)
-    one = upload_asset(site, mod, "images", b"one", content_type="image/png")["assets"][-1]
-    two = upload_asset(site, mod, "images", b"two", content_type="image/png")["assets"][-1]
-    answer = own.delete(mod_address(mod, "images", one["url"].rpartition("/")[2]), status=204)
+    removed = upload_asset(site, mod, "images", b"one", content_type="image/png")["assets"][-1]
+    kept = upload_asset(site, mod, "images", b"two", content_type="image/png")["assets"][-1]
+    answer = own.delete(mod_address(mod, "images", removed["url"].rpartition("/")[2]), status=204)
     assert answer.body == b""
-    site.get(one["url"], status=404)
-    assert site.get(two["url"]).body == b"two"
+    site.get(removed["url"], status=404)
+    assert site.get(kept["url"]).body == b"two"
     assert [asset["url"] for asset in site.get(mod_address(mod)).json["assets"]] == [
         mod["assets"][0]["url"],
-        two["url"],
+        kept["url"],
     ]
-    own.delete(mod_address(mod, "images", one["url"].rpartition("/")[2]), status=401)
+    own.delete(mod_address(mod, "images", removed["url"].rpartition("/")[2]), status=401)
     own.delete(mod_address(mod, "images", mod["assets"][0]["url"].rpartition("/")[2]), status=401)
     assert own.get(mod_address(mod, "images"), status=405).headers["Allow"] == "POST"

@@ -154,7 +154,7 @@ def test_whoever_reads_a_serial_sees_all_before_it(site: Site) -> None:
         page = reader.page(since, 2)
         serials = [entry.serial for entry in page.changes]
         assert serials == sorted(set(serials))
-        assert all(since < found <= page.head for found in serials)
+        assert all(since < serial <= page.head for serial in serials)
         seen.update((entry.key, entry.serial) for entry in page.changes)
         since = serials[-1] if serials else page.head
         if last and not serials:

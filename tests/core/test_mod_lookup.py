@@ -27,11 +27,11 @@ def test_a_draft_and_a_hidden_mod_are_there_and_not_published(site: Site) -> Non
         hidden["id"]: summary(hidden, published=False),
     }
     with site.databases.readonly_session() as session:
-        found = mods.get_mods(session, [*expected, 999])
+        summaries = mods.get_mods(session, [*expected, 999])
         assert mods.get_mods(session, []) == {}
-    assert found == expected
-    assert [mod.published for mod in found.values()].count(True) == 1
-    assert all(type(mod.published) is bool for mod in found.values())
+    assert summaries == expected
+    assert [mod.published for mod in summaries.values()].count(True) == 1
+    assert all(type(mod.published) is bool for mod in summaries.values())
 
 
 def test_a_hundred_mods_are_one_statement_and_more_are_a_mistake(site: Site) -> None:
@@ -79,9 +79,9 @@ def test_the_mods_of_an_account_come_with_what_depends_on_them(site: Site) -> No
     published_mod(site, 9, "Also", requires=[first["guid"], draft["guid"]])
     published_mod(site, 8, "Of another")
     with site.databases.readonly_session() as session:
-        found = site.find_service(IMods).get_mods_of_account(session, OWNER)
+        account_mods = site.find_service(IMods).get_mods_of_account(session, OWNER)
         assert site.find_service(IMods).get_mods_of_account(session, 999) == []
-    assert found == [
+    assert account_mods == [
         AccountMod("Hidden", True, True, 0),
         AccountMod("Draft", False, False, 1),
         AccountMod("First", True, False, 2),

@@ -40,7 +40,7 @@ def test_the_chain_is_as_if_published(site: Site) -> None:
     mod = new_mod(site, title="Rehearsed", requires=needed, conflictsWith=[base["guid"]])
     upload_asset(site, mod, "code", archive("a.txt"), version="1")
     report = rehearse(site, mod)
-    assert [one["title"] for one in report["install"]] == ["Base", "Middle", "My other draft", "Rehearsed"]
+    assert [entry["title"] for entry in report["install"]] == ["Base", "Middle", "My other draft", "Rehearsed"]
     assert report["missing"] == [stranger["guid"], absent]
     assert report["unpublished"] == [own["guid"]]
     assert report["conflicts"] == [{"guid": mod["guid"], "conflictsWith": base["guid"]}]
@@ -60,7 +60,7 @@ def test_drafts_and_published_mods_may_alternate(site: Site) -> None:
     mod = new_mod(site, title="4", requires=[middle["guid"]])
     site.as_account(OWNER).put_json(mod_address(lowest), {"requires": [mod["guid"]]}, status=200)
     report = rehearse(site, mod)
-    assert [one["title"] for one in report["install"]] == ["1", "2", "3", "4"]
+    assert [entry["title"] for entry in report["install"]] == ["1", "2", "3", "4"]
     assert (report["missing"], report["unpublished"]) == ([], [draft["guid"]])
 
 
@@ -85,7 +85,7 @@ def test_texts_games_and_names_are_looked_at(site: Site) -> None:
     upload_asset(site, mod, "code", archive("a.txt", "A.TXT", "../b", "/c", "d/../e", "C:\\f"), version="1")
     upload_asset(site, mod, "images", PNG, content_type="image/png")
     report = rehearse(site, mod)
-    assert [(one["name"], one["problem"]) for one in report["archive"]] == [
+    assert [(finding["name"], finding["problem"]) for finding in report["archive"]] == [
         ("A.TXT", "duplicate"),
         ("../b", "parent_folder"),
         ("/c", "absolute"),
@@ -94,7 +94,7 @@ def test_texts_games_and_names_are_looked_at(site: Site) -> None:
     ]
     assert report["trimmed"] == ["title"]
     assert report["games"] == ["Portal"]
-    assert [(one["field"], one["problem"]) for one in report["texts"]] == [
+    assert [(finding["field"], finding["problem"]) for finding in report["texts"]] == [
         ("description", "image_without_alt"),
         ("description", "heading_skipped"),
         ("description", "link_text"),
@@ -108,7 +108,7 @@ def test_texts_games_and_names_are_looked_at(site: Site) -> None:
 
 
 def problems(content: bytes) -> list[str]:
-    return [one.problem for one in find_archive_problems(lambda start, stop: content[start:stop], len(content))]
+    return [finding.problem for finding in find_archive_problems(lambda start, stop: content[start:stop], len(content))]
 
 
 def test_hostile_archives_are_unreadable_at_worst() -> None:
