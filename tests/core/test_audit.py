@@ -47,8 +47,12 @@ def deeds(site: Site) -> list[Deed]:
     """Who did what to what."""
     with site.databases.readonly_session() as session:
         return [
-            (f"{one.actor_kind} {one.actor_id}".strip(), one.action, f"{one.target_kind} {one.target_id}".strip())
-            for one in session.scalars(select(AuditEntry).order_by(AuditEntry.id))
+            (
+                f"{entry.actor_kind} {entry.actor_id}".strip(),
+                entry.action,
+                f"{entry.target_kind} {entry.target_id}".strip(),
+            )
+            for entry in session.scalars(select(AuditEntry).order_by(AuditEntry.id))
         ]
 
 
@@ -170,20 +174,20 @@ def test_deeds_of_keys_and_operators_are_recorded(start: Start, monkeypatch: pyt
     mod = published_mod(site)
     run_command(site.config, ["-c", "x.ini", "mod", "hide", str(mod["id"]), "--reason", "Malware"])
     run_command(site.config, ["-c", "x.ini", "game", "add", "Portal"])
-    found = deeds(site)
-    (agent_actor,) = {actor for actor, action, _ in found if action.startswith(("build", "page", "changelog"))}
+    recorded = deeds(site)
+    (agent_actor,) = {actor for actor, action, _ in recorded if action.startswith(("build", "page", "changelog"))}
     assert agent_actor.startswith("key ")
     assert key not in agent_actor
-    assert [(action, target.partition(" ")[0]) for actor, action, target in found if actor == agent_actor] == [
+    assert [(action, target.partition(" ")[0]) for actor, action, target in recorded if actor == agent_actor] == [
         ("build uploaded", "build"),
         ("changelog section added", "section"),
         ("changelog section withdrawn", "section"),
         ("page published", "page"),
         ("page deleted", "page"),
     ]
-    assert found.count(("key storage address", "storage address reported", "storage https://files.example.org")) == 1
-    assert ("operator", "mod hidden", f"mod {mod['id']}") in found
-    assert ("operator", "curated game changed", "game Portal") in found
+    assert recorded.count(("key storage address", "storage address reported", "storage https://files.example.org")) == 1
+    assert ("operator", "mod hidden", f"mod {mod['id']}") in recorded
+    assert ("operator", "curated game changed", "game Portal") in recorded
     operators = {(part.name, part.address, part.account_id) for part in personal_parts(site) if part.name}
     assert operators == {("grace", "2001:db8::7", None)}
 
@@ -411,23 +415,23 @@ def test_the_list_finds_entries(site: Site, command: Command, monkeypatch: pytes
     new_mod(site, owner=8)
     command("mod", "hide", str(mod["id"]))
 
-    def found(*options: str) -> list[Any]:
+    def listed(*options: str) -> list[Any]:
         code, said = command("audit", "list", "--json", *options)
         assert code == 0
         return [json.loads(line) for line in said.splitlines()]
 
-    everything = found()
-    assert [one["action"] for one in everything] == [action for _, action, _ in deeds(site)][::-1]
+    everything = listed()
+    assert [entry["action"] for entry in everything] == [action for _, action, _ in deeds(site)][::-1]
     newest = everything[0]
     assert newest["actor"] == {"kind": "operator", "id": ""}
     assert newest["target"] == {"kind": "mod", "id": str(mod["id"])}
     assert (newest["name"], newest["number"], newest["details"]["owner"]) == ("grace", None, 7)
-    assert [one["action"] for one in found("--actor", "account 8")] == ["mod created"]
-    assert [one["action"] for one in found("--actor", "operator")] == ["mod hidden"]
-    assert len(found("--target", f"mod {mod['id']}")) == len(everything) - 1
-    assert [one["action"] for one in found("--action", "mod published")] == ["mod published"]
-    assert found("--since", "2999-01-01") == []
-    assert len(found("--since", "2020-01-01T00:00Z", "--limit", "2")) == 2
+    assert [entry["action"] for entry in listed("--actor", "account 8")] == ["mod created"]
+    assert [entry["action"] for entry in listed("--actor", "operator")] == ["mod hidden"]
+    assert len(listed("--target", f"mod {mod['id']}")) == len(everything) - 1
+    assert [entry["action"] for entry in listed("--action", "mod published")] == ["mod published"]
+    assert listed("--since", "2999-01-01") == []
+    assert len(listed("--since", "2020-01-01T00:00Z", "--limit", "2")) == 2
     said = command("audit", "list", "--action", "file uploaded")[1]
     assert f"account 7 (192.0.2.7): file uploaded: mod {mod['id']}, kind code" in said
     assert command("audit", "list", "--actor", "key none") == (0, "No matching entries.\n")

@@ -223,8 +223,8 @@ def test_what_is_replaced_while_files_are_read_is_no_damage(site: Site, monkeypa
     def late(key: str, size: int, sha256: str) -> str | None:
         while acts:
             acts.pop(0)()
-        found: str | None = look(key, size, sha256)
-        return found
+        damage: str | None = look(key, size, sha256)
+        return damage
 
     monkeypatch.setattr(store, "verify", late)
     with site.databases.readonly_session() as session:

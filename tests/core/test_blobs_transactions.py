@@ -73,11 +73,11 @@ def test_the_interfaces_of_transaction(tm, store):
 
 def test_commit_publishes(tm, store):
     with tm:
-        one, two = put(tm, store), put(tm, store)
-        assert not readable(store, one)
-    assert readable(store, one)
-    assert readable(store, two)
-    assert kept(store) == {one.key, two.key}
+        first, second = put(tm, store), put(tm, store)
+        assert not readable(store, first)
+    assert readable(store, first)
+    assert readable(store, second)
+    assert kept(store) == {first.key, second.key}
 
 
 def test_abort_leaves_nothing(tm, store):
@@ -167,11 +167,11 @@ def test_a_savepoint_takes_back_what_was_staged_after_it(tm, store):
 def test_nested_savepoints(tm, store):
     with tm:
         outer = tm.savepoint()
-        one = put(tm, store)
+        blob = put(tm, store)
         inner = tm.savepoint()
         put(tm, store)
         inner.rollback()
-        assert kept(store) == {one.key}
+        assert kept(store) == {blob.key}
         outer.rollback()
         assert kept(store) == set()
 

@@ -206,8 +206,8 @@ def test_a_form_with_a_large_file_is_taken_and_its_token_checked(site, service, 
     with RawClient(service) as client:
         page = client.ask(head("GET", f"/Modhub/mine/{mod['id']}", f"Cookie: account={OWNER}"))
         form = page.fields["set-cookie"].partition(";")[0]
-        found = re.search(rb'name="csrf_token"[^>]*value="([^"]+)"', page.body)
-        fields = {"csrf_token": found[1].decode() if token else "none", "version": "1"}
+        csrf_field = re.search(rb'name="csrf_token"[^>]*value="([^"]+)"', page.body)
+        fields = {"csrf_token": csrf_field[1].decode() if token else "none", "version": "1"}
         parts = [f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{fields[name]}\r\n' for name in fields]
         file = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.js"\r\n\r\n'
         body = "".join([*parts, file]).encode() + code + b"\r\n--x--\r\n"

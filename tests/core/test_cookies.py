@@ -37,7 +37,7 @@ def test_a_malformed_cookie_breaks_no_page_and_hides_no_cookie(site: Site, cooki
 
 
 @pytest.mark.parametrize(
-    ("sent", "found"),
+    ("sent", "cookies"),
     [
         ("modhub=abc; y=2", {"modhub": "abc", "y": "2"}),
         ("modhub=abc;y=2 ;\tz=3", {"modhub": "abc", "y": "2", "z": "3"}),
@@ -54,8 +54,8 @@ def test_a_malformed_cookie_breaks_no_page_and_hides_no_cookie(site: Site, cooki
         ),
     ],
 )
-def test_cookies_are_read_as_browsers_write_them(sent: str, found: dict[str, str]) -> None:
-    assert parse_cookies(sent) == found
+def test_cookies_are_read_as_browsers_write_them(sent: str, cookies: dict[str, str]) -> None:
+    assert parse_cookies(sent) == cookies
 
 
 @pytest.mark.parametrize("piece", ["a", "a ", '"', '\\"', "a=", ";", " ", "\xff", 'a="'])

@@ -15,8 +15,8 @@ ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki modhub_downloads"
 
 def raw(site: Site, path: str, method: str = "GET", **environ: Any) -> tuple[int, dict[str, str], bytes]:
     """With the path as the server has decoded it."""
-    given = {**site.extra_environ, "HTTP_COOKIE": f"account={OWNER}", **environ}
-    request = site.RequestClass.blank("/", environ=given, method=method)
+    request_environ = {**site.extra_environ, "HTTP_COOKIE": f"account={OWNER}", **environ}
+    request = site.RequestClass.blank("/", environ=request_environ, method=method)
     request.environ["PATH_INFO"] = path
     begun: list[Any] = []
     answer = site.app(request.environ, lambda *told: begun.append(told))
@@ -96,9 +96,9 @@ def test_a_number_has_one_spelling(site: Site) -> None:
         site.get(f"/api/modhub/0{number}{path}", status=404)
     for path in (f"/Modhub/0{number}", f"/Modhub/0{number}/feed", f"/Modhub/mine/0{number}"):
         site.get(path, headers={"Cookie": f"account={OWNER}"}, status=404)
-    for one in site.get(f"/api/modhub/{number}").json["assets"]:
-        site.get(one["url"], status=200)
-        site.get(one["url"].replace("/file/", "/file/0"), status=404)
+    for asset in site.get(f"/api/modhub/{number}").json["assets"]:
+        site.get(asset["url"], status=200)
+        site.get(asset["url"].replace("/file/", "/file/0"), status=404)
     for path in (f"0{number}", f"0{number}/changelog/{note}", f"{number}/changelog/0{note}"):
         own.put_json(f"/api/modhub/{path}", {}, status=401)
     image = site.get(f"/api/modhub/{number}").json["assets"][-1]["url"].rpartition("/")[2]

@@ -37,6 +37,6 @@ def test_its_pages_say_so(site: Site) -> None:
 def test_only_reading_oneself_is_for_the_blocked(start: Any) -> None:
     start("modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki")
     kinds = [kind for kind in Permission.__subclasses__() if kind.__module__.startswith("modhub")]
-    members = [one for kind in kinds for one in kind if one.credential is CredentialKind.ACCOUNT]  # type: ignore[attr-defined]
+    members = [permission for kind in kinds for permission in kind if permission.credential is CredentialKind.ACCOUNT]  # type: ignore[attr-defined]
     assert len(members) > 4
-    assert {str(one) for one in members if one.for_blocked} == {"account:read"}
+    assert {str(permission) for permission in members if permission.for_blocked} == {"account:read"}

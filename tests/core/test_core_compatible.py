@@ -189,7 +189,7 @@ def columns(databases: Databases) -> set[str]:
     with databases.readonly_engine.connect() as connection:
         if not inspect(connection).has_table("steps_x"):
             return set()
-        return {one["name"] for one in inspect(connection).get_columns("steps_x")}
+        return {column["name"] for column in inspect(connection).get_columns("steps_x")}
 
 
 def test_migrating_to_and_back_and_the_plan(

@@ -244,9 +244,9 @@ def test_two_features_that_claim_one_name_conflict(
 
         module.includeme = include  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, name, module)
-    given = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
+    settings = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
     with pytest.raises(ConfigurationConflictError) as conflict:
-        modhub.configure({**given, "pyramid.includes": " ".join(names)})
+        modhub.configure({**settings, "pyramid.includes": " ".join(names)})
     assert "test_core_feature" in str(conflict.value)
 
 

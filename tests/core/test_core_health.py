@@ -128,7 +128,7 @@ def test_those_who_come_first_together_ask_once(site: Site) -> None:
         waiting = [pool.submit(site.get, "/readyz") for _ in range(4)]
         assert part.begun.wait(60)
         part.go.set()
-        assert [one.result(60).json["storage"] for one in waiting] == ["ok"] * 4
+        assert [future.result(60).json["storage"] for future in waiting] == ["ok"] * 4
     assert part.asked == 1
 
 

@@ -103,8 +103,8 @@ def test_scopes_open_what_they_name_and_nothing_else(keyed: Any) -> None:
     opens = {"first-key": {"app"}, "wiki-key": {"wiki"}, "both-key": {"app", "wiki"}, ADDRESS_KEY: {"report"}}
     for key, allowed in opens.items():
         for name in ("app", "wiki", "report"):
-            wanted = (200, {"ok": True}) if name in allowed else refused("unknown_api_key")
-            assert ask(site, f"/api/keyed/{name}", key) == wanted, (key, name)
+            expected = (200, {"ok": True}) if name in allowed else refused("unknown_api_key")
+            assert ask(site, f"/api/keyed/{name}", key) == expected, (key, name)
     for name in ("app", "wiki", "report"):
         assert ask(site, f"/api/keyed/{name}", None) == refused("no_api_key")
 

@@ -66,9 +66,9 @@ def test_a_difference_is_found(configured: Configured) -> None:
     with configured.databases.write_engine.begin() as connection:
         connection.execute(text("ALTER TABLE core_mod ADD COLUMN surplus INTEGER"))
         connection.execute(text("DROP TABLE core_vote"))
-    found = str(migrate.schema_differences(configured.databases, configured.migrations[0]))
-    assert "surplus" in found
-    assert "core_vote" in found
+    differences = str(migrate.schema_differences(configured.databases, configured.migrations[0]))
+    assert "surplus" in differences
+    assert "core_vote" in differences
 
 
 def test_down_and_up_again(configured: Configured) -> None:
@@ -262,10 +262,10 @@ def test_every_table_of_the_core_has_its_prefix_and_never_reuses_ids(site: Site)
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 def test_the_trigram_index_needs_no_vacuum(site: Site) -> None:
     """Else searches read the whole table until one has run; an index that the server cannot have is no fault."""
-    wanted = text("SELECT reloptions FROM pg_class WHERE relname = 'fts_core_text_trigram'")
+    index_options = text("SELECT reloptions FROM pg_class WHERE relname = 'fts_core_text_trigram'")
     offered = text("SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_trgm'")
     with site.databases.readonly_engine.connect() as connection:
-        options = connection.scalars(wanted).all()
+        options = connection.scalars(index_options).all()
         assert options == [["fastupdate=off"]] * bool(connection.scalar(offered))
 
 

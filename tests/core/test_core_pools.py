@@ -36,9 +36,9 @@ def test_a_process_never_has_more_connections_than_the_ini_allows(start: Start) 
     with ThreadPoolExecutor(8) as pool, site.databases.best_effort_engine.connect() as connection:
         running = [pool.submit(work, number) for number in range(8)]
         most = 0
-        while len(counted) < 40 and not any(one.done() and one.exception() for one in running):
+        while len(counted) < 40 and not any(future.done() and future.exception() for future in running):
             most = max(most, connection.scalar(OPEN))
-        assert [one.exception() for one in running] == [None] * 8
+        assert [future.exception() for future in running] == [None] * 8
     assert 1 < most <= DatabaseLimits(1, 1).connections == 7
 
 

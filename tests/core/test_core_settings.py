@@ -68,14 +68,14 @@ WRONG: list[tuple[dict[str, str | None], str]] = [
 @pytest.mark.parametrize(("change", "sentence"), WRONG, ids=lambda value: str(value)[:40])
 def test_each_refusal_is_one_line(good: dict[str, str], change: dict[str, str | None], sentence: str) -> None:
     # C-SET-2, C-SET-3
-    given = {key: value for key, value in {**good, **change}.items() if value is not None}
+    settings = {key: value for key, value in {**good, **change}.items() if value is not None}
     with pytest.raises(StartRefused) as refusal:
-        modhub.configure(given)
+        modhub.configure(settings)
     assert sentence in str(refusal.value)
     assert "\n" not in str(refusal.value)
     assert "hunter2" not in str(refusal.value)
     with pytest.raises(SystemExit) as end:
-        modhub.main({}, **given)
+        modhub.main({}, **settings)
     assert str(end.value.code).startswith("modhub does not start: ")
     assert sentence in str(end.value.code)
 
@@ -120,7 +120,7 @@ def test_the_environment_wins(good: dict[str, str], monkeypatch: pytest.MonkeyPa
     config = modhub.configure({**good, "modhub.base_url": "http://127.0.0.1", "pyramid.includes": "nonsense"})
     settings = config.registry.settings
     assert settings["modhub.base_url"] == "https://other.example.org"
-    assert [str(one.key) for one in settings["ApiPrivateKeys"]] == ["from-env", "second"]
+    assert [str(key.key) for key in settings["ApiPrivateKeys"]] == ["from-env", "second"]
     assert settings["modhub.secret"] == ("s" * 40,)
     find_service(config.registry, Databases).dispose()
     monkeypatch.setenv("MODHUB_BASE_URL", "nonsense")
@@ -131,9 +131,9 @@ def test_the_environment_wins(good: dict[str, str], monkeypatch: pytest.MonkeyPa
 def test_secrets_do_not_show(good: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:
     # C-SET-5
     caplog.set_level(logging.DEBUG)
-    given = {"ApiPrivateKeys": "machine-key-1", "modhub.storage_address_key": "address-key-1"}
-    given |= {"modhub.storage.secret_key": "object-key-1"}
-    config = modhub.configure({**good, **given})
+    keys = {"ApiPrivateKeys": "machine-key-1", "modhub.storage_address_key": "address-key-1"}
+    keys |= {"modhub.storage.secret_key": "object-key-1"}
+    config = modhub.configure({**good, **keys})
     shown = (
         repr(dict(config.registry.settings)) + repr(find_service(config.registry, Declarations).settings) + caplog.text
     )
@@ -160,15 +160,15 @@ def test_a_missing_setting_says_what_it_is_for() -> None:
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_two_applications_in_one_process_do_not_see_each_other(start: Start) -> None:
-    one = start(ApiPrivateKeys="key-one", modhub__base_url="https://one.example.org")
-    two = start("", ApiPrivateKeys="key-two")
-    mod = published_mod(one)
-    assert two.get("/api/modhub").json["total"] == 0
-    two.get(f"/api/modhub/{mod['id']}", status=404)
-    two.as_account(7).get("/api/modhub/mine", status=401)
-    one.as_account(7).get("/api/modhub/mine", status=200)
-    one.get("/api/modhub/key", headers={"X-Api-Key": "key-one"}, status=200)
-    one.get("/api/modhub/key", headers={"X-Api-Key": "key-two"}, status=401)
-    two.get("/api/modhub/key", headers={"X-Api-Key": "key-two"}, status=200)
-    assert "Strict-Transport-Security" in one.get("/api/modhub").headers
-    assert "Strict-Transport-Security" not in two.get("/api/modhub").headers
+    first = start(ApiPrivateKeys="key-one", modhub__base_url="https://one.example.org")
+    second = start("", ApiPrivateKeys="key-two")
+    mod = published_mod(first)
+    assert second.get("/api/modhub").json["total"] == 0
+    second.get(f"/api/modhub/{mod['id']}", status=404)
+    second.as_account(7).get("/api/modhub/mine", status=401)
+    first.as_account(7).get("/api/modhub/mine", status=200)
+    first.get("/api/modhub/key", headers={"X-Api-Key": "key-one"}, status=200)
+    first.get("/api/modhub/key", headers={"X-Api-Key": "key-two"}, status=401)
+    second.get("/api/modhub/key", headers={"X-Api-Key": "key-two"}, status=200)
+    assert "Strict-Transport-Security" in first.get("/api/modhub").headers
+    assert "Strict-Transport-Security" not in second.get("/api/modhub").headers

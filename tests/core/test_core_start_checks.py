@@ -23,9 +23,9 @@ def warned(new_database: Any, caplog: pytest.LogCaptureFixture) -> Any:
 
     def start(**settings: str) -> list[str]:
         caplog.clear()
-        given = {name.replace("__", "."): value for name, value in settings.items()}
+        overrides = {name.replace("__", "."): value for name, value in settings.items()}
         base = {"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": "modhub_builds"}
-        app = modhub.main({}, **(base | given))
+        app = modhub.main({}, **(base | overrides))
         find_service(app.registry, Databases).dispose()
         assert {record.levelno for record in caplog.records if record.name == "modhub"} <= {logging.WARNING}
         assert SHORT not in caplog.text

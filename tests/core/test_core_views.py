@@ -19,8 +19,8 @@ COOKIES_ALONE = {"preferences"}
 
 
 def views(site: Site) -> list[Any]:
-    found = [entry["introspectable"] for entry in site.config.introspector.get_category("views")]
-    return [view for view in found if not view["exception_only"] and not _is_pyramids_own(view)]
+    introspected = [entry["introspectable"] for entry in site.config.introspector.get_category("views")]
+    return [view for view in introspected if not view["exception_only"] and not _is_pyramids_own(view)]
 
 
 def _is_pyramids_own(view: Any) -> bool:
@@ -41,10 +41,10 @@ def whole(start: Start) -> Site:
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_every_view_says_who_may(whole: Site) -> None:
-    found = views(whole)
+    all_views = views(whole)
     # What may be missing is a whole scan: one view of each folder.
-    assert {"healthz", "mine", "code", "download", "feed", "preview", "doc"} <= {view["name"] for view in found}
-    for view in found:
+    assert {"healthz", "mine", "code", "download", "feed", "preview", "doc"} <= {view["name"] for view in all_views}
+    for view in all_views:
         permission = permission_of(whole, view)
         name = f"{view['context']} {view['name']!r} {view['request_methods']}"
         if permission == NO_PERMISSION_REQUIRED:

@@ -72,10 +72,10 @@ def test_json_is_one_object_per_check(start: Start, capsys: pytest.CaptureFixtur
     with served(start, modhub__storage="") as site:
         assert admin.run_command(site.config, ["-c", "x.ini", "doctor", "--json"]) == 1
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [one["label"] for one in told] == LABELS
-    for one in told:
-        assert one["ok"] is (one["label"] != "storage")
-        assert one["ok"] is (one["problems"] == [])
+    assert [check["label"] for check in told] == LABELS
+    for check in told:
+        assert check["ok"] is (check["label"] != "storage")
+        assert check["ok"] is (check["problems"] == [])
 
 
 def test_a_feature_adds_a_check(site: Site, examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +202,7 @@ def test_weak_secrets_and_keys(start: Start, examine: Any) -> None:
     assert "repeats too few characters" in told["secret"][0]
     assert len(told["keys"]) == 3
     for words in ("fewer than 32", "a scope that no included feature declares: Modhub:wikki", "maill.host"):
-        assert any(words in one for one in told["keys"]), words
+        assert any(words in problem for problem in told["keys"]), words
 
 
 def test_a_clock_that_is_wrong(start: Start, examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -234,15 +234,15 @@ def test_a_head_answer_holds_no_file(files, tmp_path):
 
 def test_the_servers_wrapper_is_used_and_a_failing_one_leaves_no_file_open(files, tmp_path):
     def wrapper(file, size):
-        given.append((file.tell(), size))
+        calls.append((file.tell(), size))
         raise RuntimeError
 
-    given: list[tuple[int, int]] = []
+    calls: list[tuple[int, int]] = []
     before = count_open_files(tmp_path)
     request = Request.blank("/", headers={"Range": "bytes=7-9"}, environ={"wsgi.file_wrapper": wrapper})
     with pytest.raises(RuntimeError):
         file_response(request, files.store, files.file)
-    assert given == [(7, 256 * 1024)]
+    assert calls == [(7, 256 * 1024)]
     assert count_open_files(tmp_path) == before
 
 

@@ -28,10 +28,10 @@ def line(name: str, message: str, *arguments: object, exc_info: object = None) -
 
 
 def test_a_line_is_one_object() -> None:
-    found = json.loads(line("modhub.ops", 'a "quoted" line\nand %s', "\x1b[31mé\u2028"))
-    assert found["message"] == 'a "quoted" line\nand \x1b[31mé\u2028'
-    assert (found["level"], found["logger"]) == ("WARNING", "modhub.ops")
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", found["time"])
+    entry = json.loads(line("modhub.ops", 'a "quoted" line\nand %s', "\x1b[31mé\u2028"))
+    assert entry["message"] == 'a "quoted" line\nand \x1b[31mé\u2028'
+    assert (entry["level"], entry["logger"]) == ("WARNING", "modhub.ops")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", entry["time"])
 
 
 def test_a_line_has_no_line_break_and_keeps_the_traceback() -> None:
@@ -135,11 +135,11 @@ def test_slow_statements_are_named_without_values(all_slow: Site, caplog: pytest
     assert len(statements(caplog)) > reads_before
     with all_slow.databases.readonly_session() as session:
         session.scalars(select(Mod).where(Mod.title == "a secret title", Mod.id.in_([1, 2]))).all()
-    found = statements(caplog)
-    assert any(one.startswith("INSERT INTO core_mod") for one in found)
-    assert any(one.startswith("SELECT") and "core_mod" in one for one in found)
-    assert [one for one in found if "secret title" in one or "\n" in one] == []
-    assert all_slow.find_service(SlowStatements).count >= len(found)
+    logged = statements(caplog)
+    assert any(statement.startswith("INSERT INTO core_mod") for statement in logged)
+    assert any(statement.startswith("SELECT") and "core_mod" in statement for statement in logged)
+    assert [statement for statement in logged if "secret title" in statement or "\n" in statement] == []
+    assert all_slow.find_service(SlowStatements).count >= len(logged)
 
 
 def test_a_statement_that_fails_slowly_is_named(all_slow: Site, caplog: pytest.LogCaptureFixture) -> None:
@@ -151,8 +151,8 @@ def test_a_statement_that_fails_slowly_is_named(all_slow: Site, caplog: pytest.L
 def test_fast_statements_are_not_named(site: Site, start: Start, caplog: pytest.LogCaptureFixture) -> None:
     site.find_service(SlowStatements)._seconds = 600.0
     off = start(modhub__slow_statement_ms="0")
-    for one in (site, off):
-        one.get(mod_address(published_mod(one)))
+    for app in (site, off):
+        app.get(mod_address(published_mod(app)))
     assert statements(caplog) == []
     with pytest.raises(LookupError):
         off.find_service(SlowStatements)

@@ -88,11 +88,11 @@ def test_a_move_goes_on_where_it_was_killed(site: Site, run: Run, tmp_path: Path
         published_mod(site)
     put, calls = LocalStore.put, []
 
-    def killed_at_the_second(*given: Any) -> None:
-        calls.append(given)
+    def killed_at_the_second(*arguments: Any) -> None:
+        calls.append(arguments)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        put(*given)
+        put(*arguments)
 
     target = f"file://{tmp_path}/new"
     with monkeypatch.context() as patch:

@@ -59,8 +59,8 @@ def refusal(body: bytes, model: type[msgspec.Struct] = Sample) -> ApiError:
 
 def test_a_body_becomes_its_model() -> None:
     # C-ERR-13
-    found = payload.read_json(post('{"title":"é\\u0000\\ud83d\\ude00","voteValue":-1,"x":[{}]}'.encode()), Sample)
-    assert (found.title, found.vote_value, found.games, found.count) == ("é\0😀", -1, UNSET, None)
+    sample = payload.read_json(post('{"title":"é\\u0000\\ud83d\\ude00","voteValue":-1,"x":[{}]}'.encode()), Sample)
+    assert (sample.title, sample.vote_value, sample.games, sample.count) == ("é\0😀", -1, UNSET, None)
 
 
 @pytest.mark.parametrize(
@@ -192,8 +192,8 @@ def test_brackets_in_strings_and_in_a_row_are_not_depth() -> None:
 def test_a_hostile_body_is_judged_in_time(body: bytes) -> None:
     # T-D4, T-D14
     began = time.thread_time()
-    found = judged(body)
-    assert isinstance(found, Sample) or found.status == 400
+    outcome = judged(body)
+    assert isinstance(outcome, Sample) or outcome.status == 400
     assert time.thread_time() - began < 10
 
 
@@ -201,8 +201,8 @@ def test_a_hostile_body_is_judged_in_time(body: bytes) -> None:
 @settings(deadline=None, max_examples=300)
 def test_no_bytes_give_anything_but_the_model_or_400(body: bytes) -> None:
     for candidate in (body, b'{"title":' + body + b"}", b'{"title":"x","games":' + body + b"}"):
-        found = judged(candidate)
-        assert isinstance(found, Sample) or found.status == 400
+        outcome = judged(candidate)
+        assert isinstance(outcome, Sample) or outcome.status == 400
 
 
 JSON = st.recursive(
@@ -216,11 +216,11 @@ JSON = st.recursive(
 @settings(deadline=None)
 def test_a_refusal_names_the_field(value: Any, name: str) -> None:
     # C-ERR-11
-    found = judged(json.dumps({"title": "x", name: value}).encode())
-    if isinstance(found, ApiError):
-        assert found.status == 400
-        assert found.message.startswith(f"The field {name}")
-        assert found.message.endswith(".")
+    outcome = judged(json.dumps({"title": "x", name: value}).encode())
+    if isinstance(outcome, ApiError):
+        assert outcome.status == 400
+        assert outcome.message.startswith(f"The field {name}")
+        assert outcome.message.endswith(".")
 
 
 def test_json_over_8_mb_is_413() -> None:
@@ -307,10 +307,10 @@ def test_an_explicit_identity_coding_is_accepted(coding: str) -> None:
 
 @pytest.mark.parametrize("state", [{}, {payload.STATE: payload.EXPECTED}, {payload.LIMIT_EXCEEDED: 10}])
 def test_a_form_where_a_file_should_be_is_refused_before_it_is_awaited(state: dict[str, Any]) -> None:
-    given = {"CONTENT_TYPE": "multipart/form-data; boundary=B", **state}
+    environ = {"CONTENT_TYPE": "multipart/form-data; boundary=B", **state}
     for read in (payload.raw_stream, payload.read_text):
         with pytest.raises(ApiError) as caught:
-            read(post(b"--B--", **given), 10)
+            read(post(b"--B--", **environ), 10)
         assert caught.value.status == 400
         assert "the file itself" in caught.value.message
 

@@ -43,9 +43,9 @@ def decoded(content: bytes) -> tuple[dict[str, Any], list[Image.Image]]:
 
 def is_like(image: Image.Image, place: tuple[float, float], color: tuple[int, int, int], distance: int = 40) -> bool:
     at = (int(place[0] * image.width), int(place[1] * image.height))
-    found = image.convert("RGB").getpixel(at)
-    assert isinstance(found, tuple)
-    return all(abs(one - other) <= distance for one, other in zip(found, color, strict=True))
+    pixel = image.convert("RGB").getpixel(at)
+    assert isinstance(pixel, tuple)
+    return all(abs(channel - expected) <= distance for channel, expected in zip(pixel, color, strict=True))
 
 
 def png_of(width: int, height: int) -> bytes:
@@ -246,8 +246,8 @@ def test_a_child_that_hangs_is_ended(tmp_path: Path) -> None:
 
 def output(content: bytes = b"\xff\xd8\xff" + b"x" * 9, **head: Any) -> bytes:
     webp = b"RIFF\0\0\0\0WEBP"
-    given = {"size": [9, 9], "sizes": [[9, 9]], "lengths": [len(webp), len(content)], **head}
-    return json.dumps(given).encode() + b"\n" + webp + content
+    header = {"size": [9, 9], "sizes": [[9, 9]], "lengths": [len(webp), len(content)], **head}
+    return json.dumps(header).encode() + b"\n" + webp + content
 
 
 def test_output_is_believed_only_if_it_is_whole() -> None:

@@ -74,9 +74,9 @@ def test_everything_published_is_read_without_an_account_a_cookie_or_a_header(fi
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_no_address_and_no_header_has_a_version_of_the_interface(filled: Site) -> None:
     # C-PRO-4
-    found = calls(filled)
-    assert len(found) > 40
-    assert [path for _, path in found if re.search(r"/(?:v|ver|version)?[0-9]+(?:\.[0-9]+)*(?:/|$)", path)] == []
+    all_calls = calls(filled)
+    assert len(all_calls) > 40
+    assert [path for _, path in all_calls if re.search(r"/(?:v|ver|version)?[0-9]+(?:\.[0-9]+)*(?:/|$)", path)] == []
     for address in [*json_reads(filled), *downloads(filled)]:
         assert [name for name in filled.get(address).headers if "version" in name.lower()] == [], address
 
@@ -84,11 +84,11 @@ def test_no_address_and_no_header_has_a_version_of_the_interface(filled: Site) -
 def addresses_in(value: Any) -> list[str]:
     """Every address in a JSON value."""
     if isinstance(value, list):
-        return [address for one in value for address in addresses_in(one)]
+        return [address for element in value for address in addresses_in(element)]
     if not isinstance(value, dict):
         return []
     own = [value[name] for name in ("url", "iconUrl", "newest") if value.get(name)]
-    return own + [address for one in value.values() for address in addresses_in(one)]
+    return own + [address for child in value.values() for address in addresses_in(child)]
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
@@ -101,7 +101,7 @@ def test_addresses_in_bodies_are_relative(filled: Site) -> None:
     for answer in answers:
         where = answer.request.path
         assert "mods.example.org" not in answer.text, where
-        assert [one for one in addresses_in(answer.json) if not re.match("/[^/]", one)] == [], where
+        assert [address for address in addresses_in(answer.json) if not re.match("/[^/]", address)] == [], where
     assert len([address for answer in answers for address in addresses_in(answer.json)]) > 15
 
 
@@ -214,5 +214,5 @@ def test_the_log_has_one_line_for_each_request(filled: Site, caplog: pytest.LogC
             with RawClient(service) as client:
                 head = "\r\n".join([f"{line} HTTP/1.1", "Host: a", *fields, "", ""])
                 assert client.ask(head.encode() + body).status == status, line
-            told = [json.loads(one.getMessage()) for one in caplog.records if one.name == "modhub.requests"]
-            assert [(one["method"], one["path"], one["status"]) for one in told] == [(*line.split(), status)]
+            told = [json.loads(record.getMessage()) for record in caplog.records if record.name == "modhub.requests"]
+            assert [(entry["method"], entry["path"], entry["status"]) for entry in told] == [(*line.split(), status)]

@@ -80,13 +80,13 @@ def test_a_repeated_read_asks_only_whether_anything_has_changed(site: Site) -> N
 @pytest.mark.parametrize("warm", [False, True])
 def test_conditions_are_evaluated_with_a_warm_and_a_cold_cache(start: Start, warm: bool) -> None:
     site, plain = start(), start(modhub__response_cache_bytes="0")
-    for one in (site, plain):
-        published_mod(one)
+    for app in (site, plain):
+        published_mod(app)
     for url in ("/api/modhub/games", "/api/modhub/1?x="):
         etag = ask(plain, "/api/modhub/games").headers["ETag"]
         for tags in (etag, "*", f'"x", W/{etag}', '"x"', "broken"):
             address = url if warm else f"{url}&{hash(tags)}"
-            answer, expected = (ask(one, address, **{"If-None-Match": tags}) for one in (site, plain))
+            answer, expected = (ask(app, address, **{"If-None-Match": tags}) for app in (site, plain))
             if url.startswith("/api/modhub/games"):
                 assert shown(answer) == shown(expected)
             else:  # The two have different GUIDs.
@@ -136,11 +136,11 @@ def test_a_change_during_the_read_is_not_hidden_by_it(sites: list[Site], monkeyp
     real, written = CatalogueReader.find, []
 
     def read_then_write(self: CatalogueReader, *args: Any) -> Any:
-        found = real(self, *args)
+        page = real(self, *args)
         if not written:
             written.append(True)
             sites[1].as_account(OWNER).put_json(mod_address(mod), {"title": "after"})
-        return found
+        return page
 
     monkeypatch.setattr(CatalogueReader, "find", read_then_write)
     titles = [ask(sites[0], "/api/modhub").json["mods"][0]["title"] for _ in range(3)]

@@ -35,14 +35,14 @@ def test_a_kind_that_nobody_registers_is_named(config):
 
 
 def test_two_packages_that_register_one_kind_are_a_conflict(config):
-    def one(config):
+    def first(config):
         config.add_service(Clock, Clock())
 
-    def other(config):
+    def second(config):
         config.add_service(Clock, Clock())
 
-    config.include(one)
-    config.include(other)
+    config.include(first)
+    config.include(second)
     with pytest.raises(ConfigurationConflictError, match="modhub service"):
         config.commit()
 
@@ -60,7 +60,7 @@ def test_an_including_package_overrides_what_it_includes(config):
 
 
 def test_two_applications_do_not_see_each_others_services(start):
-    one, other = start(), start("")
-    assert one.find_service(IProfiles) is not None
-    assert find_optional_service(other.registry, IProfiles) is None
-    assert one.databases is not other.databases
+    first, second = start(), start("")
+    assert first.find_service(IProfiles) is not None
+    assert find_optional_service(second.registry, IProfiles) is None
+    assert first.databases is not second.databases

@@ -117,18 +117,18 @@ def test_the_welcome_line_is_for_visitors_without_a_filter(start: Any, tmp_path:
         assert ours not in site.get(f"/Modhub?{query}").text
     assert ours not in new_visitor(site, 7).get("/Modhub").text
     assert "Get the app" not in start("").get("/Modhub").text
-    given = start("modhub_builds", modhub__welcome=write(tmp_path, "w.md", "Hello **you**"))
-    assert "<p>Hello <strong>you</strong></p>" in given.get("/Modhub").text
-    assert ours not in given.get("/Modhub").text
+    welcoming = start("modhub_builds", modhub__welcome=write(tmp_path, "w.md", "Hello **you**"))
+    assert "<p>Hello <strong>you</strong></p>" in welcoming.get("/Modhub").text
+    assert ours not in welcoming.get("/Modhub").text
 
 
 def test_the_app_is_introduced(start: Any, tmp_path: Path) -> None:
     # C-PAGE-35
     assert "<p>The app is the overlay: " in start("modhub_builds").get("/Modhub/App").text
-    given = start("modhub_builds", modhub_builds__introduction=write(tmp_path, "a.md", "Our *own* words"))
-    assert "<p>Our <em>own</em> words</p>" in given.get("/Modhub/App").text
-    assert "The app is the overlay" not in given.get("/Modhub/App").text
-    assert '<meta name="description" content="Our own words">' in given.get("/Modhub/App").text
+    introduced = start("modhub_builds", modhub_builds__introduction=write(tmp_path, "a.md", "Our *own* words"))
+    assert "<p>Our <em>own</em> words</p>" in introduced.get("/Modhub/App").text
+    assert "The app is the overlay" not in introduced.get("/Modhub/App").text
+    assert '<meta name="description" content="Our own words">' in introduced.get("/Modhub/App").text
 
 
 @pytest.mark.parametrize(("name", "content"), [("m.png", PNG), ("m.svg", b'<?xml version="1.0"?><svg/>')])
@@ -156,17 +156,17 @@ def test_the_accent_is_a_style_sheet_in_both_schemes(start: Any) -> None:
     assert "prefers-color-scheme" not in site.get(dark).text
 
 
-@pytest.mark.parametrize("given", ["#ffffff", "#000000", "#ffcc00", "#808080", "#ff0000", "#0000ff", "#0a5c62"])
-def test_an_accent_is_readable_everywhere(given: str) -> None:
+@pytest.mark.parametrize("colour", ["#ffffff", "#000000", "#ffcc00", "#808080", "#ff0000", "#0000ff", "#0a5c62"])
+def test_an_accent_is_readable_everywhere(colour: str) -> None:
     # C-SET-10
-    sheet = accent.accent_sheet(given).decode()
+    sheet = accent.accent_sheet(colour).decode()
     light, dark = re.findall(r"--petrol: (#\w{6});", sheet)
     deep_light, deep_dark = re.findall(r"--petrol-deep: (#\w{6});", sheet)
     style = (Path(accent.__file__).parents[1] / "static" / "style.css").read_text("utf-8")
     names = ["paper", "surface", "sunken", "warn-back", "good-back"]
     for number, colours in enumerate(((light, deep_light), (dark, deep_dark))):
         for background in (re.findall(rf"--{name}: (#\w{{6}});", style)[number] for name in names):
-            assert min(accent.contrast(one, background) for one in colours) >= 4.5
+            assert min(accent.contrast(foreground, background) for foreground in colours) >= 4.5
     on = re.findall(r"--on-petrol: (#\w{6});", sheet)
     assert accent.contrast(on[0], light) >= 4.5
     assert accent.contrast(on[1], dark) >= 4.5

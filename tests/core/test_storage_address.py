@@ -127,11 +127,11 @@ ORIGINS = {
 }
 
 
-@pytest.mark.parametrize("given", ORIGINS)
-def test_origins(given):
+@pytest.mark.parametrize("origin", ORIGINS)
+def test_origins(origin):
     # C-ADDR-3, C-ADDR-5
-    assert parse_origin(given) == ORIGINS[given]
-    assert parse_origin(parse_origin(given)) == ORIGINS[given]
+    assert parse_origin(origin) == ORIGINS[origin]
+    assert parse_origin(parse_origin(origin)) == ORIGINS[origin]
 
 
 NO_ORIGINS = """
@@ -152,11 +152,11 @@ https://[]|https://[1]|https://[::1|https://::1|https://2001:db8::1|https://[200
 """.replace("https://a|b", "https://a,b")
 
 
-@pytest.mark.parametrize("given", [one for line in NO_ORIGINS.split("\n") for one in line.split("|") if one])
-def test_invalid_origins(given):
+@pytest.mark.parametrize("origin", [origin for line in NO_ORIGINS.split("\n") for origin in line.split("|") if origin])
+def test_invalid_origins(origin):
     # C-ADDR-3, C-ADDR-4, T-C15
     with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
-        parse_origin(given)
+        parse_origin(origin)
 
 
 INSIDE = """
@@ -173,18 +173,18 @@ SHOWN = ["B\u00dccher", "bu\u0308cher", "\ufb01x", "\u0301a", "a\u00adb", "a\u20
 SHOWN += ["\U0010ffff", "\u05d0a", "a\u05d0", "a\u0661"]
 
 
-@pytest.mark.parametrize("given", [one for line in INSIDE.split() for one in line.split("|")])
+@pytest.mark.parametrize("host", [host for line in INSIDE.split() for host in line.split("|")])
 @pytest.mark.parametrize("port", ["", ":443", ":8443"])
-def test_an_address_that_leads_back_inside_is_no_origin(given, port):
+def test_an_address_that_leads_back_inside_is_no_origin(host, port):
     # C-ADDR-4, T-C15
     with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
-        parse_origin(f"https://{given}{port}")
+        parse_origin(f"https://{host}{port}")
 
 
-@pytest.mark.parametrize("given", [*NO_HOSTS.split("|"), *("xn--" + one.encode("punycode").decode() for one in SHOWN)])
-def test_a_name_that_no_browser_takes_is_no_origin(given):
+@pytest.mark.parametrize("name", [*NO_HOSTS.split("|"), *("xn--" + name.encode("punycode").decode() for name in SHOWN)])
+def test_a_name_that_no_browser_takes_is_no_origin(name):
     # C-ADDR-4
-    for host in (given, f"files.{given}", f"{given}.example.org"):
+    for host in (name, f"files.{name}", f"{name}.example.org"):
         with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
             parse_origin(f"https://{host}")
 
@@ -203,7 +203,7 @@ def test_hosts_that_are_taken(host):
 
 
 @pytest.mark.parametrize(
-    "given",
+    "origin",
     [
         "", " https://a", "https://a ", "https://a\n", "\thttps://a", "https://a\t", "ht\ntps://a", "https://a\0",
         "https://b\u00fccher.example", "https://\uff4cocalhost", "https://a\u3002b", "https://\u212a.example",
@@ -212,10 +212,10 @@ def test_hosts_that_are_taken(host):
         "https://a:" + "9" * 10_000,
     ],
 )  # fmt: skip
-def test_what_cannot_be_seen_or_ends_nowhere_is_no_origin(given):
+def test_what_cannot_be_seen_or_ends_nowhere_is_no_origin(origin):
     # C-ADDR-3
     with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
-        parse_origin(given)
+        parse_origin(origin)
 
 
 def test_of_equal_reports_at_once_one_has_changed_it(storage):
@@ -267,14 +267,14 @@ def test_it_is_offered_by_the_interface(storage):
 
 
 def test_two_applications_have_two_addresses(start):
-    one, two = (start("", modhub__storage_address_key=KEY) for _ in range(2))
-    send(one)
-    assert one.find_service(IStorageAddress).current() == HOST
-    assert two.find_service(IStorageAddress).current() is None
+    first, second = (start("", modhub__storage_address_key=KEY) for _ in range(2))
+    send(first)
+    assert first.find_service(IStorageAddress).current() == HOST
+    assert second.find_service(IStorageAddress).current() is None
 
 
 def test_models_and_migrations_agree(storage):
-    core = next(one for one in storage.declarations.migrations if one.package == "modhub")
+    core = next(migration for migration in storage.declarations.migrations if migration.package == "modhub")
     assert migrate.schema_differences(storage.databases, core) == []
     with storage.databases.readonly_engine.connect() as connection:
         assert connection.execute(text("SELECT id, base_url FROM core_storage_address")).all() == [(1, None)]

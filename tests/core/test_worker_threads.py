@@ -17,10 +17,10 @@ def test_it_works_until_it_is_stopped_and_cleans_up_first_and_now_and_then() -> 
 
     thread = WorkerThread("test", work, cleanup_seconds=0.025)
     thread.start(0.0)
-    found = [runs.get(timeout=PATIENCE) for _ in range(7)]
+    first_runs = [runs.get(timeout=PATIENCE) for _ in range(7)]
     thread.stop()
-    assert [wait for wait, _ in found] == [0.0, *[0.01] * 6]
-    assert [clean_up for _, clean_up in found] == [True, False, False, True, False, False, True]
+    assert [wait for wait, _ in first_runs] == [0.0, *[0.01] * 6]
+    assert [clean_up for _, clean_up in first_runs] == [True, False, False, True, False, False, True]
 
 
 def test_a_stop_ends_a_long_run_and_waits_for_it() -> None:
