@@ -20,8 +20,10 @@ def edit(site: Site, mod: dict[str, Any], status: int = 303, **fields: str) -> A
 
 
 def own(site: Site, mod: dict[str, Any]) -> Any:
-    (found,) = (one for one in site.as_account(OWNER).get("/api/modhub/mine").json["mods"] if one["id"] == mod["id"])
-    return found
+    (mine,) = (
+        entry for entry in site.as_account(OWNER).get("/api/modhub/mine").json["mods"] if entry["id"] == mod["id"]
+    )
+    return mine
 
 
 def test_mods_are_named_by_title_address_or_guid(site: Site) -> None:
@@ -103,4 +105,4 @@ def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site: Site) ->
     new = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")
     new["description"] = "One\n\nTwo"
     page = new.submit("preview", value="yes", status=200)
-    assert [one.text for one in page.html.select(".preview .prose p")] == ["One", "Two"]
+    assert [paragraph.text for paragraph in page.html.select(".preview .prose p")] == ["One", "Two"]

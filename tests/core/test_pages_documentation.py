@@ -65,11 +65,11 @@ def test_it_is_marked_up_for_every_reader(site: Site) -> None:
     parser.parse(answer.text)
     assert parser.errors == []
     # The contents lead to every part.
-    ids = [one["id"] for one in page.find_all(id=True)]
+    ids = [element["id"] for element in page.find_all(id=True)]
     assert len(ids) == len(set(ids))
     assert {link["href"][1:] for link in page.select('a[href^="#"]')} <= set(ids)
     listed = {link["href"][1:] for link in page.select(".contents a")}
-    assert listed == {one["id"] for one in page.select(".reference h2, .reference h3, .reference h4")}
+    assert listed == {heading["id"] for heading in page.select(".reference h2, .reference h3, .reference h4")}
     # What is wide scrolls by itself, and a keyboard reaches it.
     regions = page.select(".reference pre, .reference .scroll")
     assert len(regions) > 40

@@ -23,7 +23,7 @@ def site(start: Start) -> Site:
 
 def test_a_feed_is_exactly_the_filter(site: Site) -> None:
     published_mod(site, title="Other", games=["Quake"])
-    wanted = published_mod(site, title="A \ufffe < & name", games=["Portal"], description="<p>Hi &amp; bye</p>")
+    mod = published_mod(site, title="A \ufffe < & name", games=["Portal"], description="<p>Hi &amp; bye</p>")
     new_mod(site, title="Draft", games=["Portal"])
     page = site.get("/Modhub?game=portal")
     own = page.html.find("link", type="application/atom+xml")["href"]
@@ -34,15 +34,18 @@ def test_a_feed_is_exactly_the_filter(site: Site) -> None:
     assert entry.findtext(f"{ATOM}title") == "A \ufffd < & name 1"
     assert entry.findtext(f"{ATOM}content") == "<p>Hi &amp; bye</p>"
     assert entry.findtext(f"{ATOM}summary") == "Hi & bye"
-    assert entry.find(f"{ATOM}link").get("href") == f"{BASE}{wanted['url']}"
-    assert feed.findtext(f"{ATOM}updated") == wanted["updatedAt"]
+    assert entry.find(f"{ATOM}link").get("href") == f"{BASE}{mod['url']}"
+    assert feed.findtext(f"{ATOM}updated") == mod["updatedAt"]
     assert feed.find(f"{ATOM}link[@rel='self']").get("href") == f"{BASE}{own}"
 
 
 def entries(site: Site) -> list[dict[str, str]]:
     """The texts of the entries of the whole list's feed, and of the feed itself as the last."""
     feed = ElementTree.fromstring(site.get("/Modhub/feed").body)
-    return [{one.tag.removeprefix(ATOM): one.text for one in part} for part in (*feed.findall(f"{ATOM}entry"), feed)]
+    return [
+        {element.tag.removeprefix(ATOM): element.text for element in part}
+        for part in (*feed.findall(f"{ATOM}entry"), feed)
+    ]
 
 
 def test_each_version_is_an_entry_of_its_own_and_tells_its_change(site: Site) -> None:
@@ -103,17 +106,17 @@ def test_a_mods_feed_tells_its_changes(site: Site) -> None:
     mod = published_mod(site, title="Tool", version="1")
     upload_asset(site, mod, "code", version="2")
     feed = ElementTree.fromstring(site.get(f"{mod['url']}/feed").body)
-    assert [one.findtext(f"{ATOM}title") for one in feed.iter(f"{ATOM}entry")] == ["Tool 2", "Tool 1"]
+    assert [entry.findtext(f"{ATOM}title") for entry in feed.iter(f"{ATOM}entry")] == ["Tool 2", "Tool 1"]
     for number in range(3, 13):
         upload_asset(site, mod, "code", version=str(number))
     feed = ElementTree.fromstring(site.get(f"{mod['url']}/feed").body)
-    links = [one.find(f"{ATOM}link").get("href") for one in feed.iter(f"{ATOM}entry")]
+    links = [entry.find(f"{ATOM}link").get("href") for entry in feed.iter(f"{ATOM}entry")]
     assert len(links) == 12
     for link in links:
         page, _, anchor = link.removeprefix(BASE).partition("#")
         assert site.get(page).html.find(id=anchor) is not None, link
     # What an entry is called does not depend on the page that it has come to stand on.
-    assert [one.findtext(f"{ATOM}id") for one in feed.iter(f"{ATOM}entry")] == [
+    assert [entry.findtext(f"{ATOM}id") for entry in feed.iter(f"{ATOM}entry")] == [
         link.replace("?changelog=2", "") for link in links
     ]
     draft = new_mod(site)
@@ -129,7 +132,9 @@ def test_an_empty_feed_is_a_feed(site: Site) -> None:
 def test_a_browser_learns_how_to_search(site: Site) -> None:
     answer = site.get("/opensearch.xml")
     assert answer.content_type == "application/opensearchdescription+xml"
-    urls = [one.get("template") for one in ElementTree.fromstring(answer.body).iter() if one.get("template")]
+    urls = [
+        element.get("template") for element in ElementTree.fromstring(answer.body).iter() if element.get("template")
+    ]
     assert f"{BASE}/Modhub?q={{searchTerms}}&page={{startPage?}}" in urls
 
 
@@ -137,18 +142,18 @@ def locations(site: Site, of: str) -> list[str]:
     """The addresses in a sitemap or an index, below the service's own."""
     answer = site.get(of)
     assert answer.content_type == "application/xml"
-    found = [one.text for one in ElementTree.fromstring(answer.body).iter(f"{MAP}loc")]
-    assert all(one.startswith(BASE) for one in found)
-    return [one.removeprefix(BASE) for one in found]
+    addresses = [element.text for element in ElementTree.fromstring(answer.body).iter(f"{MAP}loc")]
+    assert all(address.startswith(BASE) for address in addresses)
+    return [address.removeprefix(BASE) for address in addresses]
 
 
 def test_the_sitemap_names_what_is_published(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     first, _draft, last = published_mod(site), new_mod(site), published_mod(site)
     author = f"/Modhub/by/{OWNER}"
-    wanted = ["/Modhub", first["url"], last["url"]]
+    pages = ["/Modhub", first["url"], last["url"]]
     # A few addresses need no index.
-    assert locations(site, "/sitemap.xml") == [author, *wanted[1:], wanted[0], "/Modhub/doc"]
-    stamps = [one.text for one in ElementTree.fromstring(site.get("/sitemap.xml").body).iter(f"{MAP}lastmod")]
+    assert locations(site, "/sitemap.xml") == [author, *pages[1:], pages[0], "/Modhub/doc"]
+    stamps = [element.text for element in ElementTree.fromstring(site.get("/sitemap.xml").body).iter(f"{MAP}lastmod")]
     assert stamps == [last["updatedAt"], first["updatedAt"], last["updatedAt"]]
     # Drafts behind the last published mod make no part of their own.
     for _ in range(3):
@@ -160,7 +165,7 @@ def test_the_sitemap_names_what_is_published(site: Site, monkeypatch: pytest.Mon
     parts = [part for part in parts if part not in authors]
     assert parts == [*(f"/sitemap.xml?of=mods&part={at}" for at in range(2)), "/sitemap.xml?of=pages&part=0"]
     parts = [part for part in parts if "of=mods" in part]
-    assert [url for part in parts for url in locations(site, part)] == wanted[1:]
+    assert [url for part in parts for url in locations(site, part)] == pages[1:]
     assert locations(site, "/sitemap.xml?of=mods&part=99999") == []
     for asked in ("of=nothing", "of=mods&part=-1", "of=mods&part=x"):
         site.get(f"/sitemap.xml?{asked}", status=404)

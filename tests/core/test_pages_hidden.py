@@ -118,16 +118,16 @@ def test_mods_that_require_a_mod_are_listed_before_it_is_deleted(site: Site, aut
     hide_mod(site, hidden)
     published_mod(site, 8, "Other", requires=[str(uuid.uuid4())], conflictsWith=[mod["guid"]])
     assert author.get(bench(mod)).html.find(id="required-by") is None
-    one = published_mod(site, 8, "One", requires=[mod["guid"].upper()])
+    first = published_mod(site, 8, "One", requires=[mod["guid"].upper()])
     said = author.get(bench(mod)).html.find(id="required-by")
     assert said.p.text.startswith("1 ")
-    assert [(link.text, link["href"]) for link in said.find_all("a")] == [("One", one["url"])]
-    two = published_mod(site, OWNER, "Two <b>", requires=[str(uuid.uuid4()), mod["guid"]])
+    assert [(link.text, link["href"]) for link in said.find_all("a")] == [("One", first["url"])]
+    second = published_mod(site, OWNER, "Two <b>", requires=[str(uuid.uuid4()), mod["guid"]])
     page = author.get(bench(mod))
     said = page.html.find(id="required-by")
     assert said.find_parent("section").find(id="delete") is not None
     assert said.p.text.startswith("2 ")
-    assert {link["href"] for link in said.find_all("a")} == {one["url"], two["url"]}
+    assert {link["href"] for link in said.find_all("a")} == {first["url"], second["url"]}
     assert "Secret" not in page.text
     # Told again where the form is refused; and deleting is not.
     form = form_at(page, f"{bench(mod)}/delete")
@@ -136,7 +136,7 @@ def test_mods_that_require_a_mod_are_listed_before_it_is_deleted(site: Site, aut
     assert refused.html.find(id="required-by").p.text.startswith("2 ")
     form["title"] = "Base"
     form.submit(status=303)
-    assert [guid.lower() for guid in site.get(mod_address(one)).json["missing"]] == [mod["guid"]]
+    assert [guid.lower() for guid in site.get(mod_address(first)).json["missing"]] == [mod["guid"]]
     assert draft["published"] is False
 
 

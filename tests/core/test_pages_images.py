@@ -15,9 +15,9 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 def put(site: Site, mod: dict[str, Any], name: str, content_type: str) -> str:
     """The address of what was uploaded as an image."""
-    given = upload_asset(site, mod, "images", PNG, content_type=content_type, name=name)
-    (found,) = (asset["url"] for asset in given["assets"] if asset["name"] == name)
-    return str(found)
+    uploaded = upload_asset(site, mod, "images", PNG, content_type=content_type, name=name)
+    (address,) = (asset["url"] for asset in uploaded["assets"] if asset["name"] == name)
+    return str(address)
 
 
 def test_an_image_of_another_type_is_a_file_and_no_picture(site: Site) -> None:
@@ -85,5 +85,5 @@ def test_no_page_elsewhere_sees_an_image_of_a_draft(site: Site) -> None:
         assert not [name for name in answer.headers if name.startswith("Access-Control")]
         assert answer.headers["Cache-Control"] == "no-store"
     upload_asset(site, draft, "code", version="1")
-    shown = next(one["url"] for one in publish_test_mod(site, draft)["assets"] if one["kind"] == "image")
+    shown = next(asset["url"] for asset in publish_test_mod(site, draft)["assets"] if asset["kind"] == "image")
     assert site.get(shown).headers["Cross-Origin-Resource-Policy"] == "cross-origin"

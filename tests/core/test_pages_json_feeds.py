@@ -57,9 +57,9 @@ def test_a_twin_has_the_entries_of_its_atom_feed(site: Site, address: str) -> No
     assert twin["title"] == atom.findtext(f"{ATOM}title")
     assert twin["feed_url"] == BASE + twin_of(address)
     assert twin["home_page_url"] == atom.find(f"{ATOM}link[@type='text/html']").get("href")
-    found = [(item["id"], item["url"], item["title"], item["date_modified"]) for item in twin["items"]]
+    items = [(item["id"], item["url"], item["title"], item["date_modified"]) for item in twin["items"]]
     entries = atom.findall(f"{ATOM}entry")
-    assert found == [
+    assert items == [
         (
             entry.findtext(f"{ATOM}id"),
             entry.find(f"{ATOM}link").get("href"),
@@ -68,7 +68,7 @@ def test_a_twin_has_the_entries_of_its_atom_feed(site: Site, address: str) -> No
         )
         for entry in entries
     ]
-    assert found
+    assert items
     contents = [item.get("content_html", item.get("content_text")) for item in twin["items"]]
     texts = [entry.findtext(f"{ATOM}content", entry.findtext(f"{ATOM}summary")) for entry in entries]
     assert contents == texts
@@ -96,21 +96,21 @@ def test_images_have_absolute_addresses_and_text_stays(site: Site) -> None:
     html = '<p>&lt;img src="/x"&gt; <img alt="a&gt;b" src="/Modhub/file/1"> <img src="/Modhub/file/2"></p>'
     mod = published_mod(site, description=html)
     own = site.as_account(OWNER)
-    wanted = mod["description"].replace('src="/Modhub/', f'src="{BASE}/Modhub/')
-    assert wanted.count(BASE) == 2
-    assert feed(site, "/Modhub/feed.json")["items"][0]["content_html"] == wanted
+    expected = mod["description"].replace('src="/Modhub/', f'src="{BASE}/Modhub/')
+    assert expected.count(BASE) == 2
+    assert feed(site, "/Modhub/feed.json")["items"][0]["content_html"] == expected
     note = notes_of_mod(site, mod)[0]["id"]
     own.put_json(mod_address(mod, "changelog", note), {"text": html})
-    assert feed(site, f"/Modhub/{mod['id']}/feed.json")["items"][0]["content_html"] == wanted
+    assert feed(site, f"/Modhub/{mod['id']}/feed.json")["items"][0]["content_html"] == expected
 
 
 def test_it_follows_filter_drafts_and_conditions(site: Site) -> None:
     published_mod(site, title="Other", games=["Quake"])
-    wanted = published_mod(site, title="Wanted", games=["Portal"])
+    mod = published_mod(site, title="Wanted", games=["Portal"])
     draft = new_mod(site, title="Draft", games=["Portal"])
     address = "/Modhub/feed.json?game=portal"
     first = site.get(address)
-    assert [item["url"] for item in first.json["items"]] == [BASE + wanted["url"]]
+    assert [item["url"] for item in first.json["items"]] == [BASE + mod["url"]]
     assert first.json["title"] == "modhub – New and updated mods – portal"
     site.get(address, headers={"If-None-Match": first.headers["ETag"]}, status=304)
     published_mod(site, games=["Portal"])
@@ -128,9 +128,13 @@ def deleted(site: Site, query: str = "") -> list[str]:
     atom = ElementTree.fromstring(site.get(f"/Modhub/feed{query}").body)
     marks = [(mark.get("ref").removeprefix("urn:uuid:"), mark.get("when")) for mark in atom.findall(TOMBSTONES)]
     told = feed(site, f"/Modhub/feed.json{query}")["_modhub"]["deleted"]
-    assert [(one["guid"], one["at"]) for one in told] == marks
-    assert all(one.keys() == {"serial", "guid", "at", "what"} and one["what"] == "deleted" for one in told)
-    assert sorted((one["serial"] for one in told), reverse=True) == [one["serial"] for one in told]
+    assert [(tombstone["guid"], tombstone["at"]) for tombstone in told] == marks
+    assert all(
+        tombstone.keys() == {"serial", "guid", "at", "what"} and tombstone["what"] == "deleted" for tombstone in told
+    )
+    assert sorted((tombstone["serial"] for tombstone in told), reverse=True) == [
+        tombstone["serial"] for tombstone in told
+    ]
     assert atom.findtext(f"{ATOM}updated") >= max((when for _, when in marks), default="")
     return [guid for guid, _ in marks]
 

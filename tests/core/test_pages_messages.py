@@ -26,12 +26,12 @@ HOLE = re.compile(r"%\((\w+)\)s")
 
 def in_templates() -> set[str]:
     """Every string that a template of the core translates."""
-    found: set[str] = set()
+    texts: set[str] = set()
     for path in HERE.rglob("*.jinja2"):
         source = path.read_text("utf-8")
-        found |= {match[1] or match[2] for match in SINGLE.finditer(source)}
-        found |= {match[1] for match in PLURAL.finditer(source)}
-    return found
+        texts |= {match[1] or match[2] for match in SINGLE.finditer(source)}
+        texts |= {match[1] for match in PLURAL.finditer(source)}
+    return texts
 
 
 def constants(path: Path) -> set[str]:
@@ -54,8 +54,8 @@ def test_german_is_complete() -> None:
     # A sentence is what is told to people; names, patterns and formats are none.
     sentence = re.compile(r"[A-Z][\w ,;:'-]+ [\w ,;:'-]+[.:]")
     sentences = {text for path in told for text in constants(path) if sentence.fullmatch(text)}
-    wanted = in_templates() | set(error_views.ERROR_TITLES.values()) | sentences
-    assert wanted - set(german()) == set()
+    texts = in_templates() | set(error_views.ERROR_TITLES.values()) | sentences
+    assert texts - set(german()) == set()
 
 
 def test_translations_keep_their_holes() -> None:
@@ -127,7 +127,9 @@ def test_readers_are_addressed_alike_everywhere() -> None:
     polite = re.compile(r"(?<![.:!?] )(?<!^)\b(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)\b")
     features = ("modhub_auth", "modhub_following", "modhub_builds", "modhub_downloads", "modhub_sync", "modhub_wiki")
     folders = [HERE, *(HERE.parent / name for name in features)]
-    texts = [text for folder in folders for found in translated_texts(folder, "de").values() for text in found]
+    texts = [
+        text for folder in folders for translations in translated_texts(folder, "de").values() for text in translations
+    ]
     assert [text for text in texts if polite.search(text)] == []
 
 

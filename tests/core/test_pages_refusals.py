@@ -30,7 +30,7 @@ PROGRAMS = {
 
 def refusals() -> dict[str, ast.expr]:
     """The sentence of each refusal that the core makes, by its place."""
-    found = {}
+    sentences = {}
     for path in HERE.rglob("*.py"):
         if path.name in PROGRAMS or {"testing", "storage_address"} & set(path.parts):
             continue
@@ -40,15 +40,15 @@ def refusals() -> dict[str, ast.expr]:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             at = {"ApiError": 2, "conflict": 1, "invalid": 0}.get(name, 99)
             if len(node.args) > at:
-                found[f"{path.name}:{node.lineno}"] = node.args[at]
-    return found
+                sentences[f"{path.name}:{node.lineno}"] = node.args[at]
+    return sentences
 
 
 def test_every_refusal_that_a_page_can_show_is_translated() -> None:
     german = translated_texts(HERE, "de")
-    found = refusals()
-    assert len(found) > 20
-    for place, sentence in found.items():
+    sentences = refusals()
+    assert len(sentences) > 20
+    for place, sentence in sentences.items():
         # A finished sentence cannot be looked up: what it names comes apart from it.
         assert not isinstance(sentence, ast.JoinedStr), place
         if isinstance(sentence, ast.Constant):

@@ -116,11 +116,11 @@ def test_what_is_read_of_a_link_is_in_its_name(site: Site) -> None:
     page = site.get(mod["url"])
     link = page.html.select_one(".chain a[href$='/download']")
     assert re.fullmatch(r"Download \d+ bytes: Base", link.text.replace("\u00a0", " "))
-    assert not [one for one in page.html.select("a[aria-label], button[aria-label]") if one.text.strip()]
+    assert not [element for element in page.html.select("a[aria-label], button[aria-label]") if element.text.strip()]
 
 
 @pytest.mark.parametrize(
-    ("given", "below", "shown"),
+    ("levels", "below", "shown"),
     [
         ([3, 4], 2, [3, 4]),
         ([2, 3, 4], 2, [3, 4, 5]),
@@ -131,9 +131,9 @@ def test_what_is_read_of_a_link_is_in_its_name(site: Site) -> None:
         ([1, 2, 3, 4, 5, 6], 1, [2, 3, 4, 5, 6, 6]),
     ],
 )
-def test_no_heading_skips_a_level(given: list[int], below: int, shown: list[int]) -> None:
+def test_no_heading_skips_a_level(levels: list[int], below: int, shown: list[int]) -> None:
     outline = Outline(below)
-    assert [outline.level(level) for level in given] == shown
+    assert [outline.level(level) for level in levels] == shown
 
 
 def test_headings_of_owners_stand_below_ours_without_gaps(site: Site) -> None:

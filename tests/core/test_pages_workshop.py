@@ -332,11 +332,11 @@ def test_the_curl_lines_name_this_mod_and_the_public_address(start: Start) -> No
 def test_an_upload_that_is_tried_again_is_read_again(site: Site, author: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     real, tries = files.uploads.store_upload, []
 
-    def once_more(*given: Any) -> Any:
-        tries.append(given)
+    def once_more(*arguments: Any) -> Any:
+        tries.append(arguments)
         if len(tries) == 1:
             raise TransientError
-        return real(*given)
+        return real(*arguments)
 
     monkeypatch.setattr(files.uploads, "store_upload", once_more)
     page = make_mod_by_form(author)

@@ -40,12 +40,12 @@ def test_the_page_says_what_was_cut(site: Site, author: Site) -> None:
 def test_the_later_of_two_tabs_does_not_undo_the_earlier_unasked(site: Site, author: Site) -> None:
     page = make_mod_by_form(author, title="A", description="first")
     address = page.request.path
-    one, two = form_at(page, address), form_at(author.get(address), address)
-    one["description"], two["description"], two["games"] = "from one", "from two", "Quake"
-    assert one.submit(status=303)
+    first, second = form_at(page, address), form_at(author.get(address), address)
+    first["description"], second["description"], second["games"] = "from one", "from two", "Quake"
+    assert first.submit(status=303)
     # A form that is sent twice is no other change.
-    assert one.submit(status=303)
-    refused = two.submit(status=409)
+    assert first.submit(status=303)
+    refused = second.submit(status=409)
     assert refused.html.find(id="errors") is not None
     assert refused.html.find(id="description").text.strip() == "from two"
     assert author.get(address).html.find(id="description").text.strip() == "from one"

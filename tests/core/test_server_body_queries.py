@@ -58,7 +58,7 @@ def post(path, *lines, version="1.1"):
 
 def chunks(size, piece=65536):
     sizes = [min(piece, size - at) for at in range(0, size, piece)]
-    return b"".join(b"%x\r\n%s\r\n" % (one, b"x" * one) for one in sizes) + b"0\r\n\r\n"
+    return b"".join(b"%x\r\n%s\r\n" % (length, b"x" * length) for length in sizes) + b"0\r\n\r\n"
 
 
 def seen(answer):

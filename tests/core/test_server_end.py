@@ -299,8 +299,8 @@ def test_a_server_that_cannot_be_ends_pserve_with_one_line_and_a_code(tmp_path, 
     """pserve takes a SystemExit from a server that runs for an orderly end: its code would be 0."""
     (tmp_path / "served.py").write_text(APP)
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        given = {"listen": f"127.0.0.1:{taken.getsockname()[1]}", **(LATE | WRONG)[name]}
-        lines = [f"{key} = {value}" for key, value in given.items() if value is not None]
+        settings = {"listen": f"127.0.0.1:{taken.getsockname()[1]}", **(LATE | WRONG)[name]}
+        lines = [f"{key} = {value}" for key, value in settings.items() if value is not None]
         app = "[app:main]\npaste.app_factory = served:make\npath = x\n[server:main]\nuse = egg:modhub#server\n"
         (tmp_path / "served.ini").write_text("\n".join([app, *lines]))
         command = [sys.executable, "-W", "ignore", "-m", "pyramid.scripts.pserve", "served.ini"]

@@ -55,9 +55,9 @@ def test_what_a_proxy_calls_a_caller(sent: str, meant: str) -> None:
     ],
 )
 def test_waitress_reads_it_so(header: str, sent: str, seen: str) -> None:
-    found = []
+    callers = []
     app = proxy_headers_middleware(
-        lambda environ, _start: found.append(environ["REMOTE_ADDR"]),
+        lambda environ, _start: callers.append(environ["REMOTE_ADDR"]),
         trusted_proxy="127.0.0.1",
         trusted_proxy_headers={header.lower().replace("_", "-")},
     )
@@ -65,7 +65,7 @@ def test_waitress_reads_it_so(header: str, sent: str, seen: str) -> None:
     environ = {"REMOTE_ADDR": "127.0.0.1", "wsgi.url_scheme": "http", f"HTTP_{header}": sent}
     normalize_forwarded_headers(environ, adj(header.lower().replace("_", "-")))
     app(environ, None)
-    assert found == [seen]
+    assert callers == [seen]
 
 
 @pytest.mark.parametrize(

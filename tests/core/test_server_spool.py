@@ -207,18 +207,18 @@ def test_the_sum_is_exact_whatever_many_clients_do_at_once():
             dice = random.Random(seed)
             for _ in range(25):
                 size = dice.choice([10, 1000, 70_000, 300_000, 1_500_000])
-                with RawClient(service) as one:
+                with RawClient(service) as connection:
                     try:
                         if dice.random() < 0.5:
-                            one.send(sized(size) + b"x" * dice.choice([size, size // 2]))
+                            connection.send(sized(size) + b"x" * dice.choice([size, size // 2]))
                         else:
-                            one.send(
+                            connection.send(
                                 post("/large", "Transfer-Encoding: chunked")
                                 + chunk(size)
                                 + dice.choice([b"0\r\n\r\n", b""])
                             )
-                        one.socket.settimeout(0.3)
-                        one.answer()
+                        connection.socket.settimeout(0.3)
+                        connection.answer()
                     except OSError:
                         pass
 
