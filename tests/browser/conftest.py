@@ -57,7 +57,7 @@ listen = 127.0.0.1:{port}
 
 @dataclass(frozen=True)
 class Service:
-    """A service of its own; ``address`` is its origin, ``folder`` holds its database, files, letters and log."""
+    """A service of its own; ``address`` is its origin, ``folder`` holds its database, files, emails and log."""
 
     address: str
     folder: Path
@@ -221,16 +221,16 @@ def look(picture: Picture, beyond: Callable[[Page], int]) -> Look:
         picture(page, name)
         assert beyond(page) == 0, f"{name} scrolls sideways"
         assert page.locator("h1").count() == 1, name
-        found = Axe().run(page)
-        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+        barriers = Axe().run(page)
+        assert barriers.violations_count == 0, f"{name}: {barriers.generate_report()}"
         parser = html5lib.HTMLParser()
         parser.parse(page.context.request.get(page.url).text())
         assert parser.errors == [], f"{name}: {[(at, code) for at, code, _ in parser.errors]}"
         misplaced = page.evaluate(
-            "(rule) => [...document.querySelectorAll(rule)].map((one) => one.outerHTML)", MISPLACED
+            "(rule) => [...document.querySelectorAll(rule)].map((element) => element.outerHTML)", MISPLACED
         )
         assert misplaced == [], f"{name}: {misplaced}"
-        ids = page.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)")
+        ids = page.evaluate("[...document.querySelectorAll('[id]')].map((element) => element.id)")
         assert len(ids) == len(set(ids)), f"{name}: an id stands twice"
 
     return judge

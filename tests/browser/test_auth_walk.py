@@ -23,7 +23,7 @@ from modhub.testing.messages import translated_texts
 
 HOME = "/Modhub/account"
 PASSWORD = "correct horse battery"
-LETTER_SECONDS = 100.0
+EMAIL_SECONDS = 100.0
 PROVIDER = runpy.run_path(str(Path(__file__).parents[1] / "auth" / "openid_provider.py"))["Provider"]
 
 
@@ -45,30 +45,30 @@ def service(serve_with: Any, provider: Any, tmp_path_factory: pytest.TempPathFac
             yield running
 
 
-def letter(service: Any, address: str, subject: str) -> str:
-    """The text of the newest letter to ``address`` with this subject; a letter leaves by itself."""
-    deadline = time.monotonic() + LETTER_SECONDS
+def newest_email(service: Any, address: str, subject: str) -> str:
+    """The text of the newest email to ``address`` with this subject; an email leaves by itself."""
+    deadline = time.monotonic() + EMAIL_SECONDS
     while time.monotonic() < deadline:
-        files = sorted((service.folder / "mail").glob("*.eml"), key=lambda one: one.stat().st_mtime_ns, reverse=True)
+        files = sorted((service.folder / "mail").glob("*.eml"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
         for path in files:
             message: EmailMessage = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
             body = message.get_body(("plain",))
             if message["To"] == address and message["Subject"] == subject and body is not None:
                 return str(body.get_content())
         time.sleep(0.1)
-    raise AssertionError(f"no letter with the subject {subject!r} has come")
+    raise AssertionError(f"no email with the subject {subject!r} has come")
 
 
 def link(service: Any, address: str, subject: str, other_than: str = "") -> str:
-    """The path of the link in that letter; of a later one, when it is to be another."""
-    deadline = time.monotonic() + LETTER_SECONDS
+    """The path of the link in that email; of a later one, when it is to be another."""
+    deadline = time.monotonic() + EMAIL_SECONDS
     while time.monotonic() < deadline:
-        found = re.search(r"/Modhub/account/\w+\?token=\w+", letter(service, address, subject))
-        assert found is not None
-        if found[0] != other_than:
-            return found[0]
+        match = re.search(r"/Modhub/account/\w+\?token=\w+", newest_email(service, address, subject))
+        assert match is not None
+        if match[0] != other_than:
+            return match[0]
         time.sleep(0.1)
-    raise AssertionError(f"no other letter with the subject {subject!r} has come")
+    raise AssertionError(f"no other email with the subject {subject!r} has come")
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_a_platform_and_a_program_without_javascript(plain: Page, service: Any) 
     page.get_by_role("button", name=yes).click()
     expect(page.get_by_role("status")).to_have_text("The sign-in method was linked.")
     expect(page.locator("#logins")).to_contain_text("76561198000000001 (Steam)")
-    letter(service, address, "A sign-in method was linked")
+    newest_email(service, address, "A sign-in method was linked")
     fill(page, "Sign out")
     # Sign in by it, to where the visitor wanted to go.
     page.goto(f"{HOME}/password")
@@ -188,7 +188,7 @@ def test_a_platform_and_a_program_without_javascript(plain: Page, service: Any) 
     page.get_by_role("link", name="Unlink and sign out 76561198000000001").click()
     fill(page, "Unlink", currentPassword=PASSWORD)
     expect(page.locator("h1")).to_have_text("Sign in")
-    letter(service, address, "A sign-in method was unlinked")
+    newest_email(service, address, "A sign-in method was unlinked")
     # Now it is nobody's, and makes an account of its own; which its owner deletes.
     page.get_by_role("link", name="Sign in with Steam").click()
     page.get_by_role("button", name=yes).click()
@@ -251,8 +251,8 @@ class Look:
         self.picture(page, name)
         assert self.beyond(page) == 0, f"{name} scrolls sideways"
         assert page.locator("h1").count() == 1, name
-        found = Axe().run(page)
-        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+        barriers = Axe().run(page)
+        assert barriers.violations_count == 0, f"{name}: {barriers.generate_report()}"
         parser = html5lib.HTMLParser()
         parser.parse(page.content())
         assert parser.errors == [], f"{name}: {parser.errors}"
@@ -321,7 +321,7 @@ def test_every_page_is_accessible_and_valid(
     look.send(email=address, password=PASSWORD)
     look.at("code wanted")
     look.at("platform", f"{HOME}/platform/steam?openid.mode=cancel")
-    # Somebody gets a letter about an account that they have not made.
+    # Somebody gets an email about an account that they have not made.
     stranger = f"stranger{width}@example.org"
     assert post(service, "/api/auth/register", email=stranger, password=PASSWORD)[0] == 201
     theirs = link(service, stranger, SUBJECTS["en"][0])

@@ -25,7 +25,7 @@ def newest_email(folder: Path, address: str, subject: str) -> EmailMessage:
     """The newest email to ``address`` with this in its subject; an email leaves by itself."""
     deadline = time.monotonic() + EMAIL_SECONDS
     while time.monotonic() < deadline:
-        for path in sorted(folder.glob("*.eml"), key=lambda one: one.stat().st_mtime_ns, reverse=True):
+        for path in sorted(folder.glob("*.eml"), key=lambda path: path.stat().st_mtime_ns, reverse=True):
             message: EmailMessage = message_from_bytes(path.read_bytes(), policy=email.policy.default)
             if message["To"] == address and subject in message["Subject"]:
                 return message
@@ -44,10 +44,10 @@ def test_a_follower_hears_of_an_update(browser: Browser, serve_with: Any, tmp_pa
     reader = "reader@example.org"
     context = None
     with serve_with(tmp_path, "modhub_auth modhub_following") as service:
-        given = {"email": "author@example.org", "password": PASSWORD, "displayName": "Ada"}
+        registration = {"email": "author@example.org", "password": PASSWORD, "displayName": "Ada"}
         port = urlsplit(service.address).port
         author = Caller([port or 0])
-        author.token = author.need(201, "POST", "/api/auth/register", given)["accessToken"]
+        author.token = author.need(201, "POST", "/api/auth/register", registration)["accessToken"]
         mod = author.published("Overlay Kit")
         try:
             context = browser.new_context(
