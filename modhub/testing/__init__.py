@@ -5,16 +5,13 @@ of :mod:`modhub.testing.accounts`, as in ``site.as_account(7).post_json(...)``.
 """
 
 import gc
-import inspect
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import FrameType, SimpleNamespace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-import pyramid_jinja2
 import pytest
 from pyramid.config import Configurator
 from sqlalchemy import event
@@ -24,6 +21,7 @@ from modhub.db import Databases
 from modhub.declarations import Declarations
 from modhub.service_registry import Service, find_service
 from modhub.testing.application_pool import ApplicationPool, PooledApplication
+from modhub.testing.configuration_speed import configure_faster
 from modhub.testing.databases import TEST_SECRET as TEST_SECRET
 from modhub.testing.databases import TemplateDatabases
 from modhub.testing.postgres import PostgresServer, postgres_server, roomy_memory
@@ -49,14 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{name}: {meaning}")
     if place := roomy_memory(TEMPORARY_BYTES):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", place)
-    # It asks each time which package includes it. `inspect.stack` also looks for the source of each frame: 10 ms here.
-    pyramid_jinja2._PackageFinder.inspect = SimpleNamespace(stack=_frames)
-
-
-def _frames() -> Iterator[tuple[FrameType]]:
-    frame = inspect.currentframe()
-    while frame := frame and frame.f_back:
-        yield (frame,)
+    configure_faster()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -9,7 +9,6 @@ import atexit
 import ctypes
 import gc
 import importlib
-import inspect
 import json
 import os
 import runpy
@@ -26,6 +25,7 @@ from typing import Any
 from sqlalchemy.orm import configure_mappers
 
 import modhub
+from modhub.testing.configuration_speed import configure_faster
 
 PROGRAMS = ("modhub.ops.admin", "modhub.ops.pserve", "modhub.server", "modhub.ops.migrate", "modhub.ops.backup")
 INTERPRETER_VARIABLES = ("PYTHON", "LD_", "LC_", "LANG", "COVERAGE", "TZ", "MALLOC")
@@ -120,6 +120,7 @@ def _import_all(features: str) -> None:
     """Make an application with all features: it imports what a start imports, and fills caches that processes share."""
     database = "sqlite:////nowhere/modhub.sqlite"
     settings = {"sqlalchemy.url": database, "modhub.secret": "0" * 32, "pyramid.includes": features}
+    configure_faster()
     modhub.configure(settings, makes_store=False).make_wsgi_app()
     for name in PROGRAMS:
         importlib.import_module(name)
@@ -127,7 +128,7 @@ def _import_all(features: str) -> None:
 
 
 def _fill_caches() -> None:
-    """Look once for what is the same for all: what is installed, the mapping of tables, the source of each module."""
+    """Look once for what is the same for all: what is installed, the mapping of tables."""
     installed = [*metadata.distributions()]
     metadata.distributions = lambda **sought: metadata.Distribution.discover(**sought) if sought else iter(installed)
     read_once = cache(metadata.Distribution.metadata.fget)  # type: ignore[attr-defined]
@@ -135,7 +136,6 @@ def _fill_caches() -> None:
     for distribution in installed:
         read_once(distribution)
     configure_mappers()
-    inspect.stack()
 
 
 def _serve(requests: socket.socket) -> tuple[list[str], str | None, dict[str, str], list[int]]:
