@@ -6,6 +6,7 @@ of :mod:`modhub.testing.accounts`, as in ``site.as_account(7).post_json(...)``.
 
 import gc
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -48,6 +49,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if place := roomy_memory(TEMPORARY_BYTES):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", place)
     configure_faster()
+    # Under nohup or in the background of a script they are ignored, also by the programs that tests start.
+    for number, handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.hookimpl(tryfirst=True)

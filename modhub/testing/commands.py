@@ -3,13 +3,10 @@
 import os
 import pty
 import shutil
-import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
-
-import pytest
 
 
 def find_program(name: str) -> str:
@@ -17,14 +14,6 @@ def find_program(name: str) -> str:
     program = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
     assert program, f"{name} is not installed; `make help` names the target that installs it"
     return program
-
-
-@pytest.fixture(autouse=True, scope="session")
-def hangups_are_heard() -> Iterator[None]:
-    """Under nohup SIGHUP is ignored, also by the services that tests start. Import it into a conftest."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
 
 
 def run_on_terminal(command: Sequence[str], environ: Mapping[str, str]) -> tuple[int, str, str]:

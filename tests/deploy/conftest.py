@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from modhub.testing.commands import hangups_are_heard
 from modhub.testing.nginx import BEHIND_PROXY, HOST, Proxy
 from modhub.testing.object_store import disturbed_line, object_store, prefix
 from modhub.testing.service import Installation
 
-__all__ = ["disturbed_line", "hangups_are_heard", "object_store", "prefix"]
+__all__ = ["disturbed_line", "object_store", "prefix"]
 
 ROOT = Path(__file__).parents[2]
 
