@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import text, update
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+import modhub
 from modhub.blobs import maintenance
 from modhub.blobs.disk_errors import write_errors
 from modhub.catalogue.models import PublicCounter, PublicText
@@ -32,8 +33,10 @@ Run = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def run(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """``run("game", "add", "Portal")`` over the site's own database and files: (exit code, what it said)."""
+def run_with_ini(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Run:
+    """``run_with_ini("sweep")`` with the site's database and files, as its site.ini says: (exit code, what it said)."""
     monkeypatch.setattr(admin, "set_up_logging", lambda _ini: None)
     ini = tmp_path / "site.ini"
     settings = site.registry.settings
@@ -43,10 +46,17 @@ def run(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypa
 
     def command(*words: str) -> tuple[int, str]:
         code = admin.admin_main(["-c", str(ini), *words])
-        told = capsys.readouterr()
-        return code, told.out + told.err
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
 
     return command
+
+
+@pytest.fixture
+def run(site: Site, run_with_ini: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """``run("game", "add", "Portal")`` by the site's own application, which takes longer to configure."""
+    monkeypatch.setattr(modhub, "configure", lambda *_, **__: site.config)
+    return run_with_ini
 
 
 def test_verify_finds_what_is_damaged(site: Site, run: Run) -> None:
@@ -259,7 +269,7 @@ def mod_bytes(site: Site, mod: Any) -> int:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_wrong_calls_are_one_line(run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_wrong_calls_are_one_line(run_with_ini: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert admin.admin_main(["--help"]) == 0
     assert capsys.readouterr().out.startswith("usage: modhub-admin -c INI COMMAND\n")
     assert admin.admin_main([]) == 2
@@ -269,7 +279,7 @@ def test_wrong_calls_are_one_line(run: Run, capsys: pytest.CaptureFixture[str], 
     assert "Traceback" not in told.err
     for words in ((), ("nonsense",), ("sweep", "--older-than", "x")):
         with pytest.raises(SystemExit) as end:
-            run(*words)
+            run_with_ini(*words)
         assert end.value.code == 2
     bad = tmp_path / "bad.ini"
     bad.write_text("[app:main]\nuse = egg:modhub\n", "utf-8")
@@ -279,7 +289,7 @@ def test_wrong_calls_are_one_line(run: Run, capsys: pytest.CaptureFixture[str], 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_database_that_is_behind_or_away_is_one_line(
-    run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    run_with_ini: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     ini = tmp_path / "other.ini"
     for folder, said in ((".", "the database is behind (modhub)"), ("no/such", "the database cannot be reached")):
@@ -343,30 +353,30 @@ def test_a_store_that_fails_is_said_with_its_cause(run: Run, monkeypatch: pytest
     )
 
 
-def test_without_a_store_the_commands_say_so(site: Site, run: Run, tmp_path: Path) -> None:
+def test_without_a_store_the_commands_say_so(site: Site, run_with_ini: Run, tmp_path: Path) -> None:
     ini = next(tmp_path.glob("site.ini"))
     ini.write_text(ini.read_text("utf-8").replace(str(site.registry.settings["modhub.storage"]), ""), "utf-8")
-    assert run("verify")[0] == 0
-    code, said = run("sweep")
+    assert run_with_ini("verify")[0] == 0
+    code, said = run_with_ini("sweep")
     assert code == 1
     assert "modhub.storage is empty" in said
 
 
-def test_only_who_stores_files_makes_the_folder(site: Site, run: Run, tmp_path: Path) -> None:
+def test_only_who_stores_files_makes_the_folder(site: Site, run_with_ini: Run, tmp_path: Path) -> None:
     """Made by root's `migrate` it would be a folder that the service cannot use."""
     ini, folder = next(tmp_path.glob("site.ini")), tmp_path / "other files"
     lines = [line for line in ini.read_text("utf-8").splitlines() if not line.startswith("modhub.storage")]
     ini.write_text("\n".join([*lines, f"modhub.storage = file://{folder}"]) + "\n", "utf-8")
     for words in (("migrate",), ("game", "list"), ("game", "add", "Portal"), ("key", "new"), ("verify",), ("rebuild",)):
-        assert run(*words)[0] == 0, words
-    code, said = run("sweep")
+        assert run_with_ini(*words)[0] == 0, words
+    code, said = run_with_ini("sweep")
     assert (code, said.count("\n")) == (1, 1)
     assert not folder.exists()
     icon = tmp_path / "icon.png"
     icon.write_bytes(PNG)
-    assert run("game", "add", "Portal", "--icon", str(icon))[0] == 0
+    assert run_with_ini("game", "add", "Portal", "--icon", str(icon))[0] == 0
     assert len([path for path in folder.rglob("*") if path.is_file()]) == 1
-    assert run("sweep")[0] == 0
+    assert run_with_ini("sweep")[0] == 0
 
 
 def test_the_demo_fills_an_empty_service_that_verifies(site: Site, run: Run) -> None:
