@@ -22,6 +22,7 @@ import psycopg
 from psycopg import sql
 
 from modhub.testing.postgres_binaries import PostgresMissingError, copy_wheel_binaries, find_binaries
+from modhub.testing.postgres_rows import Connection, TemplateRows
 
 PORT = 5432
 """Only the suffix of the socket's name; always passed explicitly, because of the variable ``PGPORT``."""
@@ -87,6 +88,7 @@ class PostgresServer:
         self._keeper = launch()
         self._numbers = itertools.count(1)
         self._templates: dict[str, str] = {}
+        self._rows = TemplateRows(self._connect)
         try:
             self._control = self._wait()
         except BaseException:
@@ -106,13 +108,17 @@ class PostgresServer:
         return self._create(f"test_{next(self._numbers)}", self._templates[template] if template else "template0")
 
     def renew_database(self, url: str, template: str) -> None:
-        """Replace a database of `new_database` by a fresh copy of a template, under the same address."""
-        self.drop_database(url)
-        self._create(_name_of(url), self._templates[template])
+        """Make a database of `new_database` as fresh as a copy of its template, under the same address."""
+        name = _name_of(url)
+        if not self._rows.put_back(name, template):
+            self.drop_database(url)
+            self._create(name, self._templates[template])
 
     def drop_database(self, url: str) -> None:
         """Drop a database of `new_database` and close its open connections."""
-        self._run(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(_name_of(url))))
+        name = _name_of(url)
+        self._rows.disconnect(name)
+        self._run(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
     @contextlib.contextmanager
     def database(self, template: str | None = None) -> Iterator[str]:
@@ -133,11 +139,13 @@ class PostgresServer:
             return
         database = f"template_{next(self._numbers)}"
         build(self._create(database, "template0"))
+        self._rows.keep(name, database)
         self._templates[name] = database
 
     @contextlib.contextmanager
     def stopped(self) -> Iterator[None]:
         """Stop the server at once for a ``with`` block, and start it again."""
+        self._rows.close()
         self._control.close()
         _end(self._keeper)
         self._keeper.wait()
@@ -149,6 +157,7 @@ class PostgresServer:
 
     def stop(self) -> None:
         """Stop the server, close its connections and remove its folder; a second call is a no-op."""
+        self._rows.close()
         self._control.close()
         _end(self._keeper)
 
@@ -156,8 +165,9 @@ class PostgresServer:
         self._run(self._create_statement.format(sql.Identifier(name), sql.Identifier(template)))
         return f"postgresql+psycopg://postgres@/{name}?host={self.base}&port={PORT}"
 
-    def _connect(self) -> "psycopg.Connection[tuple[Any, ...]]":
-        return psycopg.connect(host=str(self.base), port=PORT, user="postgres", dbname="postgres", autocommit=True)
+    def _connect(self, database: str = "postgres", name: str = "") -> Connection:
+        address = f"host='{self.base}' port={PORT} user=postgres"
+        return psycopg.connect(address, dbname=database, application_name=name, autocommit=True)
 
     def _run(self, statement: sql.Composed) -> None:
         # A connection for each statement would take as long as a third of the statement.
@@ -168,7 +178,7 @@ class PostgresServer:
             self._control = self._connect()
             self._control.execute(statement)
 
-    def _wait(self) -> "psycopg.Connection[tuple[Any, ...]]":
+    def _wait(self) -> Connection:
         deadline = time.monotonic() + POSTGRES_START_SECONDS
         while True:
             try:

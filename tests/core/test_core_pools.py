@@ -13,9 +13,12 @@ from modhub.db import DatabaseLimits, is_transient
 from modhub.testing import Start
 from modhub.testing.databases import locked_database
 from modhub.testing.mods import OWNER, published_mod
+from modhub.testing.postgres_rows import RENEWING
 
 SMALL = {"sqlalchemy__pool_size": "1", "sqlalchemy__max_overflow": "1", "sqlalchemy__pool_timeout": "60"}
-OPEN = text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
+OPEN = text(
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name <> :renewing"
+).bindparams(renewing=RENEWING)
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
