@@ -165,7 +165,7 @@ test-waitress: test-tools ## run the server's tests on waitress's main branch (o
 		echo 'modhub: review these before an upgrade.'
 	@PYTHONPATH=var/waitress $(BIN)/pytest -n 2 --dist loadfile tests/core/test_server_*.py $(PYTEST_ARGS)
 
-lint: test-tools ## run ruff and mypy, and check that no public name has two meanings
+lint: test-tools ## run ruff and mypy, and check that names have one meaning and say it
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy

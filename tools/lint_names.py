@@ -1,4 +1,4 @@
-"""Finds public names that two modules define with different meanings; part of ``make lint``.
+"""Finds public names with two meanings, and locals that say nothing; part of ``make lint``.
 
 A name with two meanings makes every search and import ambiguous. Checked are functions, classes and constants at the
 top level of a package's modules, without imports. Exempt are
@@ -7,17 +7,22 @@ top level of a package's modules, without imports. Exempt are
 * loggers: ``log = logging.getLogger(...)``,
 * hooks that packages and commands define by design: `HOOKS`,
 * names that mean the same everywhere: `SAME_MEANING`, each with its reason.
+
+`VAGUE` are the words that no parameter, variable or nested function may be called, migrations apart.
 """
 
 import ast
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("modhub*", "clients/*")
+OTHER_FOLDERS = ("bench", "deploy", "docs", "tests", "tools")
 HOOKS = frozenset(("includeme", "main"))
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+VAGUE = frozenset(("found", "given", "one", "wanted"))
 SAME_MEANING = {
     "hide_mod": "the test kit wraps the service function",
     "restore_mod": "the test kit wraps the service function",
@@ -42,9 +47,32 @@ def problems(root: Path, same_meaning: dict[str, str]) -> list[str]:
     return [*lines, *(f"{name} no longer needs an exemption" for name in same_meaning if name not in locations)]
 
 
-def _modules(root: Path) -> list[Path]:
-    packages = [folder for pattern in PACKAGES for folder in sorted(root.glob(pattern))]
-    paths = [path for folder in packages for path in sorted(folder.rglob("*.py"))]
+def vague_locals(root: Path) -> list[str]:
+    """A line for each local in the modules and tests below ``root`` that could hold anything."""
+    return [
+        f"{path.relative_to(root)}:{line}: {name} does not say what it holds"
+        for path in _modules(root, (*PACKAGES, *OTHER_FOLDERS))
+        for name, line in _locals(ast.parse(path.read_text("utf-8")))
+        if name in VAGUE
+    ]
+
+
+def _locals(scope: ast.AST, *, inside: bool = False) -> Iterator[tuple[str, int]]:
+    """Parameters, and all that is assigned ``inside`` a function, but not the attributes of a class."""
+    for node in ast.iter_child_nodes(scope):
+        if isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+        elif inside and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, node.lineno
+        elif inside and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ExceptHandler)):
+            yield node.name or "", node.lineno
+        is_class = isinstance(node, ast.ClassDef)
+        yield from _locals(node, inside=not is_class and (inside or isinstance(node, SCOPES)))
+
+
+def _modules(root: Path, patterns: Iterable[str] = PACKAGES) -> list[Path]:
+    folders = [folder for pattern in patterns for folder in sorted(root.glob(pattern))]
+    paths = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
     return [path for path in paths if "versions" not in path.parts and "build" not in path.parts]
 
 
@@ -71,7 +99,7 @@ def _is_logger(value: ast.expr) -> bool:
 
 def main() -> int:
     """Print the problems. Returns the exit code."""
-    lines = problems(ROOT, SAME_MEANING)
+    lines = [*problems(ROOT, SAME_MEANING), *vague_locals(ROOT)]
     sys.stdout.writelines(f"{line}\n" for line in lines)
     return 1 if lines else 0
 

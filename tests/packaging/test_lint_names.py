@@ -1,4 +1,4 @@
-"""tools/lint_names.py finds names with two meanings, and nothing else."""
+"""tools/lint_names.py finds names with two meanings and locals that say nothing, and nothing else."""
 
 import runpy
 from pathlib import Path
@@ -10,11 +10,15 @@ ROOT = Path(__file__).parents[2]
 lint: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "lint_names.py"))
 
 
-def problems(folder: Path, sources: dict[str, str], same_meaning: dict[str, str] | None = None) -> list[str]:
+def write(folder: Path, sources: dict[str, str]) -> None:
     for name, source in sources.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source)
+
+
+def problems(folder: Path, sources: dict[str, str], same_meaning: dict[str, str] | None = None) -> list[str]:
+    write(folder, sources)
     return lint["problems"](folder, same_meaning or {})
 
 
@@ -75,3 +79,48 @@ def test_an_unnecessary_exemption_is_reported(tmp_path: Path):
     assert problems(tmp_path, sources, {"thing": "a reason", "gone": "a reason"}) == [
         "gone no longer needs an exemption"
     ]
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "def function():\n    found = 1",
+        "def function():\n    found: int = 1",
+        "def function():\n    other, found = 1, 2",
+        "def function():\n    if (found := 1): ...",
+        "def function():\n    for found in (): ...",
+        "def function():\n    with open() as found: ...",
+        "def function():\n    def found(): ...",
+        "def function():\n    try: ...\n    except OSError as found: ...",
+        "def function(found): ...",
+        "def function(*, found=1): ...",
+        "async def function(*found): ...",
+        "class Thing:\n    def method(self, **found): ...",
+        "attribute = [found for found in ()]",
+        "attribute = any(found for found in ())",
+        "attribute = lambda: (found := 1)",
+        "attribute = lambda found: 1",
+    ],
+)
+def test_a_vague_local_is_found_with_its_place(tmp_path: Path, definition: str):
+    write(tmp_path, {"modhub/a.py": definition, "tests/core/b.py": "\n" + definition, "elsewhere/c.py": definition})
+    line = next(number for number, text in enumerate(definition.split("\n"), 1) if "found" in text)
+    assert lint["vague_locals"](tmp_path) == [
+        f"modhub/a.py:{line}: found does not say what it holds",
+        f"tests/core/b.py:{line + 1}: found does not say what it holds",
+    ]
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "from hypothesis import given\n@given()\ndef function(): ...",
+        "class Thing:\n    wanted: bool",
+        "class Thing:\n    def wanted(self): ...",
+        "def function():\n    class Thing:\n        one = 1",
+        "def function():\n    call(found=1).found = found",
+    ],
+)
+def test_what_is_no_local_may_have_any_name(tmp_path: Path, definition: str):
+    write(tmp_path, {"modhub/a.py": definition, "modhub/migrations/versions/b.py": "def upgrade():\n    found = 1"})
+    assert lint["vague_locals"](tmp_path) == []
