@@ -216,8 +216,8 @@ def test_a_changed_entry_is_found(sealed: Site, command: Command, column: str, v
     # C-AUD-2
     with sealed.databases.write_session.begin() as session:
         session.execute(text(f"UPDATE core_audit_entry SET {column} = {value} WHERE number = 3"))
-    code, said = command("audit", "verify")
-    assert (code, "Entry 3 was changed or moved." in said) == (1, True)
+    code, output = command("audit", "verify")
+    assert (code, "Entry 3 was changed or moved." in output) == (1, True)
 
 
 FORGED = """
@@ -269,9 +269,9 @@ def test_tampering_is_found(sealed: Site, command: Command, statements: str, sen
     with sealed.databases.write_session.begin() as session:
         for statement in statements.split(";"):
             session.execute(text(statement))
-    code, said = command("audit", "verify")
+    code, output = command("audit", "verify")
     assert code == 1
-    assert sentence in said
+    assert sentence in output
     new_mod(sealed)  # what comes later hides nothing
     assert command("audit", "verify")[0] == 1
 
@@ -288,15 +288,15 @@ def test_a_rewritten_chain_is_found_by_what_was_noted(sealed: Site, command: Com
             entry.digest = digest = hashing.chained_digest(digest, entry.number, entry)
         session.execute(update(AuditHead).values(digest=digest))
     assert command("audit", "verify")[0] == 0
-    code, said = command("audit", "verify", "--expect", noted)
-    assert (code, "Entry 5 does not have the expected digest" in said) == (1, True)
+    code, output = command("audit", "verify", "--expect", noted)
+    assert (code, "Entry 5 does not have the expected digest" in output) == (1, True)
     with sealed.databases.write_session.begin() as session:
         session.execute(text("DELETE FROM core_audit_entry"))
         session.execute(text("DELETE FROM core_audit_personal"))
         session.execute(update(AuditHead).values(number=0, digest=hashing.FIRST_DIGEST))
     assert command("audit", "verify")[0] == 0
-    code, said = command("audit", "verify", "--expect", noted)
-    assert (code, "Entries 1 to 5 are missing." in said) == (1, True)
+    code, output = command("audit", "verify", "--expect", noted)
+    assert (code, "Entries 1 to 5 are missing." in output) == (1, True)
 
 
 def test_erasure_is_no_error(sealed: Site, command: Command) -> None:
@@ -416,9 +416,9 @@ def test_the_list_finds_entries(site: Site, command: Command, monkeypatch: pytes
     command("mod", "hide", str(mod["id"]))
 
     def listed(*options: str) -> list[Any]:
-        code, said = command("audit", "list", "--json", *options)
+        code, output = command("audit", "list", "--json", *options)
         assert code == 0
-        return [json.loads(line) for line in said.splitlines()]
+        return [json.loads(line) for line in output.splitlines()]
 
     everything = listed()
     assert [entry["action"] for entry in everything] == [action for _, action, _ in deeds(site)][::-1]
@@ -432,17 +432,17 @@ def test_the_list_finds_entries(site: Site, command: Command, monkeypatch: pytes
     assert [entry["action"] for entry in listed("--action", "mod published")] == ["mod published"]
     assert listed("--since", "2999-01-01") == []
     assert len(listed("--since", "2020-01-01T00:00Z", "--limit", "2")) == 2
-    said = command("audit", "list", "--action", "file uploaded")[1]
-    assert f"account 7 (192.0.2.7): file uploaded: mod {mod['id']}, kind code" in said
+    output = command("audit", "list", "--action", "file uploaded")[1]
+    assert f"account 7 (192.0.2.7): file uploaded: mod {mod['id']}, kind code" in output
     assert command("audit", "list", "--actor", "key none") == (0, "No matching entries.\n")
 
 
 def test_lines_have_no_control_characters(site: Site, command: Command) -> None:
     with site.databases.write_session.begin() as session:
         record(session, "deed", "thing", "\x1b[31mred\x9b\n2 lies", version="ü\u202e")
-    said = command("audit", "list")[1]
-    assert said.count("\n") == 1
-    assert said.rstrip("\n").isprintable()
+    output = command("audit", "list")[1]
+    assert output.count("\n") == 1
+    assert output.rstrip("\n").isprintable()
 
 
 @pytest.mark.one_database

@@ -63,7 +63,7 @@ def is_locked(site: Site) -> bool:
 
 
 @pytest.fixture
-def told(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
+def store_calls(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     """What the sweep asks of the store, and whether blobs were locked then."""
     store, seen = site.find_service(BlobStore), []
     remove, walk = store.delete, store.keys
@@ -82,7 +82,9 @@ def told(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     return seen
 
 
-def test_by_default_no_file_is_looked_for_or_removed_under_a_lock(site: Site, told: list[tuple[str, bool]]) -> None:
+def test_by_default_no_file_is_looked_for_or_removed_under_a_lock(
+    site: Site, store_calls: list[tuple[str, bool]]
+) -> None:
     # C-RUN-6
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"two", version="2")
@@ -90,20 +92,20 @@ def test_by_default_no_file_is_looked_for_or_removed_under_a_lock(site: Site, to
     age(site)
     young = orphan(site, b"young")
     assert maintenance.sweep(site.databases, site.find_service(BlobStore)) == (1, 1)
-    assert [locked for _, locked in told] == [False] * len(told)
+    assert [locked for _, locked in store_calls] == [False] * len(store_calls)
     # The replaced one, then a walk past three (the current one, the old orphan, the young one), then the orphan.
-    assert [key == "walk" for key, _ in told] == [False, True, True, True, False]
-    assert told[-1][0] == left.key
+    assert [key == "walk" for key, _ in store_calls] == [False, True, True, True, False]
+    assert store_calls[-1][0] == left.key
     assert young.key in keys(site)
     assert site.get(mod_address(mod, "download")).body == b"two"
 
 
-def test_young_orphans_go_under_the_lock_and_nothing_else_does(site: Site, told: list[tuple[str, bool]]) -> None:
+def test_young_orphans_go_under_the_lock_and_nothing_else_does(site: Site, store_calls: list[tuple[str, bool]]) -> None:
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"two", version="2")
     left = [orphan(site).key, orphan(site, publish=False).key]
     assert maintenance.sweep(site.databases, site.find_service(BlobStore), 0) == (1, 2)
-    assert {key for key, locked in told if locked} == set(left)
+    assert {key for key, locked in store_calls if locked} == set(left)
     assert not is_locked(site)
 
 

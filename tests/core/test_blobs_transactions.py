@@ -48,18 +48,18 @@ def readable(store, blob) -> bool:
 
 
 class Other:
-    """A data manager that sorts as zope.sqlalchemy's does, and calls ``told`` at each step."""
+    """A data manager that sorts as zope.sqlalchemy's does, and calls ``on_step`` at each step."""
 
-    def __init__(self, tm, told, key="~sqlalchemy:1"):
+    def __init__(self, tm, on_step, key="~sqlalchemy:1"):
         self.transaction_manager = tm
-        self.told = told
+        self.on_step = on_step
         self.key = key
         tm.get().join(self)
 
     def __getattr__(self, name):
         if name not in {"abort", "tpc_begin", "commit", "tpc_vote", "tpc_finish", "tpc_abort"}:
             raise AttributeError(name)
-        return lambda _transaction: self.told(name)
+        return lambda _transaction: self.on_step(name)
 
     def sortKey(self):  # noqa: N802 - the name is the transaction package's
         return self.key
@@ -101,12 +101,12 @@ def test_published_before_the_rows_commit(tm, store):
 @pytest.mark.parametrize(("step", "left"), [("tpc_begin", 0), ("commit", 0), ("tpc_vote", 1)])
 def test_a_commit_of_the_rows_that_fails_takes_the_files_away_unless_its_answer_may_be_lost(tm, store, step, left):
     # T-F8
-    def told(name):
+    def on_step(name):
         if name == step:
             raise RuntimeError("the database said no")
 
     with pytest.raises(RuntimeError), tm:  # noqa: PT012 - as above
-        Other(tm, told)
+        Other(tm, on_step)
         put(tm, store)
     # A commit that fails while it votes may have happened all the same: its file is left for the sweep.
     assert len(kept(store)) == left
@@ -114,12 +114,12 @@ def test_a_commit_of_the_rows_that_fails_takes_the_files_away_unless_its_answer_
 
 @pytest.mark.parametrize("key", ["a letter", "~sqlalchemy:1"])
 def test_the_files_stay_when_something_fails_after_the_rows_are_committed(tm, store, key):
-    def told(name):
+    def on_step(name):
         if name == "tpc_finish":
             raise RuntimeError("too late")
 
     with pytest.raises(RuntimeError), tm:  # noqa: PT012 - as above
-        Other(tm, told, key)
+        Other(tm, on_step, key)
         blob = put(tm, store)
     assert readable(store, blob)
 
@@ -183,12 +183,12 @@ def test_without_a_transaction_nothing_is_staged(tm, store):
 
 
 def test_a_transaction_that_takes_nobody_in_any_more(tm, store):
-    def told(name):
+    def on_step(name):
         if name == "tpc_vote":
             raise RuntimeError
 
     tm.begin()
-    Other(tm, told)
+    Other(tm, on_step)
     with pytest.raises(RuntimeError):
         tm.commit()
     with pytest.raises(transaction.interfaces.TransactionFailedError):

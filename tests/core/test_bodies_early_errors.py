@@ -103,7 +103,7 @@ def test_a_form_of_another_site_is_refused_at_the_head(site, service):
 @pytest.mark.parametrize("path", ["code?version=1", "images", ""])
 def test_a_mod_that_is_not_ones_own_is_one_that_is_not_there(site, service, size, path):
     mod = new_mod(site)
-    for who, method, prefix in (
+    for credential, method, prefix in (
         ("Authorization: Bearer account-8", "POST" if path else "PUT", "/api/modhub"),
         ("Cookie: account=8", "POST", "/Modhub/mine"),
     ):
@@ -111,7 +111,7 @@ def test_a_mod_that_is_not_ones_own_is_one_that_is_not_there(site, service, size
         for number in (mod["id"], 999_999):
             with RawClient(service) as client:
                 address = f"{prefix}/{number}/{path}".rstrip("/")
-                client.send(head(method, address, who, f"Content-Length: {size}"))
+                client.send(head(method, address, credential, f"Content-Length: {size}"))
                 if size <= PROBE_ABOVE_BYTES:
                     client.send(b"x" * size)
                 answers.append(comparable(client.answer()))
@@ -159,9 +159,9 @@ def test_beyond_the_limit_a_large_body_is_503_if_permitted_and_401_if_not(site):
     mod, bearer = new_mod(site), f"Authorization: Bearer account-{OWNER}"
     path = f"/api/modhub/{mod['id']}/code?version=1"
     with running(site.app, spool_bytes=MB) as service:
-        for who, status in ((bearer, 503), ("Authorization: Bearer account-8", 401)):
+        for credential, status in ((bearer, 503), ("Authorization: Bearer account-8", 401)):
             with RawClient(service) as client:
-                answer = client.ask(head("POST", path, who, "Content-Length: 2000000"))
+                answer = client.ask(head("POST", path, credential, "Content-Length: 2000000"))
                 assert (answer.status, answer.fields["connection"]) == (status, "close")
                 if status == 503:
                     assert json.loads(answer.body)["error"] == "busy"

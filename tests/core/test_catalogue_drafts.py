@@ -97,9 +97,9 @@ def ask(site: Site, url: str, method: str = "GET", **headers: str) -> Any:
 def shown(answer: Any) -> str:
     """All that a caller may compare; the address that was asked for is the caller's own word."""
     headers = sorted((name, value) for name, value in answer.headerlist if name.lower() not in HIDDEN)
-    told = re.sub(r"nonce-[\w-]+", "nonce-X", f"{answer.status} {answer.body!r} {headers}")
+    text = re.sub(r"nonce-[\w-]+", "nonce-X", f"{answer.status} {answer.body!r} {headers}")
     url = answer.request.path.rstrip("/")
-    return told.replace(quote(url, safe=""), "ADDRESS").replace(url, "ADDRESS")
+    return text.replace(quote(url, safe=""), "ADDRESS").replace(url, "ADDRESS")
 
 
 VARIANTS: list[tuple[str, dict[str, str]]] = [
@@ -137,33 +137,34 @@ def test_a_draft_answers_as_an_id_that_never_was(site: Site, draft: dict[str, An
 
 def test_no_vote_tells_a_draft_from_what_never_was(site: Site, draft: dict[str, Any]) -> None:
     # C-VOTE-2, T-B1
-    for who in (site, site.as_account(8), site.as_account(OWNER)):
+    for caller in (site, site.as_account(8), site.as_account(OWNER)):
         for body in (b'{"value": 1}', b'{"value": 5}', b"\xff", b""):
             answers = [
-                who.put(f"/api/modhub/{mod_id}/vote", body, content_type="application/json", expect_errors=True)
+                caller.put(f"/api/modhub/{mod_id}/vote", body, content_type="application/json", expect_errors=True)
                 for mod_id in (draft["id"], NEVER)
             ]
             assert shown(answers[0]) == shown(answers[1])
-            assert answers[0].status_int == (401 if who is site else 404)
+            assert answers[0].status_int == (401 if caller is site else 404)
 
 
 def test_no_list_shows_a_draft(site: Site, draft: dict[str, Any]) -> None:
     # C-LIST-1, C-PRO-2, T-B1
     queries = ["", "?sort=top", "?sort=new&size=100", "?page=2&size=1", "?game=Portal", f"?game={MARK}%20game"]
     queries += [
-        f"?q={q}" for q in (MARK, MARK.lower(), MARK[:3], MARK[:2], "title", "Portal", draft["guid"], "%25", "_")
+        f"?q={words}"
+        for words in (MARK, MARK.lower(), MARK[:3], MARK[:2], "title", "Portal", draft["guid"], "%25", "_")
     ]
     queries += [f"?q={MARK}&game=portal&sort=top"]
-    for who in (site, site.as_account(OWNER)):
+    for caller in (site, site.as_account(OWNER)):
         for query in queries:
-            answer = who.get(f"/api/modhub{query}")
+            answer = caller.get(f"/api/modhub{query}")
             assert not any(secret in answer.body for secret in secrets_of(draft)), query
             assert draft["id"] not in [mod["id"] for mod in answer.json["mods"]]
-        listed = who.get("/api/modhub")
+        listed = caller.get("/api/modhub")
         assert (listed.json["total"], listed.json["count"]) == (2, 2)
-        assert who.get(f"/api/modhub?q={MARK}").json["total"] == 0
-        assert who.get("/api/modhub?game=portal").json["total"] == 0
-        assert not any(secret in who.get("/api/modhub/games").body for secret in secrets_of(draft))
+        assert caller.get(f"/api/modhub?q={MARK}").json["total"] == 0
+        assert caller.get("/api/modhub?game=portal").json["total"] == 0
+        assert not any(secret in caller.get("/api/modhub/games").body for secret in secrets_of(draft))
 
 
 def test_a_chain_ends_at_a_draft(site: Site, draft: dict[str, Any]) -> None:

@@ -119,7 +119,7 @@ def test_lists_are_stored_as_sent_merged_in_order(site: Site) -> None:
     respelled = edit(site, mod, requires=[G[5], G[1], G[0]])
     assert respelled["requires"] == [G[5], G[1], G[0]]
     assert respelled["updatedAt"] > mod["updatedAt"]
-    assert len(edit(site, mod, requires=[*G[:50], *(g.upper() for g in G[:50])])["requires"]) == 50
+    assert len(edit(site, mod, requires=[*G[:50], *(guid.upper() for guid in G[:50])])["requires"]) == 50
     assert edit(site, mod, requires=[])["requires"] == []
 
 

@@ -38,7 +38,9 @@ def guids(count: int) -> list[str]:
 
 def chain(site: Site, mod_id: int) -> tuple[list[str], list[str]]:
     answer = site.get(f"/api/modhub/{mod_id}").json
-    assert answer["install"][-1] == {k: v for k, v in answer.items() if k not in {"install", "missing"}}
+    assert answer["install"][-1] == {
+        name: value for name, value in answer.items() if name not in {"install", "missing"}
+    }
     assert answer["install"][-1]["id"] == mod_id
     return [mod["guid"] for mod in answer["install"]], answer["missing"]
 

@@ -26,8 +26,8 @@ def run(site: Site, capsys: pytest.CaptureFixture[str]) -> Run:
         capsys.readouterr()
         arguments = build_admin_parser(site.config).parse_args(["-c", "unused", "mod", *words])
         code = arguments.run(Admin(site.config), arguments)
-        said = capsys.readouterr()
-        return code, (said.err + said.out).splitlines()
+        printed = capsys.readouterr()
+        return code, (printed.err + printed.out).splitlines()
 
     return command
 
@@ -102,7 +102,7 @@ def test_all_about_one_mod(site: Site, run: Run) -> None:
     hide_mod(site, mod, "Looks like malware.")
     code, lines = run("show", mod["guid"].upper())
     assert code == 0
-    said = "\n".join(lines)
+    output = "\n".join(lines)
     assert lines[0] == f"{mod['id']} HUD"
     for line in (
         f"  GUID: {mod['guid']}",
@@ -124,9 +124,9 @@ def test_all_about_one_mod(site: Site, run: Run) -> None:
     ):
         assert line in lines, line
     assert any(line.startswith("  hidden since: 20") for line in lines)
-    assert "  code: hud.zip, 3 bytes, application/zip, 20" in said
-    assert f"address {mod['assets'][0]['url']}" in said
-    assert "A draft that needs it" not in said
+    assert "  code: hud.zip, 3 bytes, application/zip, 20" in output
+    assert f"address {mod['assets'][0]['url']}" in output
+    assert "A draft that needs it" not in output
     assert "state: published" in "\n".join(run("show", str(users[0]["id"]))[1])
     code, lines = run("show", "999", str(users[1]["id"]), "nonsense")
     assert code == 1
@@ -141,9 +141,9 @@ def test_many_users_are_counted(site: Site, run: Run, monkeypatch: pytest.Monkey
     lines = run("show", str(mod["id"]))[1]
     assert sum(line.startswith("  required by: ") for line in lines) == 4
     assert "  required by: 1 more" in lines
-    said = run("delete", str(mod["id"]))[1]
-    assert said[1].startswith(f"4 published mods require it: {users[0]['id']} A mod, published; ")
-    assert said[1].endswith(" and 1 more.")
+    lines = run("delete", str(mod["id"]))[1]
+    assert lines[1].startswith(f"4 published mods require it: {users[0]['id']} A mod, published; ")
+    assert lines[1].endswith(" and 1 more.")
 
 
 def test_hiding_and_restoring_take_effect_at_once_and_twice_is_well(site: Site, run: Run) -> None:
@@ -219,9 +219,9 @@ def test_what_the_operator_does_is_written_down(site: Site, run: Run, caplog: py
         for words in (["hide", number], ["hide", number], ["restore", number], ["delete", number, "--yes"]):
             run(*words)
         run("delete", number)
-    told = [json.loads(record.message) for record in caplog.records if record.name == "modhub.security"]
+    entries = [json.loads(record.message) for record in caplog.records if record.name == "modhub.security"]
     facts = {"mod": mod["id"], "guid": mod["guid"], "owner": OWNER}
-    assert told == [
+    assert entries == [
         {"event": event, **facts} for event in ("mod hidden", "mod restored", "mod deleted by the operator")
     ]
 

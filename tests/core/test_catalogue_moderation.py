@@ -163,8 +163,8 @@ def test_rebuild_and_verify_know_of_hiding(site: Site) -> None:
             own_row.id, own_row.guid = mod["id"], mod["guid"]
             session.add(own_row)
             assert others
-    told = copy_damage(site)
-    assert [line for line in told if f"Mod {mod['id']} has a public copy" in line]
+    damage = copy_damage(site)
+    assert [line for line in damage if f"Mod {mod['id']} has a public copy" in line]
     assert public_copies.rebuild_copies(begin) == 1
     assert copy_damage(site) == []
     with site.databases.readonly_session() as session:

@@ -100,8 +100,8 @@ def test_one_version_from_eight(sites: tuple[Site, Site]) -> None:
     winner = bodies[[answer.status_int for answer in answers].index(201)]
     for answer in answers:
         if answer.status_int == 409:
-            told = (answer.json["version"], answer.json["bytes"], answer.json["sha256"])
-            assert told == ("2", len(winner), hashlib.sha256(winner).hexdigest())
+            answered = (answer.json["version"], answer.json["bytes"], answer.json["sha256"])
+            assert answered == ("2", len(winner), hashlib.sha256(winner).hexdigest())
     for site in sites:
         assert site.get(mod_address(mod, "download")).body == winner
         assert [note["title"] for note in notes_of_mod(site, mod)] == ["2", "1"]
@@ -158,7 +158,11 @@ def test_one_guid_never_comes_into_both_lists(sites: tuple[Site, Site]) -> None:
         sent = [{"requires": [GUID]}, {"conflictsWith": [GUID]}] * 2
         answers = together(sites, [put(mod, body) for body in sent])
         assert set(statuses(answers)) == {200, 400}
-        kept = next(m for m in sites[0].as_account(OWNER).get("/api/modhub/mine").json["mods"] if m["id"] == mod["id"])
+        kept = next(
+            entry
+            for entry in sites[0].as_account(OWNER).get("/api/modhub/mine").json["mods"]
+            if entry["id"] == mod["id"]
+        )
         assert sorted([kept["requires"], kept["conflictsWith"]]) == [[], [GUID]]
 
 

@@ -84,9 +84,9 @@ def test_a_mod_that_is_not_the_callers_answers_as_one_that_is_not_there(
     assert missing.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
     assert missing.headers["Cache-Control"] == "no-store"
     callers = {"nobody": site, "a stranger": site.as_account(STRANGER)}
-    for who, body, mod_id in product(callers, BODIES, mod_ids(places)):
-        answer = call(callers[who], method, f"/api/modhub/{mod_id}{suffix}", **BODIES[body])
-        assert shown(answer) == shown(missing), f"{who}, mod {mod_id}, body {body}"
+    for name, body, mod_id in product(callers, BODIES, mod_ids(places)):
+        answer = call(callers[name], method, f"/api/modhub/{mod_id}{suffix}", **BODIES[body])
+        assert shown(answer) == shown(missing), f"{name}, mod {mod_id}, body {body}"
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
@@ -155,9 +155,9 @@ def test_the_owners_refusals_come_in_order(site: Site, places: dict[str, Any]) -
 def test_a_method_that_the_address_never_has_is_405_to_everybody(site: Site, places: dict[str, Any]) -> None:
     # C-ERR-5, C-NOTE-2
     callers = (site, site.as_account(OWNER), site.as_account(STRANGER))
-    for mod_id, who in product(mod_ids(places), callers):
-        answer = call(who, "POST", f"/api/modhub/{mod_id}/changelog", params=b'{"title": "x"}')
+    for mod_id, caller in product(mod_ids(places), callers):
+        answer = call(caller, "POST", f"/api/modhub/{mod_id}/changelog", params=b'{"title": "x"}')
         assert answer.status_int == 405
         assert answer.headers["Allow"] == "GET, HEAD"
         assert answer.json["error"] == "method_not_allowed"
-        assert call(who, "GET", f"/api/modhub/{mod_id}/publish").headers["Allow"] == "POST"
+        assert call(caller, "GET", f"/api/modhub/{mod_id}/publish").headers["Allow"] == "POST"

@@ -152,8 +152,8 @@ def test_mine_is_constant(site: Site) -> None:
 
 
 def call_cost(site: Site, account: int | None, method: str, url: str) -> int:
-    who = site if account is None else site.as_account(account)
-    return count(site, lambda: who._gen_request(method, url, params=b'{"value": 1}', expect_errors=True))
+    caller = site if account is None else site.as_account(account)
+    return count(site, lambda: caller._gen_request(method, url, params=b'{"value": 1}', expect_errors=True))
 
 
 def test_a_foreign_and_an_absent_mod_cost_the_same(site: Site) -> None:

@@ -19,7 +19,7 @@ def raw(site: Site, path: str, method: str = "GET", **environ: Any) -> tuple[int
     request = site.RequestClass.blank("/", environ=request_environ, method=method)
     request.environ["PATH_INFO"] = path
     begun: list[Any] = []
-    answer = site.app(request.environ, lambda *told: begun.append(told))
+    answer = site.app(request.environ, lambda *start: begun.append(start))
     body = b"".join(answer)
     getattr(answer, "close", lambda: None)()
     return int(begun[-1][0][:3]), dict(begun[-1][1]), body

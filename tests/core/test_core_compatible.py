@@ -211,9 +211,9 @@ def test_migrating_to_and_back_and_the_plan(
     assert migrates("--to", "steps_2") == (0, "modhub_steps is at steps_2.\n")
     assert migrates() == (0, "Migrated: modhub_steps.\n")
     assert migrates("--plan") == (0, "There is nothing to migrate.\n")
-    code, said = migrates("--to", "steps_2")
+    code, output = migrates("--to", "steps_2")
     assert code == 1
-    assert "beyond steps_2" in said
+    assert "beyond steps_2" in output
     assert migrates("--plan", "--down", "steps_1")[1] == (
         "modhub_steps: undo steps_3 (Step 3)\n"
         + "modhub_steps: undo steps_2 (Step 2), compatible with the code of steps_1\n"
@@ -234,8 +234,8 @@ def test_going_back_never_loses_anything(command: Callable[..., Command], databa
     with databases.write_engine.begin() as connection:
         # A default and an empty value are nothing that is lost.
         connection.execute(text("INSERT INTO steps_x (id, c3) VALUES (1, NULL), (2, 7), (3, 8), (4, 9)"))
-    code, said = migrates("--down", "steps_2")
-    assert (code, "changed nothing: 2 values of c3 in steps_x" in said) == (1, True), said
+    code, output = migrates("--down", "steps_2")
+    assert (code, "changed nothing: 2 values of c3 in steps_x" in output) == (1, True), output
     assert columns(databases) == {"id", "c2", "c3"}
     with databases.write_engine.begin() as connection:
         connection.execute(text("UPDATE steps_x SET c3 = 7"))
@@ -251,5 +251,5 @@ def test_the_core_goes_back_where_nothing_is_lost(command: Callable[..., Command
     assert "core_0005" in migrates("--plan")[1]
     assert migrates()[0] == 0
     # It has a row since the beginning: the address that was reported last.
-    code, said = migrates("--down", "core_0001")
-    assert (code, "1 rows of core_storage_address" in said) == (1, True), said
+    code, output = migrates("--down", "core_0001")
+    assert (code, "1 rows of core_storage_address" in output) == (1, True), output

@@ -37,66 +37,66 @@ def locked(postgres: PostgresServer) -> Iterator[str]:
         connection.execute("DROP ROLE locked")
 
 
-def told(url: str) -> str:
+def start_error(url: str) -> str:
     """The error of the start; `migrate` reports the same."""
     with pytest.raises(SystemExit) as end:
         modhub.main({}, **{"sqlalchemy.url": url, "modhub.secret": TEST_SECRET})
-    said = str(end.value.code).removeprefix("modhub does not start: ")
+    sentence = str(end.value.code).removeprefix("modhub does not start: ")
     registry: Any = modhub.configure({"sqlalchemy.url": url, "modhub.secret": TEST_SECRET}).registry
     for ask in (refuse_when_behind, upgrade_or_refuse):
         with pytest.raises(StartRefused) as refusal:
             ask(find_service(registry, Databases), find_service(registry, Declarations).migrations)
         # The time that PostgreSQL needs to say no differs, the sentence does not.
-        assert f"{refusal.value}." == said
-    assert "\n" not in said
-    assert PASSWORD not in said
-    return said
+        assert f"{refusal.value}." == sentence
+    assert "\n" not in sentence
+    assert PASSWORD not in sentence
+    return sentence
 
 
 def test_a_server_that_is_down() -> None:
     port = free_port()
-    said = told(f"postgresql+psycopg://mods:{PASSWORD}@127.0.0.1:{port}/modhub")
+    sentence = start_error(f"postgresql+psycopg://mods:{PASSWORD}@127.0.0.1:{port}/modhub")
     where = f"host 127.0.0.1, port {port}, database modhub, user mods"
-    assert said == f"the database cannot be reached ({where}): Connection refused."
+    assert sentence == f"the database cannot be reached ({where}): Connection refused."
 
 
 def test_a_socket_that_is_not_there() -> None:
-    said = told(f"postgresql+psycopg://mods:{PASSWORD}@/modhub?host=/nonexistent")
+    sentence = start_error(f"postgresql+psycopg://mods:{PASSWORD}@/modhub?host=/nonexistent")
     where = "host /nonexistent, port 5432, database modhub, user mods"
-    assert said == f"the database cannot be reached ({where}): No such file or directory."
+    assert sentence == f"the database cannot be reached ({where}): No such file or directory."
 
 
 def test_a_host_that_nobody_knows() -> None:
-    said = told(f"postgresql+psycopg://mods:{PASSWORD}@database.invalid/modhub")
-    assert said.startswith(
+    sentence = start_error(f"postgresql+psycopg://mods:{PASSWORD}@database.invalid/modhub")
+    assert sentence.startswith(
         "the database cannot be reached (host database.invalid, port 5432, database modhub, user mods)"
     )
-    assert "failed to resolve host" in said
+    assert "failed to resolve host" in sentence
 
 
 def test_a_wrong_password(locked: str) -> None:
-    said = told(locked)
-    assert said.endswith('): password authentication failed for user "locked".')
-    assert "user locked" in said
+    sentence = start_error(locked)
+    assert sentence.endswith('): password authentication failed for user "locked".')
+    assert "user locked" in sentence
 
 
 def test_no_such_database(postgres: PostgresServer) -> None:
-    said = told(f"postgresql+psycopg://postgres:{PASSWORD}@/nobodys?host={postgres.base}&port=5432")
-    assert "database nobodys" in said
-    assert said.endswith('): database "nobodys" does not exist.')
+    sentence = start_error(f"postgresql+psycopg://postgres:{PASSWORD}@/nobodys?host={postgres.base}&port=5432")
+    assert "database nobodys" in sentence
+    assert sentence.endswith('): database "nobodys" does not exist.')
 
 
 def test_no_such_folder(tmp_path: Any) -> None:
-    said = told(f"sqlite:///{tmp_path}/none/modhub.sqlite")
-    assert said == f"the database cannot be reached: there is no folder {tmp_path}/none for the file modhub.sqlite."
+    sentence = start_error(f"sqlite:///{tmp_path}/none/modhub.sqlite")
+    assert sentence == f"the database cannot be reached: there is no folder {tmp_path}/none for the file modhub.sqlite."
 
 
 def test_a_missing_file_and_one_that_is_not_a_database(tmp_path: Any) -> None:
     (tmp_path / "folder").mkdir()
-    said = told(f"sqlite:///{tmp_path}/folder")
-    assert said == f"the database cannot be reached (file {tmp_path}/folder): unable to open database file."
+    sentence = start_error(f"sqlite:///{tmp_path}/folder")
+    assert sentence == f"the database cannot be reached (file {tmp_path}/folder): unable to open database file."
     (tmp_path / "text").write_text("this is no database, however long it may be" * 100)
-    assert told(f"sqlite:///{tmp_path}/text") == "the database cannot be used: file is not a database."
+    assert start_error(f"sqlite:///{tmp_path}/text") == "the database cannot be used: file is not a database."
 
 
 @pytest.mark.parametrize(
@@ -114,10 +114,10 @@ def test_a_missing_file_and_one_that_is_not_a_database(tmp_path: Any) -> None:
 def test_an_unsupported_address_names_the_accepted_ones(url: str) -> None:
     with pytest.raises(StartRefused) as refusal:
         Databases(url)
-    said = str(refusal.value)
-    assert said.startswith("the setting sqlalchemy.url ")
-    assert said.endswith("it must be sqlite:////absolute/path or postgresql+psycopg://user:password@host/database")
-    assert PASSWORD not in said
+    message = str(refusal.value)
+    assert message.startswith("the setting sqlalchemy.url ")
+    assert message.endswith("it must be sqlite:////absolute/path or postgresql+psycopg://user:password@host/database")
+    assert PASSWORD not in message
 
 
 @pytest.mark.parametrize(

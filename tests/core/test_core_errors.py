@@ -43,7 +43,7 @@ def raw(site: Site, method: str = "GET", path: str = "/", query: str = "", **env
     request.environ["PATH_INFO"] = path
     request.environ["QUERY_STRING"] = query
     status: list[Any] = []
-    body = b"".join(site.registry_app(request.environ, lambda *told: status.append(told)))
+    body = b"".join(site.registry_app(request.environ, lambda *start: status.append(start)))
     return int(status[0][0][:3]), dict(status[0][1]), body
 
 
@@ -76,10 +76,10 @@ def test_head_has_the_headers_of_get_and_no_body(site: Site, names: dict[str, An
     urls += ["/api/modhub/999", "/api/modhub/x/download", "/Modhub/file/999", "/Modhub", "/api/nothing", "/nothing"]
     own = site.as_account(OWNER)
     for url in urls:
-        got, head = ask(own, "GET", url), ask(own, "HEAD", url)
+        get, head = ask(own, "GET", url), ask(own, "HEAD", url)
         assert head.body == b""
-        assert head.status == got.status, url
-        assert strip(head) == strip(got), url
+        assert head.status == get.status, url
+        assert strip(head) == strip(get), url
 
 
 def strip(answer: Any) -> list[tuple[str, str]]:

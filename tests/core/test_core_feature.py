@@ -42,11 +42,11 @@ def test_it_plugs_in_by_its_ini_line(installed: None, start: Start) -> None:
     mod = published_mod(site)
     url = mod_address(mod, "remarks")
     assert site.get(url).json == {"remarks": []}
-    said = {"text": "good mod"}
-    assert site.post_json(url, said, status=401).headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
-    assert site.as_account(8).post_json(url, said, status=201).json == {"id": 1, "remark": "good "}
-    assert site.as_account(8).post_json(url, said, status=409).json["error"] == "remark_exists"
-    assert site.as_account(8).post_json(url, {**said, "replace": True}, status=201).json == {"id": 2, "remark": "good "}
+    body = {"text": "good mod"}
+    assert site.post_json(url, body, status=401).headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
+    assert site.as_account(8).post_json(url, body, status=201).json == {"id": 1, "remark": "good "}
+    assert site.as_account(8).post_json(url, body, status=409).json["error"] == "remark_exists"
+    assert site.as_account(8).post_json(url, {**body, "replace": True}, status=201).json == {"id": 2, "remark": "good "}
     assert site.get(url).json == {"remarks": ["good "]}
     assert site.put(url, b"x", status=405).headers["Allow"] == "GET, HEAD, POST"
     assert [feature.name for feature in site.declarations.features if feature.name == FEATURE] == [FEATURE]
@@ -264,21 +264,21 @@ def refused(tmp_path: Path, includes: str) -> str:
 
 
 def test_a_feature_named_twice_stops_the_start(installed: None, tmp_path: Path) -> None:
-    said = refused(tmp_path, f"{FEATURE}\n{ACCOUNTS}\n{FEATURE}")
-    assert said == f"pyramid.includes names {FEATURE} twice"
+    message = refused(tmp_path, f"{FEATURE}\n{ACCOUNTS}\n{FEATURE}")
+    assert message == f"pyramid.includes names {FEATURE} twice"
 
 
 def test_a_feature_says_which_module_it_misses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "modhub_needy.py").write_text("import modhub_auth_of_another_house.parts\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    said = refused(tmp_path, "modhub_needy")
-    assert said == "modhub_needy needs the Python module modhub_auth_of_another_house, which is not installed"
+    message = refused(tmp_path, "modhub_needy")
+    assert message == "modhub_needy needs the Python module modhub_auth_of_another_house, which is not installed"
 
 
 def test_an_unknown_feature_is_a_sentence(tmp_path: Path) -> None:
-    said = refused(tmp_path, "json.decoder")
-    assert said.startswith("pyramid.includes names json.decoder, which is not a feature: ")
-    assert "\n" not in said
+    message = refused(tmp_path, "json.decoder")
+    assert message.startswith("pyramid.includes names json.decoder, which is not a feature: ")
+    assert "\n" not in message
 
 
 def test_a_feature_declares_which_other_it_needs(

@@ -46,30 +46,30 @@ def test_modhub_admin_says_it_in_one_line_without_a_value(
     ini = tmp_path / "broken.ini"
     ini.write_text(text)
     assert admin.admin_main(["-c", str(ini), "migrate"]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith(f"modhub-admin: {ini}: ")
-    assert sentence in told.err
-    assert told.err.count("\n") == 1
-    assert PASSWORD not in told.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"modhub-admin: {ini}: ")
+    assert sentence in printed.err
+    assert printed.err.count("\n") == 1
+    assert PASSWORD not in printed.err
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "latin.ini").write_bytes(b"[app:main]\nx = \xe4\n")
     (tmp_path / "empty.ini").touch()
     (tmp_path / "folder.ini").mkdir()
-    said = {
+    sentences = {
         "none.ini": "there is no such configuration file",
         "folder.ini": "the configuration file cannot be read",
         "latin.ini": "is not UTF-8",
         "empty.ini": "there is no section [app:main]",
         "none.toml": "",
     }
-    for file, sentence in said.items():
+    for file, sentence in sentences.items():
         assert admin.admin_main(["-c", str(tmp_path / file), "migrate"]) == 2
-        told = capsys.readouterr().err
-        assert sentence in told
-        assert (told.count("\n"), told[:14]) == (1, "modhub-admin: ")
+        output = capsys.readouterr().err
+        assert sentence in output
+        assert (output.count("\n"), output[:14]) == (1, "modhub-admin: ")
 
 
 @pytest.mark.parametrize("name", [name for name, (_, _, ours) in BROKEN.items() if ours])

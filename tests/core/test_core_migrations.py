@@ -137,16 +137,16 @@ def command_line(
 
     def run(*words: str) -> tuple[int, str]:
         code = admin.admin_main(["-c", str(ini), *words])
-        told = capsys.readouterr()
-        return code, told.out + told.err
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
 
     return run
 
 
 def test_the_command_migrates_and_says_so(command_line: Callable[..., tuple[int, str]]) -> None:
     # C-RUN-2, C-RUN-4
-    for said in ("Migrated: modhub.\n", "The database is up to date.\n"):
-        assert command_line("migrate") == (0, said)
+    for output in ("Migrated: modhub.\n", "The database is up to date.\n"):
+        assert command_line("migrate") == (0, output)
 
 
 @pytest.mark.parametrize("older", [False, True], ids=["alone", "beside one that is known"])
@@ -176,13 +176,13 @@ def test_a_migration_that_fails_says_why_and_not_to_migrate(
 ) -> None:
     with configured.databases.write_engine.begin() as connection:
         connection.execute(text("CREATE TABLE core_mod (id INTEGER)"))
-    code, said = command_line("migrate")
+    code, output = command_line("migrate")
     assert code == 1
-    assert said.startswith("modhub-admin: migrating failed and changed nothing: ")
-    assert "core_mod" in said
-    assert "already exists" in said
-    assert "run: modhub-admin" not in said
-    assert said.count("\n") == 1
+    assert output.startswith("modhub-admin: migrating failed and changed nothing: ")
+    assert "core_mod" in output
+    assert "already exists" in output
+    assert "run: modhub-admin" not in output
+    assert output.count("\n") == 1
     assert "core_blob" not in inspect(configured.databases.readonly_engine).get_table_names()
 
 
@@ -193,10 +193,10 @@ def test_a_migration_that_raises_is_one_line_too(
         raise KeyError("no such column\nand more")
 
     monkeypatch.setattr(command, "upgrade", fail)
-    code, said = command_line("migrate")
+    code, output = command_line("migrate")
     assert code == 1
-    assert said.startswith("modhub-admin: migrating failed and changed nothing: KeyError: 'no such column")
-    assert said.count("\n") == 1
+    assert output.startswith("modhub-admin: migrating failed and changed nothing: KeyError: 'no such column")
+    assert output.count("\n") == 1
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
@@ -210,9 +210,9 @@ def test_a_missing_right_to_create_tables_is_reported(
         connection.execute(text("REVOKE CREATE ON SCHEMA public FROM PUBLIC"))
     ini = tmp_path / "x.ini"
     ini.write_text(ini.read_text("utf-8").replace("postgres@", "mod_reader@"), "utf-8")
-    code, said = command_line("migrate")
-    assert (code, said.count("\n")) == (1, 1)
-    assert said.endswith("migrating failed and changed nothing: permission denied for schema public.\n")
+    code, output = command_line("migrate")
+    assert (code, output.count("\n")) == (1, 1)
+    assert output.endswith("migrating failed and changed nothing: permission denied for schema public.\n")
 
 
 def test_a_concurrent_migration_is_reported(
@@ -221,9 +221,9 @@ def test_a_concurrent_migration_is_reported(
     with configured.databases.write_engine.begin() as connection:
         if dialect == "postgresql":
             connection.execute(text(f"SELECT pg_advisory_xact_lock({migrate.ADVISORY_LOCK})"))
-        code, said = command_line("migrate")
-    assert (code, said.count("\n")) == (1, 1)
-    assert "the database cannot be written right now, nothing was migrated" in said
+        code, output = command_line("migrate")
+    assert (code, output.count("\n")) == (1, 1)
+    assert "the database cannot be written right now, nothing was migrated" in output
 
 
 def test_what_was_published_before_gets_its_links(site: Site) -> None:

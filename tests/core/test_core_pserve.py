@@ -52,9 +52,9 @@ def test_an_ini_that_cannot_be_used(
     if content is not None:
         ini.write_text(content, "utf-8")
     assert pserve_main(["pserve", str(ini), "port=1"]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith(f"modhub does not start: {ini}: {sentence}")
-    assert (said.count("\n"), "hunter2" in said) == (1, False)
+    output = capsys.readouterr().err
+    assert output.startswith(f"modhub does not start: {ini}: {sentence}")
+    assert (output.count("\n"), "hunter2" in output) == (1, False)
     assert served == []
 
 

@@ -58,8 +58,8 @@ def test_each_slip_is_one_sentence(warned: Any) -> None:
         "pyramid__includes": "",
     }
     for sentence, settings in slips.items():
-        (said,) = warned(**settings)
-        assert said.startswith(sentence)
+        (warning,) = warned(**settings)
+        assert warning.startswith(sentence)
     assert len(warned(ApiPrivateKeys=f"{SHORT} x", modhub__base_url="http://8.8.8.8")) == 3
 
 
@@ -109,9 +109,9 @@ def test_check_warns_as_a_start_does(start: Start, capsys: pytest.CaptureFixture
     # T-F11
     config = start("modhub_builds", **{"ApiPrivateKeys": f"{SHORT} Modhub:app", "maill.host": "x"}).config
     assert admin.run_command(config, ["-c", "x.ini", "check"]) == 0
-    said = capsys.readouterr()
-    assert said.out == "The configuration is valid and the database is up to date.\n"
-    warnings = said.err.splitlines()
+    printed = capsys.readouterr()
+    assert printed.out == "The configuration is valid and the database is up to date.\n"
+    warnings = printed.err.splitlines()
     assert all(line.startswith("modhub-admin: warning: ") for line in warnings)
     assert [words in line for words, line in zip(("fewer than 32", "maill.host"), warnings, strict=True)] == [True] * 2
-    assert SHORT not in said.err
+    assert SHORT not in printed.err

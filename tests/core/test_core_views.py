@@ -76,5 +76,5 @@ def test_a_view_whose_author_forgot_is_closed(start: Start, monkeypatch: pytest.
     module.includeme = forgetful  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "forgetful_feature", module)
     site = start("modhub.testing.accounts forgetful_feature", url=start().registry.settings["sqlalchemy.url"])
-    for who in (site, site.as_account(7)):
-        assert who.get("/api/modhub/forgotten", status=404).json["error"] == "not_found"
+    for caller in (site, site.as_account(7)):
+        assert caller.get("/api/modhub/forgotten", status=404).json["error"] == "not_found"

@@ -38,13 +38,13 @@ def examine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[...,
         ini.write_text(server, "utf-8")
         code = admin.run_command(site.config, ["-c", str(ini), "doctor"], str(ini))
         lines = capsys.readouterr().out.splitlines()
-        told: Lines = {}
+        sentences: Lines = {}
         for line in lines:
             label, _, sentence = line.partition(": ")
-            told.setdefault(label, []).append(sentence)
-        assert [label for label in told if label in LABELS] == LABELS
-        assert TEST_SECRET not in str(told)
-        return code, told
+            sentences.setdefault(label, []).append(sentence)
+        assert [label for label in sentences if label in LABELS] == LABELS
+        assert TEST_SECRET not in str(sentences)
+        return code, sentences
 
     return run
 
@@ -71,9 +71,9 @@ def test_json_is_one_object_per_check(start: Start, capsys: pytest.CaptureFixtur
     # C-RUN-19
     with served(start, modhub__storage="") as site:
         assert admin.run_command(site.config, ["-c", "x.ini", "doctor", "--json"]) == 1
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [check["label"] for check in told] == LABELS
-    for check in told:
+    checks = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [check["label"] for check in checks] == LABELS
+    for check in checks:
         assert check["ok"] is (check["label"] != "storage")
         assert check["ok"] is (check["problems"] == [])
 
@@ -97,15 +97,15 @@ def test_a_feature_adds_a_check(site: Site, examine: Any, monkeypatch: pytest.Mo
 
     checks.append(DoctorCheck("bowl", 203, finds_and_hangs, ("sugar.host", "sugar.port")))
     began = monotonic()
-    code, told = examine(site)
+    code, sentences = examine(site)
     hangs.set()
     assert monotonic() - began < 30
     assert code == 1
-    assert told["tea"] == ["it is cold: make new", "the cup leaks: buy one"]
-    assert told["milk"] == ["the check failed (ValueError)"]
-    assert told["spoon"] == ["no answer within 2 seconds: something that it asks hangs"]
+    assert sentences["tea"] == ["it is cold: make new", "the cup leaks: buy one"]
+    assert sentences["milk"] == ["the check failed (ValueError)"]
+    assert sentences["spoon"] == ["no answer within 2 seconds: something that it asks hangs"]
     advice = "no answer within 2 seconds: start what sugar.host or sugar.port names, or correct the setting"
-    assert told["bowl"] == ["it is empty: fill it", advice]
+    assert sentences["bowl"] == ["it is empty: fill it", advice]
 
 
 def test_a_schema_that_is_behind_or_newer(site: Site, examine: Any) -> None:
@@ -114,19 +114,19 @@ def test_a_schema_that_is_behind_or_newer(site: Site, examine: Any) -> None:
     for revision, sentence in versions.items():
         with site.databases.write_engine.begin() as connection:
             connection.execute(text(f"UPDATE modhub_alembic_version SET version_num = '{revision}'"))
-        code, told = examine(site)
+        code, sentences = examine(site)
         assert code == 1
-        assert sentence in told["schema"][0]
+        assert sentence in sentences["schema"][0]
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_database_that_is_missing_is_not_created(start: Start, examine: Any, tmp_path: Path) -> None:
     # C-RUN-19
     site = start(url=f"sqlite:///{tmp_path}/none.sqlite")
-    code, told = examine(site)
+    code, sentences = examine(site)
     assert code == 1
-    assert told["database"][0].startswith("there is no database yet; run: modhub-admin -c ")
-    assert "behind" in told["schema"][0]
+    assert sentences["database"][0].startswith("there is no database yet; run: modhub-admin -c ")
+    assert "behind" in sentences["schema"][0]
     assert not (tmp_path / "none.sqlite").exists()
     site = start(url=f"sqlite:///{tmp_path}/nowhere/none.sqlite")
     assert "there is no folder" in examine(site)[1]["database"][0]
@@ -136,15 +136,15 @@ def test_a_database_that_cannot_be_written(site: Site, examine: Any) -> None:
     # C-RUN-19
     with site.databases.write_engine.begin() as connection:
         connection.execute(text("DROP TABLE core_observation"))
-    code, told = examine(site)
+    code, sentences = examine(site)
     assert code == 1
-    assert told["database"][0].startswith("the database cannot be written (")
+    assert sentences["database"][0].startswith("the database cannot be written (")
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
 def test_more_connections_than_postgresql_has(start: Start, examine: Any) -> None:
-    told = examine(start(sqlalchemy__pool_size="50"))[1]
-    assert told["database"][0].startswith("a process may open 172 connections, PostgreSQL allows ")
+    sentences = examine(start(sqlalchemy__pool_size="50"))[1]
+    assert sentences["database"][0].startswith("a process may open 172 connections, PostgreSQL allows ")
 
 
 def test_a_store_that_is_missing_or_not_configured(start: Start, examine: Any, tmp_path: Path) -> None:
@@ -197,12 +197,12 @@ def test_the_age_of_a_secret_counts_from_its_first_use(start: Start, examine: An
 def test_weak_secrets_and_keys(start: Start, examine: Any) -> None:
     # C-RUN-19
     settings = {"modhub__secret": "x" * 40, "ApiPrivateKeys": "short Modhub:wikki", "maill__host": "x"}
-    code, told = examine(start(**settings))
+    code, sentences = examine(start(**settings))
     assert code == 1
-    assert "repeats too few characters" in told["secret"][0]
-    assert len(told["keys"]) == 3
+    assert "repeats too few characters" in sentences["secret"][0]
+    assert len(sentences["keys"]) == 3
     for words in ("fewer than 32", "a scope that no included feature declares: Modhub:wikki", "maill.host"):
-        assert any(words in problem for problem in told["keys"]), words
+        assert any(words in problem for problem in sentences["keys"]), words
 
 
 def test_a_clock_that_is_wrong(start: Start, examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,10 +214,10 @@ def test_a_clock_that_is_wrong(start: Start, examine: Any, monkeypatch: pytest.M
         assert "which is in the future: set the clock" in sentence
         set_time(site, "secret ", 0)
         monkeypatch.setattr("modhub.ops.doctor_checks.now", lambda: now() + timedelta(minutes=5))
-        told = examine(site)[1]["clock"]
+        sentences = examine(site)[1]["clock"]
     where = ["the database server"] * (site.databases.dialect == "postgresql") + ["the server at modhub.base_url"]
-    assert len(told) == len(where)
-    for sentence, server in zip(told, where, strict=True):
+    assert len(sentences) == len(where)
+    for sentence, server in zip(sentences, where, strict=True):
         assert " seconds ahead of that of " + server in sentence
 
 
@@ -283,19 +283,19 @@ def test_the_proxy_in_front(start: Start, examine: Any, proxy: dict[str, Any], s
         front.daemon_threads = True
         threading.Thread(target=front.serve_forever, daemon=True).start()
         site = start(modhub__base_url=f"http://127.0.0.1:{front.server_port}")
-        code, told = examine(site)
+        code, sentences = examine(site)
         Proxy.patience.set()
         front.shutdown()
     Proxy.patience.clear()
-    assert (code, len(told["proxy"])) == (int(sentence != "ok"), 1)
-    assert sentence in told["proxy"][0]
+    assert (code, len(sentences["proxy"])) == (int(sentence != "ok"), 1)
+    assert sentence in sentences["proxy"][0]
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_nothing_at_base_url(start: Start, examine: Any) -> None:
-    code, told = examine(start(modhub__base_url=f"http://127.0.0.1:{free_port()}"))
+    code, sentences = examine(start(modhub__base_url=f"http://127.0.0.1:{free_port()}"))
     assert code == 1
-    assert "cannot be reached (Connection refused): start the service and the proxy" in told["proxy"][0]
+    assert "cannot be reached (Connection refused): start the service and the proxy" in sentences["proxy"][0]
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
@@ -312,9 +312,9 @@ def test_a_trusted_proxy_that_was_forgotten(start: Start, examine: Any) -> None:
         assert examine(site)[0] == 0
         asked = urllib.request.Request(f"{address}/api/modhub", headers={"X-Forwarded-For": "192.0.2.1"})
         assert urllib.request.urlopen(asked).status == 200
-        code, told = examine(site)
-        assert (code, "127.0.0.1 forwards requests for others but is not trusted" in told["proxy"][0]) == (1, True)
-        assert "set trusted_proxy = 127.0.0.1 in [server:main]" in told["proxy"][0]
+        code, sentences = examine(site)
+        assert (code, "127.0.0.1 forwards requests for others but is not trusted" in sentences["proxy"][0]) == (1, True)
+        assert "set trusted_proxy = 127.0.0.1 in [server:main]" in sentences["proxy"][0]
         headers = "trusted_proxy = 127.0.0.1\ntrusted_proxy_headers = x-forwarded-for\n"
         assert examine(site, SERVER + headers)[0] == 0
         set_time(site, "untrusted proxy", 1)

@@ -288,8 +288,8 @@ def test_through_waitress(tmp_path, caplog):
             if method == "HEAD":
                 assert answer.getheader("Content-Length") == str(len(BIG))
     # A request that waits for a worker is no complaint.
-    told = [record for record in caplog.records if record.name != "waitress.queue"]
-    assert not told, "waitress complains when the length is not the one announced"
+    complaints = [record for record in caplog.records if record.name != "waitress.queue"]
+    assert not complaints, "waitress complains when the length is not the one announced"
 
 
 def test_a_reader_gets_the_old_bytes_whole(tmp_path):

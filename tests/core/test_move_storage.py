@@ -30,8 +30,8 @@ def run(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypa
 
     def command(*words: str) -> tuple[int, str]:
         code = admin.admin_main(["-c", str(ini), "move-storage", *words])
-        told = capsys.readouterr()
-        return code, told.out + told.err
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
 
     return command
 
@@ -55,19 +55,19 @@ def test_all_files_are_copied_and_checked(site: Site, run: Run, tmp_path: Path) 
     published_mod(site)
     assert run("--dry-run", storage(site), target)[1].startswith("Would copy up to 2 files")
     assert not (tmp_path / "new").exists()
-    code, said = run(storage(site), target)
+    code, output = run(storage(site), target)
     assert code == 0
-    assert said.startswith("Copied 2 files (")
-    assert f"Now set modhub.storage = {target}" in said
+    assert output.startswith("Copied 2 files (")
+    assert f"Now set modhub.storage = {target}" in output
     assert damage_in(site, target) == []
     assert damage_in(site, storage(site)) == []
     # What the old store has lost, and what the new one has damaged, is told apart.
     (tmp_path / "new" / "staging" / ("f" * 32)).write_bytes(b"left by a kill")
     copy = next(path for path in (tmp_path / "new").rglob("*") if path.is_file() and path.parent.name != "staging")
     copy.write_bytes(b"?")
-    code, said = run(storage(site), target)
-    assert (code, said.splitlines()[0].partition(" (")[0]) == (0, "Copied 1 files")
-    assert "1 were there already" in said
+    code, output = run(storage(site), target)
+    assert (code, output.splitlines()[0].partition(" (")[0]) == (0, "Copied 1 files")
+    assert "1 were there already" in output
     assert damage_in(site, target) == []
 
 
@@ -75,11 +75,11 @@ def test_a_file_that_the_old_store_lost_is_named(site: Site, run: Run, tmp_path:
     mods = [published_mod(site) for _ in range(2)]
     lost = stored_files(site)[0]
     lost.unlink()
-    code, said = run(storage(site), f"file://{tmp_path}/new")
+    code, output = run(storage(site), f"file://{tmp_path}/new")
     assert code == 1
-    assert "Copied 1 files" in said
-    assert f"file {lost.parent.name}{lost.name} (code mod.zip of mod " in said
-    assert any(f' of mod {mod["id"]} "' in said for mod in mods)
+    assert "Copied 1 files" in output
+    assert f"file {lost.parent.name}{lost.name} (code mod.zip of mod " in output
+    assert any(f' of mod {mod["id"]} "' in output for mod in mods)
 
 
 def test_a_move_goes_on_where_it_was_killed(site: Site, run: Run, tmp_path: Path, monkeypatch: Any) -> None:
@@ -98,9 +98,9 @@ def test_a_move_goes_on_where_it_was_killed(site: Site, run: Run, tmp_path: Path
     with monkeypatch.context() as patch:
         patch.setattr(LocalStore, "put", killed_at_the_second)
         assert run(storage(site), target)[0] == 130
-    code, said = run(storage(site), target)
-    assert (code, said.partition(" (")[0]) == (0, "Copied 2 files")
-    assert "1 were there already" in said
+    code, output = run(storage(site), target)
+    assert (code, output.partition(" (")[0]) == (0, "Copied 2 files")
+    assert "1 were there already" in output
     assert damage_in(site, target) == []
 
 
@@ -134,6 +134,6 @@ def test_mistakes_are_one_line(site: Site, run: Run, tmp_path: Path) -> None:
         (here, "/not/a/url", "use file:///absolute/folder"),
         (here, "", "are addresses of stores"),
     ):
-        code, said = run(source, target)
-        assert (code, said.count("\n")) == (1, 1), said
-        assert sentence in said
+        code, output = run(source, target)
+        assert (code, output.count("\n")) == (1, 1), output
+        assert sentence in output

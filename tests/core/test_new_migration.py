@@ -56,8 +56,8 @@ def run(
 
     def command(*words: str) -> tuple[int, str]:
         code = admin.admin_main(["-c", str(ini), *words])
-        told = capsys.readouterr()
-        return code, told.out + told.err
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
 
     command.url = lines["sqlalchemy.url"]  # type: ignore[attr-defined]
     return command
@@ -66,8 +66,8 @@ def run(
 def test_a_new_migration_is_the_next_one_and_runs(run: Any, package: Path) -> None:
     versions = package / "migrations" / "versions"
     first, second = versions / "fresh_0001_baseline.py", versions / "fresh_0002_colours_of_the_c_house.py"
-    code, said = run("migration", "new", FEATURE, "Baseline.", "--dry-run")
-    assert (code, said) == (0, f"Would write the migration fresh_0001 in {versions}. Nothing was changed.\n")
+    code, output = run("migration", "new", FEATURE, "Baseline.", "--dry-run")
+    assert (code, output) == (0, f"Would write the migration fresh_0001 in {versions}. Nothing was changed.\n")
     assert list(versions.iterdir()) == []
     assert run("migration", "new", FEATURE, "Baseline.") == (0, f"{first}\n")
     table = 'op.create_table("fresh_thing", sa.Column("id", sa.Integer()))'
@@ -104,9 +104,9 @@ def test_it_follows_the_numbers_of_the_package(tmp_path: Path) -> None:
     ],
 )
 def test_what_it_refuses_is_a_sentence(run: Any, package: Path, words: tuple[str, str], sentence: str) -> None:
-    code, told = run("migration", "new", *words)
-    assert (code, told.count("\n")) == (1, 1)
-    assert told.startswith(f"modhub-admin: {sentence}")
+    code, output = run("migration", "new", *words)
+    assert (code, output.count("\n")) == (1, 1)
+    assert output.startswith(f"modhub-admin: {sentence}")
     assert list((package / "migrations" / "versions").iterdir()) == []
 
 

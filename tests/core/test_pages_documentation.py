@@ -21,10 +21,10 @@ GERMAN = {"Accept-Language": "de"}
 def test_every_call_of_the_core_is_described_and_no_other(start: Start, accounts: str) -> None:
     site = start(accounts)
     page = site.get(PAGE).html
-    there, told = calls(site), described(page)
-    assert len(for_programs(site, there)) > 20
-    assert for_programs(site, there) - told == set()
-    assert told - there == set()
+    existing, documented = calls(site), described(page)
+    assert len(for_programs(site, existing)) > 20
+    assert for_programs(site, existing) - documented == set()
+    assert documented - existing == set()
     assert (page.select_one(".note.warn") is None) is bool(accounts)
 
 

@@ -69,9 +69,9 @@ def test_each_version_is_an_entry_of_its_own_and_tells_its_change(site: Site) ->
     assert second["published"] == notes_of_mod(site, mod)[0]["createdAt"] > first["published"]
     note = notes_of_mod(site, mod)[0]["id"]
     written = own.put_json(mod_address(mod, "changelog", note), {"title": "Two", "text": "<p>Faster</p>"}).json
-    told, _, feed = entries(site)
-    assert (told["id"], told["content"], told["summary"]) == (second["id"], "<p>Faster</p>", "Faster")
-    assert told["updated"] == feed["updated"] == written["editedAt"] > second["updated"]
+    described, _, feed = entries(site)
+    assert (described["id"], described["content"], described["summary"]) == (second["id"], "<p>Faster</p>", "Faster")
+    assert described["updated"] == feed["updated"] == written["editedAt"] > second["updated"]
     # An entry that is gone leaves the version what it was.
     own.delete(mod_address(mod, "changelog", note))
     assert entries(site)[0]["id"] == second["id"]

@@ -98,11 +98,11 @@ def test_a_file_is_chosen_again_and_the_script_stays_where_it_is(site: Site, aut
     led = anonymous.post(address, {}, upload_files=file, headers=ours(site), status=303)
     assert led.headers["Location"].startswith("/Modhub/account/login?next=")
     script = {**ours(site), "Accept": "application/json", "Accept-Language": "de"}
-    told = anonymous.post(address, {}, upload_files=file, headers=script, status=403).json
-    assert (told["error"], told["message"][:10]) == ("signed_out", "Du wurdest")
-    assert told["signIn"].startswith("/Modhub/account/login?next=")
-    told = author.post(address, {"csrf_token": "old"}, upload_files=file, headers=script, status=400).json
-    assert told["error"] == "form_lapsed"
+    answer = anonymous.post(address, {}, upload_files=file, headers=script, status=403).json
+    assert (answer["error"], answer["message"][:10]) == ("signed_out", "Du wurdest")
+    assert answer["signIn"].startswith("/Modhub/account/login?next=")
+    answer = author.post(address, {"csrf_token": "old"}, upload_files=file, headers=script, status=400).json
+    assert answer["error"] == "form_lapsed"
     page = author.post(address, {"csrf_token": "old"}, upload_files=file, status=400)
     assert "expired" in page.html.find(id="image-file-error").text
 

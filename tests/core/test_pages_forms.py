@@ -174,9 +174,9 @@ def test_both_origins_of_a_refused_form_are_logged(
     author.post(NEW, {"title": "x", "csrf_token": token}, headers={"Origin": origin}, status=403)
     (record,) = [record for record in caplog.records if record.name == "modhub.ui.forms"]
     assert record.levelno == level
-    said = record.getMessage()
-    assert "modhub.base_url is http://mods.example.org" in said
-    assert origin[:20] in said
-    assert f"came by {scheme}://" in said
-    assert len(said) < 400
-    assert "\x1b" not in said
+    message = record.getMessage()
+    assert "modhub.base_url is http://mods.example.org" in message
+    assert origin[:20] in message
+    assert f"came by {scheme}://" in message
+    assert len(message) < 400
+    assert "\x1b" not in message

@@ -113,11 +113,11 @@ def test_a_change_is_on_the_page_at_once_in_every_process(start: Start) -> None:
     reader = start(url=writer.registry.settings["sqlalchemy.url"])
     mod = published_mod(writer, title="Before", games=["Portal"])
     other = published_mod(writer, title="Other mod")
-    for name, (change, said) in changes(writer, mod, other).items():
-        assert said not in reader.get(mod["url"]).text, name
+    for name, (change, text) in changes(writer, mod, other).items():
+        assert text not in reader.get(mod["url"]).text, name
         change()
         for site in (reader, writer):
-            assert said in site.get(mod["url"]).text, name
+            assert text in site.get(mod["url"]).text, name
     assert "Renamed" in reader.get("/Modhub").text
     assert "Renamed" in reader.get("/Modhub/feed").text
     writer.as_account(OWNER).delete(f"/api/modhub/{mod['id']}")

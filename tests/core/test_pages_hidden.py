@@ -34,8 +34,8 @@ def test_a_hidden_mod_is_named_on_its_owners_pages_with_the_reason(site: Site, a
     assert REASON in row.text
     assert row.b is None
     page = author.get(bench(mod))
-    said = page.html.find(id="hidden").text
-    assert REASON in said
+    notice = page.html.find(id="hidden").text
+    assert REASON in notice
     assert page.html.find(id="hidden").b is None
     # An upload by script reloads these parts of the page.
     assert page.html.find(id="hidden").parent["data-fresh"] == "hidden"
@@ -76,9 +76,9 @@ def test_the_owner_works_on_with_forms_and_shows_nothing(site: Site, author: Sit
     hide_mod(site, mod, "Wait")
     page = send_file_by_form(author.get(here), "code", "a.zip", b"x", version="1").follow()
     page = form_at(page, f"{here}/publish").submit(status=303).follow()
-    said = page.html.select_one(".note.good")
-    assert said["data-message"] == "published"
-    assert said.a is None
+    notice = page.html.select_one(".note.good")
+    assert notice["data-message"] == "published"
+    assert notice.a is None
     assert page.html.select_one(".state")["data-state"] == "hidden"
     form = form_at(page, here)
     form["title"] = "Better"
@@ -102,9 +102,9 @@ def test_the_owner_works_on_with_forms_and_shows_nothing(site: Site, author: Sit
 def test_nobody_else_reads_that_it_is_hidden_or_why(site: Site) -> None:
     mod = published_mod(site)
     hide_mod(site, mod, REASON)
-    for who in (new_visitor(site), new_visitor(site, 8)):
+    for caller in (new_visitor(site), new_visitor(site, 8)):
         for path in (bench(mod), "/Modhub/mine", f"/Modhub/{mod['id']}", f"{bench(mod)}/preview"):
-            answer = who.get(path, expect_errors=True)
+            answer = caller.get(path, expect_errors=True)
             assert "malware" not in answer.text
             assert 'id="hidden"' not in answer.text
             assert 'data-state="hidden"' not in answer.text
@@ -119,15 +119,15 @@ def test_mods_that_require_a_mod_are_listed_before_it_is_deleted(site: Site, aut
     published_mod(site, 8, "Other", requires=[str(uuid.uuid4())], conflictsWith=[mod["guid"]])
     assert author.get(bench(mod)).html.find(id="required-by") is None
     first = published_mod(site, 8, "One", requires=[mod["guid"].upper()])
-    said = author.get(bench(mod)).html.find(id="required-by")
-    assert said.p.text.startswith("1 ")
-    assert [(link.text, link["href"]) for link in said.find_all("a")] == [("One", first["url"])]
+    dependents = author.get(bench(mod)).html.find(id="required-by")
+    assert dependents.p.text.startswith("1 ")
+    assert [(link.text, link["href"]) for link in dependents.find_all("a")] == [("One", first["url"])]
     second = published_mod(site, OWNER, "Two <b>", requires=[str(uuid.uuid4()), mod["guid"]])
     page = author.get(bench(mod))
-    said = page.html.find(id="required-by")
-    assert said.find_parent("section").find(id="delete") is not None
-    assert said.p.text.startswith("2 ")
-    assert {link["href"] for link in said.find_all("a")} == {first["url"], second["url"]}
+    dependents = page.html.find(id="required-by")
+    assert dependents.find_parent("section").find(id="delete") is not None
+    assert dependents.p.text.startswith("2 ")
+    assert {link["href"] for link in dependents.find_all("a")} == {first["url"], second["url"]}
     assert "Secret" not in page.text
     # Told again where the form is refused; and deleting is not.
     form = form_at(page, f"{bench(mod)}/delete")
@@ -144,13 +144,13 @@ def test_a_mod_that_many_require_names_some(site: Site, author: Site, monkeypatc
     mod = new_mod(site, title="Base")
     for at in range(page_queries.DEPENDENTS_SHOWN + 2):
         published_mod(site, 8, f"User {at}", requires=[mod["guid"]])
-    said = author.get(bench(mod)).html.find(id="required-by")
-    assert said.p.text.startswith(f"{page_queries.DEPENDENTS_SHOWN + 2} ")
-    assert len(said.find_all("a")) == page_queries.DEPENDENTS_SHOWN
-    assert said.find_all("li")[-1].text == "and 2 more mods"
+    dependents = author.get(bench(mod)).html.find(id="required-by")
+    assert dependents.p.text.startswith(f"{page_queries.DEPENDENTS_SHOWN + 2} ")
+    assert len(dependents.find_all("a")) == page_queries.DEPENDENTS_SHOWN
+    assert dependents.find_all("li")[-1].text == "and 2 more mods"
     monkeypatch.setattr(page_queries, "MAX_DEPENDENTS_COUNTED", page_queries.DEPENDENTS_SHOWN)
     monkeypatch.setattr("modhub.catalogue.pages.views.workshop.MAX_DEPENDENTS_COUNTED", page_queries.DEPENDENTS_SHOWN)
-    said = author.get(bench(mod)).html.find(id="required-by")
-    assert f"More than {page_queries.DEPENDENTS_SHOWN} published mods" in said.text
-    assert said.find_all("li")[-1].text == "and more"
+    dependents = author.get(bench(mod)).html.find(id="required-by")
+    assert f"More than {page_queries.DEPENDENTS_SHOWN} published mods" in dependents.text
+    assert dependents.find_all("li")[-1].text == "and more"
     site.as_account(OWNER).delete(mod_address(mod), status=204)

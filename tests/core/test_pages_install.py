@@ -27,8 +27,8 @@ def test_the_button_says_what_else_a_mod_takes(site: Site) -> None:
     assert page.html.find(id="how-to-install").find_parent("details").has_attr("open")
     assert page.html.select_one(".download-help a[href='#how-to-install']").text == "How do I install a mod?"
     german = site.get(race["url"], headers={"Accept-Language": "de"})
-    said = german.html.select_one(".download-help a[href='#install']").text.replace("\u00a0", " ")
-    assert said == "Benötigt 2 weitere (4,9 KB)"
+    label = german.html.select_one(".download-help a[href='#install']").text.replace("\u00a0", " ")
+    assert label == "Benötigt 2 weitere (4,9 KB)"
     # Nothing is said that is not so.
     page = site.get(kit["url"])
     assert page.html.select(".download-help a[href='#install']") == []

@@ -127,13 +127,14 @@ def deleted(site: Site, query: str = "") -> list[str]:
     """The GUIDs of the tombstones, which must be the same in both feeds."""
     atom = ElementTree.fromstring(site.get(f"/Modhub/feed{query}").body)
     marks = [(mark.get("ref").removeprefix("urn:uuid:"), mark.get("when")) for mark in atom.findall(TOMBSTONES)]
-    told = feed(site, f"/Modhub/feed.json{query}")["_modhub"]["deleted"]
-    assert [(tombstone["guid"], tombstone["at"]) for tombstone in told] == marks
+    tombstones = feed(site, f"/Modhub/feed.json{query}")["_modhub"]["deleted"]
+    assert [(tombstone["guid"], tombstone["at"]) for tombstone in tombstones] == marks
     assert all(
-        tombstone.keys() == {"serial", "guid", "at", "what"} and tombstone["what"] == "deleted" for tombstone in told
+        tombstone.keys() == {"serial", "guid", "at", "what"} and tombstone["what"] == "deleted"
+        for tombstone in tombstones
     )
-    assert sorted((tombstone["serial"] for tombstone in told), reverse=True) == [
-        tombstone["serial"] for tombstone in told
+    assert sorted((tombstone["serial"] for tombstone in tombstones), reverse=True) == [
+        tombstone["serial"] for tombstone in tombstones
     ]
     assert atom.findtext(f"{ATOM}updated") >= max((when for _, when in marks), default="")
     return [guid for guid, _ in marks]

@@ -50,10 +50,10 @@ def german() -> dict[str, tuple[str, ...]]:
 
 
 def test_german_is_complete() -> None:
-    told = [*HERE.glob("errors.py"), *HERE.glob("ui/*.py"), *HERE.glob("catalogue/pages/**/*.py")]
+    modules = [*HERE.glob("errors.py"), *HERE.glob("ui/*.py"), *HERE.glob("catalogue/pages/**/*.py")]
     # A sentence is what is told to people; names, patterns and formats are none.
     sentence = re.compile(r"[A-Z][\w ,;:'-]+ [\w ,;:'-]+[.:]")
-    sentences = {text for path in told for text in constants(path) if sentence.fullmatch(text)}
+    sentences = {text for path in modules for text in constants(path) if sentence.fullmatch(text)}
     texts = in_templates() | set(error_views.ERROR_TITLES.values()) | sentences
     assert texts - set(german()) == set()
 
@@ -228,5 +228,5 @@ def test_an_age_is_shown_in_its_largest_unit(seconds: int, english: str, german:
     now = datetime(2026, 11, 21, tzinfo=UTC)
     languages = Catalogs()
     languages.load([str(HERE / "locale")])
-    told = [format_age(now - timedelta(seconds=seconds), now, languages.translations[name]) for name in ("en", "de")]
-    assert told == [english, german]
+    ages = [format_age(now - timedelta(seconds=seconds), now, languages.translations[name]) for name in ("en", "de")]
+    assert ages == [english, german]

@@ -90,8 +90,10 @@ def test_the_workshop_refuses_in_german_by_its_own_labels_and_all_at_once(site: 
     page = save(author, f"/Modhub/mine/{mod['id']}", requires=both, conflictsWith=both)
     assert f"{both} steht sowohl in „Benötigt" in page.html.find(id="conflictsWith-error").text
     # To programs, as ever.
-    told = site.as_account(OWNER).put_json(f"/api/modhub/{mod['id']}", {"requires": ["x"]}, headers=GERMAN, status=400)
-    assert told.json["message"] == ("In requires, item 1 is not a GUID such as 01234567-89ab-cdef-0123-456789abcdef.")
+    answer = site.as_account(OWNER).put_json(
+        f"/api/modhub/{mod['id']}", {"requires": ["x"]}, headers=GERMAN, status=400
+    )
+    assert answer.json["message"] == ("In requires, item 1 is not a GUID such as 01234567-89ab-cdef-0123-456789abcdef.")
 
 
 def test_uploads_refuse_in_german_beside_the_field_to_the_script_too(site: Site, author: Site) -> None:
@@ -114,10 +116,10 @@ def test_uploads_refuse_in_german_beside_the_field_to_the_script_too(site: Site,
     page = send("code", b"x", version="1.0")
     assert page.html.find(id="version-error").text == "Diese Mod hat die Version 1.0 schon verwendet."
     assert page.html.find(id="errors").a["href"] == "#version"
-    told = send("code", b"x", "application/json", version="1.0").json
-    assert (told["error"], told["field"], told["message"][:15]) == ("version_used", "version", "Diese Mod hat d")
-    told = send("css", b"", "application/json").json
-    assert (told["message"], told["field"]) == ("Die Datei ist leer.", "css")
+    body = send("code", b"x", "application/json", version="1.0").json
+    assert (body["error"], body["field"], body["message"][:15]) == ("version_used", "version", "Diese Mod hat d")
+    body = send("css", b"", "application/json").json
+    assert (body["message"], body["field"]) == ("Die Datei ist leer.", "css")
     large = send("images", b"x" * (2 * 1024 * 1024 + 1)).html.find(id="image-file-error").text
     assert "2\u00a0MB" in large
     for _ in range(5):

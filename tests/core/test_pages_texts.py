@@ -22,7 +22,7 @@ WHOLE = "by its full name"
 
 
 @pytest.mark.parametrize(
-    ("query", "said", "said_in_german", "hints"),
+    ("query", "lead", "german_lead", "hints"),
     [
         ("q=x%26y", "No mods found for “x&y”.", "Keine Mods zu „x&y“ gefunden.", {PARTS}),
         ("game=por", "No mods found for the game por.", "Keine Mods für das Spiel por gefunden.", {WHOLE}),
@@ -41,14 +41,14 @@ WHOLE = "by its full name"
     ],
 )
 def test_an_empty_list_says_what_was_looked_for_and_how(
-    site: Site, query: str, said: str, said_in_german: str, hints: set[str]
+    site: Site, query: str, lead: str, german_lead: str, hints: set[str]
 ) -> None:
     published_mod(site, title="Tower", games=["Portal"])
     page = site.get(f"/Modhub?{query}").html.select_one(".empty")
-    assert page.select_one(".lead").text == said
+    assert page.select_one(".lead").text == lead
     assert {hint for hint in (PARTS, WHOLE) if hint in page.text} == hints
     german = site.get(f"/Modhub?{query}", headers=GERMAN).html.select_one(".empty .lead")
-    assert german.text == said_in_german
+    assert german.text == german_lead
     assert all(part["dir"] == "auto" for part in german.select("span"))
 
 

@@ -139,8 +139,8 @@ def test_long_text_is_cut_and_the_page_says_so(site: Site, author: Site) -> None
     page = make_mod_by_form(
         author, title="t" * 130, description="d" * 8001, games="\n".join(f"g{n}" for n in range(21))
     )
-    said = page.html.select_one(".note.good").text
-    assert said.count("too long") == 3
+    notice = page.html.select_one(".note.good").text
+    assert notice.count("too long") == 3
     assert page.html.find(id="title")["value"] == "t" * 120
 
 
@@ -219,14 +219,14 @@ def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pyt
     broken = send_file_by_form(author.get(ours), "images", "a.png", PNG)
     assert broken.status_int == 502
     assert "Try again" in broken.html.find(id="image-file-error").text
-    told = author.post(
+    answer = author.post(
         f"{ours}/images",
         {"csrf_token": form_at(broken, ours)["csrf_token"].value},
         upload_files=[("file", "a.png", PNG)],
         headers={"Accept": "application/json"},
         status=502,
     )
-    assert told.json["error"] == "storage_refused"
+    assert answer.json["error"] == "storage_refused"
 
 
 def test_without_a_store_the_page_says_that_the_set_up_is_incomplete(start: Start) -> None:

@@ -196,15 +196,15 @@ def test_the_child_returns_what_it_made() -> None:
 def test_the_child_is_given_the_image_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # T-A10
     monkeypatch.setenv("MODHUB_SECRET", "of the service")
-    told = tmp_path / "told"
+    report = tmp_path / "report"
     source = f"""
 import os, pathlib
 opened = [name for name in os.listdir("/proc/self/fd") if int(name) > 2]
-pathlib.Path({str(told)!r}).write_text(repr((sorted(os.environ), len(opened), os.getcwd())))
+pathlib.Path({str(report)!r}).write_text(repr((sorted(os.environ), len(opened), os.getcwd())))
 """
     with (tmp_path / "other").open("wb"), pytest.raises(DecodingFailed):
         Decoder(program(tmp_path, source)).decode(io.BytesIO(b"x"), print)
-    names, opened, folder = eval(told.read_text("utf-8"))
+    names, opened, folder = eval(report.read_text("utf-8"))
     assert [name for name in names if name != "LC_CTYPE"] == []
     # The listing itself.
     assert (opened, folder) == (1, "/")

@@ -51,8 +51,8 @@ def test_a_program_has_its_arguments_folder_environment_streams_and_exit_code(
     programs: PreloadedPrograms, tmp_path: Path
 ) -> None:
     with begin(programs, tmp_path, "ä", GIVEN="this") as program:
-        told = program.communicate("typed", timeout=60)
-    assert told == (f"['ä'] {tmp_path} this typed True\nlast\n", "done, at exit")
+        output = program.communicate("typed", timeout=60)
+    assert output == (f"['ä'] {tmp_path} this typed True\nlast\n", "done, at exit")
     assert program.returncode == 7
 
 
@@ -70,5 +70,5 @@ def test_a_program_is_a_child_of_the_test(programs: PreloadedPrograms, tmp_path:
 
 def test_an_interpreter_with_other_variables_is_started(programs: PreloadedPrograms, tmp_path: Path) -> None:
     with begin(programs, tmp_path, "x", PYTHONUTF8="1") as program:
-        told, errors = program.communicate("", timeout=60)
-    assert (program.returncode, "False" in told) == (7, True), errors
+        output, errors = program.communicate("", timeout=60)
+    assert (program.returncode, "False" in output) == (7, True), errors

@@ -128,8 +128,8 @@ def refusals(site: Site) -> list[tuple[int, Any, set[str]]]:
         (413, site, "PUT", "/Modhub/api/wiki/guide", bytes(MB + 1), AGENT, {"limitBytes"}),
     ]
     made = []
-    for status, who, method, url, body, headers, extra in sent:
-        answer = who._gen_request(method, url, params=body, headers=headers, expect_errors=True)
+    for status, caller, method, url, body, headers, extra in sent:
+        answer = caller._gen_request(method, url, params=body, headers=headers, expect_errors=True)
         made.append((status, answer, extra))
     return made
 
@@ -214,5 +214,5 @@ def test_the_log_has_one_line_for_each_request(filled: Site, caplog: pytest.LogC
             with RawClient(service) as client:
                 head = "\r\n".join([f"{line} HTTP/1.1", "Host: a", *fields, "", ""])
                 assert client.ask(head.encode() + body).status == status, line
-            told = [json.loads(record.getMessage()) for record in caplog.records if record.name == "modhub.requests"]
-            assert [(entry["method"], entry["path"], entry["status"]) for entry in told] == [(*line.split(), status)]
+            lines = [json.loads(record.getMessage()) for record in caplog.records if record.name == "modhub.requests"]
+            assert [(entry["method"], entry["path"], entry["status"]) for entry in lines] == [(*line.split(), status)]

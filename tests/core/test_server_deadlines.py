@@ -155,10 +155,10 @@ def test_a_connection_that_takes_nothing_is_closed_and_a_slow_one_is_not(clock):
 
 
 def drain(client):
-    got = 0
+    received = 0
     while piece := client.socket.recv(1_000_000):
-        got += len(piece)
-    if got < 30_000_000:
+        received += len(piece)
+    if received < 30_000_000:
         raise ConnectionError
 
 

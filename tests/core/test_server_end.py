@@ -306,9 +306,9 @@ def test_a_server_that_cannot_be_ends_pserve_with_one_line_and_a_code(tmp_path, 
         command = [sys.executable, "-W", "ignore", "-m", "pyramid.scripts.pserve", "served.ini"]
         ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
     assert ended.returncode == 1, ended
-    told = [line for line in ended.stderr.splitlines() if not line.startswith("Starting server")]
-    assert len(told) == 1, ended.stderr
-    assert told[0].startswith("modhub does not start: ")
+    printed = [line for line in ended.stderr.splitlines() if not line.startswith("Starting server")]
+    assert len(printed) == 1, ended.stderr
+    assert printed[0].startswith("modhub does not start: ")
     # What can be judged without listening is judged before the application is made.
     assert ("Starting server" in ended.stderr) is (name in LATE)
 

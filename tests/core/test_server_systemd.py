@@ -22,17 +22,17 @@ def heard(request: pytest.FixtureRequest, tmp_path: Any, monkeypatch: pytest.Mon
 
 
 def test_ready_means_that_connections_are_accepted(heard: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = []
+    messages = []
 
     def run(server: Server) -> None:
-        told.append(heard.recv(100))
+        messages.append(heard.recv(100))
         with socket.create_connection(server.addresses[0], 10):
             pass
         server.map.close()
 
     monkeypatch.setattr(Server, "run", run)
     assert serve(lambda *_: [], listen="127.0.0.1:0") == 0
-    assert told == [b"READY=1"]
+    assert messages == [b"READY=1"]
 
 
 def test_a_start_that_fails_is_not_ready(heard: socket.socket) -> None:

@@ -66,8 +66,8 @@ def documented() -> dict[str, str]:
     return {row[1]: row[2] for row in rows if row is not None}
 
 
-def is_said(said: str, sentence: str) -> bool:
-    return re.fullmatch(re.escape(sentence).replace("…", ".*"), said) is not None
+def is_said(message: str, sentence: str) -> bool:
+    return re.fullmatch(re.escape(sentence).replace("…", ".*"), message) is not None
 
 
 def refusal(settings: dict[str, str | None]) -> str:
@@ -100,8 +100,8 @@ def test_a_start_says_what_the_document_says(
     feature = types.ModuleType(FEATURE)
     feature.includeme = includeme  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, FEATURE, feature)
-    said = refusal(good | MISTAKES[mistake])
-    assert is_said(said, documented()[mistake]), said
+    message = refusal(good | MISTAKES[mistake])
+    assert is_said(message, documented()[mistake]), message
 
 
 @pytest.mark.parametrize("mistake", SERVERS)
@@ -123,12 +123,12 @@ def test_postgresql_says_what_the_document_says(good: dict[str, str | None], pos
         connection.execute("CREATE ROLE modhub LOGIN PASSWORD 'another'")
         missing = f"postgresql+psycopg://modhub@/modhub?{url.partition('?')[2]}"
         try:
-            said = refusal(good | {"sqlalchemy.url": missing})
-            assert is_said(said, documented()["there is no such database"]), said
+            message = refusal(good | {"sqlalchemy.url": missing})
+            assert is_said(message, documented()["there is no such database"]), message
             rules.write_text("local all modhub scram-sha-256\n" + before)
             connection.execute(reload)
-            said = refusal(good | {"sqlalchemy.url": missing.replace("modhub@", "modhub:wrong@")})
-            assert is_said(said, documented()["the password is wrong"]), said
+            message = refusal(good | {"sqlalchemy.url": missing.replace("modhub@", "modhub:wrong@")})
+            assert is_said(message, documented()["the password is wrong"]), message
         finally:
             rules.write_text(before)
             connection.execute(reload)
