@@ -29,8 +29,8 @@ class Counting(QueuedHasher):
 
 
 def main() -> None:
-    told = json.loads(sys.stdin.readline())
-    config = modhub.configure(told["settings"])
+    job = json.loads(sys.stdin.readline())
+    config = modhub.configure(job["settings"])
     find_service(config.registry, AuthServices).passwords = passwords = Counting(
         HashingGate(), memory_kib=8, time_cost=1
     )
@@ -40,11 +40,11 @@ def main() -> None:
         answer = app.post_json(request[0], request[1], expect_errors=True)
         return [answer.status_int, answer.json if answer.body else None]
 
-    with ThreadPoolExecutor(len(told["calls"])) as pool:
+    with ThreadPoolExecutor(len(job["calls"])) as pool:
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         sys.stdin.readline()
-        answers = list(pool.map(call, told["calls"]))
+        answers = list(pool.map(call, job["calls"]))
     sys.stdout.write(json.dumps({"answers": answers, "verified": passwords.verified}) + "\n")
     sys.stdout.flush()
     find_service(config.registry, Databases).dispose()

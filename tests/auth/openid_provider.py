@@ -104,8 +104,8 @@ class Provider:
     def answer(self, asked: str, subject: str) -> str:
         """Where a person goes who has said who they are, or that they would rather not."""
         [return_to] = parse_qs(urlsplit(asked).query)["openid.return_to"]
-        said = self.assertion(asked, subject) if subject else {"openid.mode": "cancel"}
-        return f"{return_to}&{urlencode(said)}"
+        assertion = self.assertion(asked, subject) if subject else {"openid.mode": "cancel"}
+        return f"{return_to}&{urlencode(assertion)}"
 
     def verify(self, fields: dict[str, str]) -> bool:
         try:

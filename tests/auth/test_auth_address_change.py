@@ -90,9 +90,9 @@ def test_the_address_changes_once_the_new_one_is_confirmed(app: Any, person: Per
     assert send(page, 303).headers["Location"] == f"{HOME}?done=email"
     assert "email" in messages_on(browser.get(f"{HOME}?done=email"))
     assert subjects(app) == [(NEW, True)]
-    told = [message for message in mail.read() if message["Subject"] == subject("email changed")]
-    assert [message["To"] for message in told] == [person["email"]]
-    assert NEW not in told[0].as_string()
+    notices = [message for message in mail.read() if message["Subject"] == subject("email changed")]
+    assert [message["To"] for message in notices] == [person["email"]]
+    assert NEW not in notices[0].as_string()
     sign_in(app, person, 401)
     token = sign_in(app, {**person, "email": NEW}).json["accessToken"]
     app.authorization = ("Bearer", token)

@@ -253,16 +253,16 @@ def admin(app: Any, capsys: pytest.CaptureFixture[str]) -> Any:
 def test_the_commands_say_what_they_do(app: Any, person: Person, ada: Any, admin: Any) -> None:
     # C-RUN-10
     number = str(ada["accountId"])
-    said = f"Account {number} is blocked and signed out everywhere; its access tokens change nothing now.\n"
+    expected = f"Account {number} is blocked and signed out everywhere; its access tokens change nothing now.\n"
     assert admin("unblock", number) == f"Account {number} is not blocked.\n"
-    assert admin("block", " ADA@example.org") == said
+    assert admin("block", " ADA@example.org") == expected
     assert login(app, person).status_int == 403
     assert admin("list").endswith(", blocked\n")
     first = [line for line in admin("show", number).splitlines() if "blocked since" in line]
     assert len(first) == 1
     assert first[0].endswith("Z")
-    said = admin("block", number, "--reason", f"spam\n{'x' * 300}")
-    assert said == f"Account {number} was blocked already; the reason was replaced.\n"
+    output = admin("block", number, "--reason", f"spam\n{'x' * 300}")
+    assert output == f"Account {number} was blocked already; the reason was replaced.\n"
     (since,) = (line for line in admin("show", number).splitlines() if "blocked since" in line)
     assert since == f"{first[0]}: spam {'x' * 195}"
     admin("block", number)
@@ -308,8 +308,8 @@ def test_a_lost_authenticator_is_removed_and_reported(
     )
     assert admin("remove-factor", number, "--dry-run") == rehearsed
     assert login(app, person).status_int == 401
-    said = f"The authenticator of account {number} and its recovery codes are removed.\n"
-    assert admin("remove-factor", person["email"]) == said
+    expected = f"The authenticator of account {number} and its recovery codes are removed.\n"
+    assert admin("remove-factor", person["email"]) == expected
     assert login(app, person).status_int == 200
     assert [message["Subject"] for message in mail.read()][-1] == EMAIL_TEMPLATES["factor removed"].subject
     assert admin("remove-factor", number) == f"Account {number} has no authenticator.\n"

@@ -91,8 +91,8 @@ def test_wrong_passwords_look_the_same_with_and_without_an_authenticator(app: An
     add_authenticator(app, person)
     other = {**person, "email": "nobody@example.com"}
     pages = []
-    for who in (person, other):
-        page = send(app.get(LOGIN), 401, **{**who, "password": "not the password"})
+    for credentials in (person, other):
+        page = send(app.get(LOGIN), 401, **{**credentials, "password": "not the password"})
         assert page.html.find(id="code") is None
         assert "modhub-sign-in" not in str(page.headers.getall("Set-Cookie"))
         pages.append(page.html.main.text)

@@ -26,8 +26,8 @@ def admin(app: Any, capsys: pytest.CaptureFixture[str]) -> Any:
         capsys.readouterr()
         arguments = build_admin_parser(app.config).parse_args(["-c", "unused", *words])
         code = arguments.run(Admin(app.config), arguments)
-        said = capsys.readouterr()
-        return code, said.err + said.out
+        printed = capsys.readouterr()
+        return code, printed.err + printed.out
 
     return run
 
@@ -48,9 +48,9 @@ def test_emails_are_listed_and_sent(app: Any, person: Person, admin: Any, mail: 
 def test_emails_that_cannot_be_sent_are_reported(app: Any, person: Person, admin: Any, mail: Any) -> None:
     mail.folder.write_text("a file where the folder should be")
     app.post_json("/api/auth/register", person)
-    code, said = admin("letters", "send")
+    code, output = admin("letters", "send")
     assert code == 1
-    assert "wait" in said
+    assert "wait" in output
     assert "waits" in admin("letters", "list")[1]
 
 
@@ -59,13 +59,13 @@ def test_accounts_are_shown_without_secrets(app: Any, person: Person, admin: Any
     listed = f"{made['accountId']} Ada: Password ada@example.org (not confirmed); 0 mods, 0 files, 0 bytes, since 20"
     assert admin("account", "list")[1].startswith(listed)
     for name in (str(made["accountId"]), " ADA@example.org"):
-        said = admin("account", "show", name)[1]
-        assert "authenticator: no" in said
-        assert "laptop" in said
+        output = admin("account", "show", name)[1]
+        assert "authenticator: no" in output
+        assert "laptop" in output
     with app.databases.readonly_session() as session:
-        assert session.scalars(select(OutgoingEmail)).one().sealed not in said
-    assert "argon2" not in said
-    assert f"{made['accountId']} Ada, Password, since" in said
+        assert session.scalars(select(OutgoingEmail)).one().sealed not in output
+    assert "argon2" not in output
+    assert f"{made['accountId']} Ada, Password, since" in output
     with app.databases.write_session() as session, session.begin():
         session.execute(delete(Login))
     assert f"{made['accountId']} Ada, no login, since" in admin("account", "show", str(made["accountId"]))[1]
@@ -177,18 +177,18 @@ def test_emails_that_were_given_up_can_be_sent_again(app: Any, person: Person, a
         dead.problem, held.problem, emptied.problem = "the recipient was refused (554)", HELD, "refused"
         emptied.sealed = None
         ids = [dead.id, held.id, emptied.id]
-    told = admin("letters", "list")[1]
-    assert "ada@example.org dead: the recipient was refused (554)\n" in told
-    assert "eve@example.org held\n" in told
+    listing = admin("letters", "list")[1]
+    assert "ada@example.org dead: the recipient was refused (554)\n" in listing
+    assert "eve@example.org held\n" in listing
     listed = [json.loads(line) for line in admin("letters", "list", "--json")[1].splitlines()]
     assert [(email["id"], email["state"]) for email in listed] == [(ids[0], "dead"), (ids[1], "held"), (ids[2], "dead")]
     assert admin("letters", "send") == (0, "Sent 0.\n")
     assert admin("letters", "retry", "--dry-run")[1].endswith("Would be sent again: 2.\n")
     assert admin("letters", "retry", "--dead", "--dry-run")[1].endswith("Would be sent again: 1.\n")
     assert admin("letters", "send") == (0, "Sent 0.\n")
-    code, said = admin("letters", "retry", str(ids[0]), str(ids[2]), "99", "x")
+    code, output = admin("letters", "retry", str(ids[0]), str(ids[2]), "99", "x")
     assert code == 1
-    assert said.count("There is no dead or held email") == 3
+    assert output.count("There is no dead or held email") == 3
     assert admin("letters", "send") == (0, "Sent 1.\n")
     assert admin("letters", "retry")[1].endswith("content is gone.\nWaiting to be sent again: 1.\n")
     assert admin("letters", "send") == (0, "Sent 1.\n")

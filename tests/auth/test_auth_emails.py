@@ -141,8 +141,8 @@ def test_a_non_ascii_email_announces_8bitmime(auth: Any, person: Person, mail_se
     app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}, headers=german)
     app.post_json("/api/auth/register", {**person, "email": "\u00e4rger@example.org"}, headers=german)
     assert app.find_service(AuthServices).mail_worker.send_due() == 3
-    said = [line.upper().count("BODY=8BITMIME") for line in mail_server.heard if line.startswith("mail")]
-    assert said == [0, 1, 1]
+    announced = [line.upper().count("BODY=8BITMIME") for line in mail_server.heard if line.startswith("mail")]
+    assert announced == [0, 1, 1]
     assert "Bestätige" in mail_server.taken[1][1]["Subject"]
 
 

@@ -58,11 +58,11 @@ def texts_for_people() -> set[str]:
     for path in (HERE / "pages").glob("*.py"):
         texts |= {text for text in constants(path) if WORDS.fullmatch(text)} - NOT_WORDS
     mail = {HERE / "mail" / "outbox.py", HERE / "mail" / "texts.py"}
-    told = {
+    modules = {
         *HERE.glob("*.py"),
         *(path for name in ("mail", "platform", "signin") for path in (HERE / name).glob("*.py")),
     }
-    for path in told - mail:
+    for path in modules - mail:
         if path.name not in FOR_OPERATORS:
             texts |= {text for text in constants(path) if SENTENCE.fullmatch(text)}
     for text in EMAIL_TEMPLATES.values():

@@ -571,8 +571,8 @@ def test_an_id_that_cannot_be_read_ends_nothing(app: Any, person: Person, field:
 def test_mods_that_others_require_are_listed_before_the_account_is_deleted(app: Any, person: Person) -> None:
     register(app, person)
 
-    def bearer(who: Person) -> dict[str, str]:
-        return {"Authorization": f"Bearer {app.post_json('/api/auth/login', who).json['accessToken']}"}
+    def bearer(credentials: Person) -> dict[str, str]:
+        return {"Authorization": f"Bearer {app.post_json('/api/auth/login', credentials).json['accessToken']}"}
 
     def made(headers: dict[str, str], title: str, *requires: str) -> Any:
         mod = app.post_json("/api/modhub", {"title": title, "requires": requires}, headers=headers, status=201).json

@@ -31,8 +31,8 @@ def test_a_second_run_changes_nothing(app: Any, person: Any, tmp_path: Any, monk
         url = "http://{}:{}".format(*service.addresses[0])
 
         def run(number: int, *words: Any) -> int:
-            told = ["--url", url, "mod", str(number), str(code), "--json", "--version", *map(str, words)]
-            return command.main(told)
+            arguments = ["--url", url, "mod", str(number), str(code), "--json", "--version", *map(str, words)]
+            return command.main(arguments)
 
         def state() -> Any:
             return app.get(f"/api/modhub/{mod}").json, app.get(f"/api/modhub/{mod}/changelog").body

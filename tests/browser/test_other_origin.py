@@ -65,23 +65,23 @@ def test_a_page_of_another_origin_reads_everything(demo: Page, service: Any) -> 
     demo.get_by_label("Words").fill("Ghost Racer")
     demo.get_by_role("button").click()
     expect(demo.locator("#log li").last).to_have_text("Done")
-    told = lines(demo)
+    printed = lines(demo)
     assert problems == []
     assert demo.locator(".failed").count() == 0
-    assert told[0] == "Found 1"
+    assert printed[0] == "Found 1"
     # Headers that are exposed: X-Request-Id, ETag, Content-Range, Content-Disposition, Last-Modified, Repr-Digest.
-    assert re.fullmatch(r"Read Ghost Racer, request [0-9a-f-]{16,}", told[1]), told[1]
-    assert told[2] == "Unchanged"
-    assert re.fullmatch(r"Plan: 4 steps, \d+ bytes, 0 conflicts, 0 missing", told[4]), told[4]
-    verified = [line for line in told if line.startswith("Verified ")]
+    assert re.fullmatch(r"Read Ghost Racer, request [0-9a-f-]{16,}", printed[1]), printed[1]
+    assert printed[2] == "Unchanged"
+    assert re.fullmatch(r"Plan: 4 steps, \d+ bytes, 0 conflicts, 0 missing", printed[4]), printed[4]
+    verified = [line for line in printed if line.startswith("Verified ")]
     assert len(verified) == 4
     shown = r"Verified .*: (\d+) bytes, bytes \d+-\d+/\1, attachment; filename=.*, \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT"
     assert all(re.fullmatch(shown, line) for line in verified), verified
-    assert "Lock: same same same same" in told
-    assert "Updates: 0 changed, 0 gone, 4 same" in told
-    assert "Since then: 0" in told
-    assert [line for line in told if line.startswith("Refused: 404 not_found (request ")]
-    numbers = {line.partition(":")[0]: int(re.search(r"\d+", line)[0]) for line in told if re.search(r": \d", line)}
+    assert "Lock: same same same same" in printed
+    assert "Updates: 0 changed, 0 gone, 4 same" in printed
+    assert "Since then: 0" in printed
+    assert [line for line in printed if line.startswith("Refused: 404 not_found (request ")]
+    numbers = {line.partition(":")[0]: int(re.search(r"\d+", line)[0]) for line in printed if re.search(r": \d", line)}
     # A feed has an entry for each version, a snapshot a line for each mod.
     assert numbers["Feed"] == numbers["Atom"] >= numbers["Snapshot"] >= 4
     assert min(numbers[name] for name in ("Changes", "Games", "Wiki", "App")) > 0
@@ -98,6 +98,6 @@ def test_the_javascript_of_the_guide_runs_on_a_page_of_another_origin(demo: Page
     with urllib.request.urlopen(f"{service.address}/api/modhub?q=ghost+racer", timeout=60) as answer:
         mod = json.load(answer)["mods"][0]
     source = "".join(blocks).replace("https://mods.example.org", service.address).replace(EXAMPLE, mod["guid"])
-    told = demo.evaluate(f"async () => {{ {source}; return [bytes.byteLength, updates.same, known.get(guid)]; }}")
+    measured = demo.evaluate(f"async () => {{ {source}; return [bytes.byteLength, updates.same, known.get(guid)]; }}")
     size = next(asset["bytes"] for asset in mod["assets"] if asset["kind"] == "code")
-    assert told == [size, 1, mod["id"]]
+    assert measured == [size, 1, mod["id"]]

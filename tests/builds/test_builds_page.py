@@ -76,14 +76,14 @@ def test_the_visitors_own_system_comes_first(agent):
 def test_nobody_is_led_to_what_cannot_run(agent):
     for os in ("windows", "macos"):
         agent.upload(os)
-    for said, os in ((ANDROID, "Android"), (IPHONE, "iOS"), (LINUX, "Linux")):
-        answer = page(agent.site, said)
+    for agent_name, os in ((ANDROID, "Android"), (IPHONE, "iOS"), (LINUX, "Linux")):
+        answer = page(agent.site, agent_name)
         assert answer.html.select(".leads") == []
         assert answer.html.select_one("main .note").get_text().startswith(f"There is no build for {os} yet.")
         assert headings(answer)[:2] == ["macOS", "Windows"]
-    for said in (WINDOWS, ""):
-        assert page(agent.site, said).html.select(".leads")
-        assert page(agent.site, said).html.select("main .note") == []
+    for agent_name in (WINDOWS, ""):
+        assert page(agent.site, agent_name).html.select(".leads")
+        assert page(agent.site, agent_name).html.select("main .note") == []
     # Once there is a build, it leads as any other.
     agent.upload("android")
     agent.upload("windows")

@@ -53,9 +53,9 @@ def test_builds_and_sections_arrive(served, agent, build, tmp_path, capsys):
     assert answer.headers["Content-Type"] == "application/zip"
     assert run(served, "changelog", "--pop") == 0
     assert agent.list()["changelog"] == ""
-    said = capsys.readouterr()
-    assert f"{served}/Modhub/app/windows/" in said.out
-    assert KEY not in said.out + said.err
+    printed = capsys.readouterr()
+    assert f"{served}/Modhub/app/windows/" in printed.out
+    assert KEY not in printed.out + printed.err
 
 
 def test_what_the_service_refuses(served, agent, build, capsys):
@@ -137,11 +137,11 @@ def test_every_command_explains_itself(capsys):
         with pytest.raises(SystemExit) as ended:
             command.main([*filter(None, [word]), "--help"])
         assert ended.value.code == 0
-        told = capsys.readouterr().out
-        assert "--json" in told
-        assert publish.EXIT_HELP in told
+        output = capsys.readouterr().out
+        assert "--json" in output
+        assert publish.EXIT_HELP in output
         assert f"| `{word}` |" in readme or not word
-        for option in re.findall(r"--[a-z]+(?:-[a-z]+)*", told):
+        for option in re.findall(r"--[a-z]+(?:-[a-z]+)*", output):
             assert option == "--help" or option in readme
     codes = re.findall(r"(\d) \w", publish.EXIT_HELP)
     assert codes == re.findall(r"^\| (\d) \|", readme, re.MULTILINE)

@@ -157,8 +157,8 @@ class FakeService:
         mod = next((mod for mod in self.mods.values() if path == f"/Modhub/file/{mod.id}"), None)
         if mod is None:
             return 404, {}, b"{}"
-        if self.served and (told := self.served(mod, headers)):
-            return told
+        if self.served and (replacement := self.served(mod, headers)):
+            return replacement
         etag, size = f'"{mod.sha256}"', len(mod.content)
         shown = {"ETag": etag, "Content-Disposition": f'attachment; filename="{mod.name}"'}
         if headers.get("If-Match", etag) != etag:
@@ -179,17 +179,17 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         headers: dict[str, str] = {}
         if self.path.startswith("/Modhub/file/"):
-            status, headers, told = fake.file(self.path, dict(self.headers))
+            status, headers, content = fake.file(self.path, dict(self.headers))
         else:
             answer = fake.answer(self.path.partition("?")[0], json.loads(body) if body else None)
-            status, told = 200, answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+            status, content = 200, answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self.send_response(status)
-        for name, value in {"Content-Length": str(len(told)), **headers}.items():
+        for name, value in {"Content-Length": str(len(content)), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
         try:
-            self.wfile.write(told)
-            fake.sent += len(told)
+            self.wfile.write(content)
+            fake.sent += len(content)
         except OSError:
             self.close_connection = True
 

@@ -48,9 +48,9 @@ def expected(*mods: Any) -> dict[str, bytes]:
 def test_a_mod_and_what_it_requires(fake: Any, run: Run, folder: Path) -> None:
     base, middle, top = fake.add(1), fake.add(2, requires=[1]), fake.add(3, requires=[2, 1])
     fake.add(4)
-    told = run(0, "install", top.guid.upper())
-    assert [mod["guid"] for mod in told["installed"]] == [base.guid, middle.guid, top.guid]
-    assert Path(told["installed"][2]["path"]).read_bytes() == top.content
+    report = run(0, "install", top.guid.upper())
+    assert [mod["guid"] for mod in report["installed"]] == [base.guid, middle.guid, top.guid]
+    assert Path(report["installed"][2]["path"]).read_bytes() == top.content
     assert files(folder) == expected(base, middle, top)
     assert list((folder / PRIVATE / "parts").iterdir()) == []
     fake.asked.clear()
@@ -66,9 +66,9 @@ def test_an_update_fetches_what_has_changed_alone(fake: Any, run: Run, folder: P
     top.requires = (base.guid,)
     top.content = b"newest"
     fake.asked.clear()
-    told = run(0, "update")
-    assert {mod["guid"] for mod in told["updated"]} == {base.guid, top.guid}
-    assert told["removed"] == [old.guid]
+    report = run(0, "update")
+    assert {mod["guid"] for mod in report["updated"]} == {base.guid, top.guid}
+    assert report["removed"] == [old.guid]
     assert files(folder) == expected(base, top)
     assert not (folder / old.guid).exists()
     assert sum("/Modhub/file/" in call for call, _ in fake.asked) == 2
@@ -79,8 +79,8 @@ def test_an_update_keeps_what_has_gone_from_the_service(fake: Any, run: Run, fol
     run(0, "install", gone.guid, other.guid)
     del fake.mods[gone.guid]
     other.content = b"newer"
-    told = run(ExitCode.NOT_AVAILABLE, "update")
-    assert [mod["guid"] for mod in told["missing"]] == [gone.guid]
+    report = run(ExitCode.NOT_AVAILABLE, "update")
+    assert [mod["guid"] for mod in report["missing"]] == [gone.guid]
     assert files(folder) == expected(base, gone, other)
 
 
@@ -104,9 +104,9 @@ def test_check_is_one_request_and_tells_by_its_code(fake: Any, run: Run, folder:
     assert [call for call, _ in fake.asked] == ["POST /api/modhub/updates"]
     mods[0].content = b"newer"
     del fake.mods[mods[1].guid]
-    told = run(ExitCode.DIFFERENT, "check")
-    assert [mod["guid"] for mod in told["changed"]] == [mods[0].guid]
-    assert (told["gone"], told["same"]) == ([mods[1].guid], 3)
+    report = run(ExitCode.DIFFERENT, "check")
+    assert [mod["guid"] for mod in report["changed"]] == [mods[0].guid]
+    assert (report["gone"], report["same"]) == ([mods[1].guid], 3)
     assert run(0, "check", "--offline")["same"] == 5
 
 
@@ -161,8 +161,8 @@ def test_a_lock_is_all_or_nothing(fake: Any, run: Run, folder: Path, tmp_path: P
 def test_nothing_is_changed_if_something_is_missing_or_conflicts(fake: Any, run: Run, folder: Path) -> None:
     incomplete, conflicting = fake.add(1, requires=[9]), fake.add(2, conflicts=(fake.add(1).guid,))
     fake.mods[incomplete.guid] = incomplete
-    told = run(ExitCode.NOT_AVAILABLE, "install", incomplete.guid)
-    assert told["missing"][0]["requiredBy"] == [incomplete.guid]
+    report = run(ExitCode.NOT_AVAILABLE, "install", incomplete.guid)
+    assert report["missing"][0]["requiredBy"] == [incomplete.guid]
     run(ExitCode.NOT_AVAILABLE, "install", "0" * 8 + "-0000-0000-0000-" + "0" * 12)
     assert files(folder) == {}
     run(0, "install", incomplete.guid, "--allow-missing")
@@ -209,8 +209,8 @@ def test_without_the_service(fake: Any, run: Run, folder: Path, monkeypatch: pyt
     run(0, "install", mod.guid)
     before = files(folder)
     for words in (["update"], ["check"], ["install", mod.guid], ["install", fake.add(2).guid]):
-        told = run(ExitCode.UNREACHABLE, *words, url="http://127.0.0.1:9")
-        assert "127.0.0.1:9" in told["message"]
+        report = run(ExitCode.UNREACHABLE, *words, url="http://127.0.0.1:9")
+        assert "127.0.0.1:9" in report["message"]
     assert files(folder) == before
     run(0, "check", "--offline", url="http://127.0.0.1:9")
     run(0, "export-lock")

@@ -128,7 +128,7 @@ def test_no_redirect_is_followed(
 
 
 @pytest.mark.parametrize(
-    "told",
+    "tampered",
     [
         lambda mod: (200, {"ETag": f'"{mod.sha256}"'}, b"x" * len(mod.content)),
         lambda mod: (200, {"ETag": f'"{mod.sha256}"'}, mod.content + b"more"),
@@ -143,11 +143,11 @@ def test_no_redirect_is_followed(
     ],
 )
 def test_a_file_that_is_another_one_is_not_put_in_place(
-    fake: Any, install: Callable[..., int], folder: Path, told: Any
+    fake: Any, install: Callable[..., int], folder: Path, tampered: Any
 ) -> None:
     old, mod = fake.add(1), fake.add(2)
     assert install(old) == 0
-    fake.served = lambda served, _headers: told(served) if served is mod else None
+    fake.served = lambda served, _headers: tampered(served) if served is mod else None
     assert install(mod) == ExitCode.BAD_ANSWER
     assert files(folder) == expected(old)
 

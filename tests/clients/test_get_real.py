@@ -62,8 +62,8 @@ def test_the_whole_life_of_a_folder(site: Site, run: Callable[..., Any], folder:
     top = add(site, b"top", requires=(base,), title="Top of all")
     draft = new_mod(site)
     assert [mod["guid"] for mod in run(0, "search", "top of")["mods"]] == [top["guid"]]
-    told = run(0, "install", top["guid"].upper())
-    assert [mod["guid"] for mod in told["installed"]] == [base["guid"], top["guid"]]
+    report = run(0, "install", top["guid"].upper())
+    assert [mod["guid"] for mod in report["installed"]] == [base["guid"], top["guid"]]
     installed = {
         f"{base['guid']}/Überflug (1) 100%25.zip".replace("%25", "%"): b"base",
         f"{top['guid']}/mod.zip": b"top",
@@ -103,8 +103,8 @@ def test_conflicts_are_said_before_anything_is_changed(site: Site, run: Callable
     rival = add(site, b"other", conflictsWith=[base["guid"]])
     top = add(site, b"top", requires=(rival,))
     run(0, "install", base["guid"])
-    told = run(ExitCode.CONFLICT, "install", top["guid"])
-    assert {mod["guid"] for mod in told["conflicts"][0]["pair"]} == {base["guid"], rival["guid"]}
+    report = run(ExitCode.CONFLICT, "install", top["guid"])
+    assert {mod["guid"] for mod in report["conflicts"][0]["pair"]} == {base["guid"], rival["guid"]}
     assert files(folder) == {f"{base['guid']}/mod.zip": b"one"}
 
 

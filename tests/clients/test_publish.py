@@ -122,10 +122,10 @@ def test_everything_else_is_asked_once(build, status, body, code, capsys):
     with scripted((status, body), (201, STORED)) as server:
         assert run(server.url, "app", "windows", build) == code
     assert len(server.asked) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("modhub-publish: ")
-    assert KEY not in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("modhub-publish: ")
+    assert KEY not in printed.err
 
 
 def test_an_answer_before_the_body_was_taken_is_read(tmp_path, capsys):

@@ -38,8 +38,8 @@ def program(name: str) -> Path:
 
 
 def lint(*command: Any) -> None:
-    told = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, timeout=100)
-    assert told.returncode == 0, told.stdout + told.stderr
+    ended = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, timeout=100)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 def filled(value: Any) -> Any:

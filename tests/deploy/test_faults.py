@@ -199,8 +199,8 @@ def test_a_mail_server_that_is_away_delays_only_emails(service: Installation) ->
     waiting = service.admin("letters", "list").stdout
     assert "late@example.org waits" in waiting
     # The check of the mail server in doctor says what to do.
-    told = service.admin("doctor").stdout
-    assert [line for line in told.splitlines() if line.startswith("mail: ") and "127.0.0.1" in line]
+    output = service.admin("doctor").stdout
+    assert [line for line in output.splitlines() if line.startswith("mail: ") and "127.0.0.1" in line]
 
 
 def test_a_killed_process_leaves_the_other_and_nothing_to_repair(service: Installation, clients: Clients) -> None:

@@ -40,12 +40,12 @@ def mod(proxy: Any, owner: dict[str, str]) -> Any:
 
 
 def test_nginx_takes_the_file_without_a_word(proxy: Any) -> None:
-    told = subprocess.run(proxy.command("-t"), capture_output=True, text=True, check=False, timeout=100)
-    assert told.returncode == 0, told.stderr
-    said = [line for line in told.stderr.splitlines() if "deprecated" not in line]
-    assert len(said) == 2, told.stderr
-    assert "syntax is ok" in said[0]
-    assert "test is successful" in said[1]
+    ended = subprocess.run(proxy.command("-t"), capture_output=True, text=True, check=False, timeout=100)
+    assert ended.returncode == 0, ended.stderr
+    lines = [line for line in ended.stderr.splitlines() if "deprecated" not in line]
+    assert len(lines) == 2, ended.stderr
+    assert "syntax is ok" in lines[0]
+    assert "test is successful" in lines[1]
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_http_2_and_http_1_answer_alike(proxy: Any) -> None:
             assert secure.selected_alpn_protocol() == "h2"
     answers = []
     for flag, version in (("--http2", b"2"), ("--http1.1", b"1.1")):
-        told = proxy.curl(flag, "--write-out", "\n%{http_version}", proxy.url("/api/modhub"))
-        assert told.returncode == 0, told
-        body, _, spoken = told.stdout.rpartition(b"\n")
+        fetched = proxy.curl(flag, "--write-out", "\n%{http_version}", proxy.url("/api/modhub"))
+        assert fetched.returncode == 0, fetched
+        body, _, spoken = fetched.stdout.rpartition(b"\n")
         assert spoken == version
         answers.append(body)
     assert answers[0] == answers[1]
@@ -101,11 +101,11 @@ def test_60_megabytes_go_up_and_come_down_unchanged_without_a_copy_on_disk(proxy
         time.sleep(1)
         assert [path for path in (proxy.folder / "proxy").rglob("*") if path.is_file()] == []
     file = tmp_path / "down"
-    told = proxy.curl("--http2", "--output", str(file), proxy.url(f"/api/modhub/{number}/download"))
-    assert told.returncode == 0, told
+    fetched = proxy.curl("--http2", "--output", str(file), proxy.url(f"/api/modhub/{number}/download"))
+    assert fetched.returncode == 0, fetched
     assert file.read_bytes() == content
-    told = proxy.curl("--http2", "--range", "5-9", proxy.url(f"/api/modhub/{number}/download"))
-    assert told.stdout == content[5:10]
+    fetched = proxy.curl("--http2", "--range", "5-9", proxy.url(f"/api/modhub/{number}/download"))
+    assert fetched.stdout == content[5:10]
 
 
 @pytest.mark.parametrize("size", [TOO_LARGE, 200 * MEGABYTE])
@@ -119,9 +119,9 @@ def test_too_large_is_said_in_json_with_the_limit(
         file.truncate(size)
     where = proxy.url(f"/api/modhub/{mod['id']}/code?version=9")
     auth = f"Authorization: {owner['Authorization']}"
-    told = proxy.curl(protocol, "-H", auth, "--data-binary", f"@{sparse}", "--write-out", "\n%{http_code}", where)
-    body, _, status = told.stdout.rpartition(b"\n")
-    assert status == b"413", (told, proxy.errors())
+    fetched = proxy.curl(protocol, "-H", auth, "--data-binary", f"@{sparse}", "--write-out", "\n%{http_code}", where)
+    body, _, status = fetched.stdout.rpartition(b"\n")
+    assert status == b"413", (fetched, proxy.errors())
     assert json.loads(body)["error"] == "too_large"
     assert json.loads(body)["limitBytes"] == 64 * MEGABYTE
 
@@ -169,14 +169,14 @@ def test_callers_and_ids_arrive(proxy: Any, service: Installation) -> None:
 
 def test_whether_the_service_is_ready_is_for_this_machine(proxy: Any) -> None:
     assert proxy.ask("GET", "/readyz").json["status"] == "ok"
-    told = proxy.curl(
+    fetched = proxy.curl(
         "--interface", "127.0.0.2", "--write-out", "%{http_code}", "-o", "/dev/null", proxy.url("/readyz")
     )
-    assert told.stdout == b"403"
-    told = proxy.curl(
+    assert fetched.stdout == b"403"
+    fetched = proxy.curl(
         "--interface", "127.0.0.2", "--write-out", "%{http_code}", "-o", "/dev/null", proxy.url("/healthz")
     )
-    assert told.stdout == b"200"
+    assert fetched.stdout == b"200"
 
 
 def test_a_client_with_all_its_connections_still_gets_the_health_check(proxy: Any) -> None:
@@ -197,9 +197,9 @@ def test_a_client_with_all_its_connections_still_gets_the_health_check(proxy: An
 
 
 def test_plain_http_leads_to_tls(proxy: Any) -> None:
-    told = proxy.curl("-i", "-H", f"Host: {HOST}", f"http://127.0.0.1:{proxy.plain}/api/modhub?q=x")
-    assert b" 301 " in told.stdout.splitlines()[0]
-    assert f"location: https://{HOST}/api/modhub?q=x".encode() in told.stdout.lower()
+    fetched = proxy.curl("-i", "-H", f"Host: {HOST}", f"http://127.0.0.1:{proxy.plain}/api/modhub?q=x")
+    assert b" 301 " in fetched.stdout.splitlines()[0]
+    assert f"location: https://{HOST}/api/modhub?q=x".encode() in fetched.stdout.lower()
 
 
 def test_without_any_process_programs_read_json(nginx: Any) -> None:

@@ -198,7 +198,7 @@ def test_neither_log_nor_answer_names_the_store_or_its_keys(
         with pytest.raises(ApiError):
             store.open("0" * 32, 1, "0" * 64)
         store.discard("0" * 32)
-    said = caplog.text
-    assert "ALARM: the file store is not available: it does not answer" in said
-    assert "ALARM: the file store is not available: it refuses the key" in said
-    assert not any(word in said for word in ("127.0.0.1", "modhub/test", KEY + "/", SECRET_KEY))
+    log = caplog.text
+    assert "ALARM: the file store is not available: it does not answer" in log
+    assert "ALARM: the file store is not available: it refuses the key" in log
+    assert not any(word in log for word in ("127.0.0.1", "modhub/test", KEY + "/", SECRET_KEY))

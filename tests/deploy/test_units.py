@@ -28,9 +28,9 @@ def test_everything_that_an_operator_needs_is_there() -> None:
 
 @pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.stem)
 def test_each_service_is_exposed_as_little_as_it_can_be(path: Path) -> None:
-    told = analyze("security", "--offline=true", "--no-pager", str(path))
-    exposure = re.search(r"Overall exposure level for \S+: ([0-9.]+)", told.stdout)
-    assert exposure, told
+    analysis = analyze("security", "--offline=true", "--no-pager", str(path))
+    exposure = re.search(r"Overall exposure level for \S+: ([0-9.]+)", analysis.stdout)
+    assert exposure, analysis
     assert float(exposure[1]) <= MOST_EXPOSED
 
 
@@ -48,8 +48,8 @@ def test_systemd_finds_no_fault_in_the_units(tmp_path: Path) -> None:
     shutil.copytree("/usr/lib/systemd/system", tmp_path / "usr" / "lib" / "systemd" / "system", symlinks=True)
     for path in (*SERVICES, *TIMERS):
         name = path.name.replace("@", "@6543")
-        told = analyze("verify", "--man=no", "--recursive-errors=no", f"--root={tmp_path}", name)
-        assert (told.returncode, told.stdout + told.stderr) == (0, "")
+        analysis = analyze("verify", "--man=no", "--recursive-errors=no", f"--root={tmp_path}", name)
+        assert (analysis.returncode, analysis.stdout + analysis.stderr) == (0, "")
 
 
 def test_every_unit_has_the_same_restrictions() -> None:

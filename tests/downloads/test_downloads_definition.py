@@ -290,12 +290,12 @@ def test_two_writers_count_a_caller_once(site: Site, counts: Counts) -> None:
 
 def test_the_event_says_what_is_sent(start: Start) -> None:
     site = start(FEATURES, fresh=True)
-    told: list[DownloadStarted] = []
-    site.registry.registerHandler(told.append, (DownloadStarted,))
+    events: list[DownloadStarted] = []
+    site.registry.registerHandler(events.append, (DownloadStarted,))
     mod = published_mod(site, version="1.4")
     download(site, mod, "2001:db8::7")
     download(site, mod, "::ffff:192.0.2.1", status=206, Range="bytes=5-6")
     asset_id = int(code_url(mod).rpartition("/")[2])
-    said = [(event.mod_id, event.asset_id, event.version, event.first_byte, event.status) for event in told]
-    assert said == [(mod["id"], asset_id, "1.4", 0, 200), (mod["id"], asset_id, "1.4", 5, 206)]
-    assert [event.caller for event in told] == ["2001:db8::/64", "192.0.2.1"]
+    fields = [(event.mod_id, event.asset_id, event.version, event.first_byte, event.status) for event in events]
+    assert fields == [(mod["id"], asset_id, "1.4", 0, 200), (mod["id"], asset_id, "1.4", 5, 206)]
+    assert [event.caller for event in events] == ["2001:db8::/64", "192.0.2.1"]

@@ -60,12 +60,12 @@ def test_the_command_compares_and_corrects(site: Site, capsys: pytest.CaptureFix
     assert run(site, capsys, "reconcile") == (0, "All counts are right.\n")
     wrong, without = damage(site)
     before = totals(site)
-    told = [
+    lines = [
         f"Mod {wrong} has 99 downloads in all, but 6 by day",
         f"Mod {without} has 0 downloads in all, but 3 by day",
         f"Mod {GONE} does not exist, but it has 3 downloads",
     ]
-    dry = "".join(f"{line}.\n" for line in told)
+    dry = "".join(f"{line}.\n" for line in lines)
     assert run(site, capsys, "reconcile", "--dry-run") == (1, dry + "Wrong counts: 3.\n")
     assert totals(site) == before
     code, out = run(site, capsys, "reconcile", "--dry-run", "--json")
@@ -77,8 +77,8 @@ def test_the_command_compares_and_corrects(site: Site, capsys: pytest.CaptureFix
     ]
     with site.databases.readonly_session() as session:
         verified = list(site.declarations.maintenance["downloads"](session))
-    assert verified == [f"{line}; correct it by modhub-admin downloads reconcile." for line in told]
-    corrected = "".join(f"{line}; corrected.\n" for line in told)
+    assert verified == [f"{line}; correct it by modhub-admin downloads reconcile." for line in lines]
+    corrected = "".join(f"{line}; corrected.\n" for line in lines)
     assert run(site, capsys, "reconcile") == (0, corrected + "Wrong counts: 3.\n")
     assert totals(site) == {wrong: 6, without: 3}
     with site.databases.readonly_session() as session:

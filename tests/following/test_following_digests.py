@@ -70,12 +70,12 @@ def test_a_digest_says_each_change_once(
     assert run(site) == 0
     assert capsys.readouterr().out.endswith("Queued: 1.\n")
     (message,) = follower.digests()
-    told = text_of(message)
+    text = text_of(message)
     assert message["Subject"] == "New from the mods you follow"
-    assert told.index("Café HUD 1.5") < told.index("Café HUD 1.4")
-    assert "Faster. See evil example x" in told
-    assert "by Ada" in told
-    assert f"/Modhub/{mod['id']}\n" in told
+    assert text.index("Café HUD 1.5") < text.index("Café HUD 1.4")
+    assert "Faster. See evil example x" in text
+    assert "by Ada" in text
+    assert f"/Modhub/{mod['id']}\n" in text
     assert "evil.example" not in message.as_string()
     html = message.get_body(("html",))
     assert html is not None
@@ -130,9 +130,9 @@ def test_only_what_everybody_sees_and_only_to_whom_it_may_go(site: Site, ada: Pe
     ada.call("post", f"/api/modhub/{ada.publish('Seen')['id']}/publish")
     site.delete(f"/api/modhub/{deleted['id']}", headers={"Authorization": f"Bearer {ada.token}"}, status=204)
     assert make(site) == [(follower.id, 1)]
-    told = text_of(follower.digests()[0])
-    assert "Seen" in told
-    assert not any(title in told for title in ("Draft", "Hidden", "Deleted"))
+    text = text_of(follower.digests()[0])
+    assert "Seen" in text
+    assert not any(title in text for title in ("Draft", "Hidden", "Deleted"))
     assert [person.digests() for person in (unconfirmed, blocked, silent)] == [[], [], []]
     # A mod that is hidden between the upload and the digest is not in it.
     mod = ada.publish("Later hidden")

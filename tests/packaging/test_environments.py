@@ -172,17 +172,17 @@ def test_core_and_one_feature_start_without_the_others(
         ZipFile(wheel(name)).extractall(tmp_path)
     core = environment("modhub")
     words = [str(tmp_path), " ".join(["modhub", *FEATURES]), str(core.write_ini(*features)), "/healthz", "/api/modhub"]
-    told = core.python(UNPACKED + SERVE, *words)
-    installed, *_, health, api = told.splitlines()
+    output = core.python(UNPACKED + SERVE, *words)
+    installed, *_, health, api = output.splitlines()
     assert set(installed.split()) == {"modhub", *features}
     assert (health, api) == ("200", "200")
 
 
 def test_a_feature_that_is_not_installed_is_reported_in_a_sentence(environment: Environments) -> None:
     alone = environment("modhub")
-    told = alone.python(SERVE, str(alone.write_ini(FEATURES[0])), code=1)
-    assert FEATURES[0] in told
-    assert "Traceback" not in told
+    output = alone.python(SERVE, str(alone.write_ini(FEATURES[0])), code=1)
+    assert FEATURES[0] in output
+    assert "Traceback" not in output
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -190,8 +190,8 @@ def test_client_runs_where_nothing_else_is_installed(environment: Environments, 
     alone = environment(client)
     (alone.packages / "third-party.pth").unlink(missing_ok=True)
     assert "ModuleNotFoundError" in alone.python("import modhub", code=1)
-    told = alone.run(str(alone.bin / client.replace("_", "-")), "--help")
-    assert told.startswith(f"usage: {client.replace('_', '-')} ")
+    output = alone.run(str(alone.bin / client.replace("_", "-")), "--help")
+    assert output.startswith(f"usage: {client.replace('_', '-')} ")
 
 
 def test_publishing_client_calls_the_service(environment: Environments) -> None:

@@ -56,15 +56,15 @@ def python(folder: Path, body: str) -> Path:
 
 
 def test_help_is_the_default_and_lists_every_target() -> None:
-    told = make(ROOT)
-    assert told.returncode == 0
-    assert set(re.findall(r"^ +make ([a-z-]+) +\S", told.stdout, re.MULTILINE)) >= TARGETS
+    ended = make(ROOT)
+    assert ended.returncode == 0
+    assert set(re.findall(r"^ +make ([a-z-]+) +\S", ended.stdout, re.MULTILINE)) >= TARGETS
 
 
 def test_an_older_python_is_refused_in_one_sentence(checkout: Path) -> None:
-    told = make(checkout, "install", f"PYTHON={python(checkout, 'exit 1')}")
-    assert told.returncode != 0
-    assert "Python 3.11 or newer is needed" in told.stderr
+    ended = make(checkout, "install", f"PYTHON={python(checkout, 'exit 1')}")
+    assert ended.returncode != 0
+    assert "Python 3.11 or newer is needed" in ended.stderr
     assert not (checkout / ".venv").exists()
 
 
@@ -75,9 +75,9 @@ def test_python_without_venv_names_what_to_install(checkout: Path) -> None:
     for name in ("sh", "test", "cat", "cmp", "grep", "cp"):
         (tools / name).symlink_to(str(shutil.which(name)))
     python(tools, "echo 1000").rename(tools / "id")
-    told = make(checkout, "install", f"PYTHON={python(checkout, body)}", path=str(tools))
-    assert told.returncode != 0
-    assert "install the package python3.11-venv first" in told.stderr
+    ended = make(checkout, "install", f"PYTHON={python(checkout, body)}", path=str(tools))
+    assert ended.returncode != 0
+    assert "install the package python3.11-venv first" in ended.stderr
     assert not (checkout / ".venv").exists()
 
 
@@ -105,8 +105,8 @@ def test_run_installs_migrates_and_serves_in_this_order(checkout: Path) -> None:
     for name in ("python", "modhub-admin", "pserve"):
         (programs / name).write_text(STUB)
         (programs / name).chmod(0o755)
-    told = make(checkout, "run")
-    assert told.returncode == 0, told.stderr
+    ended = make(checkout, "run")
+    assert ended.returncode == 0, ended.stderr
     pip = "python -m pip --quiet --disable-pip-version-check install "
     done = [line for line in (checkout / "told").read_text().splitlines() if "-c import pip" not in line]
     assert done == [

@@ -57,8 +57,8 @@ def test_every_command_is_documented(tmp_path):
     find_service(config.registry, Databases).dispose()
     known = [line for name, parser in commands.items() for line in words(parser, name)]
     assert len(known) > 15
-    told = (ROOT / "docs" / "operations.md").read_text()
-    assert [line for line in known if f"`{line}" not in told] == []
+    document = (ROOT / "docs" / "operations.md").read_text()
+    assert [line for line in known if f"`{line}" not in document] == []
 
 
 def test_the_errors_of_a_broken_ini_are_documented(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,24 +68,24 @@ def test_the_errors_of_a_broken_ini_are_documented(tmp_path: Path, capsys: pytes
         assert admin_main(["-c", str(ini), "check"]) == 2
         return capsys.readouterr().err.removeprefix(f"modhub-admin: {ini}: ").removesuffix(".\n")
 
-    said = {"does not exist": sentence()}
+    sentences = {"does not exist": sentence()}
     for kind, content in BROKEN.items():
         ini.write_bytes(content)
-        said[kind] = sentence()
+        sentences[kind] = sentence()
     ini.unlink()
     ini.mkdir()
-    said["is a folder, or not readable"] = sentence()
+    sentences["is a folder, or not readable"] = sentence()
     rows = re.findall(r"^\| (.+?) \| `(.+)` \|$", (ROOT / "docs" / "operations.md").read_text(), re.MULTILINE)
-    assert {kind: told for kind, told in rows if kind in said} == said
+    assert {kind: sentence for kind, sentence in rows if kind in sentences} == sentences
 
 
 def test_every_timer_is_enabled_and_described() -> None:
-    told = (ROOT / "docs" / "operations.md").read_text()
+    document = (ROOT / "docs" / "operations.md").read_text()
     timers = sorted(path.stem for path in (ROOT / "deploy").glob("*.timer"))
     for command, ending in (("systemctl enable --quiet --now", "timer"), ("systemctl start", "service")):
-        (line,) = re.findall(rf"^{command} (modhub-backup\.{ending} .*)$", told, re.MULTILINE)
+        (line,) = re.findall(rf"^{command} (modhub-backup\.{ending} .*)$", document, re.MULTILINE)
         assert sorted(line.split()) == [f"{name}.{ending}" for name in timers]
-    described = re.findall(r"^\| `(modhub-\w+)` \| (\d\d:\d\d) \|", told, re.MULTILINE)
+    described = re.findall(r"^\| `(modhub-\w+)` \| (\d\d:\d\d) \|", document, re.MULTILINE)
     assert sorted(described) == [(name, _hour_of(ROOT / "deploy" / f"{name}.timer")) for name in timers]
 
 

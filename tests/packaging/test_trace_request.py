@@ -27,16 +27,16 @@ def trace(installation: Installation, *arguments: str) -> "subprocess.CompletedP
 
 
 def test_a_request_is_shown_with_its_context_view_and_statements(installation: Installation):
-    told = trace(installation, "/api/modhub?q=hud", "--header", "Accept: application/json", "--profile", "3")
-    assert told.returncode == 0, told.stderr
-    assert told.stdout.startswith("GET /api/modhub?q=hud -> 200 OK, ")
-    assert "context  modhub.catalogue.resources.CatalogueResource, view name ''\n" in told.stdout
-    assert "view     modhub.catalogue.public_views.list_mods_view (" in told.stdout
-    assert "sql      SELECT count(*)" in told.stdout
-    assert "function calls" in told.stdout
+    ended = trace(installation, "/api/modhub?q=hud", "--header", "Accept: application/json", "--profile", "3")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith("GET /api/modhub?q=hud -> 200 OK, ")
+    assert "context  modhub.catalogue.resources.CatalogueResource, view name ''\n" in ended.stdout
+    assert "view     modhub.catalogue.public_views.list_mods_view (" in ended.stdout
+    assert "sql      SELECT count(*)" in ended.stdout
+    assert "function calls" in ended.stdout
 
 
 def test_a_refusal_shows_the_view_that_answered_and_fails(installation: Installation):
-    told = trace(installation, "/api/modhub/12")
-    assert told.returncode == 1
-    assert "view     modhub.http.error_views.api_error_view (" in told.stdout
+    ended = trace(installation, "/api/modhub/12")
+    assert ended.returncode == 1
+    assert "view     modhub.http.error_views.api_error_view (" in ended.stdout

@@ -127,7 +127,7 @@ def test_a_file_goes_up_and_comes_down_under_the_restrictions(operator: Operator
 
 def send_and_compare(operator: Operator) -> None:
     # Spooled to a temporary file, stored, sent with sendfile: each of these needs rights of its own.
-    told = operator.machine.run(f"""
+    ended = operator.machine.run(f"""
         base=https://{HOST} trust='--cacert /etc/ssl/certs/{HOST}.crt --resolve {HOST}:443:127.0.0.1 -sSf'
         head -c 20000000 /dev/urandom > /tmp/mod.zip
         given='{{"email":"operator@example.org","password":"ten characters or more"}}'
@@ -139,7 +139,7 @@ def send_and_compare(operator: Operator) -> None:
             --data-binary @/tmp/mod.zip > /dev/null
         curl $trust -H "Authorization: Bearer $token" -X POST $base/api/modhub/$mod/publish > /dev/null
         curl $trust $base/api/modhub/$mod/download | cmp - /tmp/mod.zip && echo equal""")
-    assert told.stdout == "equal\n"
+    assert ended.stdout == "equal\n"
 
 
 def test_nginx_sends_files_by_itself_when_it_may(operator: Operator) -> None:
@@ -159,9 +159,9 @@ def test_an_upgrade_loses_no_request(operator: Operator) -> None:
     after = run("systemctl show --property=MainPID --value modhub@6543 modhub@6544").stdout.split()
     assert not set(before) & set(after)
     run("systemctl kill --signal=INT watch && while systemctl --quiet is-active watch; do sleep 0.1; done")
-    told = run("journalctl --quiet --output=cat --unit=watch").stdout
-    answered, failed = map(int, re.findall(r"^answered (\d+) failed (\d+)$", told, re.MULTILINE)[0])
-    assert (failed, answered > 100) == (0, True), told
+    journal = run("journalctl --quiet --output=cat --unit=watch").stdout
+    answered, failed = map(int, re.findall(r"^answered (\d+) failed (\d+)$", journal, re.MULTILINE)[0])
+    assert (failed, answered > 100) == (0, True), journal
 
 
 def test_a_late_database_and_a_crash_need_no_hand(operator: Operator) -> None:

@@ -278,11 +278,11 @@ def test_not_utf8_in_the_address_is_400(wiki: Site) -> None:
 @MOUNTS
 def test_methods_that_an_address_does_not_have(wiki: Site, mount: str) -> None:
     # C-WIKI-7
-    for who in (None, "wiki-key"):
-        page = send(wiki, "PATCH", f"{mount}/a", key=who)
+    for key in (None, "wiki-key"):
+        page = send(wiki, "PATCH", f"{mount}/a", key=key)
         assert (page.status_int, page.headers["Allow"]) == (405, "DELETE, GET, HEAD, POST, PUT")
         for bare in (mount, mount + "/"):
-            whole = send(wiki, "PUT", bare, key=who)
+            whole = send(wiki, "PUT", bare, key=key)
             assert (whole.status_int, whole.headers["Allow"]) == (405, "GET, HEAD")
     assert wiki.put("/Modhub/Wiki/a", b"# A", headers=KEY, expect_errors=True).status_int == 405
 
