@@ -102,7 +102,7 @@ class Provider:
         return base64.b64encode(hmac.digest(self.key, text.encode(), hashlib.sha1)).decode()
 
     def answer(self, asked: str, subject: str) -> str:
-        """Where a person goes who has said who they are, or that they would rather not."""
+        """Return where the browser goes after the person has signed in, or has declined to."""
         [return_to] = parse_qs(urlsplit(asked).query)["openid.return_to"]
         assertion = self.assertion(asked, subject) if subject else {"openid.mode": "cancel"}
         return f"{return_to}&{urlencode(assertion)}"
@@ -116,7 +116,7 @@ class Provider:
     def assertion(
         self, asked: str, subject: str = SUBJECT, signed: list[str] = SIGNED, **edited: str
     ) -> dict[str, str]:
-        """A positive assertion; what is ``edited`` is so before it is signed."""
+        """A positive assertion; ``edited`` fields are changed before it is signed."""
         wish = {name: values[0] for name, values in parse_qs(urlsplit(asked).query).items()}
         claimed = f"https://steamcommunity.com/openid/id/{subject}"
         fields = {

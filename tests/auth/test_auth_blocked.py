@@ -37,7 +37,7 @@ def set_blocked(app: Any, account_id: int, *, blocked: bool = True) -> bool:
 
 @pytest.fixture
 def ada(app: Any, person: Person) -> Any:
-    """Somebody who has signed in as a program."""
+    """The session of a program that has signed in."""
     return app.post_json("/api/auth/register", person).json
 
 
@@ -239,7 +239,7 @@ def test_an_account_blocked_after_the_check_is_rejected(app: Any, person: Person
 
 @pytest.fixture
 def admin(app: Any, capsys: pytest.CaptureFixture[str]) -> Any:
-    """``admin("block", "7")``: what it said; its exit code is 0."""
+    """``admin("block", "7")``: its output; the exit code is 0."""
 
     def run(*words: str) -> str:
         capsys.readouterr()

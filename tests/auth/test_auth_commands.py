@@ -20,7 +20,7 @@ Person = dict[str, str]
 
 @pytest.fixture
 def admin(app: Any, capsys: pytest.CaptureFixture[str]) -> Any:
-    """``admin("account", "list")``: (exit code, what it said)."""
+    """``admin("account", "list")``: (exit code, output)."""
 
     def run(*words: str) -> tuple[int, str]:
         capsys.readouterr()

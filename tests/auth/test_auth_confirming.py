@@ -49,7 +49,7 @@ def rows(app: Any) -> list[str]:
 
 
 def furnish(app: Any, account_id: int = 1) -> list[str]:
-    """A linked login and an authenticator; answers recovery codes."""
+    """A linked login and an authenticator; returns the recovery codes."""
     own, secret = app.find_service(AuthServices), pyotp.random_base32()
     with own.databases.write_session.begin() as session:
         account = services.lock_account(session, account_id)
@@ -66,7 +66,7 @@ def test_registering_a_strangers_address_locks_out_the_registrant_not_the_owner(
     app: Any, person: Person, mail: Any
 ) -> None:
     # C-MAIL-5, C-MAIL-6, T-C16
-    """The attack of `prehijack.py` and of `acc1.py`, part 1."""
+    """The attacker registers the address first, signs in and adds an authenticator; its owner then sets a password."""
     attacker, victim = new_visitor(app), new_visitor(app)
     register(attacker, person)
     program = app.post_json("/api/auth/login", person).json
@@ -188,7 +188,7 @@ def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(
 
 
 def ask_for_a_password(app: Any, mail: Any) -> tuple[Any, str]:
-    """A platform's account that wants to sign in by an address: its browser, and the link in the email."""
+    """Ask for a password in an account of a platform login; return its browser, and the link in the email."""
     own = app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
         arrived = logins.sign_in_or_register(session, PlatformIdentity("steam", "7"), registration=True)
@@ -201,7 +201,7 @@ def ask_for_a_password(app: Any, mail: Any) -> tuple[Any, str]:
 
 def test_a_password_is_added_in_a_session_of_its_account_alone(app: Any, person: Person, mail: Any) -> None:
     # C-MAIL-8
-    """The attack of `acc1.py`, part 2: the link sent to the victim gives the attacker nothing."""
+    """The attacker adds the victim's address to an account; the link sent to the victim must not help them."""
     attacker, link = ask_for_a_password(app, mail)
     stranger, other = new_visitor(app), new_visitor(app)
     register(other, {**person, "email": "eve@example.org"})
@@ -300,7 +300,7 @@ def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app: Any, reset_
 
 
 def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any, person: Person, race: Any) -> None:
-    """Whichever comes first: the account's row is locked, and the session is looked for behind the lock."""
+    """Whichever comes first: the account's row is locked, and the session is read after that."""
     own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     done = {True: 0, False: 0}
     for number in range(12):

@@ -428,7 +428,7 @@ def test_forgot_sends_at_most_three_emails_to_an_address(app: Any, person: Perso
 
 
 def forget(app: Any, address: str, *, page: bool) -> list[str]:
-    """The statements of forgetting the password of an address."""
+    """The statements that a request for a reset of this address runs."""
     form = app.get("/Modhub/account/forgot").forms[0]
     form["email"] = address
     with app.counted() as seen:
@@ -444,7 +444,7 @@ def test_forgot_does_the_same_work_for_strangers(
     app: Any, person: Person, mail: Any, monkeypatch: pytest.MonkeyPatch, page: bool
 ) -> None:
     # C-LIM-9, T-C5
-    """Its time must not tell who has an account: no statement and no email depends on it before the answer."""
+    """Its duration must not reveal who has an account: no statement and no email depends on it before the answer."""
     app.post_json("/api/auth/register", person)
     mail.read()
     writer, written = app.find_service(AuthServices).outbox, []

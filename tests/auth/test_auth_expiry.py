@@ -33,7 +33,7 @@ def count(app: Any) -> tuple[int, int]:
 
 
 def lapse(app: Any, account_id: int, left: timedelta = timedelta()) -> None:
-    """All places of the account have ``left`` to live."""
+    """Let all sessions of the account expire in ``left``."""
     with app.databases.write_session.begin() as session:
         session.execute(
             update(ClientSession).where(ClientSession.account_id == account_id).values(expires_at=now() + left)
@@ -67,7 +67,7 @@ def test_a_few_go_at_once(app: Any, person: Person, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 def test_what_somebody_holds_is_passed_over(app: Any, person: Person) -> None:
-    """On SQLite there is one writer, and so nobody who holds a row."""
+    """SQLite has one writer, so no other transaction can hold a row."""
     app.post_json("/api/auth/register", person)
     sign_in(app, person)
     lapse(app, 1)

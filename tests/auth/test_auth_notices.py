@@ -86,7 +86,7 @@ def test_changes_to_an_account_are_reported_by_email(owner: Any, mail: Any, acti
 
 
 def test_a_browser_does_not_write_the_email(owner: Any, mail: Any) -> None:
-    """What a browser calls itself is whatever its owner likes; here that may be a thief."""
+    """The client chooses its User-Agent, and the client may be a thief."""
     do(owner, "password", "Your account is blocked, go to https://evil.example.org")
     text = text_of(mail.read()[-1])
     assert "evil" not in text

@@ -110,7 +110,7 @@ def test_however_many_ask_few_threads_hash() -> None:
 
 
 class Crowd:
-    """Threads that hold a turn of the gate until they are let go."""
+    """Threads that occupy the gate until they are released."""
 
     def __init__(self, gate: HashingGate) -> None:
         self.gate = gate

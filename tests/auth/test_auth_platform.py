@@ -359,7 +359,7 @@ def test_the_second_factor_holds(site: Any, provider: Provider) -> None:
     "held", ["{} {}", "9223372036854775808 {1}", "{0} 999999999999999999", "-1 {1}", "{0} -1", "{0}", ""]
 )
 def test_what_is_sealed_may_name_any_number(site: Any, provider: Provider, held: str) -> None:
-    """A forged state, signed with the deployment's secret, is an error too and no 500."""
+    """A forged state, signed with the deployment's secret, is rejected too, and not a 500."""
     sign_in(site, provider)
     site.reset()
     form = site.get(f"{HOME}/login").forms[0]

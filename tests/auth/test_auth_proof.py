@@ -48,13 +48,13 @@ class Owner:
     codes: list[str]
 
     def state(self) -> list[str]:
-        """All that says who may enter the account, and the emails."""
+        """All rows that decide who may enter the account, and the emails."""
         with self.app.databases.readonly_session() as session:
             models = (Account, Login, Authenticator, RecoveryCode, Link, OutgoingEmail)
             return [str(row) for model in models for row in session.execute(select(model.__table__)).all()]
 
     def fields(self, action: str) -> dict[str, str]:
-        """What the action wants besides the proof."""
+        """The fields that the action needs besides the proof."""
         token = self.app.get(f"{HOME}/logout").html.select_one("input[name=csrf_token]")["value"]
         fields = {"csrf_token": str(token)}
         if action == "password":
@@ -75,7 +75,7 @@ class Owner:
         return self.app.post(f"{HOME}/{action}", {**self.fields(action), **more}, expect_errors=True)
 
     def prove(self, ago: timedelta | None) -> None:
-        """A platform's sign-in so long ago."""
+        """Record that a platform confirmed the visitor so long ago; None: never."""
         with self.app.databases.write_session.begin() as session:
             session.execute(update(PageSession).values(proved_at=None if ago is None else now() - ago))
 
@@ -209,7 +209,7 @@ def test_what_a_reset_overtakes_is_not_done(owner: Owner, action: str, monkeypat
 
 def test_every_action_of_an_account_says_whether_it_asks(app: Any) -> None:
     # C-MAIL-9, T-C17
-    """A view that changes an account and stands in neither list was forgotten."""
+    """A view that changes an account and is in neither list has been forgotten."""
     asking, free = set(), set()
     for introspected in app.config.introspector.get_category("views"):
         view = introspected["introspectable"]

@@ -31,7 +31,7 @@ def write(app: Any, statement: Any) -> None:
 
 
 def same(first: Any, second: Any) -> bool:
-    """One answer: body and headers without the request id (C-OWN-12)."""
+    """Whether both are one answer: status, body, and headers but for the request id (C-OWN-12)."""
 
     def seen(answer: Any) -> Any:
         return answer.status, answer.body, sorted(pair for pair in answer.headerlist if pair[0] != "X-Request-Id")
@@ -237,7 +237,7 @@ def test_ids_of_deleted_accounts_do_not_return(app: Any, person: Person) -> None
 
 
 def test_the_bearer_is_one_statement(app: Any, person: Person) -> None:
-    """And ``me`` another one: what the account was made with."""
+    """``me`` runs a second one, which reads the account's login."""
     token = app.post_json("/api/auth/register", person).json["accessToken"]
     with app.counted() as seen:
         me(app, token)

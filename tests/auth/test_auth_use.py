@@ -40,7 +40,7 @@ def age(app: Any) -> datetime:
 
 @contextmanager
 def noted(app: Any) -> Iterator[list[int]]:
-    """For each use that is written down meanwhile: how many connections were writing something else."""
+    """For each last use stored in the ``with`` block: how many connections were writing something else."""
     seen: list[int] = []
 
     def heard(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:

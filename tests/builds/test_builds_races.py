@@ -10,7 +10,7 @@ from modhub.testing import stored_files
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch):
-    """Nobody is told that the database is busy because the machine is: here that is no answer."""
+    """Wait for locks longer than usual: on a slow machine the 503 of a busy database would fail these tests."""
     monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
 
 

@@ -127,12 +127,12 @@ def test_the_newest_address_follows_and_the_other_stays(agent):
 
 
 def asked_by(answer):
-    """What who keeps the date of ``answer`` alone asks next."""
+    """The next condition of a client that kept only the date of ``answer``."""
     return {"If-Modified-Since": answer.headers["Last-Modified"]}
 
 
 def test_a_date_is_good_for_the_build_that_it_came_with_alone(agent):
-    """Also of two builds of one second, and where the newest is withdrawn so that an older one is the newest again."""
+    """Also for two builds from the same second, and when the newest is withdrawn and an older one takes its place."""
     path = "/Modhub/app/linux"
     urls, answers = [], []
     for body in (b"one", b"two", b"three"):

@@ -80,7 +80,7 @@ def test_who_is_nobody_is_refused_at_the_head(site, service, worthless, framing)
 
 @pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
 def test_a_large_form_of_somebody_unknown_leads_to_the_sign_in_page(site, service, content_type):
-    """A small one is shown again, for nobody types anything twice; what nobody types is not taken for it."""
+    """A small form is kept and shown again. A large one was not typed, so it is not read."""
     lines = [f"Origin: {ORIGIN}", f"Content-Type: {content_type}"]
     with RawClient(service) as client:
         answer = client.ask(head("POST", "/Modhub/mine/new", "Content-Length: 300000", *lines))
@@ -189,7 +189,7 @@ def test_beyond_the_limit_a_large_body_is_503_if_permitted_and_401_if_not(site):
 
 
 def test_every_address_for_large_bodies_names_its_credential(start):
-    """What may be large is refused by the header's absence alone, or by the view when it is asked."""
+    """A large body is refused because the header is missing, or by the view that is asked about it."""
     rules = start(f"modhub_auth {FEATURES.removeprefix(TEST_ACCOUNTS)}").registry.getUtility(IBodyRules)
     assert isinstance(rules, BodyRules)
     large = [entry for entry in rules._entries if entry.rule.limit > PROBE_ABOVE_BYTES]

@@ -16,7 +16,7 @@ LONG = "<p>Words &amp; more.</p>" * 100
 
 @pytest.fixture
 def unlocked(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is cleaned from now on; it fails where a transaction is open meanwhile."""
+    """The texts cleaned from now on. Cleaning fails while a transaction is open."""
     cleaned: list[str] = []
     pool: Any = site.databases.write_engine.pool
 

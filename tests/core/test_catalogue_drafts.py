@@ -36,14 +36,14 @@ DRAFT, HIDDEN_DRAFT, HIDDEN_MOD = "draft", "hidden draft", "hidden mod"
 
 @pytest.fixture(params=[DRAFT, HIDDEN_DRAFT, HIDDEN_MOD])
 def kind(request: pytest.FixtureRequest) -> str:
-    """Which way of not being there."""
+    """Why nobody but its owner sees the mod."""
     asked: str = request.param
     return asked
 
 
 @pytest.fixture
 def draft(site: Site, kind: str) -> dict[str, Any]:
-    """A mod that nobody but its owner sees and that has everything, and published ones around it that name it."""
+    """A mod with all fields and files that only its owner sees, beside published mods that name it."""
     mod = new_mod(
         site,
         title=f"{MARK} title",
@@ -69,7 +69,7 @@ def draft(site: Site, kind: str) -> dict[str, Any]:
 
 
 def warm(site: Site, mod: dict[str, Any]) -> None:
-    """Let the cache have all that is read below, from while the mod was visible too."""
+    """Fill the caches with all addresses read below, also while the mod was visible."""
     assets = [asset["url"].rpartition("/")[2] for asset in mod["assets"]]
     queries = ("", f"?q={MARK}", "?game=Portal", f"?game={MARK}%20game", "?size=100", "/games")
     for url in (*addresses(mod["id"], assets), *(f"/api/modhub{query}" for query in queries)):
@@ -77,7 +77,7 @@ def warm(site: Site, mod: dict[str, Any]) -> None:
 
 
 def secrets_of(mod: dict[str, Any]) -> list[bytes]:
-    """What would give the draft away: its texts, and the GUIDs that it alone names."""
+    """What would reveal the draft: its texts, and the GUIDs that only it names."""
     return [word.encode() for word in (MARK, MARK.lower(), *mod["requires"], *mod["conflictsWith"])]
 
 
@@ -95,7 +95,7 @@ def ask(site: Site, url: str, method: str = "GET", **headers: str) -> Any:
 
 
 def shown(answer: Any) -> str:
-    """All that a caller may compare; the address that was asked for is the caller's own word."""
+    """Everything that a caller could compare, without the address that the caller sent."""
     headers = sorted((name, value) for name, value in answer.headerlist if name.lower() not in HIDDEN)
     text = re.sub(r"nonce-[\w-]+", "nonce-X", f"{answer.status} {answer.body!r} {headers}")
     url = answer.request.path.rstrip("/")

@@ -48,14 +48,14 @@ def a_life(site: Site, many: int) -> tuple[list[int], list[int]]:
 
 
 def end_account(site: Site) -> int:
-    """The number of statements that it took."""
+    """Delete the account's mods and votes; return the number of statements."""
     with site.counted() as statements, site.databases.write_session.begin() as session:
         site.registry.notify(AccountDeleted(LEAVING, session, site.registry))
     return len(statements)
 
 
 def counts_are_true(site: Site) -> None:
-    """What is kept on the mods and their copies is what the votes say."""
+    """The counters of the mods and of their copies match the votes."""
     for value, kept in ((1, Mod.ups), (-1, Mod.downs)):
         votes = select(func.count()).where(Vote.mod_id == Mod.id, Vote.value == value).scalar_subquery()
         assert rows(site, select(Mod.id).where(kept != votes)) == []
@@ -182,7 +182,7 @@ def test_a_change_between_any_two_readings_is_no_damage(site: Site) -> None:
     moments = 0
 
     def read(at: int) -> list[str]:
-        """What is found when everything changes once after this many statements."""
+        """The damage reported when everything changes once after this many statements."""
         nonlocal moments
         moments = 0
 

@@ -20,7 +20,7 @@ Run = Callable[..., tuple[int, list[str]]]
 
 @pytest.fixture
 def run(site: Site, capsys: pytest.CaptureFixture[str]) -> Run:
-    """``run("list")``: (exit code, the lines that it said)."""
+    """``run("list")``: (exit code, lines of output)."""
 
     def command(*words: str) -> tuple[int, list[str]]:
         capsys.readouterr()

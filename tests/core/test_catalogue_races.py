@@ -39,7 +39,7 @@ GUID = "11111111-2222-4333-8444-555555555555"
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is told that the database is busy because the machine is: here that is no answer."""
+    """Wait for locks longer than usual: on a slow machine the 503 of a busy database would fail these tests."""
     monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
 
 

@@ -60,7 +60,7 @@ class Model:
 
 
 def some_query(rng: random.Random, mods: list[dict[str, Any]]) -> dict[str, str]:
-    """Words cut out of what is there, as somebody may type them; sometimes in other letters, sometimes of nothing."""
+    """Words cut out of existing titles and games, as people type them; sometimes folded, sometimes random."""
     words = []
     for _ in range(rng.choice([1, 1, 1, 2, 2, 3])):
         mod = rng.choice(mods)
@@ -254,7 +254,7 @@ def test_search_matches_every_word_in_title_or_game(site: Site) -> None:
 
 
 def test_words_of_every_length_are_found(site: Site) -> None:
-    """Also one that the fold makes two of: it has to occur as it is."""
+    """Also a word that folding splits into two: both must stand side by side."""
     # C-LIST-4
     title = "abcdefghijklmnop x\N{ACUTE ACCENT}y"
     insert_mods(site, [{"title": title, "games": ["y x"]}])

@@ -294,7 +294,7 @@ def test_publishing_needs_code(site: Site) -> None:
 
 
 def test_a_file_that_replaces_another_has_a_later_date(site: Site) -> None:
-    """Else who asks by date alone (RFC 9110, 13.1.3) would keep the file before, from the same second."""
+    """Otherwise a client that compares dates only (RFC 9110, 13.1.3) would keep the old file of the same second."""
     mod = published_mod(site)
     url = next(asset["url"] for asset in mod["assets"] if asset["kind"] == "code")
     site.get(url, headers={"If-Modified-Since": site.get(url).headers["Last-Modified"]}, status=304)

@@ -83,7 +83,7 @@ def test_head_has_the_headers_of_get_and_no_body(site: Site, names: dict[str, An
 
 
 def strip(answer: Any) -> list[tuple[str, str]]:
-    """The headers that may be compared: without what is another one each time."""
+    """The headers that can be compared, without those that differ each time."""
     shown = [(name, re.sub(r"nonce-[\w-]+", "nonce-X", value)) for name, value in answer.headerlist]
     return sorted(pair for pair in shown if pair[0].lower() not in HIDDEN)
 

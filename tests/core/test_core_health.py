@@ -16,7 +16,7 @@ from modhub.testing.mods import OWNER, mod_address, published_mod
 
 
 class Clock:
-    """A clock that goes forward only when it is told."""
+    """A clock that moves only when told to."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -36,7 +36,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 class Part:
-    """A part whose checks are counted, and wait until they may go on."""
+    """A part that counts its checks and holds them until released."""
 
     def __init__(self, site: Site) -> None:
         self.asked = 0
@@ -89,7 +89,7 @@ def test_a_store_that_cannot_be_written_is_503_and_named(
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_many_who_ask_cost_one_check(site: Site, clock: Clock) -> None:
-    """Anybody may ask, and each check writes a file and removes it again."""
+    """Anybody may call it, and each check writes and removes a file."""
     part = Part(site)
     for _ in range(50):
         assert site.get("/readyz").json["storage"] == "ok"

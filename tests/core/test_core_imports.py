@@ -21,7 +21,7 @@ print("psycopg" in sys.modules, len(datamanager._retryable_errors))
     ("url", "printed"), [("sqlite:////nowhere/x", "False 0"), ("postgresql+psycopg:///x", "True 1")]
 )
 def test_psycopg_is_imported_for_postgresql_alone(tmp_path: Path, url: str, printed: str) -> None:
-    """Its errors are retried then, and elsewhere it would take 9 MB."""
+    """With PostgreSQL its errors are retried; without, it would only cost 9 MB."""
     command = [sys.executable, "-W", "ignore", "-c", START, url]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=100, check=False)
     assert done.stdout.split("\n")[0] == printed, done.stderr

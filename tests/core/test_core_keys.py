@@ -26,7 +26,7 @@ class KeyedPermission(Permission):
 
 
 class IKeyed(IResource):
-    """A thing that asks for keys."""
+    """A resource that needs a key."""
 
 
 @implementer(IKeyed)

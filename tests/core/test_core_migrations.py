@@ -130,7 +130,7 @@ def test_a_service_whose_database_is_behind_says_so_and_ends(empty: str) -> None
 def command_line(
     empty: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., tuple[int, str]]:
-    """``command_line("migrate")`` over the empty database: the exit code and what was said."""
+    """``command_line("migrate")`` over the empty database: the exit code and the output."""
     monkeypatch.setattr(admin, "set_up_logging", lambda _ini: None)
     ini = tmp_path / "x.ini"
     ini.write_text(f"[app:main]\nuse = egg:modhub\nsqlalchemy.url = {empty}\nmodhub.secret = {TEST_SECRET}\n", "utf-8")
@@ -203,7 +203,7 @@ def test_a_migration_that_raises_is_one_line_too(
 def test_a_missing_right_to_create_tables_is_reported(
     command_line: Callable[..., tuple[int, str]], configured: Configured, tmp_path: Path, empty: str
 ) -> None:
-    """On PostgreSQL 15 and newer that is everybody's lot whose database is not their own."""
+    """From PostgreSQL 15 on, only the owner of a database may create tables in it."""
     with configured.databases.write_engine.begin() as connection:
         connection.execute(text("DROP ROLE IF EXISTS mod_reader"))
         connection.execute(text("CREATE ROLE mod_reader LOGIN"))

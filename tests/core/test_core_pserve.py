@@ -19,7 +19,7 @@ LOGGING = "[loggers]\nkeys = root\n[handlers]\nkeys =\n[formatters]\nkeys =\n[lo
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was left to Pyramid's ``pserve``."""
+    """The command lines passed on to Pyramid's ``pserve``."""
     calls: list[Any] = []
     monkeypatch.setattr(modhub_pserve, "ServeCommand", lambda argv: SimpleNamespace(run=lambda: calls.append(argv)))
     return calls
@@ -86,7 +86,7 @@ def test_pyramids_greeting_is_not_among_the_lines_of_the_log(
 def test_installed_packages_are_searched_once_for_a_reader(
     tmp_path: Path, served: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A third of a start, when each of five readers did it."""
+    """It took a third of a start when each of five readers searched by itself."""
     searches: list[str] = []
 
     def find(scheme: str, protocols: list[str]) -> list[Any]:

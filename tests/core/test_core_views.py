@@ -24,7 +24,7 @@ def views(site: Site) -> list[Any]:
 
 
 def _is_pyramids_own(view: Any) -> bool:
-    """Static files, and the views that turn a response that was raised into itself."""
+    """Static files, and the views that return a raised response unchanged."""
     raised = view["context"] in {IExceptionResponse, WSGIHTTPException}
     return raised or str(view["route_name"] or "").startswith("__")
 

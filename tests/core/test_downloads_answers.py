@@ -226,7 +226,7 @@ def test_no_file_stays_open(app, headers, method, tmp_path):
 
 
 def test_a_head_answer_holds_no_file(files, tmp_path):
-    """Not even before the server asks for its body."""
+    """Not even until the server asks for its body."""
     before = count_open_files(tmp_path)
     file_response(Request.blank("/", method="HEAD"), files.store, files.file)
     assert count_open_files(tmp_path) == before

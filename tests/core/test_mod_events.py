@@ -35,7 +35,7 @@ PUBLISHED, CHANGED, DELETED, VERSION = "ModPublished", "ModChanged", "ModsDelete
 
 
 class Mark(Base):
-    """What the listening feature keeps of a mod."""
+    """What the listening feature stores about a mod."""
 
     __tablename__ = "listening_mark"
 
@@ -43,7 +43,7 @@ class Mark(Base):
 
 
 class Listener:
-    """A feature that keeps a mark on each published mod, and what it has heard. ``refuse`` raises in the next event."""
+    """A feature that marks each published mod and collects the events. With ``refuse`` the next event raises."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, Any]] = []
@@ -83,7 +83,7 @@ class Listener:
         self.hear(event, event.mod_ids)
 
     def since(self, act: Callable[[], Any]) -> list[tuple[str, Any]]:
-        """What is heard while ``act`` runs."""
+        """The events fired while ``act`` runs."""
         self.heard.clear()
         act()
         return list(self.heard)

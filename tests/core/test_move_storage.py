@@ -21,7 +21,7 @@ Run = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def run(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """``run("file:///from", "file:///to")``: (exit code, what it said)."""
+    """``run("file:///from", "file:///to")``: (exit code, output)."""
     monkeypatch.setattr(admin, "set_up_logging", lambda _ini: None)
     ini, settings = tmp_path / "site.ini", site.registry.settings
     lines = ["[app:main]", "use = egg:modhub", f"modhub.secret = {TEST_SECRET}"]

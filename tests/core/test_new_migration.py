@@ -47,7 +47,7 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Callable[..., tuple[int, str]]:
-    """``run("migration", "new", ...)``: the exit code and what was said."""
+    """``run("migration", "new", ...)``: the exit code and the output."""
     monkeypatch.setattr(admin, "set_up_logging", lambda _ini: None)
     ini = tmp_path / "x.ini"
     lines = {"use": "egg:modhub", "sqlalchemy.url": new_database(""), "modhub.secret": TEST_SECRET}

@@ -84,7 +84,7 @@ def test_what_a_key_keeps_alive_is_counted(value: Any) -> None:
 
 
 def changes(site: Site, mod: Any, other: Any) -> dict[str, tuple[Callable[[], object], str]]:
-    """What may happen to a mod: (how, what its page says afterwards and did not say before)."""
+    """What can happen to a mod: (the change, a text that its page shows only afterwards)."""
     own, voter = site.as_account(OWNER), site.as_account(8)
     url = f"/api/modhub/{mod['id']}"
     note = notes_of_mod(site, mod)[0]["id"]

@@ -348,7 +348,7 @@ def test_an_upload_that_is_tried_again_is_read_again(site: Site, author: Site, m
 
 
 def test_a_mod_that_changed_hands_meanwhile_is_not_shown(site: Site) -> None:
-    """The ACL is judged before the row is read; the row is asked for its owner once more."""
+    """The ACL is evaluated before the row is read, so the owner in the row is checked again."""
     mod = new_mod(site)
     own = site.find_service(OwnerReader)
     upload_asset(site, mod, "code", version="1")

@@ -1,4 +1,4 @@
-"""The question whether anything has changed, by libpq's prepared statements."""
+"""Reading the serial by a prepared statement of libpq."""
 
 import pytest
 

@@ -16,7 +16,7 @@ LIMIT = 1000
 
 
 class App:
-    """Tells what it saw; 401 for a body that was left unread, 413 for one over its limit."""
+    """Answers with what it received; 401 for an unread body, 413 for one over its limit."""
 
     def __init__(self):
         rules = BodyRules()
@@ -325,7 +325,7 @@ def resident():
 
 
 def test_what_a_worker_says_is_written_by_the_loop(monkeypatch):
-    """A worker that wrote the 100 would close a connection that was reset, under the loop's feet."""
+    """A worker that wrote the 100 itself would close a reset connection while the loop uses it."""
     writers = []
     flush = Channel._flush_some
 

@@ -26,9 +26,9 @@ OFTEN = {"cleanup_interval": 0.02, "asyncore_loop_timeout": 0.02}
 
 
 class App:
-    """``/long`` is 5 MB, ``/wait`` lasts until it is let go, all else is short; ``/healthz`` has priority.
+    """``/long`` is 5 MB, ``/wait`` lasts until released, all else is short; ``/healthz`` has priority.
 
-    It wants every body that it is asked about.
+    It accepts every body that it is asked about.
     """
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ def has_input(channel: Any) -> bool:
 
 
 def silent(_client: RawClient) -> None:
-    """Nothing is sent."""
+    """Send nothing."""
 
 
 def half_head(client: RawClient) -> None:

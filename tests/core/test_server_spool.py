@@ -19,7 +19,7 @@ KB = 1024
 
 
 class App:
-    """Takes every body; says 503 where the server has no room."""
+    """Accepts every body; 503 if the server has no room."""
 
     def __init__(self):
         rules = BodyRules()
@@ -53,7 +53,7 @@ def chunk(size):
 
 
 def until(service, held):
-    """Wait until all bodies hold so much."""
+    """Wait until all bodies together take ``held`` bytes."""
     deadline = time.monotonic() + 20
     while service.adj.spool.used != held:
         assert time.monotonic() < deadline, service.adj.spool.used

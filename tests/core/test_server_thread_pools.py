@@ -22,7 +22,7 @@ class Registry:
 
 
 class Application:
-    """POST waits until it is let go; GET answers at once."""
+    """POST waits until released; GET answers at once."""
 
     def __init__(self) -> None:
         rules = BodyRules()

@@ -13,7 +13,7 @@ WRITERS = 8
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is told that the database is busy because the machine is: here that is no answer."""
+    """Wait for locks longer than usual: on a slow machine the 503 of a busy database would fail these tests."""
     monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
 
 
