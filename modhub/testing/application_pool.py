@@ -39,26 +39,26 @@ class MemoryState:
         seen: dict[int, Any] = {}
         waiting = list(roots)
         while waiting:
-            thing = waiting.pop()
-            if id(thing) not in seen:
-                seen[id(thing)] = thing
-                waiting.extend(self._record(thing))
+            obj = waiting.pop()
+            if id(obj) not in seen:
+                seen[id(obj)] = obj
+                waiting.extend(self._record(obj))
 
-    def _record(self, thing: Any) -> Iterator[Any]:
+    def _record(self, obj: Any) -> Iterator[Any]:
         """Record one object and return the objects to visit next."""
-        if isinstance(thing, _CONTAINERS):
-            self._containers.append((thing, thing.copy()))
-            yield from thing.values() if isinstance(thing, dict) else thing
-        elif isinstance(thing, tuple):
-            yield from thing
-        elif isinstance(thing, MethodType):
-            yield thing.__self__
-        elif isinstance(thing, FunctionType):
-            for cell in thing.__closure__ or ():
+        if isinstance(obj, _CONTAINERS):
+            self._containers.append((obj, obj.copy()))
+            yield from obj.values() if isinstance(obj, dict) else obj
+        elif isinstance(obj, tuple):
+            yield from obj
+        elif isinstance(obj, MethodType):
+            yield obj.__self__
+        elif isinstance(obj, FunctionType):
+            for cell in obj.__closure__ or ():
                 yield from self._record_cell(cell)
-        elif not isinstance(thing, type) and type(thing).__module__.partition(".")[0].startswith("modhub"):
-            attributes = dict(_attributes(thing))
-            self._attributes.append((thing, attributes))
+        elif not isinstance(obj, type) and type(obj).__module__.partition(".")[0].startswith("modhub"):
+            attributes = dict(_attributes(obj))
+            self._attributes.append((obj, attributes))
             yield from attributes.values()
 
     def _record_cell(self, cell: CellType) -> Iterator[Any]:
@@ -71,13 +71,13 @@ class MemoryState:
 
     def restore(self) -> None:
         """Put everything back."""
-        for thing, before in self._attributes:
-            now = dict(_attributes(thing))
+        for obj, before in self._attributes:
+            now = dict(_attributes(obj))
             for name in now.keys() - before.keys():
-                delattr(thing, name)
+                delattr(obj, name)
             for name, value in before.items():
                 if name not in now or now[name] is not value:
-                    setattr(thing, name, value)
+                    setattr(obj, name, value)
         for container, content in self._containers:
             if not _same(container, content):
                 container.clear()
@@ -94,12 +94,12 @@ def _same(container: Any, content: Any) -> bool:
     )
 
 
-def _attributes(thing: Any) -> Iterator[tuple[str, Any]]:
-    yield from getattr(thing, "__dict__", {}).items()
-    kind: Any = type(thing)
+def _attributes(obj: Any) -> Iterator[tuple[str, Any]]:
+    yield from getattr(obj, "__dict__", {}).items()
+    kind: Any = type(obj)
     for name in _slots(kind):
-        if hasattr(thing, name):
-            yield name, getattr(thing, name)
+        if hasattr(obj, name):
+            yield name, getattr(obj, name)
 
 
 @cache
@@ -231,7 +231,7 @@ def _pop(idle: Idle, key: Hashable) -> PooledApplication | None:
 
 
 def _environment() -> frozenset[tuple[str, str]]:
-    """Settings may come from it. The variables of pytest name the running test."""
+    """The environment, which may hold settings, without the variables of pytest: they name the running test."""
     return frozenset((name, value) for name, value in os.environ.items() if not name.startswith("PYTEST_"))
 
 

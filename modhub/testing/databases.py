@@ -86,7 +86,7 @@ def _migrate(url: str, includes: str) -> None:
 
 @cache
 def _migrations(includes: str) -> list[Migrations]:
-    """Those of these features, the same for every database."""
+    """The migrations of these features; they do not depend on the database."""
     settings = {"sqlalchemy.url": "sqlite:////nowhere/modhub.sqlite", "modhub.secret": TEST_SECRET}
     config = modhub.configure({**settings, "pyramid.includes": includes}, makes_store=False)
     return find_service(config.registry, Declarations).migrations

@@ -92,11 +92,11 @@ class Line(Relay):
     passed = 0
 
     def is_refused(self) -> bool:
-        """By ``"refuse"``."""
+        """Whether the fault is ``"refuse"``."""
         return bool(self.fault == "refuse")
 
     def request(self, data: bytes, client: socket.socket) -> bytes | None:
-        """The bytes, changed; none while it is silent."""
+        """The bytes, perhaps damaged; none while silent."""
         if self.fault == "silent":
             return b""
         if self.fault == "refuse":
@@ -108,7 +108,7 @@ class Line(Relay):
         return self._changed(data)
 
     def answer(self, data: bytes, passed: int) -> tuple[bytes, bool]:
-        """The bytes, changed, cut or lost."""
+        """The bytes, perhaps damaged, cut or lost."""
         fault = self.fault
         if fault == "lose":
             return b"", False

@@ -76,7 +76,7 @@ class WriteLoad:
 
 
 def _upload(caller: Caller, mod_id: int, content: bytes, version: str) -> None:
-    """Again if a sweep without a grace period took the file that was just being stored."""
+    """Upload; repeat it if a sweep without a grace period removed the file while it was stored."""
     for _ in range(UPLOAD_ATTEMPTS):
         answer = patiently(lambda: caller.send_file(mod_id, "code", content, version=version, name="mod.zip"))
         if answer.status != 502:

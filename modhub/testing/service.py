@@ -164,11 +164,11 @@ class Installation:
         """Run a program that ends by itself, with these arguments and additional environment variables."""
         with self._launch(name, *words, **environ) as program:
             try:
-                told, errors = program.communicate(timeout=ADMIN_SECONDS)
+                output, errors = program.communicate(timeout=ADMIN_SECONDS)
             except BaseException:
                 program.kill()
                 raise
-        return subprocess.CompletedProcess(program.args, program.returncode, told, errors)
+        return subprocess.CompletedProcess(program.args, program.returncode, output, errors)
 
     def launch_admin(self, *words: str) -> "subprocess.Popen[str]":
         """Start ``modhub-admin -c INI`` with these arguments; its output goes to pipes."""

@@ -67,9 +67,9 @@ class Traffic:
             except (OSError, http.client.HTTPException, AssertionError) as error:
                 self.failures.append(f"{job.__name__}: {error!r}")
 
-    def _count(self, what: str, answer: Any) -> None:
-        assert answer.status in {200, 201}, (what, answer.status, answer.headers["X-Request-Id"])
-        self.answered[what] += 1
+    def _count(self, kind: str, answer: Any) -> None:
+        assert answer.status in {200, 201}, (kind, answer.status, answer.headers["X-Request-Id"])
+        self.answered[kind] += 1
 
     def _read_afresh(self) -> None:
         """Each request over a connection of its own."""
