@@ -53,19 +53,19 @@ def test_a_backup_under_load_becomes_a_service_on_the_other_database(
         backup = origin.launch_admin("backup", str(tmp_path / "made"))
         while backup.poll() is None:
             ready(origin.admin("sweep", "--older-than", "0"))
-        told, errors = backup.communicate()
+        output, errors = backup.communicate()
         assert backup.returncode == 0, errors
-    assert told.startswith("Backed up ")
+    assert output.startswith("Backed up ")
     assert load.writes > started
     assert "is whole and can be restored" in ready(origin.admin("backup", "--verify", str(tmp_path / "made")))
     other = {"sqlite": "postgresql", "postgresql": "sqlite"}[kind]
     settings = {"modhub.base_url": "https://new.example.org"}
     restored: Installation = services(other, 0, includes=FEATURES, settings=settings)
     assert ready(restored.admin("restore", "--dry-run", str(tmp_path / "made"))).startswith("Would restore ")
-    said = ready(restored.admin("restore", str(tmp_path / "made")))
-    assert "this installation is https://new.example.org" in said
-    assert "All sessions are ended" in said
-    assert "waiting emails are held" in said
+    output = ready(restored.admin("restore", str(tmp_path / "made")))
+    assert "this installation is https://new.example.org" in output
+    assert "All sessions are ended" in output
+    assert "waiting emails are held" in output
     assert ready(restored.admin("verify")) == "No problems found.\n"
     again = restored.admin("restore", str(tmp_path / "made"))
     assert (again.returncode, again.stdout) == (1, "")

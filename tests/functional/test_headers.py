@@ -287,6 +287,6 @@ def test_what_fails_behind_the_tweens_is_answered_and_logged_as_a_failure(
     assert bool(answer.body) == (method == "GET")
     (line,) = [json.loads(record.getMessage()) for record in caplog.records if record.name == "modhub.requests"]
     assert (line["status"], line["id"], line["path"]) == (500, answer.headers["X-Request-Id"], path)
-    (told,) = [record for record in caplog.records if record.levelno == logging.ERROR]
-    assert line["id"] in told.getMessage()
-    assert told.exc_info
+    (failure,) = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert line["id"] in failure.getMessage()
+    assert failure.exc_info

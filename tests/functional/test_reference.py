@@ -91,9 +91,9 @@ def test_a_subset_describes_what_is_there_and_nothing_else(
     # The page asks the database nothing: this one is empty.
     site = start(" ".join(subset), url=f"sqlite:///{tmp_path}/empty.sqlite")
     page = site.get(PAGE).html
-    there, told = calls(site), described(page)
-    assert for_programs(site, there) - told == set()
-    assert told - there == set()
+    existing, documented = calls(site), described(page)
+    assert for_programs(site, existing) - documented == set()
+    assert documented - existing == set()
     sections = {section["aria-labelledby"] for section in page.select(".reference")}
     assert sections == {"general", "mods", "operation", *(FEATURES[feature] for feature in subset)}
     ids = [element["id"] for element in page.find_all(id=True)]
@@ -189,24 +189,24 @@ class World:
 
     def run(self, example: Example) -> list[str]:
         """Send what the lines send; what is not as the page says."""
-        told = sent_bodies(example.lines, self.secrets(), FILES)
+        request = sent_bodies(example.lines, self.secrets(), FILES)
         self.known = self.known or self.numbers()
-        path, question, query = told.path.partition("?")
+        path, question, query = request.path.partition("?")
         path = "/".join(self.known.get(segment, segment) for segment in path.split("/"))
         query = NUMBER.sub(lambda number: self.known.get(number[0], number[0]), query)
-        body = GUID.sub(lambda guid: self.known.get(guid[0].decode(), guid[0].decode()).encode(), told.body)
-        whole, headers = path + question + query, dict(told.headers)
-        answer = self.site.request(whole, method=told.method, body=body, headers=headers, status="*")
-        if told.method == "DELETE":
+        body = GUID.sub(lambda guid: self.known.get(guid[0].decode(), guid[0].decode()).encode(), request.body)
+        whole, headers = path + question + query, dict(request.headers)
+        answer = self.site.request(whole, method=request.method, body=body, headers=headers, status="*")
+        if request.method == "DELETE":
             # Create again what the next example asks for.
             self.known = {}
         if answer.status_int != example.status:
-            return [f"{told.method} {path}: {answer.status} {answer.text[:300]}"]
+            return [f"{request.method} {path}: {answer.status} {answer.text[:300]}"]
         if example.shape is None:
             is_json = answer.content_type == "application/json"
-            return [f"{told.method} {path} answers JSON that is not shown"] if is_json else []
+            return [f"{request.method} {path} answers JSON that is not shown"] if is_json else []
         return [
-            f"{told.method} {path}: {line}"
+            f"{request.method} {path}: {line}"
             for line in example_differences(example.shape, answer.json, filled=example.own)
         ]
 

@@ -25,12 +25,12 @@ def line_of(ended: "subprocess.CompletedProcess[str]", *words: str) -> str:
     return one_line("\n".join(lines), *words)
 
 
-def one_line(said: str, *words: str) -> str:
+def one_line(message: str, *words: str) -> str:
     """What an operator reads when the service does not start; it holds ``words``."""
-    assert said.startswith("modhub does not start: ")
-    assert "\n" not in said
-    assert [word for word in words if word not in said] == []
-    return said
+    assert message.startswith("modhub does not start: ")
+    assert "\n" not in message
+    assert [word for word in words if word not in message] == []
+    return message
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +100,8 @@ def test_a_database_that_is_newer_is_called_so(services, kind):
         connection.execute("UPDATE modhub_alembic_version SET version_num = 'core_9999'")
     refused(service, "newer than this code (modhub)", "install the newer version")
     for words in (["migrate"], ["game", "list"]):
-        told = service.admin(*words)
-        assert (told.returncode, "newer" in told.stderr, told.stderr.count("\n")) == (1, True, 1)
+        ended = service.admin(*words)
+        assert (ended.returncode, "newer" in ended.stderr, ended.stderr.count("\n")) == (1, True, 1)
 
 
 @pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)

@@ -60,11 +60,11 @@ def test_a_subset_shows_what_is_there_and_nothing_else(start: Start, subset: tup
     assert site.get("/api/modhub").json["total"] == 1
     home = site.get("/Modhub").text
     for feature in FEATURES:
-        there = feature in subset
+        included = feature in subset
         status = site.get(PLACES[feature], status="*").status_int
-        assert status == (ANSWERS.get(feature, 200) if there else 404), feature
+        assert status == (ANSWERS.get(feature, 200) if included else 404), feature
         if feature in LINKS:
-            assert (f'href="{LINKS[feature]}' in home) is there, feature
+            assert (f'href="{LINKS[feature]}' in home) is included, feature
     assert ("Most downloaded" in home) is ("modhub_downloads" in subset)
     assert ("Disallow: /Modhub/account\n" in site.get("/robots.txt").text) is ("modhub_auth" in subset)
     site.post_json("/api/modhub", {"title": "x"}, status=401)

@@ -106,8 +106,8 @@ def upgraded(services, kind, state) -> Any:
     """The service on the newest schema, its rows before and afterwards."""
     service = services(kind, 0, includes=FEATURES, settings=SETTINGS)
     before = restore(service, state)
-    told = service.admin("migrate")
-    assert told.returncode == 0, told
+    ended = service.admin("migrate")
+    assert ended.returncode == 0, ended
     with configured(service) as registry, find_service(registry, Databases).readonly_engine.connect() as connection:
         return service, before, rows_of(connection, state["tables"])
 

@@ -118,9 +118,9 @@ def send(service, lines: list[str], body: dict[str, str] | None = None, process:
     return int(response.split(b" ", 2)[1]), response
 
 
-def tell(response: bytes, told: list[str]) -> list[str]:
+def tell(response: bytes, request: list[str]) -> list[str]:
     """What of the request's own words the answer holds."""
-    words = re.findall(r"evil|203\.0\.113|2001:db8|:66\b", " ".join(told), re.IGNORECASE)
+    words = re.findall(r"evil|203\.0\.113|2001:db8|:66\b", " ".join(request), re.IGNORECASE)
     return [word for word in words if word.lower().encode() in response.lower()]
 
 
