@@ -13,7 +13,7 @@ from modhub.service_registry import find_service
 
 
 class Bomb(threading.local):
-    """What the request of this thread shall die of."""
+    """The point at which the request of this thread ends the process."""
 
     point = ""
     left = 0

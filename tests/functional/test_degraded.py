@@ -35,7 +35,7 @@ def each_process(service: Installation, token: str) -> list[Caller]:
 
 
 def answer_without_storage(caller: Caller) -> CallerResponse:
-    """What /readyz answers as soon as it has noticed: a check counts for two seconds, also that of the test before."""
+    """The answer of /readyz once it has noticed: a check is reused for two seconds, also by the next test."""
     deadline = time.monotonic() + 60
     while (answer := caller.ask("GET", "/readyz")).json["storage"] != "unreachable":
         assert time.monotonic() < deadline, answer

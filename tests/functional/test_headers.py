@@ -131,7 +131,7 @@ def read(site: Site, address: str, sent: dict[str, str] | None = None, method: s
 
 
 def addresses(site: Site) -> list[str]:
-    """Every address that is read, with numbers of things that are there, and what is linked besides."""
+    """Every readable address with existing ids, and the links of the page's head."""
     mod = published_mod(site)
     files = upload_asset(site, mod, "images", content=b"\x89PNG\r\n\x1a\n")["assets"]
     key = {"X-Api-Key": "agent"}
@@ -207,7 +207,7 @@ def test_no_header_breaks_a_call(start: Start, includes: str, caplog: pytest.Log
 
 
 class Failing(Response):
-    """What fails on its way to the server, as WebOb's conditional answers did."""
+    """A response that fails when the server calls it, as WebOb's conditional responses did."""
 
     def __call__(self, environ: Any, start_response: Any) -> Any:
         start_response("200 OK", [])
@@ -215,7 +215,7 @@ class Failing(Response):
 
 
 class Malformed(Response):
-    """What a server refuses."""
+    """A response whose headers the server refuses."""
 
     def __call__(self, environ: Any, start_response: Any) -> Any:
         return super().__call__(environ, self._refuse)

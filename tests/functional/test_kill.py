@@ -108,7 +108,7 @@ class Author:
         return Change("DELETE", f"/api/modhub/{self.mod}", None, None, ())
 
     def change(self, change: Change, crash: str = "") -> bool:
-        """Make a change; whether it was acknowledged."""
+        """Make a change; return whether it was acknowledged."""
         self.doubt = change.after
         headers = dict(change.headers) | ({"X-Crash": crash} if crash else {})
         try:
@@ -120,7 +120,7 @@ class Author:
         return True
 
     def work(self) -> None:
-        """Change this and that until there is no answer any more."""
+        """Make random changes until the service stops answering."""
         kinds = [self.code, self.code, self.css, self.image, self.edit, self.delete]
         alive = True
         while alive:
@@ -134,7 +134,7 @@ class Author:
     # What must hold after a restart
 
     def check(self) -> None:
-        """The mod is as acknowledged, or as the change in doubt would have made it; nothing is in between."""
+        """The mod is as acknowledged, or as the change in doubt would have made it, and nothing in between."""
         seen = self.seen()
         assert seen in (self.state, self.doubt), f"{seen} is neither {self.state} nor {self.doubt}"
         self.state = self.doubt = seen
@@ -242,7 +242,7 @@ class Relay:
         return Caller([self.current.port], token)
 
     def died(self) -> None:
-        """Make sure that it did, and go on with the other one."""
+        """Wait until the process has been killed, and go on with the spare one."""
         assert self.current.popen.wait(60) == -9
         self.spare.wait()
         self.current, self.spare = self.spare, self.service.launch()

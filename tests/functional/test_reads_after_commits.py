@@ -52,7 +52,7 @@ def listed(port: int) -> list[str]:
 
 @contextmanager
 def meanwhile(jobs: list[Callable[[], None]]) -> Iterator[list[Any]]:
-    """Repeat each job in a thread of its own; the list gets what went wrong."""
+    """Repeat each job in a thread of its own; the list collects the errors."""
     ended, wrong = threading.Event(), list[Any]()
 
     def repeat(job: Callable[[], None]) -> None:

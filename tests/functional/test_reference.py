@@ -188,7 +188,7 @@ class World:
         }
 
     def run(self, example: Example) -> list[str]:
-        """Send what the lines send; what is not as the page says."""
+        """Send the request of the lines; return the differences from the page."""
         request = sent_bodies(example.lines, self.secrets(), FILES)
         self.known = self.known or self.numbers()
         path, question, query = request.path.partition("?")

@@ -46,7 +46,7 @@ def connected(service) -> socket.socket:
 
 
 def wait_refused(service) -> None:
-    """Nobody listens any more."""
+    """Wait until connections are refused."""
     deadline = time.monotonic() + 20  # less than the 30 seconds that what runs may take
     with contextlib.suppress(ConnectionRefusedError):
         while time.monotonic() < deadline:

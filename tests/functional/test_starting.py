@@ -107,7 +107,7 @@ def test_a_database_that_is_newer_is_called_so(services, kind):
 @pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)
 def test_an_untrusted_proxy_is_logged_once(services, kind):
     # T-F11
-    """Else ten wrong passwords of anybody lock out all who come through it, without a word in the log."""
+    """Otherwise ten wrong passwords lock out everybody behind the proxy, and the log does not say why."""
     service = services(kind)
     caller = service.caller()
     assert caller.ask("GET", "/api/modhub").status == 200

@@ -67,7 +67,7 @@ def rows_of(connection: Any, tables: Rows) -> Rows:
 
 
 def restore(service: Installation, state: dict[str, Any]) -> Rows:
-    """The database and the files as they were; answers the rows as this database has them."""
+    """Restore the database and the files; return the rows as this database has them."""
     with configured(service) as registry:
         for package in find_service(registry, Declarations).migrations:
             # A feature of today may not have been there then.
@@ -182,7 +182,7 @@ def reads(service: Installation) -> None:
 
 
 def writes(service: Installation) -> None:
-    """What those do who had an account or a key."""
+    """What owners of an account or a key do."""
     caller = service.caller()
     credentials = {"email": "owner@example.org", "password": PASSWORD}
     owner = service.caller(caller.need(200, "POST", "/api/auth/login", credentials)["accessToken"])

@@ -79,7 +79,7 @@ def browse() -> type[Browser]:
 
 
 class Rows:
-    """One account's rows, written past the service; what has a secret is stored as the service stores it."""
+    """One account's rows, written directly to the database; secrets are stored as the service stores them."""
 
     def __init__(self, service: Installation, session: Mapping[str, Any]) -> None:
         self.service = service
@@ -92,7 +92,7 @@ class Rows:
                 connection.execute(statement)
 
     def link(self, purpose: str) -> str:
-        """A living link; answers its secret."""
+        """Insert a valid link; return its secret."""
         secret, expires = secrets.token_hex(32), time.time_ns() // 1000 + 600_000_000
         self.write(
             "INSERT INTO auth_link (purpose, account_id, login_id, secret_hash, expires_at) VALUES "
@@ -101,7 +101,7 @@ class Rows:
         return secret
 
     def client(self) -> str:
-        """A program that is signed in; answers its refresh token."""
+        """Insert the session of a program; return its refresh token."""
         token, now = secrets.token_hex(32), time.time_ns() // 1000
         self.write(
             "INSERT INTO auth_client (account_id, login_id, label, refresh_hash, created_at, used_at, expires_at) "
@@ -110,7 +110,7 @@ class Rows:
         return token
 
     def authenticator(self, secret: str) -> None:
-        """An authenticator none of whose codes has been used."""
+        """Insert an authenticator whose codes are unused."""
         sealed = SecretBox([SERVICE_SECRET], "authenticator secret").encrypt(secret, str(self.account))
         self.write(
             f"DELETE FROM auth_authenticator WHERE account_id = {self.account}",

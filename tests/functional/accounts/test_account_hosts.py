@@ -118,8 +118,8 @@ def send(service, lines: list[str], body: dict[str, str] | None = None, process:
     return int(response.split(b" ", 2)[1]), response
 
 
-def tell(response: bytes, request: list[str]) -> list[str]:
-    """What of the request's own words the answer holds."""
+def echoed_words(response: bytes, request: list[str]) -> list[str]:
+    """The words of the request that the response repeats."""
     words = re.findall(r"evil|203\.0\.113|2001:db8|:66\b", " ".join(request), re.IGNORECASE)
     return [word for word in words if word.lower().encode() in response.lower()]
 
@@ -140,19 +140,19 @@ def test_links_and_pages_name_the_configured_origin_under_every_host(service):
     for number, (name, fields) in enumerate(IGNORED.items()):
         address = {"email": f"host{number}@example.org", "password": PASSWORD}
         status, response = send(service, ["POST /api/auth/register HTTP/1.1", *fields], address)
-        assert (status, tell(response, fields)) == (201, []), name
+        assert (status, echoed_words(response, fields)) == (201, []), name
         assert send(service, ["POST /api/auth/forgot HTTP/1.1", *fields], address)[0] == 204, name
         for path, expected in PAGES.items():
             status, response = send(service, [f"GET {path} HTTP/1.1", *fields])
-            assert (status, tell(response, fields)) == (expected, []), (name, path)
+            assert (status, echoed_words(response, fields)) == (expected, []), (name, path)
         asked += [address["email"]] * 2
     for name, fields in REFUSED.items():
         status, response = send(service, ["POST /api/auth/forgot HTTP/1.1", *fields], {"email": "host0@example.org"})
-        assert (status, tell(response, fields)) == (400, []), name
+        assert (status, echoed_words(response, fields)) == (400, []), name
     for origin, expected in ABSOLUTE.items():
         line = f"POST {origin}/api/auth/forgot HTTP/1.1"
         status, response = send(service, [line, f"Host: {PORT}"], {"email": "host1@example.org"})
-        assert (status, tell(response, [line])) == (expected, []), origin
+        assert (status, echoed_words(response, [line])) == (expected, []), origin
         asked += ["host1@example.org"] * (expected == 204)
     assert len(IGNORED) + len(REFUSED) + len(ABSOLUTE) > 40
     sent = [email.message_from_string(text, policy=email.policy.default) for text in emails(service, len(asked))]
@@ -211,6 +211,6 @@ def test_forwarded_host_and_proto_of_a_trusted_proxy_decide_nothing(service):
     fields = [f"Host: {PORT}", "X-Forwarded-For: 192.0.2.50", f"X-Forwarded-Host: {EVIL}", "X-Forwarded-Proto: https"]
     for path in ("/Modhub/account/login", "/Modhub", "/Modhub/account"):
         status, response = send(service, [f"GET {path} HTTP/1.1", *fields], process=1)
-        assert (status in (200, 303), tell(response, fields), b"https:" in response) == (True, [], False)
+        assert (status in (200, 303), echoed_words(response, fields), b"https:" in response) == (True, [], False)
         assert b"Secure" not in response
         assert b"Strict-Transport-Security" not in response

@@ -35,7 +35,7 @@ def one_had_it(sent: list[CallerResponse], refusal: int) -> bool:
 
 @pytest.fixture(scope="module")
 def service(services, kind):
-    """Nothing is limited here: what the races meet is the promise itself."""
+    """Without rate limits: the races must not end in a 429."""
     made = services(kind, 2, settings={"modhub_auth.failures": "1000000"})
     yield made
     made.stop()
@@ -75,7 +75,7 @@ def test_of_eight_logins_with_one_code_one_is_answered(service, session, person,
 
 @pytest.fixture
 def follow(service, session, browse, rows_of, at_once) -> Callable[[str, list[dict[str, str]]], int]:
-    """Eight browsers post the page of one link at once, each its own fields, round after round; who was the last."""
+    """Eight browsers post the page of one link at once, in rounds, each its own fields; returns who won last."""
 
     def contend(purpose: str, fields: list[dict[str, str]]) -> int:
         rows, browsers = rows_of(service, session), [browse(service.caller()) for _ in range(CONTENDERS)]
