@@ -43,7 +43,7 @@ def test_an_author_has_a_page_with_their_published_mods(site: Site) -> None:
     page = site.get(HERE)
     assert titles(page) == ["Two", "One"]
     assert page.html.h1.text == f"Person {OWNER}"
-    assert "member since January 2026" in page.html.select_one(".author-head").text.replace("\n", " ")
+    assert "Member since January 2026" in page.html.select_one(".author-head").text.replace("\n", " ")
     assert page.html.find("link", rel="canonical")["href"] == BASE + HERE
     assert page.html.find("meta", attrs={"name": "description"})["content"] == f"2 mods by Person {OWNER}: Two, One"
     german = site.get(HERE, headers={"Accept-Language": "de"})

@@ -25,17 +25,17 @@ WHOLE = "by its full name"
     ("query", "lead", "german_lead", "hints"),
     [
         ("q=x%26y", "No mods found for “x&y”.", "Keine Mods zu „x&y“ gefunden.", {PARTS}),
-        ("game=por", "No mods found for the game por.", "Keine Mods für das Spiel por gefunden.", {WHOLE}),
+        ("game=por", "No mods found for the game “por”.", "Keine Mods für das Spiel „por“ gefunden.", {WHOLE}),
         (
             "q=x&game=Portal",
-            "No mods for the game Portal match “x”.",
-            "Keine Mods für das Spiel Portal passen zu „x“.",
+            "No mods for the game “Portal” match “x”.",
+            "Keine Mods für das Spiel „Portal“ passen zu „x“.",
             {PARTS, WHOLE},
         ),
         (
             "game=%25(q)s%3Cb%3E",
-            "No mods found for the game %(q)s<b>.",
-            "Keine Mods für das Spiel %(q)s<b> gefunden.",
+            "No mods found for the game “%(q)s<b>”.",
+            "Keine Mods für das Spiel „%(q)s<b>“ gefunden.",
             {WHOLE},
         ),
     ],
@@ -173,16 +173,17 @@ def test_an_upload_is_confirmed_as_what_it_is(site: Site) -> None:
     page = make_mod_by_form(new_visitor(site, OWNER))
     contents = {"image/png": b"\x89PNG\r\n\x1a\n", "text/plain": b"words"}
 
-    def said(*files: tuple[str, str]) -> str:
+    def said(*files: tuple[str, str]) -> tuple[str, list[str]]:
         (form,) = (form for form in page.forms.values() if form.action.endswith("/images"))
         form["file"] = [(name, contents[content_type], content_type) for name, content_type in files]
-        return str(form.submit(status=303).follow().html.select_one(".note.good").text)
+        note = form.submit(status=303).follow().html.select_one(".note[role=status]")
+        return note["data-message"], note["class"]
 
     image, other = ("a.png", "image/png"), ("b.txt", "text/plain")
-    assert said(image) == "The image is stored."
-    assert said(other).startswith("The file is stored, but it is not an image")
-    assert said(image, image) == "The images are stored."
-    assert said(image, other).startswith("The files are stored, but not all of them are images")
+    assert said(image) == ("image", ["note", "good"])
+    assert said(other) == ("file", ["note", "warn"])
+    assert said(image, image) == ("images", ["note", "good"])
+    assert said(image, other) == ("files", ["note", "warn"])
 
 
 def test_a_first_file_replaces_none(site: Site) -> None:

@@ -124,7 +124,9 @@ def test_an_error_is_shown_beside_its_field_and_the_input_is_preserved(author: S
     assert page.html.find(id="errors").a["href"] == "#requires"
     assert page.html.find(id="requires").text.strip() == "no guid"
     assert page.html.find(id="title")["value"] == "Kept"
+    assert page.html.title.text.startswith("Error: ")
     page = make_mod_by_form(author, title="Real")
+    assert not page.html.title.text.startswith("Error: ")
     address = page.request.path
     form = form_at(page, address)
     form["title"] = "  "
@@ -133,6 +135,7 @@ def test_an_error_is_shown_beside_its_field_and_the_input_is_preserved(author: S
     assert page.html.find(id="title-error") is not None
     assert page.html.find(id="description").text.strip() == "typed"
     assert page.html.h1.text == "Real"
+    assert page.html.title.text.startswith("Error: ")
 
 
 def test_long_text_is_cut_and_the_page_says_so(site: Site, author: Site) -> None:
