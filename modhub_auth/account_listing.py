@@ -89,7 +89,7 @@ def list_accounts(admin: Any, arguments: argparse.Namespace) -> int:
             account = line.account
             state = "" if account.blocked_at is None else ", blocked"
             facts = f"{describe_use(line.use)}, since {account.created_at:%Y-%m-%d}{state}"
-            for login in [describe_login(login) for login in line.logins] or ["no login"]:
+            for login in [describe_login(login) for login in line.logins] or ["no sign-in method"]:
                 admin.say(f"{account.id} {account.display_name}: {login}; {facts}")
     if line is None and not arguments.json:
         admin.say("No matching accounts." if arguments.page == 1 else "There are no more.")
@@ -134,7 +134,7 @@ def show_account(admin: Any, session: Session, account: Account, *, json: bool =
         admin.say_json(_list_document(AccountLine(account, logins, use)) | extra)
         return
     # The kind is of the login that it was made with, which may be gone.
-    kind = account.kind if overview.logins or overview.keys else "no login"
+    kind = account.kind if overview.logins or overview.keys else "no sign-in method"
     admin.say(f"{account.id} {account.display_name}, {kind}, since {iso(account.created_at)}")
     if account.blocked_at is not None:
         reason = f": {account.block_reason}" if account.block_reason else ""

@@ -124,7 +124,7 @@ ACCOUNT_ACTIONS: Final[dict[str, tuple[str, Callable[..., None]]]] = {
     "show": ("show one", show_account),
     "sign-out": ("sign one out everywhere", sign_out_account),
     "delete": ("delete one with its mods, votes and files", delete_account_command),
-    "confirm": ("mark its address as confirmed", confirm_account),
+    "confirm": ("mark its email address as confirmed", confirm_account),
     "block": ("keep its owner out; their published mods stay", block_account_command),
     "unblock": ("let its owner sign in again", unblock_account_command),
     "remove-factor": ("remove its authenticator and recovery codes", remove_factor),

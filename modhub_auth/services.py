@@ -45,7 +45,7 @@ class SignedIn:
 
 def invalid_credentials() -> ApiError:
     """401, the same for an unknown address and a wrong password."""
-    return ApiError(401, "invalid_credentials", "The address or the password is wrong.", headers=CHALLENGE)
+    return ApiError(401, "invalid_credentials", "The email address or the password is wrong.", headers=CHALLENGE)
 
 
 def second_factor_required() -> ApiError:
@@ -66,7 +66,7 @@ def registration_closed() -> ApiError:
 
 def email_not_confirmed() -> ApiError:
     """403 after the right password, if sign-in requires a confirmed address."""
-    return ApiError(403, "email_not_confirmed", "Confirm your address first: follow the link in the email.")
+    return ApiError(403, "email_not_confirmed", "Confirm your email address first: follow the link in the email.")
 
 
 def blocked_account_error(account_id: int) -> ApiError:
@@ -77,7 +77,7 @@ def blocked_account_error(account_id: int) -> ApiError:
 
 def address_taken() -> ApiError:
     """409: the address already has an account."""
-    return conflict("address_taken", "There is already an account with this address.")
+    return conflict("address_taken", "There is already an account with this email address.")
 
 
 def lock_account(session: Session, account_id: int) -> Account | None:

@@ -18,7 +18,7 @@ following digest --json       one JSON object per digest"""
 def following_arguments(parser: argparse.ArgumentParser) -> None:
     """``digest``"""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    digest = actions.add_parser("digest", help="queue the emails about what is new that are due")
+    digest = actions.add_parser("digest", help="queue the digests that are due")
     add_dry_run_option(digest)
     add_json_option(digest)
 
@@ -41,5 +41,5 @@ def run_following(admin: Any, arguments: argparse.Namespace) -> int:
 
 def includeme(config: Configurator) -> None:
     """Register the command."""
-    about = "the emails about what accounts follow"
+    about = "the digests: emails about new versions of what accounts follow"
     config.add_command(AdminCommand("following", about, following_arguments, run_following, examples=_EXAMPLES))

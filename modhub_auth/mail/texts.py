@@ -21,9 +21,9 @@ ASKED_BY: Final = N_("The account's name is: %(name)s")
 _IGNORE: Final = N_("If this wasn't you, ignore this email and nothing will happen.")
 _CONFIRM_LIFE: Final = N_("The link works once and expires in seven days.")
 CONFIRM_EMAIL: Final = EmailTemplate(
-    N_("Confirm your address"),
+    N_("Confirm your email address"),
     [
-        N_("Someone, probably you, created an account with this address at %(site)s."),
+        N_("Someone, probably you, created an account with this email address at %(site)s."),
         ASKED_BY,
         N_("Follow this link to confirm that the address is yours:"),
     ],
@@ -33,7 +33,7 @@ CONFIRM_EMAIL: Final = EmailTemplate(
 RESET_EMAIL: Final = EmailTemplate(
     N_("Choose a new password"),
     [
-        N_("Someone, probably you, asked for a new password for the account with this address at %(site)s."),
+        N_("Someone, probably you, asked for a new password for the account with this email address at %(site)s."),
         N_("Follow this link to choose one:"),
     ],
     "/Modhub/account/reset",
@@ -43,9 +43,9 @@ RESET_EMAIL: Final = EmailTemplate(
     ],
 )
 ADD_PASSWORD_EMAIL: Final = EmailTemplate(
-    N_("Confirm your address"),
+    N_("Confirm your email address"),
     [
-        N_("Someone, probably you, wants to sign in with this address at %(site)s."),
+        N_("Someone, probably you, wants to sign in with this email address at %(site)s."),
         ASKED_BY,
         N_("Follow this link in the browser where you are signed in to that account:"),
     ],
@@ -65,7 +65,7 @@ CHANGE_ADDRESS_EMAIL: Final = EmailTemplate(
 ADDRESS_TAKEN_EMAIL: Final = EmailTemplate(
     N_("You already have an account"),
     [
-        N_("Someone, probably you, tried to use this address for another account at %(site)s."),
+        N_("Someone, probably you, tried to use this email address for another account at %(site)s."),
         ASKED_BY,
         N_("It already has an account, so nothing has changed."),
     ],

@@ -45,7 +45,7 @@ def add_authenticator_form(request: Request) -> FormPage:
     drawing = segno.make(address, micro=False).svg_inline(scale=QR_SCALE, light="#fff", dark="#000")
     return FormPage(
         "Add an authenticator",
-        N_("Add"),
+        N_("Add authenticator"),
         [FormField("code", "Code", autocomplete="one-time-code", inputmode="numeric", hint=hint)],
         lead=[
             N_(
@@ -64,7 +64,7 @@ def remove_authenticator_form() -> FormPage:
     """The form to remove the authenticator."""
     return FormPage(
         "Remove authenticator",
-        N_("Remove"),
+        N_("Remove authenticator"),
         [],
         lead=[N_("You will no longer be asked for a code when you sign in, and your recovery codes stop working.")],
         links=[(RECOVERY, "Create new recovery codes"), (HOME, "Your account")],

@@ -44,7 +44,7 @@ from modhub_auth.signin.session_cookies import LOGIN_PATH
 
 CONFIRM_PATH: Final = f"{HOME}/confirm"
 PURPOSES: Final = (link_tokens.CONFIRM_LINK, link_tokens.ADD_PASSWORD_LINK, link_tokens.CHANGE_ADDRESS_LINK)
-CONFIRMED: Final = N_("Your address has been confirmed")
+CONFIRMED: Final = N_("Your email address was confirmed")
 
 
 def _is_signed_in(request: Request, link: Link) -> bool:
@@ -60,16 +60,16 @@ def _account_line(request: Request, link: Link) -> str:
         return translations_for(request).gettext(ASKED_BY, name=account.display_name)
 
 
-def confirm_own_form(lead: str = N_("Confirm that this address is yours.")) -> FormPage:
+def confirm_own_form(lead: str = N_("Confirm that this email address is yours.")) -> FormPage:
     """The form for a visitor who is signed in to the account: only a button."""
-    return FormPage(N_("Confirm your address"), N_("Confirm"), [], lead=[lead])
+    return FormPage(N_("Confirm your email address"), N_("Confirm"), [], lead=[lead])
 
 
 def confirm_password_form(request: Request, link: Link) -> FormPage:
     """The form that asks for the account's password, with a link to reset an unknown one."""
     reset_url = f"{CONFIRM_PATH}?token={quote(link_secret(request))}&new=1"
     return FormPage(
-        N_("Confirm your address"),
+        N_("Confirm your email address"),
         N_("Confirm"),
         [FormField("password", N_("Password of this account"), "password", "current-password")],
         lead=[
@@ -87,7 +87,7 @@ def change_address_form(request: Request, link: Link) -> FormPage:
     """
     lead = [
         _account_line(request, link),
-        N_("Confirm that this address is yours and that you want to sign in with it."),
+        N_("Confirm that this email address is yours and that you want to sign in with it."),
     ]
     fields = []
     if not _is_signed_in(request, link):
@@ -148,7 +148,7 @@ def _confirm_by_password(request: Request, link: Link, form: FormPage) -> dict[s
             raise
         return form.show_errors(request, error)
     request.override_renderer = MESSAGE_TEMPLATE
-    line = N_("You can now sign in with this address and your password.")
+    line = N_("You can now sign in with this email address and your password.")
     return message_page(request, "address_confirmed", CONFIRMED, line, links=[SIGN_IN])
 
 
@@ -180,7 +180,7 @@ def _change_address(request: Request, link: Link) -> Any:
     if session_id is not None:
         return account_done("email")
     request.override_renderer = MESSAGE_TEMPLATE
-    line = N_("You can now sign in with this address and your password.")
+    line = N_("You can now sign in with this email address and your password.")
     return message_page(request, "address_changed", N_("Your email address was changed"), line, links=[SIGN_IN])
 
 
@@ -202,11 +202,10 @@ def _add_password(request: Request, link: Link) -> dict[str, Any]:
             status=403,
         )
     if request.is_safe:
-        return confirm_own_form(N_("Confirm that this address is yours and that you want to sign in with it.")).show(
-            request
-        )
+        lead = N_("Confirm that this email address is yours and that you want to sign in with it.")
+        return confirm_own_form(lead).show(request)
     logins.add_password(request.dbsession, link_secret(request), locked_account(request))
     send_security_email(request, "password added")
     request.override_renderer = MESSAGE_TEMPLATE
-    line = N_("You can now sign in with this address and your password.")
+    line = N_("You can now sign in with this email address and your password.")
     return message_page(request, "address_confirmed", CONFIRMED, line, links=[(HOME, "Your account")])

@@ -37,7 +37,7 @@ SIGN_IN: Final = ("/Modhub/account/login", N_("Sign in"))
 FORGOT: Final = ("/Modhub/account/forgot", N_("Forgot your password?"))
 
 FIRST_RESET_NOTICE: Final = N_(
-    "This address has not been confirmed yet. Everything added to its account so far is now removed: "
+    "This email address has not been confirmed yet. Everything added to its account so far is now removed: "
     "the password, any authenticator, linked sign-in methods and all sessions."
 )
 DEAD_LINK_STATUS: Final = 410
@@ -82,7 +82,10 @@ def forgot_submit(_context: Any, request: Request) -> Any:
     )
     request.override_renderer = MESSAGE_TEMPLATE
     lines = (
-        N_("If there is an account with this address, we have sent it an email. The link in it works for an hour."),
+        N_(
+            "If there is an account with this email address, we have sent it an email. "
+            "The link in it works for an hour."
+        ),
         N_("No email? Check your spam folder, or try again in 15 minutes."),
     )
     return message_page(request, "check_email", N_("Check your email"), *lines, links=[SIGN_IN])

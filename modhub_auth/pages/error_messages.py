@@ -24,9 +24,9 @@ INPUT_SENTENCES: Final = {
 """The message for invalid input (``invalid_input``) by field name."""
 
 SENTENCES: Final = {
-    "address_taken": ("email", "There is already an account with this address."),
+    "address_taken": ("email", "There is already an account with this email address."),
     "same_address": ("email", N_("This is already your email address.")),
-    "invalid_credentials": ("password", "The address or the password is wrong."),
+    "invalid_credentials": ("password", "The email address or the password is wrong."),
     "common_password": ("password", N_("This is one of the first passwords that attackers try. Choose another one.")),
     "password_warning": (
         "password",
@@ -40,7 +40,7 @@ SENTENCES: Final = {
     "email_not_confirmed": (
         "",
         N_(
-            "Confirm your address first: follow the link in our email. If you no longer have the email, "
+            "Confirm your email address first: follow the link in our email. If you no longer have the email, "
             "reset your password; that confirms the address too."
         ),
     ),

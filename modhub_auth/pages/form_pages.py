@@ -45,7 +45,7 @@ class FormField:
     @property
     def described_by(self) -> str:
         """The ids of the texts below the field."""
-        return " ".join(f"{self.name}-{suffix}" for suffix in ("error", "hint") if getattr(self, suffix))
+        return " ".join(f"{self.name}-{suffix}" for suffix in ("hint", "error") if getattr(self, suffix))
 
 
 @dataclass(frozen=True, slots=True)

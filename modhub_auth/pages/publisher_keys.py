@@ -44,7 +44,7 @@ def publisher_key_form(_context: Any, _request: Request) -> FormPage:
             FormField(
                 "mod",
                 N_("Mod"),
-                hint=N_("Its number, address or GUID. Leave it empty to allow all your mods."),
+                hint=N_("The number, address or GUID of one of your mods. Leave it empty to allow all."),
                 required=False,
             ),
             FormField(

@@ -68,7 +68,7 @@ def test_accounts_are_shown_without_secrets(app: Any, person: Person, admin: Any
     assert f"{made['accountId']} Ada, Password, since" in output
     with app.databases.write_session() as session, session.begin():
         session.execute(delete(Login))
-    assert f"{made['accountId']} Ada, no login, since" in admin("account", "show", str(made["accountId"]))[1]
+    assert f"{made['accountId']} Ada, no sign-in method, since" in admin("account", "show", str(made["accountId"]))[1]
 
 
 def test_confirming_and_signing_out(app: Any, person: Person, admin: Any) -> None:

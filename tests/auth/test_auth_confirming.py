@@ -214,7 +214,7 @@ def test_a_password_is_added_in_a_session_of_its_account_alone(app: Any, person:
         browser.post(link, {"csrf_token": token}, status=403)
     app.post_json("/api/auth/forgot", {"email": "ada@example.org"}, status=204)
     assert [login.kind for login in all_of(app, Login)] == ["Platform", "Password"]
-    assert "has been confirmed" in send(attacker.get(link), 200).text
+    assert messages_on(send(attacker.get(link), 200)) == ["address_confirmed"]
     app.post_json("/api/auth/login", {"email": "ada@example.org", "password": "attackers password"}, status=200)
     attacker.get(HOME, status=200)
 

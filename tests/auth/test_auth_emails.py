@@ -63,7 +63,7 @@ def test_emails_name_the_site_as_its_operator_does(auth: Any, person: Person, ma
     # C-SET-7
     app = mail.app = auth(modhub__site_name="Deck.Mods")
     app.post_json("/api/auth/register", person)
-    assert "created an account with this address at Deck Mods (127.0.0.1:6543).\n" in text_of(mail.read()[0])
+    assert "created an account with this email address at Deck Mods (127.0.0.1:6543).\n" in text_of(mail.read()[0])
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_an_email_has_the_language_of_the_request_that_caused_it(app: Any, perso
     form.submit(headers={"Accept-Language": "en"})
     app.post_json("/api/auth/forgot", {"email": person["email"]}, headers={"Accept-Language": "de-AT, en;q=0.5"})
     subjects = [str(message["Subject"]) for message in mail.read()]
-    assert subjects == ["Bestätige deine Adresse", "Choose a new password", "Wähle ein neues Passwort"]
+    assert subjects == ["Bestätige deine E-Mail-Adresse", "Choose a new password", "Wähle ein neues Passwort"]
 
 
 def test_refusals_beside_fields_are_german(app: Any, person: Person) -> None:
@@ -125,7 +125,7 @@ def test_refusals_beside_fields_are_german(app: Any, person: Person) -> None:
     form = app.get(f"{HOME}/login", headers=GERMAN).forms[0]
     form["email"], form["password"] = person["email"], "wrong horse battery"
     answer = form.submit(headers=GERMAN, status=401)
-    assert answer.html.select_one("#errors").text.strip() == "Die Adresse oder das Passwort ist falsch."
+    assert answer.html.select_one("#errors").text.strip() == "Die E-Mail-Adresse oder das Passwort ist falsch."
     dead = app.get(f"{HOME}/reset?token=x", headers=GERMAN, status=410)
     assert dead.html.h1.text == "Dieser Link ist abgelaufen"
     assert "Passwort vergessen?" in dead.text

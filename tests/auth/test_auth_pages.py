@@ -296,7 +296,7 @@ def test_confirming_an_address(auth: Any, person: Person, tmp_path: Any, mail: A
     link = mail.link()
     page = app.get(link)
     app.post_json("/api/auth/login", person, status=403)
-    assert "has been confirmed" in send(page, 200, password=person["password"]).text
+    assert messages_on(send(page, 200, password=person["password"])) == ["address_confirmed"]
     app.post_json("/api/auth/login", person, status=200)
     app.get(link, status=410)
     assert send(page, 410).status_int == 410

@@ -122,7 +122,10 @@ def test_what_is_wrong_stands_beside_each_field_and_in_the_summary(app: Any, per
     for name in ("email", "password"):
         field = html.select_one(f"#{name}")
         assert field["aria-invalid"] == "true"
-        assert html.select_one(f"#{field['aria-describedby'].split()[0]}").text.startswith("Th")
+        # In the order of reading.
+        described = field["aria-describedby"].split()
+        assert described == [text["id"] for text in field.find_next_siblings("p")]
+        assert described[-1] == f"{name}-error"
     assert html.select_one("#displayName").get("aria-invalid") is None
 
 

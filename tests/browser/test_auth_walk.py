@@ -113,15 +113,15 @@ def test_a_whole_life_without_javascript(plain: Page, service: Any, picture: Any
     expect(page.locator("#password-error")).to_contain_text("10 to 1024")
     fill(page, "Create account", password=PASSWORD, displayName="Walker")
     expect(page).to_have_url(re.compile(f"{HOME}/password"))
-    page.goto(link(service, address, "Confirm your address"))
+    page.goto(link(service, address, "Confirm your email address"))
     fill(page, "Confirm")
-    expect(page.locator("h1")).to_have_text("Your address has been confirmed")
+    expect(page.locator("h1")).to_have_text("Your email address was confirmed")
     page.locator("main").get_by_role("link", name="Your account").click()
     expect(page.locator("#logins")).to_contain_text("walker@example.org (confirmed)")
     picture(page, "account")
     page.get_by_role("link", name="Add an authenticator").click()
     totp = pyotp.TOTP(page.locator("#authenticator-secret").inner_text())
-    fill(page, "Add", code=totp.now(), currentPassword=PASSWORD)
+    fill(page, "Add authenticator", code=totp.now(), currentPassword=PASSWORD)
     shown = page.locator("#recovery-codes code")
     expect(shown).to_have_count(10)
     codes = shown.all_inner_texts()
@@ -153,7 +153,7 @@ def test_a_platform_and_a_program_without_javascript(plain: Page, service: Any) 
     # C-PAGE-5
     page, address, yes = plain, "player@example.org", "Yes, sign in"
     register(page, address)
-    page.goto(link(service, address, "Confirm your address"))
+    page.goto(link(service, address, "Confirm your email address"))
     fill(page, "Confirm")
     page.goto(HOME)
     # Link the platform's login; somebody who thinks better of it is told so.
@@ -230,7 +230,7 @@ def test_a_hasty_visitor_sees_the_recovery_codes(page: Page) -> None:
 LOOKS = [(320, "dark", "de"), (1280, "light", "en")]
 CATALOGUE = translated_texts(Path(modhub_auth.__file__).parent, "de")
 ENGLISH = [text for text, german in CATALOGUE.items() if text not in german and " " in text and "%" not in text]
-SUBJECTS = {"en": ("Confirm your address", "Choose a new password")}
+SUBJECTS = {"en": ("Confirm your email address", "Choose a new password")}
 SUBJECTS["de"] = tuple(CATALOGUE[subject][0] for subject in SUBJECTS["en"])
 
 

@@ -42,7 +42,7 @@ def headings(answer):
 def test_an_empty_page_is_calm(site):
     answer = page(site)
     assert messages_on(answer) == ["no_builds"]
-    assert headings(answer) == ["Release notes"]
+    assert headings(answer) == ["Changelog"]
     assert len(answer.html.find_all("h1")) == 1
 
 
@@ -51,7 +51,7 @@ def test_the_newest_build_leads_and_every_system_is_named(agent):
     agent.upload("windows", query="?version=1")
     agent.upload("linux", b"newer", query="?version=2&name=modhub.tar.gz")
     answer = page(agent.site)
-    assert headings(answer) == ["Linux", "Windows", "macOS", "Release notes"]
+    assert headings(answer) == ["Linux", "Windows", "macOS", "Changelog"]
     assert messages_on(answer) == ["no_build"]
     lead = answer.html.select_one("section.leads")
     assert lead.select_one("a.button")["href"] == "/Modhub/app/linux"

@@ -155,6 +155,8 @@ def test_search_folds_and_wants_every_word(wiki: Site, publish: Any) -> None:
     assert search_paths(wiki, "100%") == ["a/other"]
     assert search_paths(wiki, "h_u") == ["b/cafe"]
     assert search_paths(wiki, "b/caf") == ["b/cafe"]
+    # A page of a title alone has no line that says more.
+    assert wiki.get("/Modhub/Wiki?q=zero").html.select(".wiki-hits li > p:not(.small)") == []
     assert search_paths(wiki, "100") == ["a/other", "b/cafe"]
     assert search_paths(wiki, "100 nowhere") == []
     assert search_paths(wiki, "") == []
