@@ -171,6 +171,11 @@ def test_whatever_is_stored_stays_in_its_place(
         picture(page, name)
         if sideways := beyond(page):
             wide[name] = sideways
+    page.goto("/Modhub/1")
+    # A table scrolls: its words are on one line, not broken into letters.
+    row = page.locator(".prose tr").first.bounding_box()
+    assert row
+    assert row["height"] < 50
     page.goto("/Modhub/8")
     picture(page, "marks")
     if width == 320:
