@@ -202,7 +202,7 @@ bench: test-tools ## measure everything beside its goal, in fifteen minutes (BEN
 bench-quick: test-tools ## the same with few mods and short rounds, in three minutes
 	@$(BIN)/python -m bench --quick $(BENCH_ARGS)
 
-bench-million: test-tools ## lists and searches of a million mods, on SQLite
+bench-million: test-tools ## lists and searches of a million mods, on both databases
 	@$(BIN)/python -m bench.million $(BENCH_ARGS)
 
 # In CI a part of "make test".

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -194,11 +194,14 @@ def _name_of(url: str) -> str:
 
 
 @contextlib.contextmanager
-def postgres_server(binaries: Path | None = None) -> Iterator[PostgresServer]:
+def postgres_server(
+    binaries: Path | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[PostgresServer]:
     """Run a server for a ``with`` block; it starts in about a second.
 
-    ``binaries`` is the folder of its programs; by default `find_binaries`, else `copy_wheel_binaries`. The server ends
-    with the test process, even if that is killed. Raises `PostgresMissingError`.
+    ``binaries`` is the folder of its programs; by default `find_binaries`, else `copy_wheel_binaries`. ``settings``
+    override those for tests. The server ends with the test process, even if that is killed. Raises
+    `PostgresMissingError`.
     """
     account = _account()
     base = Path(tempfile.mkdtemp(prefix="mhpg-", dir=roomy_memory()))
@@ -212,7 +215,7 @@ def postgres_server(binaries: Path | None = None) -> Iterator[PostgresServer]:
         with (base / "log").open("wb") as log:
             try:
                 _initdb(programs, base, log, account)
-                server = PostgresServer(base, partial(_start, programs, base, account))
+                server = PostgresServer(base, partial(_start, programs, base, account, settings or {}))
             except OSError as error:
                 raise PostgresMissingError(f"PostgreSQL cannot be run from {programs} in {base}: {error}.") from error
         try:
@@ -240,8 +243,10 @@ def _initdb(programs: Path, base: Path, log: IO[bytes], account: dict[str, Any])
         raise PostgresMissingError(f"PostgreSQL's initdb failed: {_tail(base / 'log')}")
 
 
-def _start(programs: Path, base: Path, account: dict[str, Any]) -> "subprocess.Popen[bytes]":
-    settings = SETTINGS | {"unix_socket_directories": str(base)}
+def _start(
+    programs: Path, base: Path, account: dict[str, Any], settings: Mapping[str, str]
+) -> "subprocess.Popen[bytes]":
+    settings = {**SETTINGS, **settings, "unix_socket_directories": str(base)}
     options = [f"--{name}={value}" for name, value in settings.items()]
     server = (str(programs / "postgres"), "-D", str(base / "data"), *options)
     with (base / "log").open("ab") as log:
