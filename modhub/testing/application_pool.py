@@ -22,7 +22,7 @@ from modhub.db import Databases
 from modhub.service_registry import find_service
 from modhub.testing.databases import TEST_SECRET, TemplateDatabases
 
-IDLE_APPLICATIONS = 20
+IDLE_APPLICATIONS = 40
 """How many unused ones a test process keeps; the least recently used is discarded first."""
 FOLDER = "{folder}"
 """Stands for the application's own folder in the value of a setting."""
