@@ -101,10 +101,10 @@ class Provider:
         text = "".join(f"{name}:{fields[f'openid.{name}']}\n" for name in fields["openid.signed"].split(","))
         return base64.b64encode(hmac.digest(self.key, text.encode(), hashlib.sha1)).decode()
 
-    def answer(self, asked: str, subject: str) -> str:
+    def answer(self, request: str, subject: str) -> str:
         """Return where the browser goes after the person has signed in, or has declined to."""
-        [return_to] = parse_qs(urlsplit(asked).query)["openid.return_to"]
-        assertion = self.assertion(asked, subject) if subject else {"openid.mode": "cancel"}
+        [return_to] = parse_qs(urlsplit(request).query)["openid.return_to"]
+        assertion = self.assertion(request, subject) if subject else {"openid.mode": "cancel"}
         return f"{return_to}&{urlencode(assertion)}"
 
     def verify(self, fields: dict[str, str]) -> bool:
@@ -114,10 +114,10 @@ class Provider:
             return False
 
     def assertion(
-        self, asked: str, subject: str = SUBJECT, signed: list[str] = SIGNED, **edited: str
+        self, request: str, subject: str = SUBJECT, signed: list[str] = SIGNED, **edited: str
     ) -> dict[str, str]:
         """A positive assertion; ``edited`` fields are changed before it is signed."""
-        wish = {name: values[0] for name, values in parse_qs(urlsplit(asked).query).items()}
+        wish = {name: values[0] for name, values in parse_qs(urlsplit(request).query).items()}
         claimed = f"https://steamcommunity.com/openid/id/{subject}"
         fields = {
             "openid.ns": "http://specs.openid.net/auth/2.0",

@@ -64,7 +64,7 @@ def test_no_address(sent: str) -> None:
 
 def test_no_name_server_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     # C-ACC-4
-    asked: list[object] = []
-    monkeypatch.setattr("email_validator.deliverability.validate_email_deliverability", lambda *of: asked.append(of))
+    lookups: list[object] = []
+    monkeypatch.setattr("email_validator.deliverability.validate_email_deliverability", lambda *of: lookups.append(of))
     assert parse_address("ada@a-domain-that-nobody-has.example.org") is not None
-    assert asked == []
+    assert lookups == []

@@ -160,14 +160,14 @@ def test_every_owner_call_is_refused_before_ownership(app: Any, person: Person, 
 
 def test_it_costs_no_statement(app: Any, person: Person, ada: Any) -> None:
     mod, *_ = filled_mod(app, ada)
-    with app.counted() as asked:
+    with app.counted() as statements:
         app.get(f"/api/modhub/{mod}")
         app.get("/api/modhub")
-    assert not any("auth_" in statement for statement in asked)
+    assert not any("auth_" in statement for statement in statements)
     set_blocked(app, ada["accountId"])
-    with app.counted() as asked:
+    with app.counted() as statements:
         app.put_json(f"/api/modhub/{mod}", {}, headers=bearer(ada), status=403)
-    assert len(asked) == 1, "the token's login, which the call looks up anyway"
+    assert len(statements) == 1, "the token's login, which the call looks up anyway"
 
 
 def browser_sign_in(app: Any, person: Person) -> Any:

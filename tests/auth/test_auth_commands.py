@@ -110,9 +110,9 @@ def test_an_account_is_deleted_with_everything_it_owned(app: Any, person: Person
 def test_people_have_names(app: Any, person: Person) -> None:
     ada = app.post_json("/api/auth/register", {**person, "displayName": "Ada"}).json["accountId"]
     profiles = app.find_service(IProfiles)
-    with app.counted() as seen:
+    with app.counted() as statements:
         assert {number: profile.name for number, profile in profiles.get_profiles({ada, 999}).items()} == {ada: "Ada"}
-    assert len(seen) <= 1
+    assert len(statements) <= 1
 
 
 def test_nobody_can_sign_in_to_a_sample(app: Any, person: Person) -> None:

@@ -431,12 +431,12 @@ def forget(app: Any, address: str, *, page: bool) -> list[str]:
     """The statements that a request for a reset of this address runs."""
     form = app.get("/Modhub/account/forgot").forms[0]
     form["email"] = address
-    with app.counted() as seen:
+    with app.counted() as statements:
         if page:
             form.submit(status=200)
         else:
             app.post_json("/api/auth/forgot", {"email": address}, status=204)
-    return list(seen)
+    return list(statements)
 
 
 @pytest.mark.parametrize("page", [False, True])

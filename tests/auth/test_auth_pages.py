@@ -611,9 +611,11 @@ def test_deleting_the_account(app: Any, person: Person) -> None:
     made = app.post_json("/api/auth/login", person).json
     bearer = {"Authorization": f"Bearer {made['accessToken']}"}
     app.post_json("/api/modhub", {"title": "The first mod"}, headers=bearer, status=201)
-    with app.counted() as asked:
+    with app.counted() as statements:
         page = app.get(f"{HOME}/delete")
-    assert [statement for statement in asked if "core_mod.description" in statement or "core_asset" in statement] == []
+    assert [
+        statement for statement in statements if "core_mod.description" in statement or "core_asset" in statement
+    ] == []
     assert "The first mod" in page.html.select_one("#mods").text
     assert send(page, 403, currentPassword="wrong horse battery").status_int == 403
     answer = send(page, 303, currentPassword=person["password"])

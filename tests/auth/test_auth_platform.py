@@ -84,9 +84,9 @@ def logins(site: Any) -> list[Login]:
 
 
 def test_leaving_says_where_to_return(site: Any, provider: Provider) -> None:
-    asked = urlsplit(leave(site, f"{STEAM}?next=/Modhub/mine"))
-    wish = {name: values[0] for name, values in parse_qs(asked.query).items()}
-    assert f"{asked.scheme}://{asked.netloc}{asked.path}" == provider.endpoint
+    address = urlsplit(leave(site, f"{STEAM}?next=/Modhub/mine"))
+    wish = {name: values[0] for name, values in parse_qs(address.query).items()}
+    assert f"{address.scheme}://{address.netloc}{address.path}" == provider.endpoint
     assert wish["openid.mode"] == "checkid_setup"
     assert wish["openid.realm"] == "http://127.0.0.1:6543"
     assert wish["openid.return_to"].startswith(f"http://127.0.0.1:6543{STEAM}?state=")
@@ -485,9 +485,9 @@ def test_the_way_to_link_is_open_for_ten_minutes(
 def test_a_way_to_prove_or_to_sign_in_links_nothing(site: Any, provider: Provider, person: Person) -> None:
     register(site, person)
     way = leave(site, f"{STEAM}?prove=1")
-    [asked] = parse_qs(urlsplit(way).query)["openid.return_to"]
-    assert "for=prove" in asked
-    for edited in (asked, asked.replace("for=prove", "for=link"), asked.partition("&for")[0]):
+    [return_to] = parse_qs(urlsplit(way).query)["openid.return_to"]
+    assert "for=prove" in return_to
+    for edited in (return_to, return_to.replace("for=prove", "for=link"), return_to.partition("&for")[0]):
         fields = provider.assertion(f"{provider.endpoint}?{urlencode({'openid.return_to': edited})}")
         assert come_back(site, fields).status_int == 403
     assert [login.kind for login in logins(site)] == ["Password"]

@@ -194,8 +194,8 @@ def test_what_a_reset_overtakes_is_not_done(owner: Owner, action: str, monkeypat
     proof, judge, seen = right_proof(owner), fresh_proof._check_proof, []
     own, messages = owner.app.find_service(AuthServices), owner.app.find_service(Catalogs).translations["en"]
 
-    def reset_meanwhile(*asked: Any) -> Any:
-        judged = judge(*asked)
+    def reset_meanwhile(*arguments: Any) -> Any:
+        judged = judge(*arguments)
         with own.databases.write_session.begin() as session:
             secret = link_tokens.create_link(session, link_tokens.RESET_LINK, 1, login_id=owner.login)
             recovery.reset_password(session, own.outbox, secret, "another hash", messages)

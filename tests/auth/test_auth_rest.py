@@ -239,9 +239,9 @@ def test_ids_of_deleted_accounts_do_not_return(app: Any, person: Person) -> None
 def test_the_bearer_is_one_statement(app: Any, person: Person) -> None:
     """``me`` runs a second one, which reads the account's login."""
     token = app.post_json("/api/auth/register", person).json["accessToken"]
-    with app.counted() as seen:
+    with app.counted() as statements:
         me(app, token)
-    assert len(seen) == 2
+    assert len(statements) == 2
 
 
 def test_a_refresh_token_works_once(app: Any, person: Person) -> None:

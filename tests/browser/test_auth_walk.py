@@ -87,9 +87,9 @@ def fill(page: Page, button: str, **fields: str) -> None:
 
 def post(service: Any, path: str, **body: str) -> tuple[int, dict[str, Any]]:
     """What a program gets."""
-    asked = urllib.request.Request(f"{service.address}{path}", json.dumps(body).encode(), method="POST")
+    request = urllib.request.Request(f"{service.address}{path}", json.dumps(body).encode(), method="POST")
     try:
-        with urllib.request.urlopen(asked, timeout=100) as answer:
+        with urllib.request.urlopen(request, timeout=100) as answer:
             return answer.status, json.loads(answer.read() or b"{}")
     except urllib.error.HTTPError as refused:
         return refused.code, json.loads(refused.read())

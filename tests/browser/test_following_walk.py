@@ -83,8 +83,8 @@ def test_a_follower_hears_of_an_update(browser: Browser, serve_with: Any, tmp_pa
             assert "2.0" in text_of(digest)
             assert f"{service.address}{mod['url']}" in text_of(digest)
             leave = digest["List-Unsubscribe"].strip("<>")
-            asked = urllib.request.Request(leave, b"List-Unsubscribe=One-Click", method="POST")
-            with urllib.request.urlopen(asked, timeout=100) as answer:
+            request = urllib.request.Request(leave, b"List-Unsubscribe=One-Click", method="POST")
+            with urllib.request.urlopen(request, timeout=100) as answer:
                 assert answer.status == 200
             page.goto(FOLLOWING)
             expect(page.locator("#frequency")).to_have_value("none")

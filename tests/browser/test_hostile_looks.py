@@ -65,8 +65,8 @@ class Hands:
         """The JSON of the answer; a refusal is an error."""
         sent = json.dumps(body).encode() if isinstance(body, dict) else body
         headers = {**self.headers, "Content-Type": kind}
-        asked = urllib.request.Request(self.address + path, sent or None, headers, method=method)
-        with urllib.request.urlopen(asked, timeout=100) as answer:
+        request = urllib.request.Request(self.address + path, sent or None, headers, method=method)
+        with urllib.request.urlopen(request, timeout=100) as answer:
             return json.loads(answer.read() or b"null")
 
     def sign_up(self, account: dict[str, str]) -> None:

@@ -24,8 +24,8 @@ VECTORS = (
 
 
 def send(method: str, address: str, body: bytes) -> None:
-    asked = urllib.request.Request(address, body, {"X-Api-Key": KEY, "Content-Type": "text/plain"}, method=method)
-    with urllib.request.urlopen(asked, timeout=100) as answer:
+    request = urllib.request.Request(address, body, {"X-Api-Key": KEY, "Content-Type": "text/plain"}, method=method)
+    with urllib.request.urlopen(request, timeout=100) as answer:
         assert answer.status == 201
 
 

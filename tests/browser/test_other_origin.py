@@ -85,8 +85,8 @@ def test_a_page_of_another_origin_reads_everything(demo: Page, service: Any) -> 
     # A feed has an entry for each version, a snapshot a line for each mod.
     assert numbers["Feed"] == numbers["Atom"] >= numbers["Snapshot"] >= 4
     assert min(numbers[name] for name in ("Changes", "Games", "Wiki", "App")) > 0
-    asked = [request for request in sent if request.url.startswith(service.address)]
-    names = {name for request in asked for name in request.headers}
+    requests = [request for request in sent if request.url.startswith(service.address)]
+    names = {name for request in requests for name in request.headers}
     assert {"if-none-match", "range", "if-range"} <= names
     assert not names & {"authorization", "cookie", "x-api-key"}
 

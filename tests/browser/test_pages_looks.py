@@ -97,8 +97,10 @@ def test_a_card_loads_640_pixels_on_every_screen(visit: Visit, density: float) -
 def test_nothing_comes_from_elsewhere(visit: Visit) -> None:
     # T-H5
     page = visit(account=MIRA)
-    asked: set[str] = set()
-    page.on("request", lambda request: asked.add(request.url.split("/Modhub")[0].split("/static")[0].split("/api")[0]))
+    origins: set[str] = set()
+    page.on(
+        "request", lambda request: origins.add(request.url.split("/Modhub")[0].split("/static")[0].split("/api")[0])
+    )
     for address in PAGES.values():
         page.goto(address)
-    assert len(asked) == 1, asked
+    assert len(origins) == 1, origins

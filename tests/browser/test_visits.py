@@ -46,15 +46,15 @@ def test_browse_says_what_is_new_since_the_last_visit(visit: Visit, look: Look, 
     # An hour later, three more were changed.
     hour_ago = {"since": moments[5], "seen": moments[3], "at": known["at"] - 3_600_000}
     page.evaluate(LOOKED, hour_ago)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.resource_type))
+    resource_types: list[str] = []
+    page.on("request", lambda request: resource_types.append(request.resource_type))
     page.reload()
     expect(badges).to_have_count(3)
     text = "3 new since your last visit" if language == "en" else "3 neu seit deinem letzten Besuch"
     expect(line).to_have_text(text)
     assert set(badges.all_text_contents()) <= {"New", "Updated", "Neu", "Aktualisiert"}
     assert page.evaluate(SHIFTS) == 0
-    assert not {"xhr", "fetch"} & set(asked)
+    assert not {"xhr", "fetch"} & set(resource_types)
     assert page.context.cookies() == []
     look(page, f"browse {width}")
     # They stay for this visit, also in what is typed into the search; another one begins after a pause.

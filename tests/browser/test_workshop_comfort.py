@@ -85,11 +85,11 @@ def test_an_upload_leaves_what_is_being_typed_and_outlives_a_session(visit: Visi
     page.get_by_role("button", name="Upload the code").click()
     expect(page.locator("#version-error")).to_contain_text("has already used the version")
     expect(page.get_by_label("Version")).to_be_focused()
-    asked: list[Any] = []
-    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    dialogs: list[Any] = []
+    page.once("dialog", lambda dialog: (dialogs.append(dialog.type), dialog.accept()))
     page.get_by_role("link", name="Preview as visitors see it").click()
     expect(page.get_by_text("This is a preview")).to_be_visible()
-    assert asked == ["beforeunload"]
+    assert dialogs == ["beforeunload"]
 
 
 GIVE = """(kind) => {

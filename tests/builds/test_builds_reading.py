@@ -205,16 +205,16 @@ def test_a_lost_file_is_503_and_never_404(agent):
 
 
 def test_the_list_takes_three_statements_when_something_has_changed_and_else_one(agent):
-    def statements():
-        with agent.site.counted() as seen:
+    def count_statements():
+        with agent.site.counted() as statements:
             agent.site.get("/api/modhub/app")
-        return len(seen)
+        return len(statements)
 
     for _ in range(3):
         for number in range(4):
             agent.upload(f"os-{number}")
             agent.push(b"section")
-        assert [statements(), statements(), statements()] == [3, 1, 1]
-    with agent.site.counted() as seen:
+        assert [count_statements(), count_statements(), count_statements()] == [3, 1, 1]
+    with agent.site.counted() as statements:
         agent.site.get("/Modhub/app/os-1")
-    assert len(seen) == 1
+    assert len(statements) == 1

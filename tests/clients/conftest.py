@@ -163,9 +163,9 @@ class FakeService:
         shown = {"ETag": etag, "Content-Disposition": f'attachment; filename="{mod.name}"'}
         if headers.get("If-Match", etag) != etag:
             return 412, {}, b"{}"
-        asked = re.fullmatch(r"bytes=(\d+)-", headers.get("Range", ""))
-        if asked and headers.get("If-Range") == etag:
-            start = int(asked[1])
+        byte_range = re.fullmatch(r"bytes=(\d+)-", headers.get("Range", ""))
+        if byte_range and headers.get("If-Range") == etag:
+            start = int(byte_range[1])
             return 206, {**shown, "Content-Range": f"bytes {start}-{size - 1}/{size}"}, mod.content[start:]
         return 200, shown, mod.content
 

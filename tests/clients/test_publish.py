@@ -92,7 +92,7 @@ def run(url, *words):
 def test_a_502_is_tried_once_more_from_the_start(build):
     with scripted(STORAGE_FAILED, (201, STORED)) as server:
         assert run(server.url, "app", "windows", build) == 0
-    assert [asked[3] for asked in server.asked] == [build.read_bytes()] * 2
+    assert [request[3] for request in server.asked] == [build.read_bytes()] * 2
     with scripted(STORAGE_FAILED, STORAGE_FAILED, (201, STORED)) as server:
         assert run(server.url, "app", "windows", build) == publish.UNAVAILABLE
     assert len(server.asked) == 2
@@ -150,7 +150,7 @@ def test_the_key_comes_from_the_environment_or_a_file(tmp_path, monkeypatch):
     with scripted((200, {"ok": True}), (200, {"ok": True})) as server:
         assert run(server.url, "key") == 0
         assert publish.main(["--url", server.url, "--key-file", str(file), "key"]) == 0
-    assert [asked[2]["X-Api-Key"] for asked in server.asked] == [KEY, "from-the-file"]
+    assert [request[2]["X-Api-Key"] for request in server.asked] == [KEY, "from-the-file"]
     for key in ("", " \n", "two words", "line\nbreak", "a\0b"):
         assert_no_key(key, tmp_path, monkeypatch)
 

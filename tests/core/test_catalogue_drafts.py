@@ -37,8 +37,8 @@ DRAFT, HIDDEN_DRAFT, HIDDEN_MOD = "draft", "hidden draft", "hidden mod"
 @pytest.fixture(params=[DRAFT, HIDDEN_DRAFT, HIDDEN_MOD])
 def kind(request: pytest.FixtureRequest) -> str:
     """Why nobody but its owner sees the mod."""
-    asked: str = request.param
-    return asked
+    param: str = request.param
+    return param
 
 
 @pytest.fixture

@@ -49,8 +49,8 @@ def test_pages_elsewhere_may_read_that_there_is_no_file(site: Site) -> None:
         answer = site.get(path, status=404)
         assert answer.headers.getall("Access-Control-Allow-Origin") == ["*"]
         assert answer.headers.getall("Cross-Origin-Resource-Policy") == ["cross-origin"]
-        asked = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "GET"}
-        assert site.options(path, headers=asked, status=204).headers["Access-Control-Allow-Headers"]
+        preflight = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "GET"}
+        assert site.options(path, headers=preflight, status=204).headers["Access-Control-Allow-Headers"]
     assert "Access-Control-Allow-Origin" not in site.get("/Modhub/999", status=404).headers
 
 

@@ -310,8 +310,8 @@ def test_a_trusted_proxy_that_was_forgotten(start: Start, examine: Any) -> None:
     with served(start) as site:
         address = site.registry.settings["modhub.base_url"]
         assert examine(site)[0] == 0
-        asked = urllib.request.Request(f"{address}/api/modhub", headers={"X-Forwarded-For": "192.0.2.1"})
-        assert urllib.request.urlopen(asked).status == 200
+        request = urllib.request.Request(f"{address}/api/modhub", headers={"X-Forwarded-For": "192.0.2.1"})
+        assert urllib.request.urlopen(request).status == 200
         code, sentences = examine(site)
         assert (code, "127.0.0.1 forwards requests for others but is not trusted" in sentences["proxy"][0]) == (1, True)
         assert "set trusted_proxy = 127.0.0.1 in [server:main]" in sentences["proxy"][0]

@@ -39,11 +39,11 @@ def test_a_call_that_is_not_described_is_found(start: Start, monkeypatch: pytest
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_every_page_leads_to_it_and_it_costs_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    with site.counted() as seen:
+    with site.counted() as statements:
         first = site.get(PAGE)
         monkeypatch.setattr("modhub.ui.documentation.render", None)
         assert site.get(PAGE).text == first.text
-    assert seen == []
+    assert statements == []
     assert first.headers["Cache-Control"] == "no-cache"
     assert "Set-Cookie" not in first.headers
     for address, status in (("/Modhub", 200), ("/Modhub/999", 404), (PAGE, 200)):

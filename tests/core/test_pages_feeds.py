@@ -84,14 +84,14 @@ def test_what_a_feed_says_stands_on_addresses_of_this_service(site: Site) -> Non
     published_mod(site, description='<p><img src="/Modhub/file/1" alt="x"></p>')
     feed = ElementTree.fromstring(site.get("/Modhub/feed").body)
     assert feed.get("{http://www.w3.org/XML/1998/namespace}base") == f"{BASE}/"
-    with site.counted() as seen:
+    with site.counted() as statements:
         site.get("/Modhub/feed")
-    before = len(seen)
+    before = len(statements)
     for _ in range(4):
         published_mod(site)
-    with site.counted() as seen:
+    with site.counted() as statements:
         site.get("/Modhub/feed")
-    assert len(seen) == before <= 3
+    assert len(statements) == before <= 3
 
 
 def test_a_feed_that_has_not_changed_is_not_sent_again(site: Site) -> None:
@@ -167,8 +167,8 @@ def test_the_sitemap_names_what_is_published(site: Site, monkeypatch: pytest.Mon
     parts = [part for part in parts if "of=mods" in part]
     assert [url for part in parts for url in locations(site, part)] == pages[1:]
     assert locations(site, "/sitemap.xml?of=mods&part=99999") == []
-    for asked in ("of=nothing", "of=mods&part=-1", "of=mods&part=x"):
-        site.get(f"/sitemap.xml?{asked}", status=404)
+    for query in ("of=nothing", "of=mods&part=-1", "of=mods&part=x"):
+        site.get(f"/sitemap.xml?{query}", status=404)
 
 
 def test_a_feature_brings_its_addresses_into_the_sitemap(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,9 +161,9 @@ def test_the_games_are_one_line_with_all_of_them_behind_it(site: Site) -> None:
 
 def test_no_page_asks_the_database_more_when_there_is_more(site: Site) -> None:
     def statements(address: str) -> int:
-        with site.counted() as seen:
+        with site.counted() as statements:
             site.get(address, status=200)
-        return len(seen)
+        return len(statements)
 
     first = published_mod(site, title="First")
     second = published_mod(site, title="Second", requires=[first["guid"]], conflictsWith=[ABSENT])

@@ -308,9 +308,9 @@ def test_the_list_says_in_words_what_is_public(site: Site, author: Site) -> None
 
 def test_the_workshop_asks_no_more_when_there_is_more(site: Site, author: Site) -> None:
     def statements(address: str) -> int:
-        with site.counted() as seen:
+        with site.counted() as statements:
             author.get(address, status=200)
-        return len(seen)
+        return len(statements)
 
     mod = new_mod(site, requires=[ABSENT])
     upload_asset(site, mod, "code", version="1")

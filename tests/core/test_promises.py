@@ -181,10 +181,10 @@ def test_every_answer_carries_what_protects_it(filled: Site) -> None:
     style = filled.get("/Modhub").html.find("link", rel="stylesheet")["href"]
     pages = ["/", "/Modhub", "/Modhub/nothing", "/Modhub/mine", "/Modhub/App", "/Modhub/Wiki", "/Modhub/doc", style]
     others = ["/healthz", "/readyz", "/robots.txt", "/sitemap.xml", "/Modhub/feed", "/Modhub/wiki.atom", "/api/nothing"]
-    asked = [("GET", address) for address in [*json_reads(filled), *downloads(filled), *pages, *others]]
-    asked += [("HEAD", "/api/modhub"), ("PATCH", "/api/modhub"), ("TRACE", "/Modhub"), ("OPTIONS", "/api/modhub")]
+    requests = [("GET", address) for address in [*json_reads(filled), *downloads(filled), *pages, *others]]
+    requests += [("HEAD", "/api/modhub"), ("PATCH", "/api/modhub"), ("TRACE", "/Modhub"), ("OPTIONS", "/api/modhub")]
     ids = set()
-    for method, address in asked:
+    for method, address in requests:
         answer = filled._gen_request(method, address, expect_errors=True)
         assert answer.headers["X-Content-Type-Options"] == "nosniff", (method, address)
         assert answer.headers["Referrer-Policy"], (method, address)
@@ -192,7 +192,7 @@ def test_every_answer_carries_what_protects_it(filled: Site) -> None:
         assert answer.headers["Strict-Transport-Security"].startswith("max-age="), (method, address)
         assert "Server" not in answer.headers, (method, address)
         ids.add(answer.headers["X-Request-Id"])
-    assert len(ids) == len(asked)
+    assert len(ids) == len(requests)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])

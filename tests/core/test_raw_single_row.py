@@ -20,9 +20,9 @@ def test_a_stamp_is_equal_until_something_changes(site: Site) -> None:
     with site.databases.write_session.begin() as session:
         raise_serial(session)
     assert changes.stamp() != first
-    with site.counted() as counted:
+    with site.counted() as statements:
         changes.stamp()
-    assert len(counted) == 1
+    assert len(statements) == 1
 
 
 @pytest.mark.parametrize("happens", ["pg_terminate_backend", "DEALLOCATE"])

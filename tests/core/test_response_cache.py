@@ -53,9 +53,9 @@ def ask(site: Site, url: str, method: str = "GET", **headers: str) -> Any:
 
 
 def statements(site: Site, url: str, **headers: str) -> int:
-    with site.counted() as counted:
+    with site.counted() as statements:
         ask(site, url, **headers)
-    return len(counted)
+    return len(statements)
 
 
 @pytest.fixture

@@ -162,13 +162,13 @@ def test_a_wake_up_is_never_lost():
 
 
 def test_urgent_data_is_no_reason_to_wake_up(service, caplog, monkeypatch):
-    asked = []
-    monkeypatch.setattr(Channel, "readable", lambda self: asked.append(1) or HTTPChannel.readable(self))
+    calls = []
+    monkeypatch.setattr(Channel, "readable", lambda self: calls.append(1) or HTTPChannel.readable(self))
     with RawClient(service) as client:
         assert client.ask(get("/")).body == b"page"
         client.socket.send(b"!", socket.MSG_OOB)
         threading.Event().wait(0.5)
-        assert len(asked) < 100
+        assert len(calls) < 100
         assert client.ask(get("/")).body == b"page"
     assert not caplog.records
 

@@ -244,21 +244,21 @@ def test_another_process_follows_within_five_seconds(storage, start):
 
 def test_the_database_is_not_asked_each_time(storage):
     clock = [100.0]
-    asked = []
+    times = []
 
     class Counting:
         def prepare(self, select):
             return storage.databases.raw_queries.prepare(select)
 
         def rows(self, statement):
-            asked.append(clock[0])
+            times.append(clock[0])
             return storage.databases.raw_queries.rows(statement)
 
     mine = CurrentAddress(Counting(), lambda: clock[0])
     for moment in (100.0, 100.5, 101.9, 102.0, 103.0, 104.5):
         clock[0] = moment
         mine.current()
-    assert asked == [100.0, 102.0, 104.5]
+    assert times == [100.0, 102.0, 104.5]
 
 
 def test_it_is_offered_by_the_interface(storage):

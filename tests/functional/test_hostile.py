@@ -242,8 +242,8 @@ def test_unknown_methods_are_405_and_head_is_get_without_a_body(service, mod):
     assert b"\r\nAllow: " in harmless(service, request("PUT", "/api/modhub/games", body=b"{}"), {405})
     for address in (path, "/api/modhub", f"{path}/download", f"{path}/changelog", mod["assets"][0]["url"], "/Modhub"):
         heads, bodies = [], []
-        for asked in ("GET", "HEAD"):
-            top, _, body = send(service, request(asked, address)).partition(b"\r\n\r\n")
+        for method in ("GET", "HEAD"):
+            top, _, body = send(service, request(method, address)).partition(b"\r\n\r\n")
             heads.append(re.sub(rb"nonce-[^']*", b"", VARYING.sub(b"", top)))
             bodies.append(body)
         assert heads[0] == heads[1]

@@ -60,19 +60,19 @@ def test_what_is_not_public_looks_like_what_is_not_there(site: Site) -> None:
         for caller in (site, site.as_account(OWNER)):
             assert caller.get(f"/api/modhub/guid/{name}", status=404).json == absent.json, name
     site.get("/api/modhub/guid", status=404)
-    asked = [draft["guid"], mod["guid"]]
-    assert site.post_json(LOOKUP, {"guids": asked}).json == {"mods": [], "missing": asked}
-    assert updates(site, *({"guid": guid} for guid in asked)) == {"changed": [], "gone": asked, "same": 0}
+    guids = [draft["guid"], mod["guid"]]
+    assert site.post_json(LOOKUP, {"guids": guids}).json == {"mods": [], "missing": guids}
+    assert updates(site, *({"guid": guid} for guid in guids)) == {"changed": [], "gone": guids, "same": 0}
     restore_mod(site, mod)
-    assert site.post_json(LOOKUP, {"guids": asked}).json["missing"] == [draft["guid"]]
+    assert site.post_json(LOOKUP, {"guids": guids}).json["missing"] == [draft["guid"]]
 
 
 def test_a_lookup_answers_in_the_order_asked(site: Site) -> None:
     # C-SYNC-2
     mods = [published_mod(site, title=f"mod {number}") for number in range(4)]
     other = str(uuid.uuid4()).upper()
-    asked = [ABSENT, mods[2]["guid"].upper(), mods[0]["guid"], ABSENT.lower(), other, mods[2]["guid"], mods[3]["guid"]]
-    answer = site.post_json(LOOKUP, {"guids": asked}, status=200)
+    guids = [ABSENT, mods[2]["guid"].upper(), mods[0]["guid"], ABSENT.lower(), other, mods[2]["guid"], mods[3]["guid"]]
+    answer = site.post_json(LOOKUP, {"guids": guids}, status=200)
     assert answer.json["mods"] == [site.get(f"/api/modhub?q=mod+{number}").json["mods"][0] for number in (2, 0, 3)]
     assert answer.json["missing"] == [ABSENT, other]
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
@@ -126,15 +126,15 @@ def test_the_number_of_statements_is_constant(site: Site) -> None:
     ids = insert_mods(site, [{"version": "1"}] * 30)
     mods = [published_mod(site) for _ in range(3)]
     guids = [site.get(f"/api/modhub/{number}").json["guid"] for number in ids] + [mod["guid"] for mod in mods]
-    for asked in (guids[-1:], guids):
+    for sent in (guids[-1:], guids):
         with site.counted() as statements:
-            site.post_json(LOOKUP, {"guids": asked})
+            site.post_json(LOOKUP, {"guids": sent})
         assert len(statements) == 1
         with site.counted() as statements:
-            updates(site, *({"guid": guid, "version": "1"} for guid in asked))
+            updates(site, *({"guid": guid, "version": "1"} for guid in sent))
         assert len(statements) == 1
         with site.counted() as statements:
-            updates(site, *({"guid": guid} for guid in asked))
+            updates(site, *({"guid": guid} for guid in sent))
         assert len(statements) == 2
     for count in (3, 1):  # The serial, the id, the mod; then it is kept until the serial moves.
         with site.counted() as statements:

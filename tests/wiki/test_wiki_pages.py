@@ -309,7 +309,7 @@ def test_no_page_asks_more_when_there_are_more_pages(wiki: Site, publish: Any) -
             for number in range(8):
                 publish(f"guide/page-{number}", "# A page")
                 publish("guide/a", f"# A page\n\n{number}", status=200)
-        for address, statements in statement_counts.items():
-            with wiki.counted() as seen:
+        for address, expected in statement_counts.items():
+            with wiki.counted() as statements:
                 wiki.get(f"/Modhub/{address}")
-            assert len(seen) == statements, (address, many)
+            assert len(statements) == expected, (address, many)

@@ -136,7 +136,7 @@ def emails(service, count: int) -> list[str]:
 def test_links_and_pages_name_the_configured_origin_under_every_host(service):
     # C-HTTP-6, C-MAIL-3, T-C7
     """Each form asks for an email to an address of its own, and for pages that link, redirect and refuse."""
-    asked = []
+    recipients = []
     for number, (name, fields) in enumerate(IGNORED.items()):
         address = {"email": f"host{number}@example.org", "password": PASSWORD}
         status, response = send(service, ["POST /api/auth/register HTTP/1.1", *fields], address)
@@ -145,7 +145,7 @@ def test_links_and_pages_name_the_configured_origin_under_every_host(service):
         for path, expected in PAGES.items():
             status, response = send(service, [f"GET {path} HTTP/1.1", *fields])
             assert (status, echoed_words(response, fields)) == (expected, []), (name, path)
-        asked += [address["email"]] * 2
+        recipients += [address["email"]] * 2
     for name, fields in REFUSED.items():
         status, response = send(service, ["POST /api/auth/forgot HTTP/1.1", *fields], {"email": "host0@example.org"})
         assert (status, echoed_words(response, fields)) == (400, []), name
@@ -153,10 +153,10 @@ def test_links_and_pages_name_the_configured_origin_under_every_host(service):
         line = f"POST {origin}/api/auth/forgot HTTP/1.1"
         status, response = send(service, [line, f"Host: {PORT}"], {"email": "host1@example.org"})
         assert (status, echoed_words(response, [line])) == (expected, []), origin
-        asked += ["host1@example.org"] * (expected == 204)
+        recipients += ["host1@example.org"] * (expected == 204)
     assert len(IGNORED) + len(REFUSED) + len(ABSOLUTE) > 40
-    sent = [email.message_from_string(text, policy=email.policy.default) for text in emails(service, len(asked))]
-    assert sorted(message["To"] for message in sent) == sorted(asked)
+    sent = [email.message_from_string(text, policy=email.policy.default) for text in emails(service, len(recipients))]
+    assert sorted(message["To"] for message in sent) == sorted(recipients)
     for message in sent:
         whole = message.as_string()
         assert set(re.findall(r"https?://[^/\s\"<]+", whole)) == {f"http://{PORT}"}

@@ -195,17 +195,17 @@ class Journey:
         self.keep_cookie()
 
     def come_back(self, way: str) -> CallerResponse:
-        asked = parse_qs(urlsplit(way).query)
-        target = urlsplit(asked["openid.return_to"][0])
+        request = parse_qs(urlsplit(way).query)
+        target = urlsplit(request["openid.return_to"][0])
         self.hide("state", parse_qs(target.query)["state"][0])
         claimed = "https://steamcommunity.com/openid/id/76561198000000001"
         fields = {
-            "ns": asked["openid.ns"][0],
+            "ns": request["openid.ns"][0],
             "mode": "id_res",
             "op_endpoint": self.provider,
             "claimed_id": claimed,
             "identity": claimed,
-            "return_to": asked["openid.return_to"][0],
+            "return_to": request["openid.return_to"][0],
             "response_nonce": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) + secrets.token_hex(8),
             "assoc_handle": "1",
             "signed": SIGNED,
