@@ -148,16 +148,16 @@ def test_a_dry_run_changes_nothing(
         before, folders = contents(everything, metadata), set(tmp_path.rglob("*"))
         caplog.clear()
         with caplog.at_level(logging.INFO, "modhub"):
-            code, said = run(*words, "--dry-run")
+            code, output = run(*words, "--dry-run")
         assert code == 0, words
         assert caplog.messages == [], words
-        assert re.search(r"(?i)\bwould\b", said), words
+        assert re.search(r"(?i)\bwould\b", output), words
         assert contents(everything, metadata) == before, words
         assert set(tmp_path.rglob("*")) == folders, words
         # It was about something that happens, and is not silent.
         recorded = operator_entries(everything)
-        code, said = run(*words)
-        assert (code, bool(said)) == (0, True), words
+        code, output = run(*words)
+        assert (code, bool(output)) == (0, True), words
         assert operator_entries(everything) > recorded, words
         assert contents(everything, metadata) != before, words
 
@@ -172,8 +172,8 @@ def test_every_list_is_json_for_programs(everything: Site, run: Run) -> None:
     lists = [name for name in commands if name.split()[-1] in {"list", "show", "verify", "export", "doctor"}]
     assert len(lists) > 10
     for name in lists:
-        _, said = run(*name.split(), *arguments.get(name, []), "--json")
-        documents = [json.loads(line) for line in said.splitlines()]
+        _, output = run(*name.split(), *arguments.get(name, []), "--json")
+        documents = [json.loads(line) for line in output.splitlines()]
         assert documents, name
         assert all(isinstance(document, dict) for document in documents), name
     assert [json.loads(line) for line in run("migrate", "--plan", "--json")[1].splitlines()] == []
@@ -184,8 +184,8 @@ def test_every_list_is_json_for_programs(everything: Site, run: Run) -> None:
 @pytest.mark.one_database
 def test_an_empty_list_says_so_to_people(everything: Site, run: Run) -> None:
     for name in ("account list", "audit list", "build list", "game list", "letters list", "mod list"):
-        code, said = run(*name.split())
-        assert (code, len(said.splitlines()), said.startswith("No ")) == (0, 1, True), name
+        code, output = run(*name.split())
+        assert (code, len(output.splitlines()), output.startswith("No ")) == (0, 1, True), name
         assert run(*name.split(), "--json") == (0, ""), name
     assert run("account", "list", "--limit", "5", "--page", "2") == (0, "There are no more.\n")
 
@@ -218,8 +218,8 @@ def test_what_is_so_already_is_said_and_not_recorded(everything: Site, run: Run)
     assert run("audit", "list", "--json")[1] == before
     assert run("account", "block", "1", "--reason", "Malware")[0] == 0
     assert run("account", "block", "1") == (0, "Account 1 was blocked already.\n")
-    said = run("account", "block", "1", "--reason", "Spam")[1]
-    assert said == "Account 1 was blocked already; the reason was replaced.\n"
+    output = run("account", "block", "1", "--reason", "Spam")[1]
+    assert output == "Account 1 was blocked already; the reason was replaced.\n"
     assert run("game", "add", "Portal 2") == (0, "The game Portal 2 was added to the list.\n")
     assert run("game", "add", " portal 2", "--dry-run")[1].startswith("The game portal 2 would be changed in the list.")
     assert run("demo")[0] == 0

@@ -381,17 +381,17 @@ def test_the_rows_are_of_one_moment(
 ) -> None:
     # C-RUN-16
     published_mod(site)
-    told = []
+    added = []
 
     def write_slowly(connection: Connection, table: Table, *rest: Any) -> Any:
-        told.append(published_mod(site, title=f"Meanwhile {table.name}"))
+        added.append(published_mod(site, title=f"Meanwhile {table.name}"))
         return write_table(connection, table, *rest)
 
     with monkeypatch.context() as patch:
         patch.setattr(create, "write_table", write_slowly)
         folder = tmp_path / "made"
         manifest = back_up_site(site, folder)
-    assert len(told) > 10
+    assert len(added) > 10
     assert {entry.name: entry.rows for entry in manifest.tables if entry.name in {"core_mod", "core_public_mod"}} == {
         "core_mod": 1,
         "core_public_mod": 1,

@@ -67,13 +67,13 @@ def test_verify_finds_what_is_damaged(site: Site, run: Run) -> None:
     content = path.read_bytes()
     for damage in (lambda: path.write_bytes(b"x" * len(content)), lambda: path.write_bytes(b"x"), path.unlink):
         damage()
-        code, said = run("verify")
+        code, output = run("verify")
         assert code == 1
-        assert said.endswith("Problems found: 1.\n")
-        assert len(said.splitlines()) == 2
-        assert f'code mod.zip of mod {mod["id"]} "{mod["title"]}", account {OWNER}): ' in said
-        code, said = run("verify", "--json")
-        (problem,) = json.loads(said)["problems"]
+        assert output.endswith("Problems found: 1.\n")
+        assert len(output.splitlines()) == 2
+        assert f'code mod.zip of mod {mod["id"]} "{mod["title"]}", account {OWNER}): ' in output
+        code, output = run("verify", "--json")
+        (problem,) = json.loads(output)["problems"]
         assert (code, problem["key"]) == (1, path.parent.name + path.name)
         assert str(mod["id"]) in problem["file"]
     path.write_bytes(content)
@@ -131,10 +131,10 @@ def test_a_curated_game_shows_at_once(site: Site, run: Run, tmp_path: Path) -> N
         {"name": "Half-Life", "displayName": "Half-Life (1998)", "iconUrl": None},
         {"name": "Portal", "displayName": "Portal", "iconUrl": url},
     ]
-    got = site.get(url)
-    assert (got.body, got.headers["Content-Type"]) == (PNG, "image/png")
-    assert got.headers["Content-Disposition"].startswith("inline")
-    assert "immutable" in got.headers["Cache-Control"]
+    response = site.get(url)
+    assert (response.body, response.headers["Content-Type"]) == (PNG, "image/png")
+    assert response.headers["Content-Disposition"].startswith("inline")
+    assert "immutable" in response.headers["Cache-Control"]
     assert "Half-Life (1998)" in run("game", "list")[1]
 
 
@@ -167,10 +167,10 @@ def test_an_invalid_icon_is_one_line_and_stores_nothing(site: Site, run: Run, tm
     large = tmp_path / "large.png"
     large.write_bytes(PNG + bytes(2 * 1024 * 1024))
     for words in (("--icon", str(page)), ("--icon", str(tmp_path / "none.png")), ("--icon", str(large))):
-        code, said = run("game", "add", "Portal", *words)
+        code, output = run("game", "add", "Portal", *words)
         assert code == 1
-        assert said.startswith("modhub-admin: ")
-        assert said.count("\n") == 1
+        assert output.startswith("modhub-admin: ")
+        assert output.count("\n") == 1
     assert run("game", "add", "  ")[0] == 1
     assert site.get("/api/modhub/games").json["count"] == 0
     assert stored_files(site) == []
@@ -193,9 +193,9 @@ def test_every_command_has_examples_in_its_help(start: Start, capsys: pytest.Cap
     for name, command in site.declarations.commands.items():
         with pytest.raises(SystemExit) as end:
             parser.parse_args(["-c", "my.ini", name, "--help"])
-        told = capsys.readouterr().out
+        output = capsys.readouterr().out
         assert end.value.code == 0
-        assert f"examples (after modhub-admin -c my.ini):\n  {name}" in told
+        assert f"examples (after modhub-admin -c my.ini):\n  {name}" in output
         for example in command.examples.partition("\n\n")[0].splitlines():
             words = shlex.split(re.split(r"  | > ", example)[0].replace("HEX", "0" * 64).replace("9f86d0...", "0" * 64))
             # The paths and numbers in it need not exist, but it must be a right call.
@@ -213,7 +213,7 @@ def test_ctrl_c_is_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize(
-    ("words", "where", "said"),
+    ("words", "target", "sentence"),
     [
         ("migrate", "modhub.ops.migrate.upgrade", "everything was migrated or nothing: run the command again"),
         ("backup DEST", "modhub.ops.backup.create._write_tables", "DEST is an unfinished backup: remove it, and name"),
@@ -221,7 +221,7 @@ def test_ctrl_c_is_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_ctrl_c_says_what_is_left(  # noqa: PLR0917 - fixtures
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, where: str, said: str
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, target: str, sentence: str
 ) -> None:
     folder = tmp_path / "saved"
     if "SRC" in words:
@@ -231,10 +231,10 @@ def test_ctrl_c_says_what_is_left(  # noqa: PLR0917 - fixtures
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(where, interrupted)
+    monkeypatch.setattr(target, interrupted)
     code, line = run(*[{"DEST": str(folder), "SRC": str(folder)}.get(word, word) for word in words.split()])
     assert (code, line.count("\n")) == (130, 1)
-    assert line.startswith(f"modhub-admin: interrupted; {said.replace('DEST', str(folder))}")
+    assert line.startswith(f"modhub-admin: interrupted; {sentence.replace('DEST', str(folder))}")
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
@@ -253,11 +253,11 @@ def test_lists_are_json_for_programs(site: Site, run: Run, tmp_path: Path, capsy
     assert run("mod", "show", "999", "--json") == (1, "There is no mod 999.\n")
     for words in (("mod", "show", "999", "--json"), ("mod", "hide", "999"), ("game", "remove", "Nothing")):
         assert admin.admin_main(["-c", str(next(tmp_path.glob("site.ini"))), *words]) == 1
-        said = capsys.readouterr()
-        assert (said.out, said.err.count("There is no")) == ("", 1), "a program reads standard output"
+        printed = capsys.readouterr()
+        assert (printed.out, printed.err.count("There is no")) == ("", 1), "a program reads standard output"
     assert json.loads(run("game", "list", "--json")[1])["name"] == "Portal"
-    code, said = run("mod", "delete", str(mod["id"]), "--dry-run")
-    assert (code, said.endswith(".\nNothing was changed.\n"), "--yes" in said) == (0, True, False)
+    code, output = run("mod", "delete", str(mod["id"]), "--dry-run")
+    assert (code, output.endswith(".\nNothing was changed.\n"), "--yes" in output) == (0, True, False)
     assert run("mod", "delete", str(mod["id"]), "--yes", "--dry-run")[0] == 0
     assert run("rebuild", "--dry-run")[1] == "Would rebuild the public copies of 1 mods. Nothing was changed.\n"
     assert json.loads(run("verify", "--json")[1]) == {"count": 0, "problems": []}
@@ -274,9 +274,9 @@ def test_wrong_calls_are_one_line(run_with_ini: Run, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out.startswith("usage: modhub-admin -c INI COMMAND\n")
     assert admin.admin_main([]) == 2
     assert admin.admin_main(["-c", str(tmp_path / "none.ini"), "verify"]) == 2
-    told = capsys.readouterr()
-    assert len(told.err.splitlines()) == 2
-    assert "Traceback" not in told.err
+    printed = capsys.readouterr()
+    assert len(printed.err.splitlines()) == 2
+    assert "Traceback" not in printed.err
     for words in ((), ("nonsense",), ("sweep", "--older-than", "x")):
         with pytest.raises(SystemExit) as end:
             run_with_ini(*words)
@@ -292,12 +292,12 @@ def test_a_database_that_is_behind_or_away_is_one_line(
     run_with_ini: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     ini = tmp_path / "other.ini"
-    for folder, said in ((".", "the database is behind (modhub)"), ("no/such", "the database cannot be reached")):
+    for folder, sentence in ((".", "the database is behind (modhub)"), ("no/such", "the database cannot be reached")):
         lines = f"sqlalchemy.url = sqlite:///{tmp_path}/{folder}/new.sqlite\nmodhub.secret = {TEST_SECRET}\n"
         ini.write_text("[app:main]\nuse = egg:modhub\n" + lines, "utf-8")
         for words in (["check"], ["verify"], ["game", "list"], ["game", "add", "Portal"]):
             assert admin.admin_main(["-c", str(ini), *words]) == 1
-            assert said in capsys.readouterr().err
+            assert sentence in capsys.readouterr().err
         assert admin.admin_main(["-c", str(ini), "key", "new"]) == 0
         capsys.readouterr()
         # Nobody but `migrate` makes a database: as another user, the service could not use it.
@@ -311,9 +311,9 @@ def test_a_database_that_is_busy_is_one_line(run: Run, monkeypatch: pytest.Monke
         raise PoolTimeout("QueuePool limit")
 
     monkeypatch.setattr(maintenance, "sweep", busy)
-    code, said = run("sweep")
+    code, output = run("sweep")
     assert code == 1
-    assert said == (
+    assert output == (
         "modhub-admin: the database is busy or cannot be written (QueuePool limit); "
         "finished work is kept, run the command again.\n"
     )
@@ -331,10 +331,10 @@ def test_a_database_that_is_read_only_is_not_only_called_busy(
         return session
 
     monkeypatch.setattr(Databases, "joined_session", read_only)
-    code, said = run("game", "add", "Portal")
-    assert (code, said.count("\n")) == (1, 1)
-    assert "cannot be written (" in said
-    assert "read-only" in said or "readonly" in said
+    code, output = run("game", "add", "Portal")
+    assert (code, output.count("\n")) == (1, 1)
+    assert "cannot be written (" in output
+    assert "read-only" in output or "readonly" in output
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
@@ -357,9 +357,9 @@ def test_without_a_store_the_commands_say_so(site: Site, run_with_ini: Run, tmp_
     ini = next(tmp_path.glob("site.ini"))
     ini.write_text(ini.read_text("utf-8").replace(str(site.registry.settings["modhub.storage"]), ""), "utf-8")
     assert run_with_ini("verify")[0] == 0
-    code, said = run_with_ini("sweep")
+    code, output = run_with_ini("sweep")
     assert code == 1
-    assert "modhub.storage is empty" in said
+    assert "modhub.storage is empty" in output
 
 
 def test_only_who_stores_files_makes_the_folder(site: Site, run_with_ini: Run, tmp_path: Path) -> None:
@@ -369,8 +369,8 @@ def test_only_who_stores_files_makes_the_folder(site: Site, run_with_ini: Run, t
     ini.write_text("\n".join([*lines, f"modhub.storage = file://{folder}"]) + "\n", "utf-8")
     for words in (("migrate",), ("game", "list"), ("game", "add", "Portal"), ("key", "new"), ("verify",), ("rebuild",)):
         assert run_with_ini(*words)[0] == 0, words
-    code, said = run_with_ini("sweep")
-    assert (code, said.count("\n")) == (1, 1)
+    code, output = run_with_ini("sweep")
+    assert (code, output.count("\n")) == (1, 1)
     assert not folder.exists()
     icon = tmp_path / "icon.png"
     icon.write_bytes(PNG)
@@ -402,8 +402,8 @@ def test_output_that_cannot_be_written_is_one_sentence(
     published_mod(site)
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         monkeypatch.setattr("sys.stdout", full)
-        code, said = run(*words)
-    assert (code, said) == (1, "modhub-admin: the output cannot be written (No space left on device).\n")
+        code, output = run(*words)
+    assert (code, output) == (1, "modhub-admin: the output cannot be written (No space left on device).\n")
 
 
 @pytest.mark.process
@@ -414,8 +414,8 @@ def test_a_process_says_nothing_else() -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         command = [str(script("modhub-admin")), "--help"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=environ, text=True, check=False)
-    said = "modhub-admin: the output cannot be written (No space left on device).\n"
-    assert (done.returncode, done.stderr) == (1, said)
+    expected = "modhub-admin: the output cannot be written (No space left on device).\n"
+    assert (done.returncode, done.stderr) == (1, expected)
 
 
 @pytest.mark.parametrize("age", ["-1", "1.5", "x", "9" * 20])
