@@ -95,7 +95,7 @@ def test_votes_are_a_share_of_a_total(site: Site) -> None:
     for account, value in ((8, 1), (9, 1), (10, -1)):
         site.as_account(account).put_json(f"/api/modhub/{mod['id']}/vote", {"value": value})
     page = site.get(mod["url"])
-    assert "66% positive (3 votes)" in page.html.select_one(".facts-list").text
+    assert "66% positive (3\u00a0votes)" in page.html.select_one(".facts-list").text
     rating = page.html.find(itemprop="aggregateRating")
     assert {meta["itemprop"]: meta["content"] for meta in rating.select("meta")} == {
         "ratingValue": "66",
@@ -104,7 +104,7 @@ def test_votes_are_a_share_of_a_total(site: Site) -> None:
         "ratingCount": "3",
     }
     german = site.get(mod["url"], headers={"Accept-Language": "de"}).html.select_one(".facts-list").text
-    assert "66\u00a0% positiv (3 Stimmen)" in german
+    assert "66\u00a0% positiv (3\u00a0Stimmen)" in german
 
 
 def test_digests_and_guid_are_folded_away(site: Site) -> None:
