@@ -150,7 +150,7 @@ def account_arguments(parser: argparse.ArgumentParser) -> None:
     account_list_arguments(actions.add_parser("list", help="list the accounts"))
     for name, (meaning, _) in ACCOUNT_ACTIONS.items():
         action = actions.add_parser(name, help=meaning)
-        action.add_argument("account", help="its number or address")
+        action.add_argument("account", help="its number or email address")
         if name == "show":
             add_json_option(action)
         else:

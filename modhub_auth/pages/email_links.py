@@ -195,4 +195,4 @@ def complete_reset(request: Request, form: FormPage, purpose: str) -> dict[str, 
         return form.show_errors(request, error)
     request.override_renderer = MESSAGE_TEMPLATE
     lines = [N_("You can sign in with it now.")]
-    return message_page(request, "password_set", N_("Your password has been set"), *lines, links=[SIGN_IN])
+    return message_page(request, "password_set", N_("Your password was set"), *lines, links=[SIGN_IN])

@@ -215,6 +215,9 @@ def test_the_page_shows_a_key_once_and_revokes_it(app: Any, person: Person, mail
     emails = len(mail.read())
     shown = fill(app, person, label="Release job", mod="", days="")
     key = shown.html.select_one("#publisher-key").text
+    assert shown.html.select("div:has(dt) code#publisher-key[data-copy]")
+    assert shown.html.select("script[src*=comfort][data-copy]")
+    assert "\u00ad" not in app.get(PAGE, headers={"Accept-Language": "de"}).html.title.text
     assert shown.headers["Cache-Control"] == "no-store"
     assert len(mail.read()) == emails + 1
     assert mail.read()[-1]["Subject"] == EMAIL_TEMPLATES["key created"].subject

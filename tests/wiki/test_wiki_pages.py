@@ -189,7 +189,10 @@ def test_the_search_page_begins_with_its_form_and_is_no_page_of_the_tree(wiki: S
         assert [form.find_parent("div")["class"] for form in page.select('form[role="search"]')] == [["wiki-page"]]
         assert page.find(id="wiki_q")["value"] == q
         assert page.select(tree) == []
+        assert page.select(".wiki-jump") == []
     index = wiki.get("/Modhub/Wiki").html
+    # On a phone the form comes after the text.
+    assert index.select_one(f"{index.select_one('.wiki-jump a')['href']} form[role=search]")
     assert [form.find_parent("div")["class"] for form in index.select('form[role="search"]')] == [["wiki-side"]]
     assert [link.text for link in index.select(tree)] == ["Start"]
 
