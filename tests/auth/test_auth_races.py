@@ -106,7 +106,7 @@ def test_a_password_that_changes_while_it_is_verified_does_not_sign_in(app: Any,
 def test_a_full_queue_of_hashing_is_503(app: Any, person: Person) -> None:
     post(app, "register", person)
     gate = app.find_service(AuthServices).passwords._gate
-    gate._seconds = 0.05
+    gate._wait_seconds = 0.05
     with gate.turn(), gate.turn():
         answer = post(app, "login", person)
     assert (answer.status_int, answer.json["error"]) == (503, "busy")
