@@ -135,3 +135,7 @@ class Request(pyramid.request.Request):
         if credential not in self._identities:
             self._identities[credential] = self.find_service(CredentialPolicy).identify(self, credential)
         return self._identities[credential]
+
+    def forget_account(self) -> None:
+        """Answer as to nobody from now on: the session of the request's account has just ended."""
+        self._identities[CredentialKind.ACCOUNT] = NOBODY

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 from modhub.errors import ApiError
 from modhub.payload import query
 from modhub.request import Request
+from modhub.security.identity import CredentialKind
 from modhub.text import N_
 from modhub.ui.template_helpers import translations_for
 from modhub.views import OPEN, page
@@ -177,7 +178,7 @@ def complete_reset(request: Request, form: FormPage, purpose: str) -> dict[str, 
     auth, messages = auth_services(request), translations_for(request)
     try:
         password_hash = auth.passwords.hash(validate_password(form_value(request, "password")))
-        recovery.reset_password(
+        account_id = recovery.reset_password(
             request.dbsession,
             auth.outbox,
             link_secret(request),
@@ -193,6 +194,8 @@ def complete_reset(request: Request, form: FormPage, purpose: str) -> dict[str, 
         if error.code == "changed_meanwhile":
             form = reset_form(request, valid_link(request, purpose))
         return form.show_errors(request, error)
+    if request.identify(CredentialKind.ACCOUNT).account_id == account_id:
+        request.forget_account()
     request.override_renderer = MESSAGE_TEMPLATE
     lines = [N_("You can sign in with it now.")]
     return message_page(request, "password_set", N_("Your password was set"), *lines, links=[SIGN_IN])

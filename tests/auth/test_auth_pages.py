@@ -264,7 +264,10 @@ def test_resetting_a_password(app: Any, person: Person, mail: Any) -> None:
     assert page.headers["Referrer-Policy"] == "no-referrer"
     assert page.headers["Cache-Control"] == "no-store"
     assert send(page, 400, password="short").status_int == 400
-    assert messages_on(send(page, 200, password="another password")) == ["password_set"]
+    done = send(page, 200, password="another password")
+    assert messages_on(done) == ["password_set"]
+    # Its navigation is that of a visitor: this session has ended too.
+    assert done.html.select(f"header nav a[href='{HOME}/login']")
     assert not signed_in(app)
     app.post_json("/api/auth/refresh", {"refreshToken": old["refreshToken"]}, status=401)
     app.post_json("/api/auth/login", person, status=401)
