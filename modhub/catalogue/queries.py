@@ -3,10 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from sqlalchemy import Select, and_, bindparam, column, exists, func, literal_column, select, table, true
+from sqlalchemy import Select, and_, bindparam, case, column, exists, false, func, literal_column, select, table, true
 from sqlalchemy.sql.expression import ColumnElement
 
 from modhub.blobs.models import StoredBlob
+from modhub.catalogue.bitmap_queries import bitmap_total
 from modhub.catalogue.models import (
     Asset,
     AssetKind,
@@ -52,8 +53,10 @@ class ListVariant:
     """Of an ``order``: its part with a row of the order's table, or the rest."""
     short: int = 0
     """Number of words for LIKE that PostgreSQL's index of trigrams cannot find."""
+    common: int = 0
+    """Number of words, if PostgreSQL's bitmaps may count the hits."""
     walks: bool = False
-    """Whether the ranked part is read in the order of its index, looking up each mod: the faster way to many hits."""
+    """Whether the ranked part, or with ``common`` the list, is read in the order of its index: faster to many hits."""
 
     @property
     def is_filtered(self) -> bool:
@@ -78,10 +81,14 @@ def _hits(variant: ListVariant) -> AnySelect:
             joined = joined.where(mod_id.in_(select(_PARTS.c.rowid).where(_HAS_PARTS)))
         if variant.match:
             joined = joined.where(moment.in_(select(_FTS.c.rowid).where(_MATCHES)))
-        for number in range(variant.words):
-            joined = joined.where(PublicText.text.like(bindparam(f"word{number}"), escape="\\"))
-        for number in range(variant.short):
-            joined = joined.where(_UNINDEXED_TEXT.like(bindparam(f"short{number}"), escape="\\"))
+        likes: list[Any] = [
+            PublicText.text.like(bindparam(f"word{number}"), escape="\\") for number in range(variant.words)
+        ]
+        likes += [_UNINDEXED_TEXT.like(bindparam(f"short{number}"), escape="\\") for number in range(variant.short)]
+        if variant.walks and variant.common:
+            # In a plan for any words PostgreSQL would expect few hits, and read all of them; of this it expects many.
+            likes = [case((and_(*likes), true()), else_=false())]
+        joined = joined.where(*likes)
     elif variant.game:
         source = PublicGame
         mod_id, moment = PublicGame.mod_id, PublicGame.updated_at
@@ -163,7 +170,8 @@ def total_statement(variant: ListVariant) -> AnySelect:
     if not (variant.match or variant.is_scanned or variant.game):
         return select(PublicCounter.value).where(PublicCounter.name == PUBLISHED)
     hits = _hits(replace(variant, top=False)).subquery()
-    return select(func.count()).select_from(hits)
+    counted = select(func.count()).select_from(hits)
+    return bitmap_total(variant.common, counted.scalar_subquery()) if variant.common else counted
 
 
 def chain_statement(dialect: str, start: ColumnElement[bool] | None = None) -> AnySelect:

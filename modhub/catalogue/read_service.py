@@ -131,7 +131,7 @@ class CatalogueReader:
         offset = (params.page - 1) * params.size
         if offset >= total:
             return total, []
-        if variant.parts or variant.order is not None:
+        if variant.parts or variant.common or variant.order is not None:
             variant = self._faster(variant, total, offset + params.size)
         rows = self.reader.rows(self._prepared(page, variant), **values, size=params.size, offset=offset)
         if variant.order is not None and len(rows) < params.size:
@@ -145,7 +145,7 @@ class CatalogueReader:
         """Read and sort all hits if they are few, else look for them in the list's order."""
         if variant.is_filtered and self._are_few(variant, hits, needed):
             return _by_parts(variant)
-        return replace(variant, walks=variant.order is not None)
+        return replace(variant, walks=variant.order is not None or variant.common > 0)
 
     def _are_few(self, variant: ListVariant, hits: int, needed: int) -> bool:
         """Whether to read and sort all hits is less work than to look for ``needed`` of them from the first mod on."""
@@ -166,8 +166,9 @@ class CatalogueReader:
         is_top = params.sort == "top"
         is_newest = not is_top and order is None
         values = search_values(search_words(params.q), self.reader.dialect, newest=is_newest, parts=not game)
-        words, short = (sum(name.startswith(kind) for name in values) for kind in ("word", "short"))
-        variant = ListVariant(is_top, bool(game), words, "match" in values, "parts" in values, order, short=short)
+        words, short, common = (sum(name.startswith(kind) for name in values) for kind in ("word", "short", "common"))
+        has_match, has_parts = "match" in values, "parts" in values
+        variant = ListVariant(is_top, bool(game), words, has_match, has_parts, order, short=short, common=common)
         if game:
             values["game"] = game
         return variant, values

@@ -3,6 +3,7 @@
 import re
 from typing import Any, Final
 
+from modhub.catalogue.search_bitmaps import LONGEST
 from modhub.folding import like_pattern
 
 TRIGRAM: Final = 3
@@ -17,13 +18,18 @@ _PART: Final = re.compile(rf"[^\x00-\x20\x7f]{{1,{LONGEST_PART}}}")
 def search_values(words: list[str], dialect: str, *, newest: bool, parts: bool) -> dict[str, Any]:
     """Return ``match`` for the index of trigrams, ``parts`` for that of parts, and ``word0``, … for LIKE.
 
-    ``short0``, … are for LIKE too, and no index of PostgreSQL finds them. ``parts`` are all words or none. They only
-    count and find hits; the order ``newest`` comes from the trigrams.
+    ``short0``, … are for LIKE too, and no index of PostgreSQL finds them; ``common0``, … for its bitmaps, which only
+    count. ``parts`` are all words or none. They only count and find hits; the order ``newest`` comes from the trigrams.
     """
     if dialect != "sqlite":
         # Its index works with LIKE.
         short = [word for word in words if not _TRIGRAM.search(word)]
-        return _scanned([word for word in words if word not in short]) | _scanned(short, "short")
+        counted = words if parts and all(len(word) <= LONGEST for word in words) else []
+        return (
+            _scanned([word for word in words if word not in short])
+            | _scanned(short, "short")
+            | {f"common{index}": word for index, word in enumerate(counted)}
+        )
     indexed = [word for word in words if len(word) >= TRIGRAM]
     values: dict[str, Any] = {}
     if parts and words and all(map(_PART.fullmatch, words)):

@@ -12,6 +12,7 @@ from sqlalchemy import text as sql
 
 from modhub import limits, text
 from modhub.catalogue.read_service import CatalogueReader
+from modhub.catalogue.search_bitmaps import build_bitmaps
 from modhub.catalogue.search_values import search_values
 from modhub.folding import fold_game, fold_search, search_words
 from modhub.ops import migrate
@@ -86,7 +87,10 @@ def ask(site: Site, **query: object) -> Any:
 def filled(site: Site) -> tuple[Model, list[dict[str, Any]], random.Random]:
     rng = random.Random(SEED)
     mods = some_mods(rng, 200)
-    return Model(mods, insert_mods(site, mods)), mods, rng
+    model = Model(mods, insert_mods(site, mods))
+    # Most words are in them then; SQLite has none.
+    assert build_bitmaps(site.databases.write_session.begin, min_mods=1)
+    return model, mods, rng
 
 
 def test_hits_and_their_order_are_the_models(site: Site, filled: Any) -> None:
