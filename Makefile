@@ -81,8 +81,9 @@ test: test-tools ## run the tests, except those in a browser and behind nginx
 test-quick: test-tools ## run the fast tests: only SQLite, no processes, nothing slow
 	@$(BIN)/python $(PYTEST) -m '$(QUICK)' $(PYTEST_ARGS)
 
-test-times: test-tools ## measure which tests are too slow for test-quick (tests/slow.txt), on a machine with nothing else to do
+test-times: test-tools ## measure which tests are too slow for test-quick (tests/slow.txt) and which need not run on PostgreSQL (tests/sqlite_only.txt), on a machine with nothing else to do
 	@$(BIN)/python $(PYTEST) -p tests.slow_tests -m 'not postgres and not process' $(PYTEST_ARGS)
+	@CI=1 $(BIN)/python $(PYTEST) -p tests.postgres_statements -m 'postgres and not process' $(PYTEST_ARGS)
 
 chromium:
 	@command -v chromium >/dev/null || \

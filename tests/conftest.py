@@ -13,6 +13,9 @@ PROCESSES = ("functional", "packaging", "clients", "browser", "deploy", "soak")
 """Folders whose tests start programs."""
 SLOW_TESTS = TESTS / "slow.txt"
 """The functions that `make test-times` found slow."""
+SQLITE_ONLY = TESTS / "sqlite_only.txt"
+"""The functions that `make test-times` found to run no statement on PostgreSQL that others do not run there. In CI and
+where their file is named they run there too."""
 POSTGRES_CASES = 2
 """Of a table of cases, so many run on PostgreSQL too: the statements are the same. In CI all do."""
 
@@ -36,7 +39,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if function_id(item.nodeid) in slow:
             item.add_marker("slow")
     if not os.environ.get("CI"):
-        leave_out(config, items, further_cases(items))
+        leave_out(config, items, further_cases(items) | repeated_tests(config, items))
     yield
     slow_tests = Counter(item.path for item in items if item.get_closest_marker("slow"))
     items.sort(key=lambda item: (item.get_closest_marker("process") is None, -slow_tests[item.path]))
@@ -51,10 +54,27 @@ def further_cases(items: list[pytest.Item]) -> set[pytest.Item]:
     """The cases on PostgreSQL beyond the first of each table, in the order of the file."""
     tables: dict[str, list[pytest.Item]] = {}
     for item in items:
-        params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        if params.get("dialect") == "postgresql":
+        if dialect_of(item) == "postgresql":
             tables.setdefault(function_id(item.nodeid), []).append(item)
     return {case for cases in tables.values() for case in cases[POSTGRES_CASES:]}
+
+
+def repeated_tests(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.Item]:
+    """What need not be repeated on PostgreSQL, because it runs on SQLite."""
+    named = {Path(argument.partition("::")[0]).name for argument in config.args}
+    sqlite_only = set(SQLITE_ONLY.read_text("utf-8").split())
+    sqlite_only &= {function_id(item.nodeid) for item in items if dialect_of(item) == "sqlite"}
+    return {
+        item
+        for item in items
+        if dialect_of(item) == "postgresql" and function_id(item.nodeid) in sqlite_only and item.path.name not in named
+    }
+
+
+def dialect_of(item: pytest.Item) -> str:
+    """The database of a test that has one."""
+    params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return str(params.get("dialect", ""))
 
 
 def leave_out(config: pytest.Config, items: list[pytest.Item], unwanted: set[pytest.Item]) -> None:

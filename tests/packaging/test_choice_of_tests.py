@@ -11,6 +11,7 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 PARTS = {"auth", "builds", "downloads", "following", "metrics", "sync", "wiki"}
+REPEATED = next(line for line in (TESTS / "sqlite_only.txt").read_text("utf-8").split() if line.startswith("core/"))
 TABLE = "core/test_catalogue_edits.py::test_an_invalid_title_is_400_and_creates_nothing"
 
 
@@ -21,9 +22,10 @@ def collect(*words: str, **environ: str) -> list[str]:
     return [line for line in done.stdout.splitlines() if "::" in line]
 
 
-def test_nearly_every_slow_test_exists() -> None:
+@pytest.mark.parametrize("measured", ["slow.txt", "sqlite_only.txt"])
+def test_nearly_every_measured_test_exists(measured: str) -> None:
     """Else ``make test-times`` is due. A renamed test may be slow for a while."""
-    lines = (TESTS / "slow.txt").read_text("utf-8").split()
+    lines = (TESTS / measured).read_text("utf-8").split()
     assert lines == sorted(set(lines))
     gone = []
     for line in lines:
@@ -38,6 +40,19 @@ def test_nearly_every_slow_test_exists() -> None:
 def test_of_a_table_two_cases_run_on_postgresql_outside_ci(environ: dict[str, str], on_postgresql: int) -> None:
     cases = collect(f"tests/{TABLE}", **environ)
     assert (len(cases), sum("[postgresql" in case for case in cases)) == (10 + on_postgresql, on_postgresql)
+
+
+@pytest.mark.parametrize(
+    ("words", "environ", "on_postgresql"),
+    [("tests/core", {}, False), ("tests/core", {"CI": "1"}, True), (f"tests/{REPEATED.partition('::')[0]}", {}, True)],
+    ids=["all", "CI", "named"],
+)
+def test_what_others_run_on_postgresql_is_repeated_there_in_ci_and_where_its_file_is_named(
+    words: str, environ: dict[str, str], *, on_postgresql: bool
+) -> None:
+    cases = [case for case in collect(words, **environ) if case.startswith(f"tests/{REPEATED}[")]
+    assert any("sqlite" in case for case in cases)
+    assert any("postgresql" in case for case in cases) == on_postgresql
 
 
 def test_every_part_has_quick_tests() -> None:
