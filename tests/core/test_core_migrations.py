@@ -216,8 +216,12 @@ def test_a_missing_right_to_create_tables_is_reported(
 
 
 def test_a_concurrent_migration_is_reported(
-    command_line: Callable[..., tuple[int, str]], configured: Configured, dialect: str
+    command_line: Callable[..., tuple[int, str]],
+    configured: Configured,
+    dialect: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("MODHUB_LOCK_SECONDS", "1")
     with configured.databases.write_engine.begin() as connection:
         if dialect == "postgresql":
             connection.execute(text(f"SELECT pg_advisory_xact_lock({migrate.ADVISORY_LOCK})"))

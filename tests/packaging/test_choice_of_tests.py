@@ -11,7 +11,7 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 PARTS = {"auth", "builds", "downloads", "following", "metrics", "sync", "wiki"}
-REPEATED = next(line for line in (TESTS / "sqlite_only.txt").read_text("utf-8").split() if line.startswith("core/"))
+REPEATED = next(line for line in (TESTS / "sqlite_only.txt").read_text("utf-8").split() if line.startswith("builds/"))
 TABLE = "core/test_catalogue_edits.py::test_an_invalid_title_is_400_and_creates_nothing"
 
 
@@ -44,7 +44,11 @@ def test_of_a_table_two_cases_run_on_postgresql_outside_ci(environ: dict[str, st
 
 @pytest.mark.parametrize(
     ("words", "environ", "on_postgresql"),
-    [("tests/core", {}, False), ("tests/core", {"CI": "1"}, True), (f"tests/{REPEATED.partition('::')[0]}", {}, True)],
+    [
+        ("tests/builds", {}, False),
+        ("tests/builds", {"CI": "1"}, True),
+        (f"tests/{REPEATED.partition('::')[0]}", {}, True),
+    ],
     ids=["all", "CI", "named"],
 )
 def test_what_others_run_on_postgresql_is_repeated_there_in_ci_and_where_its_file_is_named(
