@@ -7,11 +7,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL
+from sqlalchemy import URL, Dialect
 from sqlalchemy.exc import DBAPIError
 
 ACCEPTED = "sqlite:////absolute/path or postgresql+psycopg://user:password@host/database"
 DRIVERS = {"sqlite": "pysqlite", "postgresql": "psycopg"}
+OLDEST_POSTGRES = 14
+"""The first with ``bit_count``, which searches use."""
 POSTGRES_EXTRA = "the Python package psycopg, which is not installed: install modhub with its extra [postgres]"
 # None: psycopg is installed, but none of the libraries that it needs.
 _POSTGRES = {None, "psycopg", "psycopg_binary", "psycopg_c"}
@@ -57,6 +59,14 @@ def unreachable_database(error: BaseException, url: URL) -> str:
     fields |= {"database": url.database, "user": url.username}
     location = ", ".join(f"{name} {_format_value(value)}" for name, value in fields.items() if value)
     return f"the database cannot be reached ({location}): {driver_reason(error, url)}"
+
+
+def old_server(dialect: Dialect) -> str:
+    """A sentence without its full stop if the server that was connected to is too old, else nothing."""
+    version = getattr(dialect, "server_version_info", None) or (OLDEST_POSTGRES,)
+    if dialect.name != "postgresql" or version[0] >= OLDEST_POSTGRES:
+        return ""
+    return f"the database is PostgreSQL {version[0]}; it must be {OLDEST_POSTGRES} or later"
 
 
 def _format_value(value: Any) -> str:

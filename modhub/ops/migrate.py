@@ -197,12 +197,16 @@ def with_connection(databases: Databases, query: Callable[[Connection], Found]) 
     url = databases.readonly_engine.url
     try:
         with databases.readonly_engine.connect() as connection:
-            return query(connection)
+            sentence = database_errors.old_server(connection.dialect)
+            if not sentence:
+                return query(connection)
     except SQLAlchemyError as error:
         databases.dispose()
         if isinstance(error, OperationalError):
             raise StartRefused(database_errors.unreachable_database(error, url)) from None
         raise StartRefused(f"the database cannot be used: {database_errors.driver_reason(error, url)}") from None
+    databases.dispose()
+    raise StartRefused(sentence)
 
 
 def refuse_when_behind(databases: Databases, packages: Iterable[Migrations], ini: str = "YOUR.ini") -> list[str]:

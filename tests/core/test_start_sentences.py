@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy.dialects.postgresql.base import PGDialect
 
 import modhub
 from modhub import server
@@ -55,6 +56,7 @@ SERVERS = {"the port is taken": {}, "a wrong `[server:main]`": {"thread": "4"}}
 ELSEWHERE = {
     "the password is wrong",  # below, with a real server
     "there is no such database",
+    "PostgreSQL is too old",
     "the schema is too new",  # test_core_compatible.py
 }
 
@@ -113,6 +115,17 @@ def test_a_server_says_what_the_document_says(mistake: str) -> None:
         with pytest.raises(StartRefused) as refused:
             serve(lambda *_: [], **settings)
     assert is_said(f"{refused.value}.", documented()[mistake])
+
+
+def test_an_old_postgresql_is_refused(
+    good: dict[str, str | None], postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # C-RUN-29
+    with postgres.database() as url:
+        for version, mistake in (((13, 23), "PostgreSQL is too old"), ((14, 0), "the schema is old")):
+            monkeypatch.setattr(PGDialect, "_get_server_version_info", lambda *_, version=version: version)
+            message = refusal(good | {"sqlalchemy.url": url})
+            assert is_said(message, documented()[mistake]), message
 
 
 def test_postgresql_says_what_the_document_says(good: dict[str, str | None], postgres: PostgresServer) -> None:
