@@ -164,7 +164,7 @@ def run_rebuild(admin: Any, arguments: argparse.Namespace) -> int:
         return 0
     with admin.progress.of("public copies", total) as advance:
         count = public_copies.rebuild_copies(admin.databases.write_session.begin, advance)
-    search_bitmaps.build_bitmaps(admin.databases.write_session.begin)
+    search_bitmaps.build_bitmaps(admin.databases.write_session.begin, waits=True)
     with admin.writing() as (session, _):
         record(session, "public copies rebuilt", "catalogue", mods=count)
     admin.say(f"Public copies rebuilt: {count}.")

@@ -31,6 +31,8 @@ SAMPLED: Final = 5000
 ENOUGH_CHANGES: Final = 1000
 """Changes that are worth taking in; a search takes about two microseconds for each."""
 BITMAP_SECONDS: Final = 60.0
+GIVE_UP_SECONDS: Final = 5.0
+"""How long the end of a process waits: PostgreSQL rolls back what was not committed, and another process does it."""
 MERGED_BLOCKS: Final = 16
 """Blocks of one transaction."""
 _ADVISORY_LOCK: Final = 0x6D6F646875620D
@@ -44,7 +46,8 @@ def _bits_of(mods: str) -> str:
     return f"bit_or(set_bit({_ZEROS}, CAST({mods}.mod_id % {BLOCK_MODS} AS int), 1))"
 
 
-_LOCK: Final = text("SELECT pg_try_advisory_xact_lock(:key)").bindparams(key=_ADVISORY_LOCK)
+_TRY_LOCK: Final = text("SELECT pg_try_advisory_xact_lock(:key)").bindparams(key=_ADVISORY_LOCK)
+_WAIT_FOR_LOCK: Final = text("SELECT pg_advisory_xact_lock(:key)").bindparams(key=_ADVISORY_LOCK)
 _CHOOSE: Final = text(f"""
 WITH sampled AS MATERIALIZED (
     SELECT mod_id, text FROM core_public_text
@@ -112,22 +115,33 @@ def _is_postgresql(session: Session) -> bool:
     return session.get_bind().dialect.name == "postgresql"
 
 
-def _lock(session: Session) -> bool:
+def _lock(session: Session, *, waits: bool = False) -> bool:
     """Whether this process may write. In a statement of its own: the next sees all that the last owner did."""
     session.execute(text("SET LOCAL statement_timeout = 0"))
-    return bool(session.scalar(_LOCK))
+    if not waits:
+        return bool(session.scalar(_TRY_LOCK))
+    session.execute(text("SET LOCAL lock_timeout = 0"))
+    session.execute(_WAIT_FOR_LOCK)
+    return True
 
 
-def build_bitmaps(begin: BeginTransaction, *, min_mods: int | None = None) -> bool:
-    """Choose the parts and make their bitmaps, in one transaction; False if another process is at it.
+def build_bitmaps(
+    begin: BeginTransaction,
+    *,
+    min_mods: int | None = None,
+    waits: bool = False,
+    is_stopping: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Choose the parts and make their bitmaps, in one transaction; False if that was not done.
 
-    With fewer than ``min_mods`` mods there are none (`MIN_MODS`).
+    With fewer than ``min_mods`` mods there are none (`MIN_MODS`). If another process is at it, that is waited for if
+    ``waits``. Nothing is changed if ``is_stopping`` becomes true.
     """
     needed = MIN_MODS if min_mods is None else min_mods
     with begin() as session:
         if not _is_postgresql(session):
             return True
-        if not _lock(session):
+        if not _lock(session, waits=waits):
             return False
         for table in ("fts_core_bitmap", "fts_core_bitmap_part"):
             session.execute(text(f"DELETE FROM {table}"))  # noqa: S608
@@ -137,18 +151,21 @@ def build_bitmaps(begin: BeginTransaction, *, min_mods: int | None = None) -> bo
             return True
         session.execute(_CHOOSE, {"common": COMMON})
         for block in session.scalars(_BLOCKS).all():
+            if is_stopping():
+                session.rollback()
+                return False
             first = block * BLOCK_MODS
             session.execute(_MERGE, {"blocks": [block], "first": first, "end": first + BLOCK_MODS})
         return True
 
 
-def merge_changes(begin: BeginTransaction) -> bool:
-    """Take recorded changes into the bitmaps; False if another process is at it."""
+def merge_changes(begin: BeginTransaction, is_stopping: Callable[[], bool] = lambda: False) -> bool:
+    """Take recorded changes into the bitmaps; False if another process is at it, or ``is_stopping`` becomes true."""
     with begin() as session:
         blocks = session.scalars(_CHANGED_BLOCKS).all()
     for first in range(0, len(blocks), MERGED_BLOCKS):
         with begin() as session:
-            if not _lock(session):
+            if is_stopping() or not _lock(session):
                 return False
             session.execute(_MERGE, {"blocks": list(blocks[first : first + MERGED_BLOCKS]), "first": 0, "end": 0})
     return True
@@ -170,7 +187,7 @@ class BitmapWorker:
 
     def __init__(self, databases: Databases) -> None:
         self._databases = databases
-        self._thread = WorkerThread("modhub search", self._run)
+        self._thread = WorkerThread("modhub search", self._run, stop_seconds=GIVE_UP_SECONDS)
 
     def start(self) -> None:
         """Start the thread; SQLite has an index instead."""
@@ -178,7 +195,7 @@ class BitmapWorker:
             self._thread.start(BITMAP_SECONDS)
 
     def stop(self) -> None:
-        """Stop the thread after its current run."""
+        """Stop the thread; what it is making is given up."""
         self._thread.stop()
 
     def _run(self, _wait: float, *, clean_up: bool) -> float:  # noqa: ARG002
@@ -198,6 +215,9 @@ class BitmapWorker:
         begin: Any = self._databases.write_session.begin
         if has_parts:
             if changes >= ENOUGH_CHANGES:
-                merge_changes(begin)
+                merge_changes(begin, self._is_stopping)
         elif mods >= MIN_MODS or changes >= ENOUGH_CHANGES:
-            build_bitmaps(begin)
+            build_bitmaps(begin, is_stopping=self._is_stopping)
+
+    def _is_stopping(self) -> bool:
+        return self._thread.is_stopping

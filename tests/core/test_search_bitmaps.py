@@ -1,6 +1,8 @@
 """PostgreSQL's bitmaps of parts of words: totals are exact whatever they have taken in, and writers do not wait."""
 
 import random
+from concurrent.futures import ThreadPoolExecutor
+from time import sleep
 from typing import Any
 
 import pytest
@@ -31,6 +33,7 @@ pytestmark = pytest.mark.parametrize("dialect", ["postgresql"])
 LETTERS = "aabbeé%_\\'\":*&|!() 日😀"
 SEED = 20261123
 NOT_COUNTED = -1
+PATIENCE = 60.0
 
 
 def begin(site: Site) -> Any:
@@ -182,6 +185,46 @@ def test_one_process_at_a_time_brings_them_up_to_date(site: Site) -> None:
         assert not merge_changes(begin(site))
     assert build_bitmaps(begin(site), min_mods=1)
     assert bitmap_count(site, "amber") == len(ids)
+
+
+def test_rebuild_waits_for_a_process_that_is_at_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_bitmaps, "MIN_MODS", 1)
+    insert_mods(site, [{"title": "amber"}] * 2)
+    arguments = build_admin_parser(site.config).parse_args(["-c", "unused", "rebuild"])
+    with ThreadPoolExecutor(1) as pool:
+        with begin(site)() as session:
+            assert search_bitmaps._lock(session)
+            rebuild = pool.submit(arguments.run, Admin(site.config), arguments)
+            waiting = sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+            while not rebuild.done() and not session.scalar(waiting):
+                sleep(0.01)
+            assert not rebuild.done()
+        assert rebuild.result(PATIENCE) == 0
+    assert bitmap_count(site, "amber") == 2
+
+
+def test_the_end_of_the_process_gives_up_what_is_being_made(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # T-F9
+    monkeypatch.setattr(search_bitmaps, "MIN_MODS", 1)
+    monkeypatch.setattr(search_bitmaps, "ENOUGH_CHANGES", 1)
+    monkeypatch.setattr(search_bitmaps, "GIVE_UP_SECONDS", 0.01)
+    insert_mods(site, [{"title": "amber"}] * 2)
+    worker = BitmapWorker(site.databases)
+    with site.databases.write_engine.begin() as connection:
+        connection.execute(sql("LOCK TABLE fts_core_bitmap"))
+        worker._thread.start(0.0)
+        waiting = sql("SELECT count(*) FROM pg_locks WHERE relation = 'fts_core_bitmap'::regclass AND NOT granted")
+        while not connection.scalar(waiting):
+            sleep(0.01)
+        worker.stop()
+        assert worker._thread._thread is not None
+        assert worker._thread._thread.is_alive()
+    worker._thread._thread.join(PATIENCE)
+    assert (bitmap_count(site, "amber"), changes(site)) == (NOT_COUNTED, 2)
+    assert build_bitmaps(begin(site))
+    insert_mods(site, [{"title": "amber"}])
+    worker.run_once()
+    assert (bitmap_count(site, "amber"), changes(site)) == (3, 1)
 
 
 def test_with_many_changes_the_texts_are_read(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
