@@ -1,6 +1,6 @@
 """``make test-times``: writes the functions that are too slow for the edit loop into slow.txt (a pytest plugin).
 
-Slow is what takes more than a fifth of a second of processor time, all its cases on SQLite together, or waits for a
+Slow is what takes more than 0.15 seconds of processor time, all its cases on SQLite together, or waits for a
 second. What another selection of tests did not measure keeps its line.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 SLOW_TESTS = Path(__file__).with_name("slow.txt")
-LONGEST_WORK = 0.2
+LONGEST_WORK = 0.15
 LONGEST_WAIT = 0.9
 
 
