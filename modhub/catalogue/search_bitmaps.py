@@ -14,7 +14,7 @@ from typing import Any, Final
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from modhub.db import Databases, is_transient
+from modhub.db import Databases
 from modhub.worker_threads import WorkerThread
 
 log = logging.getLogger(__name__)
@@ -31,6 +31,8 @@ SAMPLED: Final = 5000
 ENOUGH_CHANGES: Final = 1000
 """Changes that are worth taking in; a search takes about two microseconds for each."""
 BITMAP_SECONDS: Final = 60.0
+AFTER_ERROR_SECONDS: Final = 600.0
+"""After an error: else a build for which the disk has no room would be tried all the time."""
 GIVE_UP_SECONDS: Final = 5.0
 """How long the end of a process waits: PostgreSQL rolls back what was not committed, and another process does it."""
 MERGED_BLOCKS: Final = 16
@@ -202,8 +204,9 @@ class BitmapWorker:
         try:
             self.run_once()
         except Exception as error:  # noqa: BLE001 - the thread must survive any error
-            if not is_transient(error):
+            if not self._thread.is_stopping:
                 log.warning("the bitmaps for searches could not be brought up to date: %s", type(error).__name__)
+            return AFTER_ERROR_SECONDS
         return BITMAP_SECONDS
 
     def run_once(self) -> None:

@@ -289,6 +289,21 @@ def test_the_worker_builds_once_and_then_takes_in_enough_changes(site: Site) -> 
     assert (bitmap_count(site, "amber"), changes(site)) == (7, 0)
 
 
+@pytest.mark.usefixtures("small")
+def test_after_an_error_the_worker_pauses_and_searches_go_on(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    worker = BitmapWorker(site.databases)
+    insert_mods(site, [{"title": "amber"}] * 4)
+    with site.databases.write_engine.begin() as connection:
+        connection.execute(sql("ALTER TABLE fts_core_bitmap ADD CONSTRAINT full_disk CHECK (false)"))
+    assert worker._run(0.0, clean_up=False) > 5 * search_bitmaps.BITMAP_SECONDS
+    assert caplog.text.count("bitmaps for searches could not be brought up to date") == 1
+    assert (bitmap_count(site, "amber"), total(site, "amber")) == (NOT_COUNTED, 4)
+    with site.databases.write_engine.begin() as connection:
+        connection.execute(sql("ALTER TABLE fts_core_bitmap DROP CONSTRAINT full_disk"))
+    assert worker._run(0.0, clean_up=False) == search_bitmaps.BITMAP_SECONDS
+    assert bitmap_count(site, "amber") == 4
+
+
 def test_the_migration_can_be_taken_back_and_done_again(site: Site) -> None:
     insert_mods(site, [{"title": "amber"}] * 2)
     assert build_bitmaps(begin(site), min_mods=1)
