@@ -5,6 +5,7 @@ import errno
 import logging
 import os
 import socket
+import threading
 from time import monotonic
 from typing import Any
 
@@ -38,6 +39,7 @@ class _Listener:
 
     def __init__(self, app: Any, *, peers: Peers, **settings: Any) -> None:
         self.peers = peers
+        self._trigger_lock = threading.RLock()  # a signal handler may interrupt its own thread
         super().__init__(app, **settings)  # type: ignore[call-arg]
         self.application = forwarded_headers(app, self.adj)  # instead of waitress's own
 
@@ -78,9 +80,14 @@ class _Listener:
 
         A full pipe wakes it just as well, and must not block a signal handler.
         """
-        if not self.trigger._closed:  # type: ignore[attr-defined]
-            with contextlib.suppress(BlockingIOError):
+        with self._trigger_lock, contextlib.suppress(BlockingIOError):
+            if not self.trigger._closed:  # type: ignore[attr-defined]
                 super().pull_trigger()  # type: ignore[misc]
+
+    def close_trigger(self) -> None:
+        """Wake the loop no more."""
+        with self._trigger_lock:
+            self.trigger.close()  # type: ignore[attr-defined]
 
     def set_reuse_addr(self) -> None:
         """Set SO_REUSEADDR, and SO_REUSEPORT when the settings ask for it (called before the bind)."""
@@ -167,6 +174,8 @@ class Server:
             for channel in self._channels():
                 channel.handle_close()
             self.pools.shutdown(timeout=0 if self._stop_now else 1)
+            for listener in self.listeners:
+                listener.close_trigger()
             self.map.close()
 
     def _turn(self, timeout: float) -> None:
