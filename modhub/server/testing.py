@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 from modhub.server import channel, loop, sending
 from modhub.server.loop import Server
@@ -30,13 +31,14 @@ def running(app: Any, **settings: Any) -> Iterator[Server]:
     defaults = {"listen": "127.0.0.1:0", "cleanup_interval": 0.1, "asyncore_loop_timeout": 0.1, "drain_seconds": 5}
     effective = {key: value for key, value in {**defaults, **settings}.items() if value is not None}
     server = Server(app, **effective)
-    thread = threading.Thread(target=server.run)
+    thread = threading.Thread(target=server.run, name="serving")
     thread.start()
     try:
         yield server
     finally:
-        server.stop()
-        thread.join(30)
+        with patch.object(loop, "SETTLE_SECONDS", -1.0):  # nobody has just connected
+            server.stop()
+            thread.join(30)
 
 
 class Clock:

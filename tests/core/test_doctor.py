@@ -78,6 +78,7 @@ def test_json_is_one_object_per_check(start: Start, capsys: pytest.CaptureFixtur
         assert check["ok"] is (check["problems"] == [])
 
 
+@pytest.mark.one_database
 def test_a_feature_adds_a_check(site: Site, examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-RUN-19
     monkeypatch.setattr(doctor, "DOCTOR_SECONDS", 2.0)

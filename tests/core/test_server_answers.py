@@ -257,7 +257,7 @@ def test_the_loop_rests_while_a_worker_sends(monkeypatch):
     def slow_send(channel, data, do_close=True):
         if not do_close:  # in the worker
             turns.clear()
-            time.sleep(0.3)
+            time.sleep(0.1)
             sent_at.append(len(turns))
         return send(channel, data, do_close)
 

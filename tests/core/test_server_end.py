@@ -3,9 +3,12 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from time import monotonic, sleep
 
 import pytest
+from waitress.server import TcpWSGIServer
 
 from modhub import server
 from modhub.server.loop import Server
@@ -20,9 +23,10 @@ SIZE = 24_000_000
 
 APP = """
 import os, time
-from modhub.server import loop
+from modhub.server import channel, loop
 
 loop.SETTLE_SECONDS = 100
+loop.LINGER_SECONDS = channel.LINGER_SECONDS = 0.2
 
 def make(global_conf, path):
     def app(environ, start_response):
@@ -207,6 +211,25 @@ def test_several_listeners_and_stop_from_any_thread():
                 client.sendall(get("/"))
                 assert client.recv(12) == b"HTTP/1.1 200"
     service.stop()
+
+
+def test_whoever_wakes_the_loop_while_it_ends_writes_to_no_closed_descriptor(monkeypatch):
+    pull, writing, server_thread = TcpWSGIServer.pull_trigger, threading.Event(), []
+
+    def slow_pull(listener):
+        writing.set()
+        server_thread[0].join(0.2)
+        pull(listener)
+
+    with running(hello) as service:
+        server_thread += [thread for thread in threading.enumerate() if thread.name == "serving"]
+        monkeypatch.setattr(TcpWSGIServer, "pull_trigger", slow_pull)
+        with ThreadPoolExecutor(1) as pool:
+            late = pool.submit(service.listeners[0].pull_trigger)
+            writing.wait(20)
+            service.stopping = monotonic()
+            assert late.result(20) is None
+    assert not server_thread[0].is_alive()
 
 
 def test_reuse_port_lets_a_second_server_listen_at_the_same_address():

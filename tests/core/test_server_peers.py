@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from modhub.server import channel
 from modhub.server.deadlines import queued_bytes
 from modhub.server.loop import Server
 from modhub.server.peers import peer_of_address
@@ -55,6 +56,12 @@ def app() -> Iterator[App]:
     app = App()
     yield app
     app.go.set()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that gets no place is refused soon."""
+    monkeypatch.setattr(channel, "PEER_SLOT_SECONDS", 0.3)
 
 
 @pytest.fixture
@@ -172,6 +179,7 @@ def test_a_body_below_the_rate_of_the_last_seconds_gives_way_and_one_above_it_do
             assert steady.answer().status == 200
 
 
+@pytest.mark.usefixtures("impatient")
 def test_where_all_make_progress_one_more_is_refused_and_the_health_check_is_not(app: App) -> None:
     with running(app, connections_per_peer=3, threads=3, **OFTEN) as service, contextlib.ExitStack() as stack:
         crowd = [stack.enter_context(RawClient(service)) for _ in range(3)]
@@ -230,6 +238,7 @@ def test_a_trusted_proxy_has_no_limit_and_its_callers_have(app: App, clock: Cloc
         assert kept(service, slow[1]) == [True]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_proxys_connection_counts_for_the_caller_of_its_latest_request(app: App) -> None:
     settings = {"connections_per_peer": 1, "threads": 3, **PROXY, **OFTEN}
     with running(app, **settings) as service, RawClient(service) as first, RawClient(service) as second:
@@ -275,6 +284,7 @@ def test_a_refusal_takes_no_worker(app: App) -> None:
         assert first.answer().status == 200
 
 
+@pytest.mark.usefixtures("impatient")
 def test_callers_behind_a_proxy_are_refused_and_their_health_check_is_not(app: App) -> None:
     with running(app, connections_per_peer=1, threads=3, **PROXY) as service, RawClient(service) as first:
         first.send(forwarded(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n", "2001:db8::1"))
