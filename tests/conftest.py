@@ -51,10 +51,11 @@ def function_id(node_id: str) -> str:
 
 
 def further_cases(items: list[pytest.Item]) -> set[pytest.Item]:
-    """The cases on PostgreSQL beyond the first of each table, in the order of the file."""
+    """The cases on PostgreSQL beyond the first of each table that runs on SQLite too, in the order of the file."""
     tables: dict[str, list[pytest.Item]] = {}
+    on_sqlite = functions_on_sqlite(items)
     for item in items:
-        if dialect_of(item) == "postgresql":
+        if dialect_of(item) == "postgresql" and function_id(item.nodeid) in on_sqlite:
             tables.setdefault(function_id(item.nodeid), []).append(item)
     return {case for cases in tables.values() for case in cases[POSTGRES_CASES:]}
 
@@ -63,7 +64,8 @@ def repeated_tests(config: pytest.Config, items: list[pytest.Item]) -> set[pytes
     """What need not be repeated on PostgreSQL, because it runs on SQLite."""
     named = {Path(argument.partition("::")[0]).name for argument in config.args}
     sqlite_only = set(SQLITE_ONLY.read_text("utf-8").split())
-    sqlite_only &= {function_id(item.nodeid) for item in items if dialect_of(item) == "sqlite"}
+    sqlite_only |= {function_id(item.nodeid) for item in items if item.get_closest_marker("postgres_in_ci")}
+    sqlite_only &= functions_on_sqlite(items)
     return {
         item
         for item in items
@@ -71,10 +73,15 @@ def repeated_tests(config: pytest.Config, items: list[pytest.Item]) -> set[pytes
     }
 
 
+def functions_on_sqlite(items: list[pytest.Item]) -> set[str]:
+    """The functions that run on SQLite."""
+    return {function_id(item.nodeid) for item in items if dialect_of(item) == "sqlite"}
+
+
 def dialect_of(item: pytest.Item) -> str:
-    """The database of a test that has one."""
+    """The database of a test, or of the processes that it calls, if it has one."""
     params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-    return str(params.get("dialect", ""))
+    return str(params.get("dialect", params.get("kind", "")))
 
 
 def leave_out(config: pytest.Config, items: list[pytest.Item], unwanted: set[pytest.Item]) -> None:

@@ -36,6 +36,7 @@ Start = Callable[..., "Site"]
 MARKERS = {
     "one_database": "what the test is about is the same on every database: it runs on SQLite alone",
     "postgres": "needs PostgreSQL; set by itself",
+    "postgres_in_ci": "processes whose statements other tests run on PostgreSQL: outside CI on SQLite alone",
     "process": "starts processes or waits for sockets",
     "slow": "takes more than a second",
 }

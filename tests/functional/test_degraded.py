@@ -99,6 +99,7 @@ def test_without_the_database_all_that_needs_it_is_503_for_the_moment(served: In
     "MODHUB_TEST_OBJECT_STORE" in os.environ,
     reason="about a folder; test_object_store.py is about the other kind of store",
 )
+@pytest.mark.postgres_in_ci
 def test_without_the_store_all_but_files_goes_on(served: Installation, own: Caller) -> None:
     # C-RUN-21
     mod = own.published("Without files", b"content")

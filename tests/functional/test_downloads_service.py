@@ -119,6 +119,7 @@ def downloads_of(service: Installation, mods: list[Any]) -> list[dict[str, int]]
 
 
 @pytest.mark.slow
+@pytest.mark.postgres_in_ci
 def test_mixed_downloads_give_exactly_the_defined_number(installation: Installation) -> None:
     # C-DL-1, C-DL-2, C-DL-7
     rng, began = random.Random(16), time.monotonic()
@@ -150,6 +151,7 @@ def test_mixed_downloads_give_exactly_the_defined_number(installation: Installat
     print(f"{DOWNLOADS} requests, {len(expected)} downloads, {time.monotonic() - began:.0f} s")  # noqa: T201
 
 
+@pytest.mark.postgres_in_ci
 def test_deleted_mods_leave_no_counts_behind(installation: Installation) -> None:
     # C-DL-6, C-DL-8
     author = installation.register("deleter")

@@ -135,6 +135,7 @@ def test_a_database_that_is_behind_is_named_with_the_command(services, kind):
     assert service.stop() == [0]
 
 
+@pytest.mark.postgres_in_ci
 def test_the_core_alone_starts_and_reads_what_a_feature_left(services, kind):
     # C-SET-2
     service = services(kind)
