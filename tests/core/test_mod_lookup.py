@@ -37,7 +37,7 @@ def test_a_draft_and_a_hidden_mod_are_there_and_not_published(site: Site) -> Non
 def test_a_hundred_mods_are_one_statement_and_more_are_a_mistake(site: Site) -> None:
     mods, ids = site.find_service(IMods), insert_mods(site, [{} for _ in range(101)])
     with site.counted() as statements, site.databases.readonly_session() as session:
-        assert list(mods.get_mods(session, ids[:100])) == ids[:100]
+        assert set(mods.get_mods(session, ids[:100])) == set(ids[:100])
     assert len([statement for statement in statements if statement.startswith("SELECT core_mod")]) == 1
     with site.databases.readonly_session() as session, pytest.raises(ValueError, match="at most 100"):
         mods.get_mods(session, ids)
