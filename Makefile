@@ -18,7 +18,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-times test-browser test-deploy test-object-store test-waitress soak judge-pages lint messages language bench bench-quick bench-million coverage lock venv test-tools chromium nginx debian swift
+.PHONY: help install run test test-quick test-times test-browser test-deploy test-object-store test-waitress soak judge-pages lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -64,6 +64,12 @@ run: install ## set up, migrate the database, and serve http://127.0.0.1:6543
 test-tools: install
 	$(call install-lock,test)
 
+lint-tools: test-tools
+	$(call install-lock,lint)
+
+browser-tools: test-tools
+	$(call install-lock,browser)
+
 # Keep compiled bytecode, whatever the environment says: tests start some programs many times.
 test test-quick test-times test-browser test-deploy test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
 
@@ -95,7 +101,7 @@ chromium:
 			exit 1; \
 		fi
 
-test-browser: test-tools chromium ## run the tests in a real browser (installs Debian's chromium when root)
+test-browser: browser-tools chromium ## run the tests in a real browser (installs Debian's chromium when root)
 	@$(BIN)/pytest -n 2 --dist loadfile tests/browser $(PYTEST_ARGS)
 
 nginx:
@@ -117,7 +123,7 @@ swift: venv
 		$(VENV)/swift/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement requirements/swift.txt && \
 		cp requirements/swift.txt $(VENV)/swift/installed-swift.txt; }
 
-test-deploy: test-tools nginx swift ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
+test-deploy: lint-tools nginx swift ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
 	@$(BIN)/pytest -n 2 --dist loadfile tests/deploy $(PYTEST_ARGS)
 
 # Not part of CI: the same tests as in "make test", where the files are elsewhere.
@@ -153,7 +159,7 @@ judges:
 		cp tools/judge_pages/package-lock.json var/judges/installed.json; }
 
 # Not part of CI: the scores depend on the machine.
-judge-pages: test-tools chromium judges ## judge the pages with Lighthouse, the Nu HTML checker, Pa11y and axe, and weigh them
+judge-pages: browser-tools chromium judges ## judge the pages with Lighthouse, the Nu HTML checker, Pa11y and axe, and weigh them
 	@$(BIN)/python -W ignore tools/judge_pages --modules var/judges/node_modules --json var/judges/figures.json $(JUDGE_ARGS)
 
 WAITRESS ?= https://github.com/Pylons/waitress/archive/refs/heads/main.zip
@@ -166,7 +172,7 @@ test-waitress: test-tools ## run the server's tests on waitress's main branch (o
 		echo 'modhub: review these before an upgrade.'
 	@PYTHONPATH=var/waitress $(BIN)/pytest -n 2 --dist loadfile tests/core/test_server_*.py $(PYTEST_ARGS)
 
-lint: test-tools ## run ruff and mypy, and check that names have one meaning and say it
+lint: lint-tools browser-tools ## run ruff and mypy, and check that names have one meaning and say it
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
@@ -216,8 +222,9 @@ coverage: test-tools ## report lines and branches that test-quick misses (with Q
 COMPILE := pip compile --quiet --universal --python-version 3.11.2 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' setup.py
 
-lock: ## update requirements/run.txt, test.txt and swift.txt (needs uv; UPGRADE=--upgrade for the newest versions)
+lock: ## update requirements/*.txt (needs uv; UPGRADE=--upgrade for the newest versions)
 	@command -v $(UV) >/dev/null || { echo 'modhub: "make lock" needs uv; name one, as in "make lock UV=path/to/uv".' >&2; exit 1; }
 	@$(UV) $(COMPILE) $(UPGRADE) requirements/run.in --extra postgres --extra s3 --output-file requirements/run.txt
 	@$(UV) $(COMPILE) $(UPGRADE) requirements/test.in --extra postgres --extra s3 --extra test --output-file requirements/test.txt
-	@$(UV) $(subst setup.py,,$(COMPILE)) $(UPGRADE) requirements/swift.in --output-file requirements/swift.txt
+	@for name in lint browser swift; do \
+		$(UV) $(subst setup.py,,$(COMPILE)) $(UPGRADE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
