@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import sys
 from io import BytesIO
 from types import ModuleType
@@ -152,18 +153,23 @@ def addresses(site: Site) -> list[str]:
     return sorted(paths)
 
 
+def sampled(values: list[str], turn: int) -> list[str]:
+    """All of them in CI. Elsewhere every third, so that three addresses have them all."""
+    return values if os.environ.get("CI") else values[turn % 3 :: 3]
+
+
 def probe(site: Site, where: list[str], caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "modhub.requests")
-    for address in where:
+    for turn, address in enumerate(where):
         bare = read(site, address)
         for name, values in UNREADABLE.items():
-            for value in values:
+            for value in sampled(values, turn):
                 answer = read(site, address, {name: value})
                 assert answer.status == bare.status, (address, name, value[:60])
                 if not bare.headers.get("Content-Type", "").startswith("text/html"):
                     assert answer.body == bare.body, (address, name, value[:60])
         for name, values in OTHERS.items():
-            for value in values:
+            for value in sampled(values, turn):
                 caplog.clear()
                 answer = read(site, address, {name: value})
                 assert answer.status < 500, (address, name, value[:60])
@@ -197,9 +203,10 @@ def test_no_header_breaks_a_call(start: Start, includes: str, caplog: pytest.Log
     known = {"Authorization": f"Bearer account-{OWNER}", "X-Api-Key": "agent"}
     caplog.set_level(logging.INFO, "modhub.requests")
     # What takes things away comes last.
-    for method, path in sorted(calls(site) - {("GET", "/")}, key=lambda call: (call[0] == "DELETE", call)):
+    changing = sorted((call for call in calls(site) if call[0] != "GET"), key=lambda call: (call[0] == "DELETE", call))
+    for turn, (method, path) in enumerate(changing):
         for name, values in {**OTHERS, **OF_CALLS}.items():
-            for value in values if method != "GET" else ():
+            for value in sampled(values, turn):
                 caplog.clear()
                 answer = read(site, path.replace("{}", str(mod)), {**known, name: value}, method)
                 assert answer.status < 500 or answer.status == 503, (method, path, name, value[:60])

@@ -18,7 +18,7 @@ from modhub.testing.caller import Caller, patiently
 from modhub.testing.service import PASSWORD, Installation
 
 log = logging.getLogger(__name__)
-ROUNDS = 7 if os.environ.get("MODHUB_LONG_RACES") == "1" else 4
+ROUNDS = 7 if os.environ.get("MODHUB_LONG_RACES") == "1" else 4 if os.environ.get("CI") else 2
 START_CEILING = 100.0
 """Seconds; five are asked for, and CI machines are slow."""
 NO_ANSWER = (OSError, http.client.HTTPException)

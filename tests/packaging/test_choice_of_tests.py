@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,11 @@ TESTS = Path(__file__).parents[1]
 PARTS = {"auth", "builds", "downloads", "following", "metrics", "sync", "wiki"}
 REPEATED = next(line for line in (TESTS / "sqlite_only.txt").read_text("utf-8").split() if line.startswith("builds/"))
 TABLE = "core/test_catalogue_edits.py::test_an_invalid_title_is_400_and_creates_nothing"
+BOTH = [f"tests/{TABLE}", "tests/builds"]
+"""One collection for two tests: it takes a second."""
 
 
+@cache
 def collect(*words: str, **environ: str) -> list[str]:
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *words]
     env = {name: value for name, value in os.environ.items() if name != "CI"} | environ
@@ -38,23 +42,19 @@ def test_nearly_every_measured_test_exists(measured: str) -> None:
 
 @pytest.mark.parametrize(("environ", "on_postgresql"), [({}, 2), ({"CI": "1"}, 10)])
 def test_of_a_table_two_cases_run_on_postgresql_outside_ci(environ: dict[str, str], on_postgresql: int) -> None:
-    cases = collect(f"tests/{TABLE}", **environ)
+    cases = [case for case in collect(*BOTH, **environ) if case.startswith(f"tests/{TABLE}[")]
     assert (len(cases), sum("[postgresql" in case for case in cases)) == (10 + on_postgresql, on_postgresql)
 
 
 @pytest.mark.parametrize(
     ("words", "environ", "on_postgresql"),
-    [
-        ("tests/builds", {}, False),
-        ("tests/builds", {"CI": "1"}, True),
-        (f"tests/{REPEATED.partition('::')[0]}", {}, True),
-    ],
+    [(BOTH, {}, False), (BOTH, {"CI": "1"}, True), ([f"tests/{REPEATED.partition('::')[0]}"], {}, True)],
     ids=["all", "CI", "named"],
 )
 def test_what_others_run_on_postgresql_is_repeated_there_in_ci_and_where_its_file_is_named(
-    words: str, environ: dict[str, str], *, on_postgresql: bool
+    words: list[str], environ: dict[str, str], *, on_postgresql: bool
 ) -> None:
-    cases = [case for case in collect(words, **environ) if case.startswith(f"tests/{REPEATED}[")]
+    cases = [case for case in collect(*words, **environ) if case.startswith(f"tests/{REPEATED}[")]
     assert any("sqlite" in case for case in cases)
     assert any("postgresql" in case for case in cases) == on_postgresql
 
