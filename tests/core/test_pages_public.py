@@ -109,6 +109,12 @@ def test_a_list_says_how_many_there_are_and_leads_on(site: Site) -> None:
     assert "mods" in site.get("/Modhub?q=zz").html.select_one(".empty").text
 
 
+def test_a_lists_title_names_its_filters(site: Site) -> None:
+    published_mod(site, title="Tower", games=["Portal"])
+    for query, title in (("game=Portal&q=tow", "Mods for Portal matching “tow”"), ("q=tow", "Mods matching “tow”")):
+        assert site.get(f"/Modhub?{query}").html.title.text == f"{title} · modhub"
+
+
 def test_a_card_says_what_one_wants_to_know(site: Site) -> None:
     mod = published_mod(site, title="Card Game", description="<p>One</p><p>two</p>", requires=[ABSENT])
     card = site.get("/Modhub").html.select_one(".card")
