@@ -19,7 +19,7 @@ from modhub.errors import not_found
 from modhub.folding import fold_search
 from modhub_wiki.models import Page, PageSearchText, Revision
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `draft_page` imports it when it is used
     from modhub_wiki.rendering import Rendered
 
 _TICK = timedelta(microseconds=1)

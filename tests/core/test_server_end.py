@@ -214,22 +214,22 @@ def test_several_listeners_and_stop_from_any_thread():
 
 
 def test_whoever_wakes_the_loop_while_it_ends_writes_to_no_closed_descriptor(monkeypatch):
-    pull, writing, server_thread = TcpWSGIServer.pull_trigger, threading.Event(), []
+    pull, writing = TcpWSGIServer.pull_trigger, threading.Event()
 
     def slow_pull(listener):
         writing.set()
-        server_thread[0].join(0.2)
+        server_thread.join(0.2)
         pull(listener)
 
     with running(hello) as service:
-        server_thread += [thread for thread in threading.enumerate() if thread.name == "serving"]
+        [server_thread] = [thread for thread in threading.enumerate() if thread.name == "serving"]
         monkeypatch.setattr(TcpWSGIServer, "pull_trigger", slow_pull)
         with ThreadPoolExecutor(1) as pool:
             late = pool.submit(service.listeners[0].pull_trigger)
-            writing.wait(20)
+            assert writing.wait(20)
             service.stopping = monotonic()
             assert late.result(20) is None
-    assert not server_thread[0].is_alive()
+    assert not server_thread.is_alive()
 
 
 def test_reuse_port_lets_a_second_server_listen_at_the_same_address():
