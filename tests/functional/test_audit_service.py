@@ -26,7 +26,6 @@ def wait_until_sealed(service: Installation) -> None:
         time.sleep(0.2)
 
 
-@pytest.mark.postgres_in_ci
 def test_two_processes_record_and_seal(service: Installation) -> None:
     # C-AUD-1, C-AUD-2, C-AUD-3, C-RUN-11
     owners = [service.register(name) for name in ("ada", "grace", "emmy")]

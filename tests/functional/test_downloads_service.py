@@ -119,7 +119,6 @@ def downloads_of(service: Installation, mods: list[Any]) -> list[dict[str, int]]
 
 
 @pytest.mark.slow
-@pytest.mark.postgres_in_ci
 def test_mixed_downloads_give_exactly_the_defined_number(installation: Installation) -> None:
     # C-DL-1, C-DL-2, C-DL-7
     rng, began = random.Random(16), time.monotonic()

@@ -103,7 +103,6 @@ def listed(caller: Caller) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-@pytest.mark.postgres_in_ci
 def test_readers_of_the_feed_end_with_the_list(services: Any, kind: str) -> None:
     # C-SYNC-4, C-SYNC-5
     service = services(kind, 2, includes="modhub_auth modhub_sync")

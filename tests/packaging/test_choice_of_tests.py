@@ -14,8 +14,11 @@ TESTS = Path(__file__).parents[1]
 PARTS = {"auth", "builds", "downloads", "following", "metrics", "sync", "wiki"}
 REPEATED = next(line for line in (TESTS / "sqlite_only.txt").read_text("utf-8").split() if line.startswith("builds/"))
 TABLE = "core/test_catalogue_edits.py::test_an_invalid_title_is_400_and_creates_nothing"
-BOTH = [f"tests/{TABLE}", "tests/builds"]
-"""One collection for two tests: it takes a second."""
+PG_TABLE = "core/test_catalogue_search.py::test_postgresql_reads_its_index_of_trigrams_only_for_words_that_have_one"
+MARKED = "functional/accounts/test_account_secrets.py::test_no_secret_is_in_clear_after_a_whole_journey"
+"""As ``postgres_in_ci``."""
+CHOICE = [f"tests/{TABLE}", f"tests/{PG_TABLE}", "tests/builds", "tests/functional/accounts"]
+"""One collection for several tests: it takes a second."""
 
 
 @cache
@@ -42,19 +45,26 @@ def test_nearly_every_measured_test_exists(measured: str) -> None:
 
 @pytest.mark.parametrize(("environ", "on_postgresql"), [({}, 2), ({"CI": "1"}, 10)])
 def test_of_a_table_two_cases_run_on_postgresql_outside_ci(environ: dict[str, str], on_postgresql: int) -> None:
-    cases = [case for case in collect(*BOTH, **environ) if case.startswith(f"tests/{TABLE}[")]
+    cases = [case for case in collect(*CHOICE, **environ) if case.startswith(f"tests/{TABLE}[")]
     assert (len(cases), sum("[postgresql" in case for case in cases)) == (10 + on_postgresql, on_postgresql)
 
 
+@pytest.mark.parametrize("environ", [{}, {"CI": "1"}])
+def test_a_table_of_postgresql_alone_keeps_its_cases(environ: dict[str, str]) -> None:
+    assert len([case for case in collect(*CHOICE, **environ) if case.startswith(f"tests/{PG_TABLE}[")]) == 5
+
+
+@pytest.mark.parametrize("function", [REPEATED, MARKED])
 @pytest.mark.parametrize(
-    ("words", "environ", "on_postgresql"),
-    [(BOTH, {}, False), (BOTH, {"CI": "1"}, True), ([f"tests/{REPEATED.partition('::')[0]}"], {}, True)],
+    ("named", "environ", "on_postgresql"),
+    [(False, {}, False), (False, {"CI": "1"}, True), (True, {}, True)],
     ids=["all", "CI", "named"],
 )
 def test_what_others_run_on_postgresql_is_repeated_there_in_ci_and_where_its_file_is_named(
-    words: list[str], environ: dict[str, str], *, on_postgresql: bool
+    function: str, environ: dict[str, str], *, named: bool, on_postgresql: bool
 ) -> None:
-    cases = [case for case in collect(*words, **environ) if case.startswith(f"tests/{REPEATED}[")]
+    words = [f"tests/{function.partition('::')[0]}"] if named else CHOICE
+    cases = [case for case in collect(*words, **environ) if case.startswith(f"tests/{function}[")]
     assert any("sqlite" in case for case in cases)
     assert any("postgresql" in case for case in cases) == on_postgresql
 
