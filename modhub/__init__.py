@@ -216,7 +216,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.server.metrics")
     config.include("modhub.audit")
     config.include("modhub.catalogue")
-    config.include("modhub.http.response_cache")
+    config.include("modhub.http.public_reads")
     config.include("modhub.storage_address")
     config.include("modhub.ops.admin")
     config.include("modhub.ops.secret_ages")

@@ -14,10 +14,6 @@ GAUGE: Final = "gauge"
 LIMITS_HIT: Final = "limits_hit_total"
 """The metric to which every package adds the limits that it enforces."""
 LIMITS_HIT_HELP: Final = "Requests and connections refused because of a limit."
-COUNT_RESEND: Final = "count_resend"
-"""A response's attribute, a :data:`CountResend`: called each time that a kept copy is sent, which no tween sees."""
-CountResend = Callable[[Mapping[str, Any], int, int, float], None]
-"""Gets the WSGI environ, the status, the bytes of the body, and the seconds that it took."""
 LabelValues = str | tuple[str, ...]
 Reading = float | Mapping[LabelValues, float] | None
 """A number; numbers by the value of the label, or by the values of the labels; None if there is nothing to report."""

@@ -1,12 +1,10 @@
 """Fast reads: statements compiled once, run on driver connections without a session."""
 
-import hashlib
-from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from collections.abc import Sequence
+from functools import cached_property
 from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
@@ -15,10 +13,6 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.sql import Select
 
 Row = Sequence[Any]
-_Fetch = Callable[[Any, str, dict[str, Any]], list[Row]]
-_BINARY: Final = 1
-_TUPLES_OK: Final = 2
-"""As libpq names them; psycopg is not imported here, because it is optional."""
 _DIALECTS: Final[dict[str, Any]] = {
     "sqlite": SqliteDialect(paramstyle="named"),
     "postgresql": PGDialect_psycopg(),  # type: ignore[no-untyped-call]
@@ -40,12 +34,6 @@ class PreparedQuery:
         """(the SQL, the values bound in the statement itself)."""
         compiled = self._select.compile(dialect=_DIALECTS[self._dialect], compile_kwargs={"render_postcompile": True})
         return str(compiled), {name: value for name, value in compiled.params.items() if value is not None}
-
-
-@cache
-def _statement_name(sql: str) -> bytes:
-    """The name under which each connection has prepared this statement."""
-    return hashlib.sha256(sql.encode()).hexdigest().encode()
 
 
 class _ConnectionLost(Exception):
@@ -73,7 +61,6 @@ class RawQueryExecutor:
         self._cursor_options: dict[str, Any] = {"binary": True} if self.dialect == "postgresql" else {}
         # A list: pop and append are atomic, and the last used connection is the warmest.
         self._idle: list[Any] = []
-        self._prepared: WeakKeyDictionary[Any, set[bytes]] = WeakKeyDictionary()
         self.slow_statements: Any = None
         """The :class:`modhub.ops.slow_statements.SlowStatements` to check each statement with, if any."""
 
@@ -89,16 +76,7 @@ class RawQueryExecutor:
     def rows(self, statement: PreparedQuery, **parameters: Any) -> list[Row]:
         """All rows. PoolTimeout if no connection is free for too long."""
         sql, bound_values = statement.compiled
-        return self._run(self._fetch, sql, {**bound_values, **parameters})
-
-    def single_row(self, statement: PreparedQuery) -> Row:
-        """The only row of a statement without parameters, to be compared only: PostgreSQL's values stay bytes.
-
-        libpq does it in one call, which takes half the time of `rows` and gives the interpreter away once, not thrice.
-        """
-        sql = statement.compiled[0]
-        fetch = self._fetch_bytes if self.dialect == "postgresql" else self._fetch
-        return self._run(fetch, sql, {})[0]
+        return self._run(sql, {**bound_values, **parameters})
 
     def _fetch(self, connection: Any, sql: str, parameters: dict[str, Any]) -> list[Row]:
         cursor = connection.cursor(**self._cursor_options)
@@ -107,17 +85,7 @@ class RawQueryExecutor:
         cursor.close()
         return rows
 
-    def _fetch_bytes(self, connection: Any, sql: str, parameters: dict[str, Any]) -> list[Row]:
-        libpq, name = connection.pgconn, _statement_name(sql)
-        if name not in self._prepared.setdefault(connection, set()):
-            libpq.prepare(name, sql.encode())
-            self._prepared[connection].add(name)
-        result = libpq.exec_prepared(name, [], None, _BINARY)
-        if result.status != _TUPLES_OK:
-            return self._fetch(connection, sql, parameters)  # which says what is wrong
-        return [[result.get_value(row, column) for column in range(result.nfields)] for row in range(result.ntuples)]
-
-    def _run(self, fetch: _Fetch, sql: str, parameters: dict[str, Any]) -> list[Row]:
+    def _run(self, sql: str, parameters: dict[str, Any]) -> list[Row]:
         """Idle connections that were closed in the meantime (the database was restarted) are skipped."""
         try:
             self._slots.get(timeout=self._pool_timeout)
@@ -130,7 +98,7 @@ class RawQueryExecutor:
                 except IndexError:
                     connection, reused = self._connect(), False
                 try:
-                    return self._run_on(connection, fetch, sql, parameters, reused=reused)
+                    return self._run_on(connection, sql, parameters, reused=reused)
                 except _ConnectionLost:
                     continue
         finally:
@@ -142,15 +110,13 @@ class RawQueryExecutor:
         pooled.detach()
         return connection
 
-    def _run_on(
-        self, connection: Any, fetch: _Fetch, sql: str, parameters: dict[str, Any], *, reused: bool
-    ) -> list[Row]:
+    def _run_on(self, connection: Any, sql: str, parameters: dict[str, Any], *, reused: bool) -> list[Row]:
         try:
             # The engine's listeners see these statements like any other.
             for listener in self.engine.dispatch.before_cursor_execute:
                 listener(None, None, sql, parameters, None, False)
             started_at = perf_counter()
-            rows = fetch(connection, sql, parameters)
+            rows = self._fetch(connection, sql, parameters)
             if self.slow_statements is not None:
                 self.slow_statements.check(sql, started_at)
         except BaseException as error:

@@ -1,6 +1,7 @@
 """The request class: Pyramid's own, with a few properties for every view."""
 
 import re
+from collections.abc import Hashable
 from functools import cached_property
 from ipaddress import ip_address
 from typing import Any
@@ -53,6 +54,10 @@ class Request(pyramid.request.Request):
     registry: Any
     context: Any
     environ: dict[str, Any]
+    stamp: Hashable = None
+    """What stands for all that everybody sees, if it was read at the start (:mod:`modhub.http.public_reads`)."""
+    keep_under: Hashable = None
+    """The stamp under which the response may be kept; None: not at all."""
 
     @property
     def is_safe(self) -> bool:
@@ -63,6 +68,11 @@ class Request(pyramid.request.Request):
     def is_api(self) -> bool:
         """Whether the caller is a program."""
         return is_api_path(self.environ.get("PATH_INFO", ""))
+
+    @cached_property
+    def resource_type(self) -> type:
+        """The class of the resource at the address; ``NoneType`` if the request was rejected before it was found."""
+        return type(getattr(self, "context", None))
 
     @property
     def is_from_this_machine(self) -> bool:

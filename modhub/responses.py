@@ -3,15 +3,11 @@
 No session and no transaction manager: the bodies are copies made at write time. Only for what everybody may see.
 """
 
-import hashlib
 from typing import Final
 
 from pyramid.response import Response
 
-from modhub.http.compression import compressed_etag
-from modhub.http.conditions import if_none_match_names
-from modhub.http.headers import API_POLICY, EXPOSED, headers_of_304
-from modhub.request import Request
+from modhub.http.headers import API_POLICY, EXPOSED
 
 _PUBLIC: Final = (
     ("X-Content-Type-Options", "nosniff"),
@@ -24,31 +20,19 @@ _PUBLIC: Final = (
 )
 
 
-def cached_json_response(request: Request, body: bytes, content_type: str = "application/json") -> Response:
-    """A public response with JSON bytes and a strong ETag; 304 if the caller has it already (RFC 9110, 13.1.2)."""
-    return revalidated(request, body, content_type, _PUBLIC)
+class PublicResponse(Response):
+    """A response that is the same for everybody. It gets a strong ``ETag`` and 304 (:mod:`modhub.http.public_reads`).
 
-
-def linked_json_response(request: Request, body: bytes, links: str) -> Response:
-    """As :func:`cached_json_response`, with a ``Link`` header (RFC 8288) unless it is empty."""
-    response = cached_json_response(request, body)
-    if links and response.status_int == 200:
-        response.headerlist.append(("Link", links))
-    return response
-
-
-def revalidated(request: Request, body: bytes, content_type: str, headers: tuple[tuple[str, str], ...]) -> Response:
-    """``body`` with a strong ETag and these headers; 304 if the caller has it already.
-
-    Ranges and conditions by date are ignored: such a response has no date and is never large.
+    Ranges and conditions by date are ignored: it has no date and is never large.
     """
-    etag = f'"{hashlib.sha256(body).hexdigest()}"'
-    headers = (*headers, ("Vary", "Accept-Encoding"))
-    if_none_match = request.environ.get("HTTP_IF_NONE_MATCH")
-    if if_none_match is not None:
-        # Whatever this caller accepts, what it has is the same in either coding.
-        for known in (etag, compressed_etag(etag)):
-            if if_none_match_names(if_none_match, known):
-                return Response(status=304, headerlist=headers_of_304(headers, known), app_iter=())
-    body_headers = [("Content-Type", content_type), ("Content-Length", str(len(body))), ("ETag", etag)]
-    return Response(headerlist=[*body_headers, *headers], app_iter=[body])
+
+
+def public_json(body: bytes, content_type: str = "application/json", *, links: str = "") -> PublicResponse:
+    """A public response with the bytes of a JSON document; ``links`` is its ``Link`` header (RFC 8288)."""
+    return public_response(body, content_type, (*_PUBLIC, ("Link", links)) if links else _PUBLIC)
+
+
+def public_response(body: bytes, content_type: str, headers: tuple[tuple[str, str], ...]) -> PublicResponse:
+    """A public response with these bytes and headers."""
+    body_headers = [("Content-Type", content_type), ("Content-Length", str(len(body))), ("Vary", "Accept-Encoding")]
+    return PublicResponse(headerlist=[*body_headers, *headers], app_iter=[body])

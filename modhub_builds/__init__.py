@@ -6,6 +6,7 @@ from modhub import limits as core_limits
 from modhub.db import Databases
 from modhub.interfaces import ICatalogue, ISite
 from modhub.operator_texts import operator_text
+from modhub.public_cache import PublicCache
 from modhub.service_registry import find_service
 from modhub.settings import Setting
 from modhub.ui.documentation import documentation_section
@@ -28,7 +29,8 @@ def includeme(config: Configurator) -> None:
     config.add_feature("modhub_builds", "App builds")
     config.declare_settings("modhub_builds.", BUILDS_SETTINGS)
     config.add_migrations("modhub_builds", "modhub_builds:migrations", "builds_")
-    config.add_service(BuildReader, BuildReader(find_service(config.registry, Databases).raw_queries))
+    raw_queries = find_service(config.registry, Databases).raw_queries
+    config.add_service(BuildReader, BuildReader(raw_queries, find_service(config.registry, PublicCache)))
     config.add_scope(APP_SCOPE, "publish app builds and the app changelog", default=True)
     config.add_child(ICatalogue, "app", BuildsResource)
     config.add_child(ISite, "app", BuildsResource)

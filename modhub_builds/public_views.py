@@ -7,7 +7,7 @@ from pyramid.response import Response
 from modhub.downloads import file_response
 from modhub.errors import not_found
 from modhub.request import Request
-from modhub.responses import cached_json_response
+from modhub.responses import public_json
 from modhub.views import OPEN, api, page
 from modhub_builds.interfaces import IBuild, IBuildPlatform, IBuilds
 from modhub_builds.read_service import BuildReader, Release
@@ -22,7 +22,7 @@ def build_reader(request: Request) -> BuildReader:
 @api(context=IBuilds, request_method="GET", permission=OPEN)
 def list_builds_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/app``"""
-    return cached_json_response(request, build_reader(request).listing().body)
+    return public_json(build_reader(request).listing().body)
 
 
 @page(context=IBuildPlatform, request_method="GET", permission=OPEN)

@@ -3,20 +3,24 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Select, bindparam, func, select
+from sqlalchemy import Select, bindparam, select
 from sqlalchemy.orm import Session
 
 from modhub.blobs.models import StoredBlob
 from modhub.db import from_micros, iso
 from modhub.downloads import IMMUTABLE, REVALIDATE, StoredFile
 from modhub.payload import encode
+from modhub.public_cache import PublicCache
 from modhub.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub_builds.models import Build, ChangelogSection
 from modhub_builds.platforms import is_platform, label, rank
 from modhub_builds.response_schemas import ListDocument, PlatformDocument, VersionDocument, build_url, newest_url
 from modhub_builds.services import BREAK
+
+_RELEASE_BYTES: Final = 1_000
+"""About what a release takes in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +71,6 @@ def _releases() -> Select[*tuple[Any, ...]]:
     )
 
 
-def _stamp() -> Select[*tuple[Any, ...]]:
-    """Changes whenever the list does: builds and sections are only appended or removed."""
-    visible = select(func.count()).select_from(ChangelogSection).where(ChangelogSection.hidden_at.is_(None))
-    return select(
-        select(func.max(Build.id)).scalar_subquery(),
-        select(func.count()).select_from(Build).scalar_subquery(),
-        select(func.max(ChangelogSection.id)).scalar_subquery(),
-        visible.scalar_subquery(),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class AppListing:
     """A snapshot of all builds and the changelog.
@@ -86,7 +79,6 @@ class AppListing:
     ``sections``: the visible changelog sections, newest first. ``body``: the JSON of ``GET /api/modhub/app``.
     """
 
-    stamp: Row
     releases: dict[str, tuple[Release, ...]]
     sections: tuple[str, ...]
     body: bytes
@@ -95,8 +87,9 @@ class AppListing:
 class BuildReader:
     """The read service of app builds; one instance per application."""
 
-    def __init__(self, reader: RawQueryExecutor) -> None:
+    def __init__(self, reader: RawQueryExecutor, cache: PublicCache) -> None:
         self.reader = reader
+        self._cache = cache
         of_os = _releases().where(Build.os == bindparam("os"))
         self._all: PreparedQuery = reader.prepare(_releases())
         self._newest: PreparedQuery = reader.prepare(of_os.limit(1))
@@ -107,8 +100,6 @@ class BuildReader:
             .order_by(ChangelogSection.id.desc())
         )
         self._sections: PreparedQuery = reader.prepare(visible)
-        self._stamp: PreparedQuery = reader.prepare(_stamp())
-        self._cached = AppListing((), {}, (), b"")
 
     def newest(self, os: str) -> Release | None:
         """The newest build of this operating system."""
@@ -122,14 +113,9 @@ class BuildReader:
 
     def listing(self) -> AppListing:
         """All that readers see. The same object, not to be modified, until something changes."""
-        stamp = tuple(self.reader.rows(self._stamp)[0])
-        listing = self._cached
-        if listing.stamp != stamp:
-            # The stamp is read before the rows: rows newer than it cost one more read, and nothing stale is cached.
-            listing = self._cached = self._read(stamp)
-        return listing
+        return self._cache.get_or_make(("app",), self._read, _size_of)
 
-    def _read(self, stamp: Row) -> AppListing:
+    def _read(self) -> AppListing:
         by_os: dict[str, list[Release]] = {}
         for row in self.reader.rows(self._all):
             release = _release(row)
@@ -137,10 +123,15 @@ class BuildReader:
         releases = {os: tuple(by_os[os]) for os in sorted(by_os, key=rank)}
         sections = tuple(row[0] for row in self.reader.rows(self._sections))
         builds = [_platform(of_os) for of_os in releases.values()]
-        return AppListing(stamp, releases, sections, encode(ListDocument(builds, BREAK.join(sections))))
+        return AppListing(releases, sections, encode(ListDocument(builds, BREAK.join(sections))))
 
     def _first(self, rows: list[Row]) -> Release | None:
         return _release(rows[0]) if rows else None
+
+
+def _size_of(listing: AppListing) -> int:
+    releases = sum(map(len, listing.releases.values()))
+    return len(listing.body) + sum(map(len, listing.sections)) + releases * _RELEASE_BYTES
 
 
 def _release(row: Row) -> Release:

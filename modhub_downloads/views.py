@@ -5,7 +5,7 @@ from pyramid.response import Response
 from modhub.errors import not_found
 from modhub.payload import encode
 from modhub.request import Request
-from modhub.responses import cached_json_response
+from modhub.responses import public_json
 from modhub.views import OPEN, api
 from modhub_downloads.interfaces import IDownloads
 from modhub_downloads.read_service import DownloadReader
@@ -22,4 +22,4 @@ def read_downloads_view(context: DownloadsResource, request: Request) -> Respons
     counts = request.find_service(DownloadReader).versions(mod.id)
     versions = [VersionDownloads(count.version, count.downloads) for count in counts]
     total = sum(count.downloads for count in counts)
-    return cached_json_response(request, encode(DownloadsDocument(total, versions)))
+    return public_json(encode(DownloadsDocument(total, versions)))

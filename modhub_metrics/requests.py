@@ -1,9 +1,7 @@
 """Counts requests and measures their time and bodies, by the kind of address."""
 
 import re
-from collections import deque
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
 from time import perf_counter
 from types import NoneType
 from typing import Any, Final, NamedTuple
@@ -11,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from pyramid_retry import is_error_retryable
 
-from modhub.metrics import COUNT_RESEND, EventCounter, LabelValues
+from modhub.metrics import EventCounter, LabelValues
 from modhub.request import Request
 from modhub.service_registry import find_service
 
@@ -19,10 +17,6 @@ COUNTED_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPT
 BUCKETS: Final = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """Upper bounds in seconds."""
 _WORD: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-
-_COUNTED_NAMES: Final = ("REQUEST_METHOD", "CONTENT_LENGTH")
-RESENT_AT_ONCE: Final = 500
-_Resent = tuple[type, bool, Mapping[str, Any], int, int, float]
 
 
 class _Series(NamedTuple):
@@ -57,7 +51,6 @@ class RequestMetrics:
         self._retries = Counter("modhub_request_retries", "Requests repeated after a conflict.", registry=collectors)
         self.limits_hit = EventCounter("body_bytes")
         self._series: dict[tuple[type, bool, str, int], _Series] = {}
-        self._resent: deque[_Resent] = deque()
 
     def retry(self) -> None:
         """Count an attempt that is repeated."""
@@ -65,36 +58,10 @@ class RequestMetrics:
 
     def count(self, request: Request, status: int, sent: int, seconds: float) -> None:
         """Count a request that got its response."""
-        resource = type(getattr(request, "context", None))
-        self._count(resource, request.is_api, request.environ, status, sent, seconds)
-
-    def count_resend(  # noqa: PLR0917 - what a request adds
-        self, resource: type, is_api: bool, environ: Mapping[str, Any], status: int, sent: int, seconds: float
-    ) -> None:
-        """Count a request of which only this is known: its response was kept and has been sent again.
-
-        Later, with others: one by one took a twentieth of the time of such a request.
-        """
-        counted = {name: environ[name] for name in _COUNTED_NAMES if name in environ}
-        self._resent.append((resource, is_api, counted, status, sent, seconds))
-        if len(self._resent) >= RESENT_AT_ONCE:
-            self.count_resent()
-
-    def count_resent(self) -> None:
-        """Count what waits; to be called before the metrics are read."""
-        while self._resent:
-            try:
-                resent = self._resent.popleft()
-            except IndexError:  # another thread counts the last one
-                return
-            self._count(*resent)
-
-    def _count(  # noqa: PLR0917
-        self, resource: type, is_api: bool, environ: Mapping[str, Any], status: int, sent: int, seconds: float
-    ) -> None:
+        environ = request.environ
         method = environ["REQUEST_METHOD"]
         method = method if method in COUNTED_METHODS else "other"
-        key = resource, is_api, method, status
+        key = request.resource_type, request.is_api, method, status
         series = self._series.get(key)
         if series is None:
             series = self._series[key] = self._make_series(*key)
@@ -148,8 +115,6 @@ def metrics_tween_factory(handler: Callable[[Request], Any], registry: Any) -> C
         elif response.status_int != 100:
             # 100 only says that the application wants the body.
             metrics.count(request, response.status_int, response.content_length or 0, perf_counter() - started_at)
-            resource = type(getattr(request, "context", None))
-            setattr(response, COUNT_RESEND, partial(metrics.count_resend, resource, request.is_api))
         return response
 
     return metrics_tween

@@ -7,13 +7,11 @@ from pyramid.response import Response
 from modhub.request import Request
 from modhub.views import OPEN, page
 from modhub_metrics.exporter import Exporter
-from modhub_metrics.requests import RequestMetrics
 from modhub_metrics.resources import IMetrics, MetricsResource
 
 
 @page(context=IMetrics, request_method="GET", permission=OPEN)
 def read_metrics(_context: MetricsResource, request: Request) -> Response:
     """All metrics of this process, in the text format of Prometheus."""
-    request.find_service(RequestMetrics).count_resent()
     body = generate_latest(request.find_service(Exporter).collectors)
     return Response(body, headerlist=[("Content-Type", CONTENT_TYPE_PLAIN_0_0_4), ("Cache-Control", "no-store")])

@@ -1,27 +1,21 @@
 """Following the catalogue: look up by GUID, ask what changed, plan an installation, take a snapshot."""
 
-from typing import Final
-
 from pyramid.config import Configurator
 
-from modhub.byte_cache import add_cache_metrics
 from modhub.changes import ChangeReader
 from modhub.db import Databases
 from modhub.events import ApplicationStarted
 from modhub.interfaces import ICatalogue, IPublicMods, ISite
+from modhub.public_cache import PublicCache
 from modhub.service_registry import find_service
 from modhub.ui.documentation import documentation_section
 from modhub_sync import limits
-from modhub_sync.plan_cache import PlanCache
 from modhub_sync.read_service import SyncReader
 from modhub_sync.resources import GuidsResource, PlanResource, SnapshotFilesResource, SnapshotResource
 from modhub_sync.settings import SYNC_SETTINGS
 from modhub_sync.snapshot_reader import SnapshotReader
 from modhub_sync.snapshots import SnapshotMaker, describe_snapshot_files
 from modhub_sync.worker import SnapshotWorker
-
-_SHARE_OF_PLANS: Final = 4
-"""Plans take up to this part of the bytes for cached responses, besides those."""
 
 
 def start_snapshot_worker(event: ApplicationStarted) -> None:
@@ -33,10 +27,7 @@ def _register_services(config: Configurator) -> None:
     registry = config.registry
     databases, changes = find_service(registry, Databases), find_service(registry, ChangeReader)
     mods = find_service(registry, IPublicMods)
-    plans = PlanCache(changes.stamp, registry.settings["modhub.response_cache_bytes"] // _SHARE_OF_PLANS)
-    config.add_service(PlanCache, plans)
-    add_cache_metrics(config, "plans", lambda registry: find_service(registry, PlanCache).answers)
-    config.add_service(SyncReader, SyncReader(mods, changes, plans))
+    config.add_service(SyncReader, SyncReader(mods, changes, find_service(registry, PublicCache)))
     config.add_service(SnapshotMaker, SnapshotMaker(databases, changes, mods))
     key = registry.settings["modhub_sync.signing_key"]
     config.add_service(SnapshotReader, SnapshotReader(databases.raw_queries, key))

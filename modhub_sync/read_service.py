@@ -1,6 +1,8 @@
 """Anonymous reads: what has changed, for callers that name mods by GUID and for those that follow all of them."""
 
+import hashlib
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -9,9 +11,9 @@ from modhub.db import iso
 from modhub.errors import ApiError
 from modhub.interfaces import IPublicMods, PublicFile, PublicNote
 from modhub.payload import encode
+from modhub.public_cache import PublicCache
 from modhub.text import N_
 from modhub_sync import limits
-from modhub_sync.plan_cache import PlanCache
 from modhub_sync.planning import make_plan
 from modhub_sync.request_schemas import InstalledEntry
 from modhub_sync.response_schemas import (
@@ -25,14 +27,17 @@ from modhub_sync.response_schemas import (
     UpdatesDocument,
 )
 
+_PLAN_OVERHEAD: Final = 400
+"""Approximate bytes of a kept plan besides itself."""
+
 
 class SyncReader:
     """Answers from the public copies; one per application. The number of statements is constant."""
 
-    def __init__(self, mods: IPublicMods, changes: ChangeReader, plans: PlanCache) -> None:
+    def __init__(self, mods: IPublicMods, changes: ChangeReader, cache: PublicCache) -> None:
         self._mods = mods
         self._changes = changes
-        self._plans = plans
+        self._cache = cache
 
     def lookup(self, guids: Mapping[str, str]) -> LookupDocument:
         """Return the mods, and the GUIDs that are not published, as sent."""
@@ -71,7 +76,12 @@ class SyncReader:
         Two statements, and one more for installed mods that nothing wanted requires; one if nothing has changed since
         the same plan was made.
         """
-        return msgspec.Raw(self._plans.get_or_make(encode([want, have]), lambda: encode(self._plan(want, have))))
+        # Everyone who installs a mod as their first asks the same question.
+        question = ("plan", hashlib.sha256(encode([want, have])).digest())
+        plan = self._cache.get_or_make(
+            question, lambda: encode(self._plan(want, have)), lambda encoded: len(encoded) + _PLAN_OVERHEAD
+        )
+        return msgspec.Raw(plan)
 
     def _plan(self, want: Mapping[str, str], have: Mapping[str, InstalledEntry]) -> PlanDocument:
         mods = self._mods.get_chains(want)

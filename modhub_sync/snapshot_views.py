@@ -8,7 +8,7 @@ from modhub.downloads import file_response
 from modhub.errors import ApiError, not_found
 from modhub.payload import encode
 from modhub.request import Request
-from modhub.responses import cached_json_response
+from modhub.responses import public_json
 from modhub.text import N_
 from modhub.views import OPEN, api, page
 from modhub_sync.interfaces import ISnapshot, ISnapshotFile
@@ -22,7 +22,7 @@ def read_pointer_view(_context: Any, request: Request) -> Response:
     pointer = request.find_service(SnapshotReader).pointer()
     if pointer is None:
         raise ApiError(404, "not_found", N_("There is no snapshot yet. Start with the changes since 0."))
-    return cached_json_response(request, encode(pointer))
+    return public_json(encode(pointer))
 
 
 @api(context=ISnapshot, name="key", request_method="GET", permission=OPEN)
@@ -31,7 +31,7 @@ def read_public_key_view(_context: Any, request: Request) -> Response:
     public = request.registry.settings["modhub_sync.signing_key"].public
     if public is None:
         raise ApiError(404, "not_found", N_("This service does not sign its snapshots."))
-    return cached_json_response(request, encode({"algorithm": "Ed25519", "publicKey": public}))
+    return public_json(encode({"algorithm": "Ed25519", "publicKey": public}))
 
 
 @page(context=ISnapshotFile, request_method="GET", permission=OPEN)

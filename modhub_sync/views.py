@@ -9,7 +9,7 @@ from modhub.errors import invalid, not_found
 from modhub.interfaces import ICatalogue, IPublicMods
 from modhub.payload import encode, query, read_json
 from modhub.request import Request
-from modhub.responses import cached_json_response, linked_json_response
+from modhub.responses import public_json
 from modhub.views import OPEN, api
 from modhub_sync import limits
 from modhub_sync.interfaces import IGuid, IPlan
@@ -34,7 +34,8 @@ def read_by_guid_view(context: GuidResource, request: Request) -> Response:
     prepared = None if guid is None else request.find_service(IPublicMods).read(guid)
     if prepared is None:
         raise not_found()
-    return linked_json_response(request, *prepared)
+    body, links = prepared
+    return public_json(body, links=links)
 
 
 @api(context=ICatalogue, name="lookup", request_method="POST", permission=OPEN)
@@ -56,7 +57,7 @@ def changes_view(_context: Any, request: Request) -> Response:
     # Clamped like the size of a page (C-LIST-2).
     limit = min(max(_number("limit", query(request, "limit") or str(limits.CHANGES)), 1), limits.CHANGES_MOST)
     document = sync_reader(request).changes(since, limit, query(request, "feed") or "")
-    return cached_json_response(request, encode(document))
+    return public_json(encode(document))
 
 
 def _number(name: str, value: str) -> int:

@@ -8,7 +8,7 @@ from pyramid.response import Response
 from modhub.errors import not_found
 from modhub.payload import encode
 from modhub.request import Request
-from modhub.responses import cached_json_response
+from modhub.responses import public_json
 from modhub.views import OPEN, api
 from modhub_wiki.interfaces import IDocuments, IWiki, IWikiPage
 from modhub_wiki.read_service import WikiReader
@@ -23,16 +23,16 @@ def wiki_reader(request: Request) -> WikiReader:
     return request.find_service(WikiReader)
 
 
-def _markdown_response(request: Request, body: bytes) -> Response:
-    """A public Markdown response with a strong ETag."""
-    return cached_json_response(request, body, "text/markdown; charset=utf-8")
+def _markdown_response(body: bytes) -> Response:
+    """A public Markdown response."""
+    return public_json(body, "text/markdown; charset=utf-8")
 
 
 @api(context=IWiki, request_method="GET", permission=OPEN)
 def list_pages_view(_context: Any, request: Request) -> Response:
     """``GET /Modhub/api/wiki``"""
     pages = wiki_reader(request).pages()
-    return cached_json_response(request, encode(PagesDocument(len(pages), pages)))
+    return public_json(encode(PagesDocument(len(pages), pages)))
 
 
 @api(context=IWikiPage, request_method="GET", permission=OPEN)
@@ -41,10 +41,10 @@ def read_page_view(context: WikiPageResource, request: Request) -> Response:
     source = wiki_reader(request).source(context.path)
     if source is None:
         raise not_found()
-    return _markdown_response(request, source.encode())
+    return _markdown_response(source.encode())
 
 
 @api(context=IDocuments, name="wiki", request_method="GET", permission=OPEN)
-def read_contract_view(_context: Any, request: Request) -> Response:
+def read_contract_view(_context: Any, _request: Request) -> Response:
     """``GET /api/modhub/doc/wiki`` (C-WIKI-10)"""
-    return _markdown_response(request, CONTRACT)
+    return _markdown_response(CONTRACT)

@@ -19,7 +19,7 @@ from modhub.errors import not_found
 from modhub.interfaces import IAsset, ICatalogue, IGameIcon, IMod, INotes, IPicture, IVotes
 from modhub.payload import encode, query
 from modhub.request import Request
-from modhub.responses import cached_json_response, linked_json_response
+from modhub.responses import public_json
 from modhub.security.identity import CredentialKind
 from modhub.views import OPEN, api, page
 
@@ -67,7 +67,7 @@ def _is_by_time(request: Request) -> bool:
 @api(context=ICatalogue, request_method="GET", permission=OPEN, response_cache=_is_by_time)
 def list_mods_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub``"""
-    return cached_json_response(request, catalogue_reader(request).find(list_params(request)).body())
+    return public_json(catalogue_reader(request).find(list_params(request)).body())
 
 
 @api(context=IMod, request_method="GET", permission=OPEN, response_cache=True)
@@ -76,7 +76,8 @@ def read_mod_view(context: ModResource, request: Request) -> Response:
     prepared = catalogue_reader(request).mod(context.id)
     if prepared is None:
         raise not_found()
-    return linked_json_response(request, *prepared)
+    body, links = prepared
+    return public_json(body, links=links)
 
 
 @api(context=INotes, request_method="GET", permission=OPEN)
@@ -85,7 +86,7 @@ def read_notes_view(context: ModChild, request: Request) -> Response:
     notes = catalogue_reader(request).notes(context.mod.id)
     if notes is None:
         raise not_found()
-    return cached_json_response(request, encode({"count": len(notes), "notes": notes}))
+    return public_json(encode({"count": len(notes), "notes": notes}))
 
 
 @api(context=IMod, name="captions", request_method="GET", permission=OPEN)
@@ -94,7 +95,7 @@ def read_captions_view(context: ModResource, request: Request) -> Response:
     captions = catalogue_reader(request).captions(context.id)
     if captions is None:
         raise not_found()
-    return cached_json_response(request, encode({"count": len(captions), "captions": captions}))
+    return public_json(encode({"count": len(captions), "captions": captions}))
 
 
 @api(context=IMod, name="superseded", request_method="GET", permission=OPEN)
@@ -103,14 +104,14 @@ def read_successor_view(context: ModResource, request: Request) -> Response:
     successor = request.find_service(SuccessorReader).of_published(context.id)
     if successor is None:
         raise not_found()
-    return cached_json_response(request, encode({"supersededBy": successor[0]}))
+    return public_json(encode({"supersededBy": successor[0]}))
 
 
 @api(context=ICatalogue, name="games", request_method="GET", permission=OPEN, response_cache=True)
 def list_games_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/games``"""
     games = catalogue_reader(request).games()
-    return cached_json_response(request, encode({"count": len(games), "games": games}))
+    return public_json(encode({"count": len(games), "games": games}))
 
 
 @api(context=IMod, name="download", request_method="GET", permission=OPEN)

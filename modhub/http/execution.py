@@ -16,10 +16,7 @@ from modhub.http.access_log import log_request
 from modhub.http.error_views import internal_error_view
 from modhub.http.headers import make_header_rules
 from modhub.http.request_ids import REQUEST_ID, current_request_id
-from modhub.http.response_cache import CachedResponse, Key, ResponseCache
-from modhub.metrics import CountResend
 from modhub.request import Request
-from modhub.service_registry import find_optional_service
 
 
 def attempts(request: Request) -> int:
@@ -35,14 +32,8 @@ def execution_policy(retry_policy: Callable[[Any, Any], Any]) -> Callable[[Any, 
         # It only has to be unique: the system's random bytes would give the interpreter away.
         environ[REQUEST_ID] = request_id = f"{getrandbits(64):016x}"
         current_request_id.set(request_id)
-        cache = find_optional_service(router.registry, ResponseCache)
-        key = None if cache is None else cache.key_of(environ)
-        if cache is not None and key is not None and (cached := _find(cache, key)) is not None:
-            return _cached_sender(cached, started_at, cached.count)
         try:
             response = retry_policy(environ, router)
-            if cache is not None and key is not None and (cached := cache.add(key, response)) is not None:
-                return _cached_sender(cached, started_at)
         except Exception as error:  # noqa: BLE001 - the last resort
             response = server_error_response(environ, router, error)
 
@@ -70,30 +61,6 @@ def execution_policy(retry_policy: Callable[[Any, Any], Any]) -> Callable[[Any, 
         return send_response
 
     return execute
-
-
-def _find(cache: ResponseCache, key: Key) -> CachedResponse | None:
-    try:
-        return cache.find(key)
-    except Exception:  # noqa: BLE001 - the database fails: the view will, too, and the error gets its response
-        return None
-
-
-def _cached_sender(
-    cached: CachedResponse, started_at: float, count: CountResend | None = None
-) -> Callable[[Any, Any], Any]:
-    """Sends the response; ``count`` hears of it if no tween has seen this request."""
-
-    def send_cached(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        status, headers, body = cached.to_wsgi(environ)
-        start_response(status, headers)
-        seconds = time.perf_counter() - started_at
-        log_request(environ, int(status[:3]), seconds)
-        if count is not None:
-            count(environ, int(status[:3]), sum(map(len, body)), seconds)
-        return body
-
-    return send_cached
 
 
 def _start_sending(response: Any, environ: dict[str, Any], router: Any, start_response: Callable[..., Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Outermost tween: rejects unusable requests, answers CORS preflights, and adds the default headers."""
+"""The gateway: rejects unusable requests, answers CORS preflights, and adds the default headers."""
 
 import re
 from collections.abc import Callable
@@ -9,10 +9,8 @@ from pyramid.config import Configurator
 from pyramid.response import Response
 
 from modhub.errors import ApiError, invalid
-from modhub.http.compression import compress
 from modhub.http.error_views import render_error
 from modhub.http.headers import make_header_rules
-from modhub.http.page_validators import revalidate_page
 from modhub.request import Request
 from modhub.server.rules import IBodyRules
 
@@ -67,9 +65,8 @@ def gateway_tween_factory(handler: Callable[[Request], Any], registry: Any) -> C
         elif rules.is_preflight(request):
             response = Response(status=204, headerlist=list(rules.PREFLIGHT))
         else:
-            response = revalidate_page(request, handler(request))
+            response = handler(request)
         rules.finish(request, response)
-        compress(request, response)
         return response
 
     return gateway_tween

@@ -61,7 +61,7 @@ def atom_feed(
         _add_link(root, base_url + twin, rel="alternate", type="application/feed+json")
     for entry in listed:
         _fill_entry(ET.SubElement(root, "entry"), base_url, entry)
-    return xml_response(request, ET.tostring(root, encoding="utf-8", xml_declaration=True), "application/atom+xml")
+    return xml_response(ET.tostring(root, encoding="utf-8", xml_declaration=True), "application/atom+xml")
 
 
 def _fill_entry(element: ET.Element, base_url: str, entry: AtomEntry) -> None:

@@ -10,7 +10,7 @@ from pyramid.response import Response
 
 from modhub.db import iso
 from modhub.request import Request
-from modhub.responses import revalidated
+from modhub.responses import public_response
 from modhub.ui.atom import AtomEntry
 
 JSON_FEED_TYPE: Final = "application/feed+json"
@@ -74,7 +74,7 @@ def json_feed(
     """
     base_url = str(request.registry.settings["modhub.base_url"])
     feed = _JsonFeed(_VERSION, title, base_url + page, base_url + path, list(items), extension)
-    return revalidated(request, msgspec.json.encode(feed), JSON_FEED_TYPE, (("Cache-Control", "no-cache"),))
+    return public_response(msgspec.json.encode(feed), JSON_FEED_TYPE, (("Cache-Control", "no-cache"),))
 
 
 def plain_json_feed(request: Request, path: str, page: str, title: str, entries: Iterable[AtomEntry]) -> Response:

@@ -77,14 +77,14 @@ def sitemap_view(_context: Any, request: Request) -> Response:
     if name is None:
         parts = {source_name: source.parts(request.registry) for source_name, source in sorted(sources.items())}
         if max(parts.values(), default=0) > 1:
-            return xml_response(request, _document("sitemapindex", _index(base, parts)), "application/xml")
+            return xml_response(_document("sitemapindex", _index(base, parts)), "application/xml")
         entries = [entry for source_name in parts for entry in sources[source_name].addresses(request.registry, 0)]
-        return xml_response(request, _document("urlset", _urls(base, entries)), "application/xml")
+        return xml_response(_document("urlset", _urls(base, entries)), "application/xml")
     source, part = sources.get(name), query(request, "part") or "0"
     if source is None or not _NUMBER.fullmatch(part):
         raise not_found()
     entries = list(source.addresses(request.registry, int(part)))
-    return xml_response(request, _document("urlset", _urls(base, entries)), "application/xml")
+    return xml_response(_document("urlset", _urls(base, entries)), "application/xml")
 
 
 def _index(base: str, parts: Mapping[str, int]) -> Iterator[str]:

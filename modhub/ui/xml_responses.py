@@ -4,8 +4,7 @@ from typing import Any
 
 from pyramid.response import Response
 
-from modhub.request import Request
-from modhub.responses import revalidated
+from modhub.responses import PublicResponse, public_response
 
 
 class Redirect(Response):
@@ -18,11 +17,7 @@ class Redirect(Response):
         return list(self.headerlist)
 
 
-def xml_response(request: Request, document: str | bytes, content_type: str) -> Response:
-    """Return a public XML document with an ``ETag``; 304 if it has not changed.
-
-    WebOb's ``conditional_response`` is not used: it parses dates and ranges outside the tweens, where invalid ones
-    raise.
-    """
+def xml_response(document: str | bytes, content_type: str) -> PublicResponse:
+    """Return a public XML document."""
     body = document.encode() if isinstance(document, str) else document
-    return revalidated(request, body, f"{content_type}; charset=utf-8", (("Cache-Control", "no-cache"),))
+    return public_response(body, f"{content_type}; charset=utf-8", (("Cache-Control", "no-cache"),))

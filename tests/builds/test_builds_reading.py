@@ -7,6 +7,7 @@ from base64 import b64encode
 import pytest
 
 from modhub.testing import stored_files
+from modhub_builds.services import remove_build
 
 STAMP = re.compile(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z\Z")
 
@@ -67,8 +68,8 @@ def test_builds_that_were_removed_by_hand_are_gone_from_the_list(agent):
     for place in (1, -1):
         assert [version["url"] for version in agent.list()["builds"][0]["versions"]] == urls[::-1]
         removed = urls.pop(place)
-        with agent.site.databases.write_engine.begin() as connection:
-            connection.exec_driver_sql(f"DELETE FROM builds_build WHERE id = {removed.rpartition('/')[2]}")
+        with agent.site.databases.write_session.begin() as session:
+            remove_build(session, "linux", int(removed.rpartition("/")[2]))
         assert [version["url"] for version in agent.list()["builds"][0]["versions"]] == urls[::-1]
         agent.site.get(removed, status=404)
     for url in urls:

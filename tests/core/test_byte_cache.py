@@ -7,7 +7,7 @@ import pytest
 
 from modhub.byte_cache import ByteCache
 from modhub.declarations import Declarations
-from modhub.http.response_cache import ResponseCache
+from modhub.public_cache import PublicCache
 from modhub.testing import Site
 from modhub.testing.mods import published_mod
 
@@ -73,6 +73,6 @@ def test_caches_are_measured(site: Site) -> None:
         site.get("/api/modhub")
         site.get("/Modhub")
     lookups, used = read("cache_lookups_total"), read("cache_bytes")
-    assert (lookups["responses", "hit"], lookups["responses", "miss"]) == (2, 1)
+    assert (lookups["public", "hit"], lookups["public", "miss"]) == (2, 1)
     assert lookups["fragments", "hit"] == 2 * lookups["fragments", "miss"] > 0
-    assert used["responses"] == site.find_service(ResponseCache).responses.used > 1_000
+    assert used["public"] == site.find_service(PublicCache).values.used > 1_000

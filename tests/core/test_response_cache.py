@@ -14,9 +14,11 @@ from pyramid.response import Response
 from modhub.catalogue import commands
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.changes import raise_serial, start_new_feed
-from modhub.http.response_cache import CachedResponse, ResponseCache
+from modhub.http.public_reads import keep
 from modhub.interfaces import IApi
 from modhub.ops.admin import Admin
+from modhub.public_cache import PublicCache
+from modhub.request import Request
 from modhub.security.identity import CorePermission
 from modhub.testing import Site, Start
 from modhub.testing.mods import (
@@ -180,7 +182,7 @@ def test_pages_are_not_cached(site: Site) -> None:
         in_german, in_english = (ask(site, url, **{"Accept-Language": language}) for language in ("de", "en"))
         varies = "Accept-Language" in in_german.headers.get("Vary", "")
         assert varies == (in_german.body != in_english.body), url
-    assert not cache_of(site).responses.used
+    assert not cache_of(site).values.used
 
 
 def test_whatever_a_caller_sends_along_the_response_is_the_same(site: Site) -> None:
@@ -210,66 +212,122 @@ def test_a_raised_serial_and_a_new_feed_empty_the_cache(site: Site) -> None:
         assert statements(site, "/api/modhub") > 1
 
 
-def cache_of(site: Site) -> ResponseCache:
-    return site.find_service(ResponseCache)
+def cache_of(site: Site) -> PublicCache:
+    return site.find_service(PublicCache)
 
 
-def make_response(size: int, generation: Any = (1, "feed"), **headers: str) -> Response:
+def put(
+    cache: PublicCache, path: str, size: int = 1, *, stamp: Any = (1, "feed"), status: int = 200, **headers: str
+) -> None:
+    """Keep a response for ``path`` if it may be kept."""
+    request = Request.blank("/")
+    request.keep_under = stamp
     response = Response(body=b"x" * size, headerlist=[("ETag", '"1"'), ("Content-Type", "text/plain")])
+    response.status_int = status
     response.headers.update(headers)
-    response.cache_generation = generation
-    return response
+    keep(cache, key(path), request, response)
+
+
+def key(path: str) -> Any:
+    return ("response", "", path, "", False)
+
+
+def is_kept(cache: PublicCache, path: str) -> bool:
+    return cache.values.find(key(path), cache.read_stamp()) is not None
 
 
 def test_a_response_that_would_evict_the_others_is_not_cached() -> None:
     budget = 1_000_000
-    cache = ResponseCache(lambda: (1, "feed"), budget)
-    cache.add(("", "/0", ""), make_response(20_000))
-    assert 20_000 < cache.responses.used < 30_000
-    assert isinstance(cache.add(("", "/large", ""), make_response(budget // 2)), CachedResponse)
-    assert cache.find(("", "/large", "")) is None
-    cache.add(("", "/long", "q" * budget), make_response(1))
-    assert cache.find(("", "/long", "q" * budget)) is None
-    assert cache.find(("", "/0", "")) is not None
+    cache = PublicCache(lambda: (1, "feed"), budget)
+    put(cache, "/0", 20_000)
+    assert 20_000 < cache.values.used < 30_000
+    put(cache, "/large", budget // 2)
+    assert not is_kept(cache, "/large")
+    put(cache, "/long" * budget)
+    assert not is_kept(cache, "/long" * budget)
+    assert is_kept(cache, "/0")
 
 
 @pytest.mark.parametrize("header", ["Set-Cookie", "Vary"])
 def test_a_response_for_one_reader_is_never_cached(header: str) -> None:
     # T-B8
-    cache = ResponseCache(lambda: (1, "feed"), 1_000_000)
-    assert cache.add(("", "/", ""), make_response(1, **{header: "Cookie"})) is None
-    assert cache.add(("", "/", ""), make_response(1, generation=None)) is None
-    response = make_response(1)
-    response.status_int = 404
-    assert cache.add(("", "/", ""), response) is None
-    assert not cache.responses.used
+    cache = PublicCache(lambda: (1, "feed"), 1_000_000)
+    put(cache, "/", **{header: "Cookie"})
+    put(cache, "/", stamp=None)
+    put(cache, "/", status=404)
+    assert not cache.values.used
+    put(cache, "/")
+    assert cache.values.used
 
 
 def test_another_generation_is_another_response() -> None:
     generation = [(1, "feed")]
-    cache = ResponseCache(lambda: generation[0], 1_000_000)
-    cache.add(("", "/", ""), make_response(1, generation=(1, "feed")))
+    cache = PublicCache(lambda: generation[0], 1_000_000)
+    put(cache, "/")
     for other in ((2, "feed"), (0, "feed"), (1, "restored")):
         generation[0] = other
-        assert cache.find(("", "/", "")) is None
+        assert not is_kept(cache, "/")
     generation[0] = (1, "feed")
-    assert cache.find(("", "/", "")) is not None
+    assert is_kept(cache, "/")
+
+
+def test_a_value_is_made_again_after_a_change_and_kept_within_the_budget() -> None:
+    made: list[str] = []
+
+    def make() -> str:
+        made.append("value")
+        return "value"
+
+    stamp = [1]
+    cache = PublicCache(lambda: stamp[0], 1_000)
+    for _ in range(3):
+        assert cache.get_or_make(("question",), make, lambda _: 100) == "value"
+    assert len(made) == 1
+    stamp[0] = 2
+    cache.get_or_make(("question",), make, lambda _: 100)
+    cache.get_or_make(("other",), make, lambda _: 100)
+    assert len(made) == 3
+    for _ in range(2):
+        cache.get_or_make(("large",), make, lambda _: 200)
+    assert len(made) == 5
+    assert cache.values.used == 200
+
+
+def test_without_a_budget_nothing_is_kept_or_asked() -> None:
+    def read_stamp() -> Any:
+        raise AssertionError
+
+    cache = PublicCache(read_stamp, 0)
+    made = [cache.get_or_make(("question",), object, lambda _: 1) for _ in range(2)]
+    assert made[0] is not made[1]
+    assert not cache.is_on
+    assert not cache.values.used
 
 
 @pytest.fixture
 def feature(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A feature with one view, whose options and response a test chooses."""
-    module, chosen = ModuleType("cached_feature"), {"permission": OPEN, "seen": []}
+    module, chosen = ModuleType("cached_feature"), {"permission": OPEN, "seen": [], "tween_saw": []}
 
     def view(_context: Any, request: Any) -> Response:
-        chosen["seen"].append(request.environ.get("HTTP_IF_NONE_MATCH"))
+        chosen["seen"].append(request.url)
         return Response(body=b"hello", headerlist=[("ETag", '"1"'), ("Content-Type", "text/plain")])
 
     def includeme(config: Configurator) -> None:
         options = {"permission": chosen["permission"], "is_api": True, "response_cache": True}
         config.add_view(view, context=IApi, name="hello", **options)
+        if chosen.get("tween"):
+            config.add_tween("cached_feature.tween_factory")
+
+    def tween_factory(handler: Any, _registry: Any) -> Any:
+        def tween(request: Any) -> Any:
+            chosen["tween_saw"].append(request.path)
+            return handler(request)
+
+        return tween
 
     module.includeme = includeme  # type: ignore[attr-defined]
+    module.tween_factory = tween_factory  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "cached_feature", module)
     return chosen
 
@@ -281,7 +339,17 @@ def test_a_feature_declares_a_view_and_it_is_called_once(start: Start, feature: 
     assert (first.status_int, first.body) == (304, b"")
     assert ask(site, "/api/hello").body == b"hello"
     assert ask(site, "/api/hello?other").body == b"hello"
-    assert feature["seen"] == [None, None]  # once per address, and never with a condition
+    assert [url.rpartition("/")[2] for url in feature["seen"]] == ["hello", "hello?other"]
+
+
+@pytest.mark.one_database
+def test_tweens_of_others_see_every_request(start: Start, feature: dict[str, Any]) -> None:
+    feature["tween"] = True
+    site = start("modhub.testing.accounts cached_feature")
+    for _ in range(3):
+        assert ask(site, "/api/hello").body == b"hello"
+    assert feature["tween_saw"] == ["/api/hello"] * 3
+    assert len(feature["seen"]) == 1
 
 
 @pytest.mark.one_database
@@ -297,7 +365,7 @@ def test_a_failing_database_is_told_as_ever(site: Site, monkeypatch: pytest.Monk
     def fail() -> Any:
         raise OSError("gone")
 
-    monkeypatch.setattr(cache_of(site), "read_generation", fail)
+    monkeypatch.setattr(cache_of(site), "read_stamp", fail)
     assert ask(site, "/api/modhub").status_int >= 500
 
 

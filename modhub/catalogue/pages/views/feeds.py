@@ -43,8 +43,8 @@ _EPOCH: Final = "1970-01-01T00:00:00Z"
 _NOT_XML = re.compile("[\ufffe\uffff]")
 
 
-def _xml(request: Request, document: str, content_type: str) -> Response:
-    return xml_response(request, _NOT_XML.sub("\ufffd", document.lstrip()), content_type)
+def _xml(document: str, content_type: str) -> Response:
+    return xml_response(_NOT_XML.sub("\ufffd", document.lstrip()), content_type)
 
 
 def _feed(
@@ -60,7 +60,7 @@ def _feed(
     render, base = find_service(tools.registry, FragmentCache).render, tools.absolute("")
     dynamic: dict[str, Any] = {"updated": newest, "entries": entries, "deleted": deleted}
     feed = render(MODS_FEED_TEMPLATE, tools.messages, base=base, site_name=tools.site_name, **dynamic, **values)
-    return _xml(tools.request, feed, "application/atom+xml")
+    return _xml(feed, "application/atom+xml")
 
 
 @page(context=ISite, name="feed", request_method="GET", permission=OPEN)
@@ -189,7 +189,7 @@ def search_description(_context: Any, request: Request) -> Response:
     """``GET /opensearch.xml``: the search of this site for browsers (OpenSearch 1.1)."""
     tools = PageHelpers(request)
     document = tools.cached_fragment(SEARCH_TEMPLATE, base=tools.absolute(""), name=tools.site_name[:_SHORT_NAME])
-    response = _xml(request, document, "application/opensearchdescription+xml")
+    response = _xml(document, "application/opensearchdescription+xml")
     add_vary(response, "Cookie, Accept-Language")
     return response
 
