@@ -205,6 +205,8 @@ class Channel(DeadlineMixin, SendingChannel):
             self._flush_exception(self._flush_some_if_lockable)
         if self.socket is None:
             return  # the client was gone, and the flush closed the connection
+        if not (self.requests or self.total_outbufs_len):
+            self.adj.response_budget.release(self)
         if self.will_close:
             self.handle_close()
         elif self.close_when_flushed and not self.total_outbufs_len:
@@ -250,6 +252,12 @@ class Channel(DeadlineMixin, SendingChannel):
             self.will_close = True
             self._drop_requests()
             self.server.pull_trigger()
+        if not (self.connected and self.total_outbufs_len):
+            self.adj.response_budget.release(self)
+
+    def reserve_response(self, size: int) -> bool:
+        """See `modhub.server.rules.RESERVE_RESPONSE`."""
+        return self.adj.response_budget.reserve(self, size)
 
     def cancel(self) -> None:
         """See waitress: the server stops before this request was answered."""
@@ -270,5 +278,7 @@ class Channel(DeadlineMixin, SendingChannel):
         """Close now, and release a partly received body."""
         super().handle_close()
         self.server.peers.remove(self)
+        if not self.requests:  # else the worker is still making the response, and releases it
+            self.adj.response_budget.release(self)
         if self.request is not None:
             self.request.close()

@@ -40,6 +40,7 @@ METRICS: Final = (
     ("server_waiting_requests", "Requests that wait for a thread of each pool.", _waiting_requests, ("pool",)),
     ("server_connections", "Open connections.", lambda server: server.peers.count, ()),
     ("server_body_bytes", "Bytes of request bodies in memory and in temporary files.", lambda s: s.adj.spool.used, ()),
+    ("server_response_bytes", "Bytes of large responses, made or unread.", lambda s: s.adj.response_budget.used, ()),
     ("server_body_bytes_limit", "Limit of those bytes (spool_bytes).", lambda server: server.adj.spool.limit, ()),
 )
 

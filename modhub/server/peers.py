@@ -130,6 +130,7 @@ class Peers:
                 del self._groups[peer]  # left by a connection that was rejected
             elif peer is not None:
                 self._evict_slow_readers(group, now)
+        self._make_room_for_responses(now)
 
     def close_later(self, sock: socket.socket) -> None:
         """Close an evicted socket in a second: otherwise a client that reconnects at once keeps the loop busy."""
@@ -151,6 +152,20 @@ class Peers:
             if total > self._adj.unread_bytes_per_peer and unread.get(channel):
                 total -= unread[channel]
                 channel.handle_close()
+
+    def _make_room_for_responses(self, now: float) -> None:
+        """Where a large response was refused, close the readers of others that take nothing, the longest wait first."""
+        budget = self._adj.response_budget
+        for peer, used in budget.take_refused().items():
+            group, enough = (
+                (self._all, budget.limit / 2) if peer is None else (self._groups.get(peer), budget.per_peer / 2)
+            )
+            excess = used - enough
+            for channel in [] if group is None else self._eviction_order(group, LONG_WAITING, now):
+                size = budget.reserved_by(channel)
+                if size and excess > 0 and channel.total_outbufs_len:
+                    excess -= size
+                    channel.handle_close()
 
     def _admit(self, group: Group, now: float) -> bool:
         if len(group.members) < group.limit:

@@ -13,6 +13,9 @@ DEFAULT_LIMIT = 8 * 1024 * 1024
 """Bytes of a body that no rule names: the limit of JSON bodies (C-ERR-11)."""
 NOT_FORWARDED: Final = "modhub.not_forwarded"
 """The environ key that says whether a request came without any forwarding header, of a trusted proxy or not."""
+RESERVE_RESPONSE: Final = "modhub.reserve_response"
+"""The environ key of a function: the application calls it with the size of a large response before it makes that, and
+gets False if the server cannot hold so much just now (`modhub.server.response_budget`)."""
 PROBE_ABOVE_BYTES = 256 * 1024
 """The application is asked before a body that may be larger than this is read (bytes)."""
 

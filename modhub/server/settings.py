@@ -14,6 +14,7 @@ from waitress.adjustments import Adjustments, asbool
 
 from modhub.metrics import EventCounter
 from modhub.server.forwarded import UntrustedProxyWarning
+from modhub.server.response_budget import ResponseBudget
 from modhub.server.rules import DEFAULT_LIMIT, BodyRule, IBodyRules
 from modhub.server.spool import Spool
 
@@ -52,6 +53,7 @@ class Settings(Adjustments):
         ("drain_seconds", float),
         ("spool_bytes", int),
         ("connections_per_peer", int),
+        ("unread_bytes", int),
         ("unread_bytes_per_peer", int),
         ("reuse_port", asbool),
         ("write_threads", int),
@@ -88,8 +90,12 @@ class Settings(Adjustments):
     """How long SIGTERM waits for running requests and downloads (T-F9)."""
     connections_per_peer = 512
     """Per IPv4 address or IPv6 /64; a trusted proxy has no limit, the callers that it names have this one."""
+    unread_bytes = 256 * 1024 * 1024
+    """Limit of all large responses that are being made or wait for their readers; beyond it a next one is refused."""
     unread_bytes_per_peer = 64 * 1024 * 1024
-    """Limit of a peer's responses that wait in memory; above it, readers without progress are closed."""
+    """The same of one peer. Of its smaller responses, readers without progress are closed above as much again."""
+    outbuf_overflow = 128 * 1024
+    """What waits of a response above this is in a temporary file, not in memory."""
     reuse_port = False
     """SO_REUSEPORT: several processes listen at one address, and the kernel distributes the connections."""
 
@@ -115,11 +121,14 @@ class Settings(Adjustments):
         for port in (str(settings.get("port", "")), *re.findall(r":([0-9]+)(?!\S)", str(settings.get("listen", "")))):
             if port.isdecimal() and int(port) > MAX_PORT:
                 raise ValueError(f"{port} is not a port")
-        if min(self.connection_limit, self.connections_per_peer, self.unread_bytes_per_peer) < 1:
-            raise ValueError("connection_limit, connections_per_peer and unread_bytes_per_peer must be above zero")
+        if min(self.connection_limit, self.connections_per_peer, self.unread_bytes, self.unread_bytes_per_peer) < 1:
+            raise ValueError(
+                "connection_limit, connections_per_peer, unread_bytes and unread_bytes_per_peer must be above zero"
+            )
         self.socket_options = [*Adjustments.socket_options, *_limit_of_unsent()]
         self.default_rule = BodyRule(self.max_request_body_size)
         self.spool = Spool(self.spool_bytes)
+        self.response_budget = ResponseBudget(self.unread_bytes, self.unread_bytes_per_peer)
         self.rules: Any = None
         self.limits_hit = EventCounter("connections", "head_bytes", "request_time")
         self.proxy_warning = UntrustedProxyWarning()

@@ -6,6 +6,7 @@ from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import build_http_date
 
 from modhub.server.protocol_errors import ProtocolError, server_failure
+from modhub.server.rules import RESERVE_RESPONSE
 
 JOINED_BYTES = 65536
 LIMIT_NAMES: Final = {408: "request_time", 431: "head_bytes", 503: "connections"}
@@ -84,6 +85,7 @@ class AppTask(_ResponseHeadMixin, WSGITask):
         environ["SERVER_SOFTWARE"] = self.channel.adj.ident or "modhub"
         environ["webob.is_body_seekable"] = environ["wsgi.input"].seekable()
         environ.update(self.request.notes)
+        environ[RESERVE_RESPONSE] = self.channel.reserve_response
         return environ
 
     def write(self, data: bytes) -> None:
