@@ -1,6 +1,6 @@
 """Fast reads: statements compiled once, run on driver connections without a session."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
 from queue import Empty, SimpleQueue
 from time import perf_counter
@@ -78,6 +78,42 @@ class RawQueryExecutor:
         sql, bound_values = statement.compiled
         return self._run(sql, {**bound_values, **parameters})
 
+    def stream(self, statement: PreparedQuery, **parameters: Any) -> Generator[Row]:
+        """The rows one by one, so that many long ones are never in memory together.
+
+        The connection is in use until the last row: never wait for a client in between.
+        """
+        sql, bound_values = statement.compiled
+        self._take_slot()
+        try:
+            connection, first, rows = self._begin_stream(sql, {**bound_values, **parameters})
+            try:
+                if first is not None:
+                    yield first
+                    yield from rows
+            except BaseException:
+                connection.close()
+                raise
+            self._give_back(connection)
+        finally:
+            self._slots.put(None)
+
+    def _begin_stream(self, sql: str, parameters: dict[str, Any]) -> tuple[Any, Row | None, Iterator[Row]]:
+        """(the connection, the first row, the others); idle connections that were closed are skipped."""
+        while True:
+            connection, reused = self._checkout()
+            try:
+                self._notify(sql, parameters)
+                cursor = connection.cursor()
+                if self.dialect == "postgresql":
+                    rows = cursor.stream(sql, parameters, binary=True)
+                else:
+                    rows = cursor.execute(sql, parameters)
+                return connection, next(rows, None), rows
+            except BaseException as error:
+                if not (self._close_lost(connection, error) and reused):
+                    raise
+
     def _fetch(self, connection: Any, sql: str, parameters: dict[str, Any]) -> list[Row]:
         cursor = connection.cursor(**self._cursor_options)
         cursor.execute(sql, parameters)
@@ -87,22 +123,47 @@ class RawQueryExecutor:
 
     def _run(self, sql: str, parameters: dict[str, Any]) -> list[Row]:
         """Idle connections that were closed in the meantime (the database was restarted) are skipped."""
-        try:
-            self._slots.get(timeout=self._pool_timeout)
-        except Empty:
-            raise PoolTimeout("all connections for reading are in use") from None
+        self._take_slot()
         try:
             while True:
-                try:
-                    connection, reused = self._idle.pop(), True
-                except IndexError:
-                    connection, reused = self._connect(), False
+                connection, reused = self._checkout()
                 try:
                     return self._run_on(connection, sql, parameters, reused=reused)
                 except _ConnectionLost:
                     continue
         finally:
             self._slots.put(None)
+
+    def _take_slot(self) -> None:
+        try:
+            self._slots.get(timeout=self._pool_timeout)
+        except Empty:
+            raise PoolTimeout("all connections for reading are in use") from None
+
+    def _checkout(self) -> tuple[Any, bool]:
+        """(a connection, whether it was idle)."""
+        try:
+            return self._idle.pop(), True
+        except IndexError:
+            return self._connect(), False
+
+    def _give_back(self, connection: Any) -> None:
+        if len(self._idle) < self._max_idle:
+            self._idle.append(connection)
+        else:
+            connection.close()
+
+    def _notify(self, sql: str, parameters: dict[str, Any]) -> None:
+        """The engine's listeners see these statements like any other."""
+        for listener in self.engine.dispatch.before_cursor_execute:
+            listener(None, None, sql, parameters, None, False)
+
+    def _close_lost(self, connection: Any, error: BaseException) -> bool:
+        """Close a connection after an error; whether that says that it was lost."""
+        # Check before we close it ourselves: psycopg's connections know best whether they are alive.
+        is_disconnect = self.engine.dialect.is_disconnect(error, connection, None)  # type: ignore[arg-type]
+        connection.close()
+        return bool(is_disconnect)
 
     def _connect(self) -> Any:
         pooled = self.engine.raw_connection()
@@ -112,24 +173,16 @@ class RawQueryExecutor:
 
     def _run_on(self, connection: Any, sql: str, parameters: dict[str, Any], *, reused: bool) -> list[Row]:
         try:
-            # The engine's listeners see these statements like any other.
-            for listener in self.engine.dispatch.before_cursor_execute:
-                listener(None, None, sql, parameters, None, False)
+            self._notify(sql, parameters)
             started_at = perf_counter()
             rows = self._fetch(connection, sql, parameters)
             if self.slow_statements is not None:
                 self.slow_statements.check(sql, started_at)
         except BaseException as error:
-            # Check before we close it ourselves: psycopg's connections know best whether they are alive.
-            is_disconnect = self.engine.dialect.is_disconnect(error, connection, None)  # type: ignore[arg-type]
-            connection.close()
-            if reused and is_disconnect:
+            if self._close_lost(connection, error) and reused:
                 raise _ConnectionLost from error
             raise
-        if len(self._idle) < self._max_idle:
-            self._idle.append(connection)
-        else:
-            connection.close()
+        self._give_back(connection)
         return rows
 
     def dispose(self) -> None:

@@ -8,6 +8,8 @@ GUIDS_AT_ONCE: Final = 500
 """GUIDs of one lookup, entries of one update check, wanted mods of one plan."""
 INSTALLED_AT_ONCE: Final = 5_000
 """Installed mods of one plan, and entries of one lock."""
+LOOKUP_ANSWER: Final = 4 * MB
+"""Bytes of the mods of one lookup; the others are in ``more``."""
 QUESTION: Final = 256 * KB
 """Bytes of a lookup or an update check."""
 PLAN_QUESTION: Final = MB

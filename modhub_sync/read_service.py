@@ -1,17 +1,20 @@
 """Anonymous reads: what has changed, for callers that name mods by GUID and for those that follow all of them."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 
 from modhub.changes import MAX_SERIAL, MOD, ChangeEntry, ChangeReader, What
 from modhub.db import iso
 from modhub.errors import ApiError
-from modhub.interfaces import IPublicMods, PublicFile, PublicNote
+from modhub.interfaces import IPublicMods, PublicFile, PublicNote, StoredDocument
 from modhub.payload import encode
 from modhub.public_cache import PublicCache
+from modhub.responses import ComposedBody
 from modhub.text import N_
 from modhub_sync import limits
 from modhub_sync.planning import make_plan
@@ -22,7 +25,7 @@ from modhub_sync.response_schemas import (
     ChangesDocument,
     EntryState,
     LockStateDocument,
-    LookupDocument,
+    LookupRest,
     PlanDocument,
     UpdatesDocument,
 )
@@ -39,11 +42,20 @@ class SyncReader:
         self._changes = changes
         self._cache = cache
 
-    def lookup(self, guids: Mapping[str, str]) -> LookupDocument:
-        """Return the mods, and the GUIDs that are not published, as sent."""
-        documents = self._mods.get_documents(guids)
-        documents_found = [msgspec.Raw(documents[guid]) for guid in guids if guid in documents]
-        return LookupDocument(documents_found, [sent for guid, sent in guids.items() if guid not in documents])
+    def lookup(self, guids: Mapping[str, str]) -> ComposedBody:
+        """Return the mods, the GUIDs that are not published, and those for which there is no room, as sent (C-SYNC-16).
+
+        Two statements.
+        """
+        published = self._mods.measure(guids)
+        sizes = accumulate(published[guid].size for guid in guids if guid in published)
+        count = max(1, sum(size <= limits.LOOKUP_ANSWER for size in sizes))
+        shown = [guid for guid in guids if guid in published][:count]
+        rest = LookupRest(
+            [sent for guid, sent in guids.items() if guid not in published],
+            [guids[guid] for guid in guids if guid in published][count:] or UNSET,
+        )
+        return _compose_lookup(self._mods, [published[guid] for guid in shown], encode(rest))
 
     def updates(self, have: Mapping[str, InstalledEntry]) -> UpdatesDocument:
         """Compare what the caller has with what is published; one statement if nothing has changed, else two."""
@@ -73,7 +85,7 @@ class SyncReader:
     def plan(self, want: Mapping[str, str], have: Mapping[str, InstalledEntry]) -> msgspec.Raw:
         """Plan an installation: a `PlanDocument`, encoded.
 
-        Two statements, and one more for installed mods that nothing wanted requires; one if nothing has changed since
+        Two statements, and two more for installed mods that nothing wanted requires; one if nothing has changed since
         the same plan was made.
         """
         # Everyone who installs a mod as their first asks the same question.
@@ -96,6 +108,20 @@ class SyncReader:
         return LockStateDocument(
             [EntryState(entry.guid, _state(entry, files.get(guid))) for guid, entry in entries.items()]
         )
+
+
+def _compose_lookup(mods: IPublicMods, shown: list[StoredDocument], rest: bytes) -> ComposedBody:
+    """The body with these mods, and the other fields of the answer, which are encoded already."""
+    begin, end = b'{"mods":[', b"]," + rest[1:]
+    size = len(begin) + sum(mod.size for mod in shown) + max(0, len(shown) - 1) + len(end)
+
+    def parts() -> Iterator[bytes]:
+        yield begin
+        for number, document in enumerate(mods.documents(shown)):
+            yield b"," + document if number else document
+        yield end
+
+    return ComposedBody("", size, parts)
 
 
 def _state(entry: InstalledEntry, file: PublicFile | None) -> str:

@@ -5,11 +5,11 @@ from typing import Any
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 
-class LookupDocument(Struct):
-    """``POST /api/modhub/lookup``: mods in the order asked, and GUIDs as sent."""
+class LookupRest(Struct):
+    """``POST /api/modhub/lookup`` without its ``mods``, which come first: GUIDs as sent."""
 
-    mods: list[Raw]
     missing: list[str]
+    more: list[str] | UnsetType = UNSET
 
 
 class ChangedMod(Struct):

@@ -9,14 +9,14 @@ from modhub.errors import invalid, not_found
 from modhub.interfaces import ICatalogue, IPublicMods
 from modhub.payload import encode, query, read_json
 from modhub.request import Request
-from modhub.responses import public_json
+from modhub.responses import composed_json, private_composed_json, public_json
 from modhub.views import OPEN, api
 from modhub_sync import limits
 from modhub_sync.interfaces import IGuid, IPlan
 from modhub_sync.read_service import SyncReader
 from modhub_sync.request_schemas import LockRequest, LookupRequest, PlanRequest, UpdateRequest, clean_guid
 from modhub_sync.resources import GuidResource
-from modhub_sync.response_schemas import LockStateDocument, LookupDocument, UpdatesDocument
+from modhub_sync.response_schemas import LockStateDocument, UpdatesDocument
 
 _DIGITS = 18
 """A serial has fewer; a longer number lies beyond every one."""
@@ -31,17 +31,18 @@ def sync_reader(request: Request) -> SyncReader:
 def read_by_guid_view(context: GuidResource, request: Request) -> Response:
     """``GET /api/modhub/guid/{guid}``: the same as ``GET /api/modhub/{id}``."""
     guid = clean_guid(context.__name__)
-    prepared = None if guid is None else request.find_service(IPublicMods).read(guid)
-    if prepared is None:
+    mods = request.find_service(IPublicMods)
+    response = None if guid is None else composed_json(request, lambda: mods.read(guid))
+    if response is None:
         raise not_found()
-    body, links = prepared
-    return public_json(body, links=links)
+    return response
 
 
 @api(context=ICatalogue, name="lookup", request_method="POST", permission=OPEN)
-def lookup_view(_context: Any, request: Request) -> LookupDocument:
+def lookup_view(_context: Any, request: Request) -> Response:
     """``POST /api/modhub/lookup``"""
-    return sync_reader(request).lookup(read_json(request, LookupRequest, limits.QUESTION).cleaned())
+    guids = read_json(request, LookupRequest, limits.QUESTION).cleaned()
+    return private_composed_json(request, lambda: sync_reader(request).lookup(guids))
 
 
 @api(context=ICatalogue, name="updates", request_method="POST", permission=OPEN)

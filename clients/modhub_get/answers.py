@@ -80,12 +80,15 @@ def merge_plans(plans: Sequence[InstallPlan]) -> InstallPlan:
     )
 
 
-def decode_mods(answer: Any, asked: Collection[str]) -> dict[str, RemoteMod]:
-    """``POST /api/modhub/lookup``: the mods by GUID; those that are missing are left out."""
+def decode_mods(answer: Any, asked: Collection[str]) -> tuple[dict[str, RemoteMod], list[str]]:
+    """``POST /api/modhub/lookup``: the mods by GUID, without those that are missing, and the GUIDs to ask for again."""
     mods = {mod.guid: mod for mod in (_mod(mod) for mod in _objects(answer, "mods"))}
-    if not mods.keys() <= set(asked):
+    more = [_guid(guid) for guid in _field(answer, "more", list)] if "more" in answer else []
+    if not {*mods, *more} <= set(asked):
         raise ValueError("a mod that was not asked for")
-    return mods
+    if more and (not mods or not mods.keys().isdisjoint(more) or len(set(more)) < len(more)):
+        raise ValueError("asking again would never end")
+    return mods, more
 
 
 def decode_updates(answer: Any, asked: Collection[str]) -> UpdateCheck:

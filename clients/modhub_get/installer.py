@@ -129,9 +129,13 @@ class Installer:
 
     def _look_up(self, guids: list[str]) -> dict[str, RemoteMod]:
         mods_by_guid: dict[str, RemoteMod] = {}
-        for batch in in_batches(guids, LOOKUP):
+        waiting = guids
+        while waiting:
+            batch = waiting[:LOOKUP]
             decode = partial(answers.decode_mods, asked=batch)
-            mods_by_guid |= self.service.post("/api/modhub/lookup", {"guids": batch}, decode)
+            mods, more = self.service.post("/api/modhub/lookup", {"guids": batch}, decode)
+            mods_by_guid |= mods
+            waiting = [*more, *waiting[LOOKUP:]]
         return mods_by_guid
 
     def _installed(self, mod: RemoteMod | None, entry: LockEntry, requested: list[str]) -> LocalMod:

@@ -4,18 +4,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from modhub.catalogue.references import fold_guid
+from modhub.interfaces import StoredDocument
 
 
 @dataclass(frozen=True, slots=True)
 class InstallChain:
-    """The documents of a mod and all that it requires, in installation order, and the GUIDs that are missing.
+    """What is stored of a mod and all that it requires, in installation order, and the GUIDs that are missing.
 
-    The mod itself is last. ``links`` is its ``Link`` header, read in the same statement as its document.
+    The mod itself is last.
     """
 
-    install: list[bytes]
+    install: list[StoredDocument]
     missing: list[str]
-    links: str
 
 
 def install_order(roots: Iterable[str], requires: Mapping[str, list[str]]) -> tuple[list[str], list[str]]:

@@ -6,7 +6,7 @@ from sqlalchemy import JSON, BigInteger, Select, String, bindparam, cast, func, 
 
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod
-from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect, chain_statement
+from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect
 from modhub.changes import MOD, PublicChange
 
 
@@ -21,7 +21,19 @@ def json_items(name: str, dialect: str) -> Select[Any]:
     return select(func.json_array_elements_text(cast(array, JSON)).table_valued("value").c.value)
 
 
-def _has_guid(dialect: str) -> Any:
+def json_items_in_order(name: str, dialect: str) -> Any:
+    """The same as ``value``, with their ``place`` in the array."""
+    array: Any = bindparam(name, type_=String)
+    if dialect == "sqlite":
+        items = func.json_each(array).table_valued("key", "value")
+        return select(items.c.value, items.c.key.label("place")).subquery()
+    elements = func.json_array_elements_text(cast(array, JSON))
+    listed = elements.table_valued("value", with_ordinality="place").render_derived(name="listed")
+    return select(listed.c.value, listed.c.place).subquery()
+
+
+def guid_is_listed(dialect: str) -> Any:
+    """Whether the GUID of a published mod is in ``guids``."""
     return PublicMod.guid.in_(json_items("guids", dialect))
 
 
@@ -30,9 +42,9 @@ def id_statement() -> AnySelect:
     return select(PublicMod.id).where(PublicMod.guid == bindparam("guid"))
 
 
-def documents_statement(dialect: str) -> AnySelect:
+def few_documents_statement(dialect: str) -> AnySelect:
     """(guid, document) of the published mods ``guids``."""
-    return select(PublicMod.guid, PublicMod.document).where(_has_guid(dialect))
+    return select(PublicMod.guid, PublicMod.document).where(guid_is_listed(dialect))
 
 
 def files_statement(dialect: str) -> AnySelect:
@@ -40,32 +52,28 @@ def files_statement(dialect: str) -> AnySelect:
     columns = (PublicMod.guid, PublicMod.id, Mod.version, StoredBlob.size, StoredBlob.sha256, Asset.id)
     joined = select(*columns).join(Mod, Mod.id == PublicMod.id).join(Asset, Asset.mod_id == PublicMod.id)
     joined = joined.join(StoredBlob, StoredBlob.id == Asset.blob_id)
-    return joined.where(_has_guid(dialect), Asset.kind == AssetKind.CODE.value)
+    return joined.where(guid_is_listed(dialect), Asset.kind == AssetKind.CODE.value)
 
 
 RANK: Final = "rank"
+SUM: Final = "characters"
 
 
 def newest_notes_statement(dialect: str) -> AnySelect:
-    """(mod id, version, sha256, columns of the entry) of the newest ``most`` entries of the published mods ``ids``."""
+    """(mod id, version, sha256, columns of the entry) of the newest ``most`` entries of the published mods ``ids``.
+
+    Those that go beyond ``characters`` of text, of all mods together, are left out.
+    """
     place = func.row_number().over(partition_by=Note.mod_id, order_by=Note.id.desc()).label(RANK)
     published = select(Note.mod_id, Note.version, Note.sha256, *NOTE_COLUMNS, place)
     published = published.join(PublicMod, PublicMod.id == Note.mod_id)
     ids = select(cast(json_items("ids", dialect).subquery().c.value, BigInteger))
     ranked = published.where(PublicMod.id.in_(ids)).subquery()
-    columns = [column for column in ranked.c if column.name != RANK]
-    return select(*columns).where(ranked.c[RANK] <= bindparam("most")).order_by(ranked.c.mod_id, ranked.c.id.desc())
-
-
-def related_statement(dialect: str) -> AnySelect:
-    """(guid, id, document, requires, links) of the published mods ``guids``."""
-    columns = (PublicMod.guid, PublicMod.id, PublicMod.document, PublicMod.requires, PublicMod.links)
-    return select(*columns).where(_has_guid(dialect))
-
-
-def related_chains_statement(dialect: str) -> AnySelect:
-    """The same of the mods ``guids`` and, recursively, of all that they require; NULL but for ``guid`` if missing."""
-    return chain_statement(dialect, _has_guid(dialect))
+    sums = func.sum(func.length(ranked.c.text)).over(order_by=(ranked.c.mod_id, ranked.c.id.desc())).label(SUM)
+    summed = select(*ranked.c, sums).where(ranked.c[RANK] <= bindparam("most")).subquery()
+    columns = [column for column in summed.c if column.name not in {RANK, SUM}]
+    listed = select(*columns).where(summed.c[SUM] <= bindparam("characters"))
+    return listed.order_by(summed.c.mod_id, summed.c.id.desc())
 
 
 def serials_statement() -> AnySelect:

@@ -1,8 +1,7 @@
 """Published mods by GUID, many at once: the service :class:`modhub.interfaces.IPublicMods`."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -12,9 +11,11 @@ from modhub.catalogue.chains import install_order
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.read_service import CatalogueReader, note_of
 from modhub.catalogue.response_schemas import code_digest
-from modhub.interfaces import PublicFile, PublicNote, RelatedMod
+from modhub.errors import busy
+from modhub.interfaces import PublicFile, PublicNote, RelatedMod, StoredDocument
 from modhub.payload import encode
 from modhub.raw_queries import RawQueryExecutor, Row
+from modhub.responses import MAX_COMPOSITIONS, ComposedBody, ContentChanged
 
 
 class _RelatedFile(msgspec.Struct, gc=False):
@@ -35,9 +36,8 @@ class _Related(msgspec.Struct, rename="camel"):
 
 _decode_related = msgspec.json.Decoder(_Related).decode
 _NO_CODE = _RelatedFile("", 0, "")
-_CACHED_MODS: Final = 4_096
-_SHORT_DOCUMENT: Final = 2_048
-"""Mods whose document has more bytes than this are not cached, so that the cache stays within some 16 MB."""
+_NOTES_CHARACTERS: Final = 500_000
+"""Characters of the changelog entries that are read at once, of all mods together."""
 
 
 class PublicLookup:
@@ -48,17 +48,23 @@ class PublicLookup:
         self._mods = mods
         dialect, prepare = executor.dialect, executor.prepare
         self._id = prepare(lookup_queries.id_statement())
-        self._documents = prepare(lookup_queries.documents_statement(dialect))
+        self._documents = prepare(lookup_queries.few_documents_statement(dialect))
         self._files = prepare(lookup_queries.files_statement(dialect))
         self._notes = prepare(lookup_queries.newest_notes_statement(dialect))
-        self._related = prepare(lookup_queries.related_statement(dialect))
-        self._chains = prepare(lookup_queries.related_chains_statement(dialect))
         self._serials = prepare(lookup_queries.serials_statement())
 
-    def read(self, guid: str) -> tuple[bytes, str] | None:
-        """Two statements: the id, then the mod by its id like any other read of it."""
+    def read(self, guid: str) -> ComposedBody | None:
+        """One statement more than any other read of the mod: its id."""
         rows = self._executor.rows(self._id, guid=guid)
         return self._mods.mod(rows[0][0]) if rows else None
+
+    def measure(self, guids: Collection[str]) -> dict[str, StoredDocument]:
+        """One statement."""
+        return self._mods.stored.measure(guids)
+
+    def documents(self, stored: Iterable[StoredDocument]) -> Iterator[bytes]:
+        """One statement."""
+        return self._mods.stored.documents(stored)
 
     def get_documents(self, guids: Collection[str]) -> dict[str, bytes]:
         """One statement."""
@@ -74,17 +80,29 @@ class PublicLookup:
     def get_notes(self, mod_ids: Collection[int], most: int) -> dict[int, list[PublicNote]]:
         """One statement."""
         notes: dict[int, list[PublicNote]] = defaultdict(list)
-        for row in self._executor.rows(self._notes, ids=_array(mod_ids), most=most):
+        values = {"ids": _array(mod_ids), "most": most, "characters": _NOTES_CHARACTERS}
+        for row in self._executor.rows(self._notes, **values):
             notes[row[0]].append(PublicNote(row[1], row[2], note_of(row[3:])))
         return notes
 
     def get_related(self, guids: Collection[str]) -> dict[str, RelatedMod]:
-        """One statement."""
-        return {row[0]: _related(row) for row in self._of(self._related, guids)}
+        """Two statements."""
+        return self._related(lambda: self._mods.stored.measure(guids))
 
     def get_chains(self, guids: Collection[str]) -> dict[str, RelatedMod]:
-        """One statement."""
-        return {row[0]: _related(row) for row in self._of(self._chains, guids) if row[1] is not None}
+        """Two statements."""
+        return self._related(lambda: self._mods.stored.chains(guids))
+
+    def _related(self, measure: Callable[[], dict[str, StoredDocument]]) -> dict[str, RelatedMod]:
+        for _ in range(MAX_COMPOSITIONS):
+            stored = measure()
+            try:
+                documents = self._mods.stored.documents(stored.values())
+                pairs = zip(stored.values(), documents, strict=True)
+                return {mod.guid: _related(mod, document) for mod, document in pairs}
+            except ContentChanged:
+                continue
+        raise busy()
 
     def order(self, guids: Iterable[str], requires: dict[str, list[str]]) -> tuple[list[str], list[str]]:
         """No statement."""
@@ -103,17 +121,9 @@ def _array(items: Collection[Any]) -> str:
     return encode(list(items)).decode()
 
 
-def _related(row: Row) -> RelatedMod:
-    return (_cached_related if len(row[2]) <= _SHORT_DOCUMENT else _make_related)(*row)
-
-
-def _make_related(guid: str, mod_id: int, document: bytes, requires: str, links: str) -> RelatedMod:
+def _related(mod: StoredDocument, document: bytes) -> RelatedMod:
     fields = _decode_related(document)
     # The code comes first (C-MOD-12).
     code = fields.assets[0] if fields.assets and fields.assets[0].kind == AssetKind.CODE else _NO_CODE
-    file = PublicFile(guid, mod_id, fields.version, code.bytes, code_digest(links), code.url)
-    return RelatedMod(file, requires.split(), fields.conflicts_with)
-
-
-# By content, so never stale: the mods that many require are decoded once.
-_cached_related = lru_cache(maxsize=_CACHED_MODS)(_make_related)
+    file = PublicFile(mod.guid, mod.id, fields.version, code.bytes, code_digest(mod.links), code.url)
+    return RelatedMod(file, mod.requires.split(), fields.conflicts_with)

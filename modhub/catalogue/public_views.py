@@ -19,7 +19,7 @@ from modhub.errors import not_found
 from modhub.interfaces import IAsset, ICatalogue, IGameIcon, IMod, INotes, IPicture, IVotes
 from modhub.payload import encode, query
 from modhub.request import Request
-from modhub.responses import public_json
+from modhub.responses import composed_json, public_json
 from modhub.security.identity import CredentialKind
 from modhub.views import OPEN, api, page
 
@@ -73,11 +73,10 @@ def list_mods_view(_context: Any, request: Request) -> Response:
 @api(context=IMod, request_method="GET", permission=OPEN, response_cache=True)
 def read_mod_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}``"""
-    prepared = catalogue_reader(request).mod(context.id)
-    if prepared is None:
+    response = composed_json(request, lambda: catalogue_reader(request).mod(context.id))
+    if response is None:
         raise not_found()
-    body, links = prepared
-    return public_json(body, links=links)
+    return response
 
 
 @api(context=INotes, request_method="GET", permission=OPEN)

@@ -18,7 +18,6 @@ from modhub.catalogue.models import (
     PublicCounter,
     PublicGame,
     PublicMod,
-    PublicRequirement,
     PublicText,
 )
 from modhub.catalogue.pictures.models import PictureFile
@@ -172,33 +171,6 @@ def total_statement(variant: ListVariant) -> AnySelect:
     hits = _hits(replace(variant, top=False)).subquery()
     counted = select(func.count()).select_from(hits)
     return bitmap_total(variant.common, counted.scalar_subquery()) if variant.common else counted
-
-
-def chain_statement(dialect: str, start: ColumnElement[bool] | None = None) -> AnySelect:
-    """(guid, id, document, requires, links) of the mod ``id`` and, recursively, of all that it requires.
-
-    All columns but ``guid`` are NULL for missing mods. ``start`` selects other mods to start from.
-    """
-    start = PublicMod.id == bindparam("id") if start is None else start
-    reach = select(PublicMod.guid.label("guid"), PublicMod.id.label("id")).where(start).cte("reach", recursive=True)
-    requirement = PublicRequirement.__table__
-    required, edges = _looked_up(reach, requirement, requirement.c.mod_id == reach.c.id, dialect)
-    required_id = select(PublicMod.id).where(PublicMod.guid == required.c.guid).correlate(required).scalar_subquery()
-    reach = reach.union(select(required.c.guid, required_id).select_from(edges))
-    public_mod = PublicMod.__table__
-    mod, mods = _looked_up(reach, public_mod, public_mod.c.id == reach.c.id, dialect, outer=True)
-    return select(reach.c.guid, mod.c.id, mod.c.document, mod.c.requires, mod.c.links).select_from(mods)
-
-
-def _looked_up(source: Any, target: Any, matches: Any, dialect: str, *, outer: bool = False) -> tuple[Any, Any]:
-    """Return (the rows of ``target``, ``source`` joined with them): looked up one by one, by an index.
-
-    In a join PostgreSQL would hash the whole table; OFFSET prevents that it turns the lookup into a join.
-    """
-    if dialect == "sqlite":
-        return target, source.join(target, matches, isouter=outer)
-    rows = select(target).where(matches).offset(literal_column("0")).lateral()
-    return rows, source.join(rows, true(), isouter=outer)
 
 
 NOTE_COLUMNS: Final = (Note.id, Note.title, Note.text, Note.created_at, Note.edited_at, Note.automatic)

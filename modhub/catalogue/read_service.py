@@ -6,17 +6,17 @@ from typing import Any, Final, NamedTuple
 
 from modhub import limits
 from modhub.catalogue import queries
-from modhub.catalogue.chains import InstallChain, install_order
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.queries import AnySelect, ListVariant
 from modhub.catalogue.response_schemas import CaptionDocument, NoteDocument, is_image_type
 from modhub.catalogue.search_values import search_values
+from modhub.catalogue.stored_documents import DocumentReader, compose_chain
 from modhub.db import from_micros, iso
 from modhub.declarations import PageOrder
 from modhub.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
 from modhub.folding import fold_game, fold_search, search_words
-from modhub.payload import encode
 from modhub.raw_queries import PreparedQuery, RawQueryExecutor, Row
+from modhub.responses import ComposedBody
 
 ListStatement = Callable[[ListVariant], AnySelect]
 GameDocument = dict[str, str | None]
@@ -83,7 +83,7 @@ class CatalogueReader:
         self.reader = reader
         self._page_orders = page_orders
         self._lists: dict[tuple[ListStatement, ListVariant], PreparedQuery] = {}
-        self._chain = reader.prepare(queries.chain_statement(reader.dialect))
+        self.stored = DocumentReader(reader)
         self._notes = reader.prepare(queries.notes_statement())
         self._asset = reader.prepare(queries.asset_statement())
         self._code = reader.prepare(queries.code_statement())
@@ -179,28 +179,10 @@ class CatalogueReader:
             statement = self._lists[build, variant] = self.reader.prepare(build(variant))
         return statement
 
-    def mod(self, mod_id: int | None) -> tuple[bytes, str] | None:
-        """Return the body of ``GET /api/modhub/{id}`` (with ``install`` and ``missing``) and its ``Link`` header.
-
-        None if the mod is not published.
-        """
-        chain = self.chain(mod_id)
-        if chain is None:
-            return None
-        install = b",".join(chain.install)
-        # Joined at once: with + each part would copy all before it, and a long chain has a megabyte.
-        body = (chain.install[-1][:-1], b',"install":[', install, b'],"missing":', encode(chain.missing), b"}")
-        return b"".join(body), chain.links
-
-    def chain(self, mod_id: int | None) -> InstallChain | None:
-        """Return the installation order of a mod; None if it is not published."""
-        rows = [] if mod_id is None else self.reader.rows(self._chain, id=mod_id)
-        if not rows:
-            return None
-        by_guid = {row[0]: row for row in rows if row[1] is not None}
-        root = next(guid for guid, row in by_guid.items() if row[1] == mod_id)
-        order, missing = install_order([root], {guid: row[3].split() for guid, row in by_guid.items()})
-        return InstallChain([bytes(by_guid[guid][2]) for guid in order], missing, by_guid[root][4])
+    def mod(self, mod_id: int | None) -> ComposedBody | None:
+        """Return the body of ``GET /api/modhub/{id}``; None if it is not published."""
+        chain = self.stored.chain(mod_id)
+        return None if chain is None else compose_chain(self.stored, chain)
 
     def notes(self, mod_id: int | None) -> list[NoteDocument] | None:
         """Return the changelog, newest first; None if the mod is not published."""

@@ -8,6 +8,7 @@ import gzip
 from functools import lru_cache
 from typing import Any, Final
 
+from modhub.http.conditions import compressed_etag
 from modhub.http.headers import HAS_TOKEN
 from modhub.limits import KB
 from modhub.request import Request
@@ -46,16 +47,6 @@ def accepts_gzip(header: str) -> bool:
         is_refused = name.strip() == "q" and not weight.strip().strip("0.")
         allowed[coding.strip()] = not is_refused
     return allowed.get("gzip", allowed.get("x-gzip", allowed.get("*", False)))
-
-
-def compressed_etag(etag: str) -> str:
-    """The ``ETag`` of the compressed form; a weak one names both."""
-    return etag if etag.startswith("W/") else f'{etag[:-1]}-gzip"'
-
-
-def identity_etag(etag: str) -> str:
-    """The ``ETag`` of the form that is not compressed."""
-    return f'{etag[:-6]}"' if etag.endswith('-gzip"') else etag
 
 
 def is_for_everybody(request: Request, response: Any) -> bool:

@@ -83,6 +83,25 @@ def if_none_match_names(header: str, etag: str) -> bool:
     return header.strip() == "*" or etag in _tags(header, weak=True)
 
 
+def compressed_etag(etag: str) -> str:
+    """The ``ETag`` of the compressed form; a weak one names both."""
+    return etag if etag.startswith("W/") else f'{etag[:-1]}-gzip"'
+
+
+def identity_etag(etag: str) -> str:
+    """The ``ETag`` of the form that is not compressed."""
+    return f'{etag[:-6]}"' if etag.endswith('-gzip"') else etag
+
+
+def named_etag(header: str | None, etag: str) -> str | None:
+    """The tag that an ``If-None-Match`` names: ``etag``, or that of its compressed form; None if neither."""
+    if header is None:
+        return None
+    if etag.startswith("W/"):
+        return etag if if_none_match_names(header, etag[2:]) else None
+    return next((tag for tag in (etag, compressed_etag(etag)) if if_none_match_names(header, tag)), None)
+
+
 def _if_range_matches(headers: Mapping[str, str], etag: str) -> bool:
     """Step 5: ``If-Range`` by strong comparison.
 

@@ -16,10 +16,13 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 
 from modhub.byte_cache import add_cache_metrics
 from modhub.changes import ChangeReader
-from modhub.http.compression import accepts_gzip, compress, compressed_etag, identity_etag, is_for_everybody
-from modhub.http.conditions import if_none_match_names
-from modhub.http.headers import NONCE, headers_of_304
+from modhub.errors import ApiError
+from modhub.http.compression import accepts_gzip, compress, is_for_everybody
+from modhub.http.conditions import identity_etag, named_etag
+from modhub.http.error_views import render_error
+from modhub.http.headers import NONCE, HeaderRules, headers_of_304, make_header_rules
 from modhub.http.request_ids import REQUEST_ID
+from modhub.http.response_files import LARGE, reserve_response
 from modhub.public_cache import PublicCache
 from modhub.request import Request
 from modhub.responses import PublicResponse
@@ -110,26 +113,32 @@ def not_modified(request: Request, response: Response) -> Response | None:
 
     Stored files have evaluated all conditions themselves (:mod:`modhub.downloads`): if they are sent, none names them.
     """
-    condition = request.environ.get("HTTP_IF_NONE_MATCH")
     etag = response.headers.get("ETag")
-    if condition is None or etag is None or response.status_int != 200 or request.method not in _SAFE_READS:
+    if etag is None or response.status_int != 200 or request.method not in _SAFE_READS:
         return None
-    named = named_etag(condition, identity_etag(etag))
+    named = named_etag(request.environ.get("HTTP_IF_NONE_MATCH"), identity_etag(etag))
     if named is None:
         return None
     return Response(status=304, headerlist=headers_of_304(response.headerlist, named), app_iter=())
 
 
-def named_etag(condition: str, etag: str) -> str | None:
-    """The tag that an ``If-None-Match`` names: ``etag``, or that of its compressed form."""
-    if etag.startswith("W/"):
-        return etag if if_none_match_names(condition, etag[2:]) else None
-    return next((tag for tag in (etag, compressed_etag(etag)) if if_none_match_names(condition, tag)), None)
+def fitting(request: Request, response: Response, rules: HeaderRules) -> Response:
+    """The response if the server can hold its body just now, else 503 ``busy`` (T-D20). Files need no room here."""
+    size = sum(map(len, response.app_iter)) if isinstance(response.app_iter, list) else 0
+    if size <= LARGE or request.method == "HEAD":
+        return response
+    try:
+        reserve_response(request.environ, size)
+    except ApiError as error:
+        refusal = render_error(error, request)
+        rules.finish(request, refusal)
+        return refusal
+    return response
 
 
 def public_reads_tween_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[Request], Any]:
     """The tween."""
-    cache = find_service(registry, PublicCache)
+    cache, rules = find_service(registry, PublicCache), make_header_rules(registry)
 
     def public_reads_tween(request: Request) -> Any:
         key = key_of(request.environ) if cache.is_on else None
@@ -142,7 +151,7 @@ def public_reads_tween_factory(handler: Callable[[Request], Any], registry: Any)
             compress(request, response)
             if key is not None:
                 keep(cache, key, request, response)
-        return not_modified(request, response) or response
+        return not_modified(request, response) or fitting(request, response, rules)
 
     return public_reads_tween
 

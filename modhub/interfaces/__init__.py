@@ -40,6 +40,7 @@ from modhub.interfaces.services import (
     PublicFile,
     PublicNote,
     RelatedMod,
+    StoredDocument,
 )
 
 __all__ = [
@@ -80,4 +81,5 @@ __all__ = [
     "PublicFile",
     "PublicNote",
     "RelatedMod",
+    "StoredDocument",
 ]

@@ -1,8 +1,11 @@
 """The services of the core and of accounts, and the values that they return."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from modhub.responses import ComposedBody
 
 
 class IStorageAddress(Protocol):
@@ -70,6 +73,22 @@ class IMods(Protocol):
         """The id of the account's mod with this GUID, in any case; None if it has no such mod."""
 
 
+class StoredDocument(NamedTuple):
+    """The stored JSON of a published mod, without the JSON itself: what it takes to answer with many of them.
+
+    ``size`` is in bytes. ``feed`` and ``serial`` identify this state of it (:mod:`modhub.changes`). ``requires`` has
+    the GUIDs as its owner wrote them, separated by spaces; ``links`` is the ``Link`` header of the mod.
+    """
+
+    guid: str
+    id: int
+    size: int
+    serial: int | None
+    requires: str
+    links: str
+    feed: str
+
+
 class PublicFile(NamedTuple):
     """The code file of a published mod."""
 
@@ -106,17 +125,26 @@ class IPublicMods(Protocol):
     GUIDs are in lower case. The number of statements does not depend on the number of mods.
     """
 
-    def read(self, guid: str) -> tuple[bytes, str] | None:
-        """The body and the ``Link`` header of ``GET /api/modhub/{id}``; None if there is no such mod."""
+    def read(self, guid: str) -> "ComposedBody | None":
+        """The body of ``GET /api/modhub/{id}``; None if there is no such mod."""
+
+    def measure(self, guids: Collection[str]) -> dict[str, StoredDocument]:
+        """What is stored of these mods, by GUID: before many of them are read."""
+
+    def documents(self, stored: Iterable[StoredDocument]) -> Iterator[bytes]:
+        """The JSON of these mods in this order, one by one.
+
+        Raises :class:`modhub.responses.ContentChanged` where a mod is not as it was measured.
+        """
 
     def get_documents(self, guids: Collection[str]) -> dict[str, bytes]:
-        """The JSON of these mods, by GUID."""
+        """The JSON of a few mods, by GUID."""
 
     def get_files(self, guids: Collection[str]) -> dict[str, PublicFile]:
         """The code files of these mods, by GUID."""
 
     def get_notes(self, mod_ids: Collection[int], most: int) -> dict[int, list[PublicNote]]:
-        """The newest ``most`` changelog entries of each mod, newest first."""
+        """The newest ``most`` changelog entries of each mod, newest first; of all, at most 500,000 characters."""
 
     def get_related(self, guids: Collection[str]) -> dict[str, RelatedMod]:
         """These mods, by GUID."""

@@ -69,6 +69,7 @@ class FakeService:
     mods: dict[str, FakeMod] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     sent: int = 0
+    mods_at_once: int = 500
     changed: Callable[[str, Any], Any] | None = None
     served: Callable[[FakeMod, dict[str, str]], tuple[int, dict[str, str], bytes] | None] | None = None
 
@@ -124,8 +125,10 @@ class FakeService:
         return "keep" if have[guid] == self.mods[guid].sha256 else "update"
 
     def lookup(self, body: Any) -> Any:
-        mods = [self.mods[guid].document for guid in body["guids"] if guid in self.mods]
-        return {"mods": mods, "missing": [guid for guid in body["guids"] if guid not in self.mods]}
+        known = [guid for guid in body["guids"] if guid in self.mods]
+        mods = [self.mods[guid].document for guid in known[: self.mods_at_once]]
+        rest = {"more": known[self.mods_at_once :]} if known[self.mods_at_once :] else {}
+        return {"mods": mods, "missing": [guid for guid in body["guids"] if guid not in self.mods], **rest}
 
     def updates(self, body: Any) -> Any:
         assert len(body["have"]) <= 500

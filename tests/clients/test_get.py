@@ -182,6 +182,17 @@ def test_more_mods_than_one_plan_takes(fake: Any, run: Run, folder: Path) -> Non
     assert run(0, "update")["kept"] == 502
 
 
+@pytest.mark.parametrize("at_once", [1, 7])
+def test_a_lookup_that_names_the_rest_is_asked_again(fake: Any, run: Run, folder: Path, at_once: int) -> None:
+    # C-SYNC-16
+    fake.mods_at_once = at_once
+    mods = [fake.add(number) for number in range(15)]
+    top = fake.add(99, requires=range(15))
+    run(0, "install", top.guid)
+    assert files(folder) == expected(*mods, top)
+    assert sum("/lookup" in call for call, _ in fake.asked) == -(-16 // at_once)
+
+
 def test_search_lists_guids(fake: Any, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     mod = fake.add(1)
     assert [entry["guid"] for entry in run(0, "search", "two", "words", "--game", "Portal 2")["mods"]] == [mod.guid]

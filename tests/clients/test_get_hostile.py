@@ -97,6 +97,9 @@ def of_lookup(change: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
         of_lookup(lambda answer: {**answer, "mods": [{**answer["mods"][0], "assets": []}]}),
         of_lookup(lambda answer: {**answer, "mods": [{**answer["mods"][0], "version": "other"}]}),
         of_lookup(lambda answer: {**answer, "mods": []}),
+        of_lookup(lambda answer: {**answer, "more": [answer["mods"][0]["guid"]]}),
+        of_lookup(lambda answer: {**answer, "mods": [], "more": [answer["mods"][0]["guid"]]}),
+        of_lookup(lambda answer: {**answer, "more": "all"}),
     ],
 )
 def test_an_answer_without_sense_is_refused(

@@ -5,12 +5,14 @@ import uuid
 from typing import Any
 
 import pytest
+from msgspec.json import decode
 
-from modhub.catalogue import queries
-from modhub.catalogue.pages.queries import statements
-from modhub.catalogue.pages.queries.page_queries import _guid_params
+from modhub.catalogue import document_queries
+from modhub.catalogue.read_service import CatalogueReader
+from modhub.payload import encode
+from modhub.responses import ContentChanged
 from modhub.testing import Site
-from modhub.testing.mods import insert_mods, new_mod
+from modhub.testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod
 
 
 def graph(rng: random.Random) -> list[dict[str, Any]]:
@@ -48,13 +50,16 @@ def reached(mods: list[dict[str, Any]], ids: dict[str, int], start: list[str]) -
 
 
 def rows_by_guid(rows: list[Any]) -> dict[str, tuple[int, str] | None]:
-    by_guid = {row[0]: None if row[1] is None else (row[1], row[3]) for row in rows}
+    by_guid = {row[0]: None if row[1] is None else (row[1], row[4]) for row in rows}
     assert len(by_guid) == len(rows)
     for row in rows:
         # A missing mod has NULL in every column but its GUID, a published one in none.
         assert {value is None for value in row[1:]} == {row[1] is None}
-        assert row[2] is None or f'"id":{row[1]},'.encode() in bytes(row[2])
     return by_guid
+
+
+def guid_list(guids: list[str]) -> str:
+    return encode(guids).decode()
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -67,10 +72,29 @@ def test_a_chain_has_the_rows_of_the_model(site: Site, seed: int) -> None:
     mods = graph(rng)
     ids = dict(zip([mod["guid"] for mod in mods], insert_mods(site, mods), strict=True))
     reader = site.databases.raw_queries
-    chain_query = reader.prepare(queries.chain_statement(reader.dialect))
-    chains_query = reader.prepare(statements.chains_statement(reader.dialect))
+    chain_query = reader.prepare(document_queries.chain_statement(reader.dialect))
+    chains_query = reader.prepare(document_queries.chains_statement(reader.dialect))
     for guid, mod_id in ids.items():
         assert rows_by_guid(reader.rows(chain_query, id=mod_id)) == reached(mods, ids, [guid])
     start = rng.sample(list(ids), min(4, len(ids)))
-    assert rows_by_guid(reader.rows(chains_query, **_guid_params(start))) == reached(mods, ids, start)
-    assert reader.rows(chain_query, id=10**9) == reader.rows(chains_query, **_guid_params([str(uuid.uuid4())])) == []
+    assert rows_by_guid(reader.rows(chains_query, guids=guid_list(start))) == reached(mods, ids, start)
+    assert reader.rows(chain_query, id=10**9) == reader.rows(chains_query, guids=guid_list([str(uuid.uuid4())])) == []
+
+
+def test_documents_are_read_in_the_order_asked_and_as_they_were_measured(site: Site) -> None:
+    mods = [published_mod(site, title=f"mod {number}") for number in range(5)]
+    reader = site.find_service(CatalogueReader).stored
+    stored = reader.measure([mod["guid"] for mod in mods])
+    order = [stored[mods[number]["guid"]] for number in (3, 0, 4, 0, 1)]
+    documents = list(reader.documents(order))
+    assert site.databases.raw_queries.idle_count >= 1
+    assert [decode(document)["title"] for document in documents] == ["mod 3", "mod 0", "mod 4", "mod 0", "mod 1"]
+    assert [len(document) for document in documents] == [mod.size for mod in order]
+    site.as_account(OWNER).put_json(mod_address(mods[4]), {"title": "another"})
+    read = reader.documents(order)
+    assert [next(read), next(read)] == documents[:2]
+    with pytest.raises(ContentChanged):
+        next(read)
+    site.as_account(OWNER).delete(mod_address(mods[0]))
+    with pytest.raises(ContentChanged):
+        list(reader.documents(order))

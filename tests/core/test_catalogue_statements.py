@@ -27,7 +27,7 @@ READS = {
     "/api/modhub?q=mo+d+mod&game=Portal&sort=top": 2,
     "/api/modhub?page=1000": 2,
     "/api/modhub/games": 2,
-    "/api/modhub/{id}": 2,
+    "/api/modhub/{id}": 3,  # what is in the chain and how large it is, then its documents
     "/api/modhub/{id}/changelog": 1,
     "/api/modhub/{id}/vote": 1,
     "/api/modhub/{id}/download": 1,
@@ -57,8 +57,8 @@ PAGES = {
     "/Modhub": 3,
     "/Modhub?q=mod&game=Portal&sort=top&size=100": 3,
     "/Modhub?page=1000": 2,
-    "/Modhub/{id}": 9,
-    "/Modhub/{id}?changelog=2": 9,
+    "/Modhub/{id}": 10,
+    "/Modhub/{id}?changelog=2": 10,
     "/Modhub/feed": 3,
     "/Modhub/{id}/feed": 2,
     "/Modhub/feed.json": 3,
@@ -77,13 +77,13 @@ PAGES = {
 }
 OWN_PAGES = {
     "/Modhub": 3,
-    "/Modhub/{id}": 10,
+    "/Modhub/{id}": 11,
     "/Modhub/mine": 3,
     "/Modhub/mine/new": 1,
     "/Modhub/mine/{id}": 14,
     "/Modhub/mine/{id}/preview": 3,
     "/Modhub/mine/{draft}": 14,
-    "/Modhub/mine/{draft}/preview": 10,
+    "/Modhub/mine/{draft}/preview": 11,
 }
 
 

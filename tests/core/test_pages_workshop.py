@@ -312,7 +312,7 @@ def test_the_workshop_asks_no_more_when_there_is_more(site: Site, author: Site) 
             author.get(address, status=200)
         return len(statements)
 
-    mod = new_mod(site, requires=[ABSENT])
+    mod = new_mod(site, requires=[ABSENT, published_mod(site)["guid"]])
     upload_asset(site, mod, "code", version="1")
     pages = ("/Modhub/mine", f"/Modhub/mine/{mod['id']}", f"/Modhub/mine/{mod['id']}/preview")
     before = [statements(page) for page in pages]

@@ -1,6 +1,7 @@
 """Reads the data of the public pages from the public tables, in a constant number of statements."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -8,13 +9,16 @@ from typing import Any, NamedTuple
 from modhub.catalogue.chains import install_order
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries import statements
+from modhub.catalogue.pages.queries.chain_mods import ChainMod, chain_mods
 from modhub.catalogue.read_service import CatalogueReader, ListParams, note_of
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import ModDocument, NoteDocument
 from modhub.db import from_micros, iso
+from modhub.errors import busy
 from modhub.folding import fold_game
 from modhub.payload import encode
 from modhub.raw_queries import PreparedQuery, Row
+from modhub.responses import MAX_COMPOSITIONS, ContentChanged
 
 NOTES_PER_PAGE = 10
 """Changelog entries per page."""
@@ -93,9 +97,9 @@ def paginate_notes(notes: list[NoteDocument], number: int) -> NotesPage:
 
 
 class Relations(NamedTuple):
-    """Documents of the mods that a mod's page lists. ``conflicts`` are pairs of a GUID and its document or None."""
+    """The mods that a mod's page lists. ``conflicts`` are pairs of a GUID and its document or None."""
 
-    chain: tuple[bytes, ...]
+    chain: tuple[ChainMod, ...]
     missing: tuple[str, ...]
     conflicts: tuple[tuple[str, bytes | None], ...]
     users: tuple[bytes, ...]
@@ -155,7 +159,6 @@ class PageReader:
         self._facts = reader.prepare(statements.facts_statement())
         self._notes = reader.prepare(statements.notes_page_statement())
         self._named = reader.prepare(statements.named_statement())
-        self._chains = reader.prepare(statements.chains_statement(reader.dialect))
         self._users = reader.prepare(statements.users_statement())
         self._users_total = reader.prepare(statements.users_total_statement())
         self._others = reader.prepare(statements.others_statement())
@@ -184,7 +187,7 @@ class PageReader:
     def detail(self, mod_id: int | None, notes_page: int) -> ModDetail | None:
         """Return everything that a mod's page shows; None if the mod is not published."""
         facts = self._facts_of(mod_id)
-        chain = self.catalogue.chain(mod_id) if facts else None
+        chain = self._chain_of(mod_id) if facts else None
         # The mod may be deleted between the two statements.
         if facts is None or chain is None:
             return None
@@ -196,7 +199,7 @@ class PageReader:
             tuple(self._notes_of(mod_id, (number - 1) * NOTES_PER_PAGE, NOTES_PER_PAGE)), number, pages
         )
         others = self._documents(self._others, owner=owner, id=mod_id, size=OTHER_MODS_SHOWN)
-        detail.relations = self._relations(detail.mod, tuple(chain.install), tuple(chain.missing), others)
+        detail.relations = self._relations(detail.mod, *chain, others)
         return detail
 
     def preview(
@@ -204,15 +207,31 @@ class PageReader:
     ) -> ModDetail:
         """Return a draft as its public page would show it; for its owner only."""
         detail = ModDetail(encode(document), owner, 0, 0, image_facts=image_facts)
-        rows = self.reader.rows(self._chains, **_guid_params(document.requires)) if document.requires else []
-        by_guid = {row[0]: row for row in rows if row[1] is not None}
-        requires = {document.guid: document.requires, **{guid: row[3].split() for guid, row in by_guid.items()}}
-        order, missing = install_order([document.guid], requires)
-        chain = (*(bytes(by_guid[guid][2]) for guid in order[:-1]), detail.document_bytes)
+        reader = self.catalogue.stored
+        for _ in range(MAX_COMPOSITIONS):
+            stored = reader.chains([fold_guid(guid) for guid in document.requires]) if document.requires else {}
+            requires = {guid: mod.requires.split() for guid, mod in stored.items()}
+            order, missing = install_order([document.guid], {document.guid: document.requires, **requires})
+            with suppress(ContentChanged):
+                required = chain_mods(reader.documents(stored[guid] for guid in order[:-1]))
+                break
+        else:
+            raise busy()
         detail.sha256 = sha256
         detail.notes = notes
+        chain = (*required, *chain_mods([detail.document_bytes]))
         detail.relations = self._relations(document, chain, tuple(missing), ())
         return detail
+
+    def _chain_of(self, mod_id: int | None) -> tuple[tuple[ChainMod, ...], tuple[str, ...]] | None:
+        """The mods to install in order, and the missing GUIDs; None if the mod is not published."""
+        for _ in range(MAX_COMPOSITIONS):
+            chain = self.catalogue.stored.chain(mod_id)
+            if chain is None:
+                return None
+            with suppress(ContentChanged):
+                return chain_mods(self.catalogue.stored.documents(chain.install)), tuple(chain.missing)
+        raise busy()
 
     def _facts_of(self, mod_id: int | None) -> Row | None:
         rows = [] if mod_id is None else self.reader.rows(self._facts, id=mod_id)
@@ -222,7 +241,7 @@ class PageReader:
         return [note_of(row) for row in self.reader.rows(self._notes, id=mod_id, offset=offset, size=size)]
 
     def _relations(
-        self, mod: ModDocument, chain: tuple[bytes, ...], missing: tuple[str, ...], others: tuple[bytes, ...]
+        self, mod: ModDocument, chain: tuple[ChainMod, ...], missing: tuple[str, ...], others: tuple[bytes, ...]
     ) -> Relations:
         conflicts = tuple(self._named_documents(mod.conflicts_with))
         return Relations(chain, missing, conflicts, *self.users(mod.guid), others)

@@ -9,7 +9,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod, PublicRequirement
 from modhub.catalogue.pictures.models import PictureSet
-from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect, ListVariant, chain_statement, page_statement
+from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect, ListVariant, page_statement
 from modhub.limits import GUIDS
 
 VERSIONS_IN_FEED: Final = 5
@@ -105,11 +105,6 @@ def _has_guid() -> ColumnElement[bool]:
 def named_statement() -> AnySelect:
     """(guid, document) of the published mods with the GUIDs ``guid0``, ``guid1``, …; unused parameters are empty."""
     return select(PublicMod.guid, PublicMod.document).where(_has_guid())
-
-
-def chains_statement(dialect: str) -> AnySelect:
-    """As :func:`modhub.catalogue.queries.chain_statement`, starting from the GUIDs ``guid0``, ``guid1``, …"""
-    return chain_statement(dialect, _has_guid())
 
 
 def _users() -> Any:

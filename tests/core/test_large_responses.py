@@ -1,0 +1,276 @@
+"""Responses with many or long mods: complete, and never in memory as a whole (T-D20)."""
+
+import json
+import tracemalloc
+import uuid
+from typing import Any
+
+import pytest
+from pyramid.response import Response
+
+from modhub.catalogue.models import Note
+from modhub.catalogue.read_service import CatalogueReader
+from modhub.catalogue.stored_documents import DocumentReader
+from modhub.db import now
+from modhub.http.response_files import LARGE
+from modhub.interfaces import IPublicMods
+from modhub.request import Request
+from modhub.responses import ComposedBody, composed_json
+from modhub.server.rules import RESERVE_RESPONSE
+from modhub.testing import Site
+from modhub.testing.mods import OWNER, insert_mods, mod_address, published_mod
+
+LONG = "\U0001f600" * 7_990
+"""A description of 32 KB."""
+
+
+def insert_chain(site: Site, count: int, **fields: Any) -> tuple[int, list[str]]:
+    """(id of a mod, GUIDs of it and all that it requires)."""
+    guids = [str(uuid.uuid4()) for _ in range(count)]
+    requires = [[guid] for guid in guids[1:]] + [[]]
+    mods = [
+        {"guid": guid, "requires": needed, "description": LONG, **fields}
+        for guid, needed in zip(guids, requires, strict=True)
+    ]
+    return insert_mods(site, mods)[0], guids
+
+
+def ask(site: Site, url: str, method: str = "GET", reserve: Any = None, **headers: str) -> Any:
+    environ = {RESERVE_RESPONSE: reserve} if reserve else {}
+    return site._gen_request(method, url, headers=headers, extra_environ=environ, expect_errors=True)
+
+
+def headers_of(response: Any, *left_out: str) -> dict[str, str]:
+    return {name: value for name, value in response.headers.items() if name not in {"X-Request-Id", *left_out}}
+
+
+def test_a_large_chain_is_complete_in_either_coding_and_revalidated(site: Site) -> None:
+    # C-READ-2, C-READ-12, C-HTTP-12
+    mod_id, guids = insert_chain(site, 40)
+    url = f"/api/modhub/{mod_id}"
+    plain = ask(site, url)
+    assert len(plain.body) > LARGE
+    assert plain.headers["Content-Length"] == str(len(plain.body))
+    assert [mod["guid"] for mod in plain.json["install"]] == guids[::-1]
+    assert {**plain.json["install"][-1], "install": plain.json["install"], "missing": []} == plain.json
+    listed = {mod["guid"]: mod for mod in site.get("/api/modhub?size=100").json["mods"]}
+    assert [listed[guid] for guid in guids[::-1]] == plain.json["install"]
+    zipped = ask(site, url, **{"Accept-Encoding": "gzip"})
+    assert zipped.body == plain.body  # WebTest decompresses, and removes the header
+    assert zipped.headers["ETag"] == plain.headers["ETag"][:-1] + '-gzip"'
+    sent = Request.blank(url, method="HEAD", headers={"Accept-Encoding": "gzip"}).send(site.app)
+    assert sent.headers["Content-Encoding"] == "gzip"
+    assert "Content-Length" not in sent.headers
+    for coding, whole in (("identity", plain), ("gzip", zipped)):
+        head = ask(site, url, "HEAD", **{"Accept-Encoding": coding})
+        left_out = {"Content-Length"} if coding == "gzip" else set()
+        assert headers_of(head, *left_out) == headers_of(whole, *left_out)
+        for tag in (plain.headers["ETag"], zipped.headers["ETag"], "*"):
+            unchanged = ask(site, url, **{"If-None-Match": tag, "Accept-Encoding": coding})
+            assert (unchanged.status_int, unchanged.body) == (304, b"")
+        assert ask(site, url, **{"If-None-Match": '"other"', "Accept-Encoding": coding}).status_int == 200
+
+
+def test_nothing_is_made_of_a_large_chain_for_head_or_a_304(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-READ-12, T-D20
+    mod_id, _ = insert_chain(site, 40)
+    url = f"/api/modhub/{mod_id}"
+    etag = ask(site, url).headers["ETag"]
+
+    def fail(*_: Any) -> Any:
+        raise AssertionError("documents are read")
+
+    monkeypatch.setattr(DocumentReader, "documents", fail)
+    for coding in ("identity", "gzip"):
+        assert ask(site, url, "HEAD", **{"Accept-Encoding": coding}).status_int == 200
+        assert ask(site, url, **{"If-None-Match": etag, "Accept-Encoding": coding}).status_int == 304
+
+
+def test_the_tag_moves_with_each_document_and_with_what_is_missing(site: Site) -> None:
+    for count in (3, 40):
+        mod_id, guids = insert_chain(site, count)
+        url, tags = f"/api/modhub/{mod_id}", set[str]()
+        by_guid = {mod["guid"]: mod for mod in ask(site, url).json["install"]}
+        tags.add(ask(site, url).headers["ETag"])
+        for number in (0, count // 2, count - 1):
+            owner = site.as_account(OWNER)
+            owner.put_json(mod_address(by_guid[guids[number]]), {"title": f"edited {number}"})
+            tags.add(ask(site, url).headers["ETag"])
+        site.as_account(OWNER).delete(mod_address(by_guid[guids[-1]]))
+        assert ask(site, url).json["missing"] == guids[-1:]
+        tags.add(ask(site, url).headers["ETag"])
+        assert len(tags) == 5
+
+
+def test_a_change_while_the_body_is_made_makes_it_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    mod_id, _ = insert_chain(site, 40)
+    last = ask(site, f"/api/modhub/{mod_id}").json["install"][0]
+    real, edits = DocumentReader.documents, []
+
+    def edit_first(self: DocumentReader, stored: Any) -> Any:
+        if len(edits) < 2:
+            edits.append(site.as_account(OWNER).put_json(mod_address(last), {"title": f"edit {len(edits)}"}))
+        return real(self, stored)
+
+    monkeypatch.setattr(DocumentReader, "documents", edit_first)
+    made = ask(site, f"/api/modhub/{mod_id}")
+    monkeypatch.undo()
+    assert made.json["install"][0]["title"] == "edit 1"
+    assert made.headers["ETag"] == ask(site, f"/api/modhub/{mod_id}").headers["ETag"]
+    monkeypatch.setattr(
+        DocumentReader,
+        "documents",
+        lambda self, stored: (
+            site.as_account(OWNER).put_json(mod_address(last), {"title": str(uuid.uuid4())}),
+            real(self, stored),
+        )[1],
+    )
+    refused = ask(site, f"/api/modhub/{mod_id}")
+    assert (refused.status_int, refused.json["error"], refused.headers["Retry-After"]) == (503, "busy", "2")
+
+
+def test_room_is_asked_for_before_a_large_body_is_made(site: Site) -> None:
+    # C-HTTP-14, T-D20
+    mod_id, guids = insert_chain(site, 40)
+    asked: list[int] = []
+
+    def refuse(size: int) -> bool:
+        asked.append(size)
+        return False
+
+    refused = ask(site, f"/api/modhub/{mod_id}", reserve=refuse)
+    assert (refused.status_int, refused.json["error"]) == (503, "busy")
+    assert refused.headers["Retry-After"]
+    assert asked == [len(ask(site, f"/api/modhub/{mod_id}").body)]
+    lookup = {"guids": guids}
+    answer = site.post_json("/api/modhub/lookup", lookup, extra_environ={RESERVE_RESPONSE: refuse}, status=503)
+    assert answer.json["error"] == "busy"
+    assert asked[1:] == [len(site.post_json("/api/modhub/lookup", lookup).body)]
+    for url in ("/api/modhub", f"/api/modhub/guid/{guids[-1]}"):
+        assert ask(site, url, reserve=refuse).status_int == 200
+    assert ask(site, f"/api/modhub/{mod_id}", "HEAD", reserve=refuse).status_int == 200
+    assert len(asked) == 2
+
+
+def test_any_large_body_needs_room_kept_or_not(site: Site) -> None:
+    # C-HTTP-14
+    insert_chain(site, 60)
+    asked: list[int] = []
+
+    def refuse(size: int) -> bool:
+        asked.append(size)
+        return False
+
+    for _ in range(2):
+        refused = ask(site, "/api/modhub?size=100", reserve=refuse)
+        assert (refused.status_int, refused.json["error"]) == (503, "busy")
+        assert refused.headers["Cache-Control"] == "no-store"
+        assert refused.headers["X-Request-Id"]
+        large = ask(site, "/api/modhub?size=100")
+    assert asked == [len(large.body)] * 2
+    tag = large.headers["ETag"]
+    assert ask(site, "/api/modhub?size=100", reserve=refuse, **{"If-None-Match": tag}).status_int == 304
+    assert ask(site, "/api/modhub?size=100", "HEAD", reserve=refuse).status_int == 200
+    assert len(asked) == 2
+
+
+def test_the_entries_of_an_update_check_are_bounded(site: Site) -> None:
+    # C-SYNC-3
+    mods = [published_mod(site, version="1") for _ in range(4)]
+    written = [(0, "2", 100_000), (0, "3", 100_000), (1, "2", 200_000), (1, "3", 200_000), (2, "2", 5)]
+    with site.databases.write_session.begin() as session:
+        for at, version, length in written:
+            row = Note(mod_id=mods[at]["id"], version=version, size=1, sha256="0" * 64, created_at=now())
+            row.text = "x" * length
+            session.add(row)
+    have = [{"guid": mod["guid"], "version": "0"} for mod in mods]
+    changed = site.post_json("/api/modhub/updates", {"have": have}).json["changed"]
+    assert [len(mod["changelog"]) for mod in changed] == [3, 1, 0, 0]
+    (alone,) = site.post_json("/api/modhub/updates", {"have": have[2:3]}).json["changed"]
+    assert [entry["text"] for entry in alone["changelog"]] == ["xxxxx", ""]
+
+
+def test_a_large_body_takes_little_memory(site: Site) -> None:
+    # T-D20
+    mod_id, guids = insert_chain(site, 500)
+    reader, mods = site.find_service(CatalogueReader), site.find_service(IPublicMods)
+    request = Request.blank("/")
+    response: Response | None = None
+    tracemalloc.start()
+    try:
+        for read in (lambda: reader.mod(mod_id), lambda: reader.mod(mod_id)):
+            before = tracemalloc.get_traced_memory()[0]
+            tracemalloc.reset_peak()
+            response = composed_json(request, read)
+            assert response is not None
+            assert response.content_length is not None
+            assert response.content_length > 16_000_000
+            peak = tracemalloc.get_traced_memory()[1] - before
+            assert peak < 4_000_000
+            response.app_iter.close()
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        mods.get_chains(guids[:1])
+        assert tracemalloc.get_traced_memory()[1] - before < 4_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_full_temporary_folder_is_503(site: Site, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    # T-F2
+    mod_id, _ = insert_chain(site, 40)
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("modhub.http.response_files.tempfile.TemporaryFile", full)
+    refused = ask(site, f"/api/modhub/{mod_id}")
+    assert (refused.status_int, refused.json["error"]) == (503, "busy")
+    assert "ALARM: a response cannot be written to the temporary folder (No space left on device)" in caplog.text
+    assert ask(site, "/api/modhub").status_int == 200
+
+
+def test_a_lookup_answers_four_megabytes_and_names_the_rest(site: Site) -> None:
+    # C-SYNC-16
+    _, guids = insert_chain(site, 200)
+    absent = [str(uuid.uuid4()).upper() for _ in range(3)]
+    asked = [guid.upper() if number % 2 else guid for number, guid in enumerate(guids)]
+    waiting, got, questions = [*asked[:100], *absent, *asked[100:]], [], 0
+    while waiting:
+        questions += 1
+        response = site.post_json("/api/modhub/lookup", {"guids": waiting})
+        answer = response.json
+        assert len(response.body) < 4_200_000
+        assert answer["missing"] == (absent if questions == 1 else [])
+        got += [mod["guid"] for mod in answer["mods"]]
+        present = [guid for guid in waiting if guid not in absent]
+        assert answer.get("more", []) == present[len(answer["mods"]) :]
+        assert answer.get("more") != []
+        waiting = answer.get("more", [])
+    assert got == guids
+    assert questions == 2
+
+
+def test_one_mod_is_always_answered(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-SYNC-16
+    monkeypatch.setattr("modhub_sync.limits.LOOKUP_ANSWER", 1_000)
+    _, guids = insert_chain(site, 3)
+    answer = site.post_json("/api/modhub/lookup", {"guids": guids}).json
+    assert ([mod["guid"] for mod in answer["mods"]], answer["more"]) == (guids[:1], guids[1:])
+    assert json.dumps(answer)
+
+
+@pytest.fixture
+def site(start: Any) -> Site:
+    """With `modhub_sync`."""
+    made: Site = start("modhub.testing.accounts modhub_sync")
+    return made
+
+
+def test_parts_are_joined_when_they_are_few(site: Site) -> None:
+    request = Request.blank("/")
+    request.registry = site.registry
+    response = composed_json(request, lambda: ComposedBody('"tag"', 3, lambda: iter([b"a", b"bc"]), "<x>"))
+    assert response is not None
+    assert (response.body, response.headers["ETag"], response.headers["Link"]) == (b"abc", '"tag"', "<x>")
+    assert composed_json(request, lambda: None) is None
