@@ -219,7 +219,7 @@ def test_a_backup_of_an_object_store_is_restored_into_another(
     upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")
     packages, folder, quiet = site.declarations.migrations, tmp_path / "made", ProgressDisplay()
     source = BackupSource(site.databases, site.find_service(BlobStore), packages, "", ())
-    manifest = create_backup(source, folder, frozenset(), quiet)
+    manifest = create_backup(source, folder, frozenset(), quiet).manifest
     assert manifest.damaged == []
     target = RestoreTarget(Databases(new_database()), object_store.store(f"{prefix}/other"), packages)
     refuse_unfit_place(target, folder, check_archive(folder, quiet))

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from modhub.testing.caller import Caller
+from modhub.testing.disks import small_disk
 from modhub.testing.load import WriteLoad
 from modhub.testing.service import PASSWORD, Installation
 
@@ -100,6 +102,58 @@ def test_a_killed_backup_is_refused_and_holds_nothing_back(origin: Installation,
     ready(origin.admin("sweep"))
     assert "is not empty" in origin.admin("backup", str(folder)).stderr
     ready(origin.admin("backup", str(tmp_path / "next")))
+
+
+def shared(first: Path, second: Path) -> list[str]:
+    """The files of a backup that are in another one, too."""
+    present = {path.stat().st_ino for path in first.rglob("files/*/*")}
+    return [path.parent.name + path.name for path in second.rglob("files/*/*") if path.stat().st_ino in present]
+
+
+@pytest.mark.one_database
+def test_the_next_backup_links_what_is_there_and_says_what_it_repairs(origin: Installation, tmp_path: Path) -> None:
+    # C-RUN-45
+    author = origin.register("linked")
+    for number in range(2):
+        author.published(f"Linked {number}", bytes(range(256)) * (1000 + number))
+    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
+    ready(origin.admin("backup", str(first)))
+    count = len(shared(first, first))
+    planned = ready(origin.admin("backup", "--dry-run", str(second)))
+    assert f"{count} files" in planned
+    assert f", {count} of them (" in planned
+    assert f"{count} of the files (" in ready(origin.admin("backup", str(second)))
+    assert len(shared(first, second)) == count
+    damaged, intact = sorted(path for path in second.rglob("files/*/*") if path.stat().st_size)[:2]
+    damaged.chmod(0o600)
+    damaged.write_bytes(bytes(damaged.stat().st_size))
+    told = ready(origin.admin("backup", str(third)), 1)
+    key = damaged.parent.name + damaged.name
+    assert [line for line in told.splitlines() if line.endswith(f"file {key}")] == [
+        f"Copied again, because {second} does not have it whole: file {key}"
+    ]
+    assert intact.parent.name + intact.name in shared(second, third)
+    assert key not in shared(second, third)
+    shutil.rmtree(first)
+    shutil.rmtree(second)
+    assert "is whole and can be restored" in ready(origin.admin("backup", "--verify", str(third)))
+
+
+@pytest.mark.one_database
+def test_another_disk_gets_copies_and_one_that_is_too_small_is_refused_at_once(
+    origin: Installation, tmp_path: Path
+) -> None:
+    # C-RUN-45
+    origin.register("small").published("Large", bytes(20 * 1024 * 1024))
+    ready(origin.admin("backup", str(tmp_path / "first")))
+    with small_disk(tmp_path / "roomy", "200m"):
+        assert "links" not in ready(origin.admin("backup", str(tmp_path / "roomy")))
+        assert shared(tmp_path / "first", tmp_path / "roomy") == []
+    with small_disk(tmp_path / "small", "16m"):
+        refused = origin.admin("backup", str(tmp_path / "small"))
+        assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
+        assert "has 16 MB free, and the backup needs " in refused.stderr
+        assert list((tmp_path / "small").iterdir()) == []
 
 
 @pytest.mark.one_database

@@ -1,12 +1,8 @@
 """Failures of the database or the store: correct errors, reads continue, and full recovery."""
 
-import contextlib
-import shutil
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -14,6 +10,7 @@ import pytest
 from modhub.db import DatabaseLimits
 from modhub.testing.caller import Caller, CallerResponse
 from modhub.testing.databases import locked_database
+from modhub.testing.disks import small_disk
 from modhub.testing.service import PASSWORD, Installation
 
 MB = 1024 * 1024
@@ -103,22 +100,6 @@ def test_closed_connections_to_postgresql_are_replaced(services):
             assert interrupted().status in (200, 201)
     assert service.admin("verify").returncode == 0
     service.stop()
-
-
-@contextlib.contextmanager
-def small_disk(folder, size: str) -> Iterator[None]:
-    """A file system of its own in ``folder``; needs root and a kernel that lets it mount."""
-    folder.mkdir()
-    if shutil.which("mount") is None:
-        pytest.skip("there is no program called mount here")
-    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "modhub-test", str(folder)]
-    mounted = subprocess.run(command, capture_output=True, text=True, check=False)
-    if mounted.returncode:
-        pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.strip()}")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def refused_and_browsing_goes_on(service: Installation, own: Caller, mod_id: int, size: int) -> None:

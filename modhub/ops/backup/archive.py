@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from modhub.blobs.store import Blob
-from modhub.ops.backup.create import BLOBS, live_blobs
+from modhub.ops.backup.files import BLOBS, live_blobs
 from modhub.ops.backup.manifest import Manifest, TableEntry, blob_file, file_sha256, read_manifest, table_file
 from modhub.ops.progress import ProgressDisplay
 from modhub.settings import StartRefused

@@ -1,6 +1,7 @@
 """``modhub-admin backup DEST`` and ``restore SRC``."""
 
 import argparse
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -12,11 +13,10 @@ from modhub.audit import record
 from modhub.audit.hashing import EntryMac
 from modhub.audit.sealing import seal_entries
 from modhub.blobs import BlobStore, is_missing_folder
-from modhub.blobs.moving import count_live
 from modhub.declarations import AdminCommand, add_dry_run_option
 from modhub.ops import migrate
 from modhub.ops.backup.archive import check_archive
-from modhub.ops.backup.create import create_backup, measure_backup, source_of
+from modhub.ops.backup.create import BackupSource, FinishedBackup, create_backup, measure_backup, source_of
 from modhub.ops.backup.manifest import Manifest, fingerprints, has_manifest
 from modhub.ops.backup.restore import RestoreTarget, refuse_unfit_place, restore, verify_in_scratch
 from modhub.service_registry import find_optional_service
@@ -34,43 +34,61 @@ def run_create_backup(admin: Any, arguments: argparse.Namespace) -> int:
     folder = Path(arguments.folder)
     code = 0
     is_made = arguments.verify and has_manifest(folder)
+    without = frozenset(arguments.without)
     if arguments.dry_run and not is_made:
-        return _measure_backup(admin, folder, frozenset(arguments.without))
+        return _measure_backup(admin, folder, without, link=not arguments.no_link)
     if not is_made:
-        code = _make_backup(admin, folder, frozenset(arguments.without))
+        code = _make_backup(admin, folder, without, link=not arguments.no_link)
     return _verify_backup(admin, folder) or code if arguments.verify else code
 
 
-def _measure_backup(admin: Any, folder: Path, without: frozenset[str]) -> int:
-    packages = admin.declarations.migrations
-    migrate.refuse_when_behind(admin.databases, packages)
-    store = find_optional_service(admin.registry, BlobStore)
-    tables, rows = measure_backup(source_of(admin.registry, admin.databases, store, packages), folder, without)
-    with admin.reading() as session:
-        files, size = count_live(session)
-    admin.say(f"Would back up {rows} rows of {tables} tables and {files} files ({size} bytes). Nothing was changed.")
+def _measure_backup(admin: Any, folder: Path, without: frozenset[str], *, link: bool) -> int:
+    size = measure_backup(_source(admin), folder, without, link=link)
+    admin.say(
+        f"Would back up {size.rows} rows of {size.tables} tables and {size.files} files ({size.bytes} bytes), "
+        f"{size.linked} of them ({size.linked_bytes} bytes) as links. Nothing was changed."
+    )
     return 0
 
 
-def _make_backup(admin: Any, folder: Path, without: frozenset[str]) -> int:
+def _source(admin: Any) -> BackupSource:
     packages = admin.declarations.migrations
     migrate.refuse_when_behind(admin.databases, packages)
-    store = find_optional_service(admin.registry, BlobStore)
-    source = source_of(admin.registry, admin.databases, store, packages)
+    return source_of(admin.registry, admin.databases, find_optional_service(admin.registry, BlobStore), packages)
+
+
+def _make_backup(admin: Any, folder: Path, without: frozenset[str], *, link: bool) -> int:
+    source = _source(admin)
     _seal_audit_trail(admin)
-    manifest = create_backup(source, folder, without, admin.progress)
+    backup = create_backup(source, folder, without, admin.progress, link=link)
+    manifest = backup.manifest
     with admin.writing() as (session, _):
         record(session, "backup made", "database")
     rows = sum(entry.rows for entry in manifest.tables)
     admin.say(
         f"Backed up {rows} rows of {len(manifest.tables)} tables and {manifest.files} files ({manifest.bytes} bytes)."
     )
+    if backup.earlier is not None:
+        admin.say(
+            f"{backup.files.linked} of the files ({backup.files.linked_bytes} bytes) are links to those of "
+            f"{backup.earlier}. Each backup is whole without the other."
+        )
     admin.say("The secrets are not in it: keep modhub.secret and the ini as well.")
-    if not manifest.damaged:
-        return 0
-    for key in manifest.damaged:
-        admin.say(f"Not in it, because the file store does not have it whole: file {key}")
-    return 1
+    damages = list(_damages(backup))
+    for damage in damages:
+        admin.say(damage)
+    return 1 if damages else 0
+
+
+def _damages(backup: FinishedBackup) -> Iterator[str]:
+    """What the new backup and the next ones do not lose, and somebody should repair all the same."""
+    files = backup.files
+    for key in files.damaged:
+        yield f"Not in it, because the file store does not have it whole: file {key}"
+    for key in files.saved:
+        yield f"In it from {backup.earlier}, because the file store does not have it whole: file {key}"
+    for key in set(files.replaced) - set(files.damaged):
+        yield f"Copied again, because {backup.earlier} does not have it whole: file {key}"
 
 
 def _seal_audit_trail(admin: Any) -> None:
@@ -131,12 +149,17 @@ def _warn_about_secrets(admin: Any, manifest: Manifest) -> None:
 
 
 def backup_arguments(parser: argparse.ArgumentParser) -> None:
-    """``DEST``, ``--verify``, ``--without``"""
+    """``DEST``, ``--verify``, ``--no-link``, ``--without``"""
     parser.add_argument("folder", metavar="DEST", help="a folder that does not exist yet, or is empty")
     parser.add_argument(
         "--verify",
         action="store_true",
         help="afterwards restore into a scratch database and check every file; if DEST is a backup, only that",
+    )
+    parser.add_argument(
+        "--no-link",
+        action="store_true",
+        help="copy every file, also those that the newest backup beside DEST has",
     )
     parser.add_argument(
         "--without",

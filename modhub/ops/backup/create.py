@@ -1,6 +1,5 @@
 """``modhub-admin backup``: the rows in one snapshot, then the files that these rows name."""
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,32 +8,29 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, func, inspect, select
+from sqlalchemy import Connection, Table, func, inspect, select
 
 from modhub.blobs import BlobStore
 from modhub.blobs.holds import HoldPurpose, hold_files
-from modhub.blobs.models import StoredBlob
-from modhub.blobs.store import COPY_BYTES, Blob
 from modhub.db import Databases, iso, now
 from modhub.declarations import Migrations
-from modhub.errors import ApiError
 from modhub.ops import migrate
+from modhub.ops.backup.earlier import find_earlier_backup
+from modhub.ops.backup.files import BLOBS, FileCollection, FileReport
 from modhub.ops.backup.manifest import (
     MANIFEST_FORMAT,
     Manifest,
     TableEntry,
-    blob_file,
     fingerprints,
     make_backup_folder,
-    new_file,
     refuse_used_folder,
     write_manifest,
 )
-from modhub.ops.backup.tables import allow_long_transaction, read_rows, reflect_tables, write_table
+from modhub.ops.backup.room import BackupSize, measure_files, refuse_full_disk
+from modhub.ops.backup.tables import allow_long_transaction, reflect_tables, write_table
 from modhub.ops.progress import ProgressDisplay
 from modhub.settings import StartRefused
 
-BLOBS: Final = StoredBlob.__tablename__
 _VERSION_TABLE: Final = "_alembic_version"
 
 
@@ -49,30 +45,49 @@ class BackupSource:
     secrets: tuple[str, ...]
 
 
-def create_backup(source: BackupSource, folder: Path, without: frozenset[str], progress: ProgressDisplay) -> Manifest:
+@dataclass(frozen=True, slots=True)
+class FinishedBackup:
+    """What a backup has, what became of its files, and the earlier backup that it shares files with."""
+
+    manifest: Manifest
+    files: FileReport
+    earlier: Path | None
+
+
+def create_backup(
+    source: BackupSource, folder: Path, without: frozenset[str], progress: ProgressDisplay, *, link: bool = True
+) -> FinishedBackup:
     """Write a backup into a new folder; ``without`` are packages whose tables may be left out.
 
-    From before the snapshot to the last file no sweep removes a file that the snapshot names.
+    ``link``: files that the newest backup beside it has are shared with that, not copied. From before the snapshot to
+    the last file no sweep removes a file that the snapshot names.
     """
     migrate.with_connection(source.databases, partial(refuse_foreign_tables, source.packages, without))
+    earlier = find_earlier_backup(folder) if link else None
+    with snapshot(source.databases) as connection:
+        _, copied = measure_files(connection, earlier)
+        refuse_full_disk(connection, _tables(connection, source.packages), folder, copied)
     make_backup_folder(folder)
     try:
-        return _write_backup(source, folder, progress)
+        return _write_backup(source, folder, earlier, progress)
     except OSError as error:
         raise StartRefused(f"the backup could not be written: {error.strerror}; the folder is incomplete") from None
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"{folder} is an unfinished backup: remove it, and name a new folder") from None
 
 
-def _write_backup(source: BackupSource, folder: Path, progress: ProgressDisplay) -> Manifest:
+def _write_backup(
+    source: BackupSource, folder: Path, earlier: Path | None, progress: ProgressDisplay
+) -> FinishedBackup:
     with hold_files(source.databases, HoldPurpose.BACKUP):
         with snapshot(source.databases) as connection:
             revisions = {package.package: list(migrate.current(connection, package)) for package in source.packages}
             entries = _write_tables(connection, source.packages, folder, progress)
         blobs = next((entry for entry in entries if entry.name == BLOBS), None)
-        copied = _FileCopy(source.store, folder, progress)
+        collection = FileCollection(source.store, folder, earlier)
         if blobs is not None:
-            copied.copy_all(folder, blobs)
+            collection.collect(blobs, progress)
+    files = collection.report
     manifest = Manifest(
         format=MANIFEST_FORMAT,
         created_at=iso(now()),
@@ -82,12 +97,12 @@ def _write_backup(source: BackupSource, folder: Path, progress: ProgressDisplay)
         secrets=fingerprints(source.secrets),
         revisions=revisions,
         tables=entries,
-        files=copied.count,
-        bytes=copied.bytes,
-        damaged=copied.damaged,
+        files=files.files,
+        bytes=files.bytes,
+        damaged=files.damaged,
     )
     write_manifest(folder, manifest)
-    return manifest
+    return FinishedBackup(manifest, files, earlier)
 
 
 @contextmanager
@@ -119,69 +134,20 @@ def refuse_foreign_tables(packages: list[Migrations], without: frozenset[str], c
         )
 
 
+def _tables(connection: Connection, packages: list[Migrations]) -> list[Table]:
+    return reflect_tables(connection, [package.table_prefix for package in packages])
+
+
 def _write_tables(
     connection: Connection, packages: list[Migrations], folder: Path, progress: ProgressDisplay
 ) -> list[TableEntry]:
-    tables = reflect_tables(connection, [package.table_prefix for package in packages])
+    tables = _tables(connection, packages)
     with progress.of("rows") as advance:
         return [write_table(connection, table, folder, advance) for table in tables]
 
 
-def live_blobs(folder: Path, entry: TableEntry) -> Iterator[Blob]:
-    """The files that the rows of a backup name; one that is trash is none of them."""
-    at = {column.name: index for index, column in enumerate(entry.columns)}
-    for row in read_rows(folder, entry):
-        if row[at["trashed_at"]] is None:
-            yield Blob(row[at["key"]], row[at["size"]], row[at["sha256"]])
-
-
-class _FileCopy:
-    """Copies files from the store and counts them."""
-
-    def __init__(self, store: BlobStore | None, folder: Path, progress: ProgressDisplay) -> None:
-        self.count = self.bytes = 0
-        self.damaged: list[str] = []
-        self._store = store
-        self._folder = folder
-        self._progress = progress
-
-    def copy_all(self, folder: Path, entry: TableEntry) -> None:
-        """Copy every file that the rows name. A damaged one is left out; a store that is away ends the backup."""
-        total = sum(blob.size for blob in live_blobs(folder, entry))
-        with self._progress.of("bytes of files", total) as advance:
-            for blob in live_blobs(folder, entry):
-                if self._store is None:
-                    raise StartRefused("the setting modhub.storage is empty, but the database names files")
-                if self._copy(self._store, blob):
-                    self.count += 1
-                    self.bytes += blob.size
-                else:
-                    # Raises if it is not the file but the store.
-                    self._store.probe()
-                    self.damaged.append(blob.key)
-                advance(blob.size)
-
-    def _copy(self, store: BlobStore, blob: Blob) -> bool:
-        try:
-            source = store.open(blob.key, blob.size, blob.sha256)
-        except ApiError:
-            return False
-        path = blob_file(self._folder, blob.key)
-        digest = hashlib.sha256()
-        with source:
-            path.parent.mkdir(mode=0o700, exist_ok=True)
-            with new_file(path) as target:
-                while chunk := source.read(COPY_BYTES):
-                    digest.update(chunk)
-                    target.write(chunk)
-        if digest.hexdigest() != blob.sha256:
-            path.unlink()
-            return False
-        return True
-
-
-def measure_backup(source: BackupSource, folder: Path, without: frozenset[str]) -> tuple[int, int]:
-    """The tables and rows that a backup would have now. Raises `StartRefused` where it could not be made."""
+def measure_backup(source: BackupSource, folder: Path, without: frozenset[str], *, link: bool = True) -> BackupSize:
+    """What a backup would have now. Raises `StartRefused` where it could not be made."""
     migrate.with_connection(source.databases, partial(refuse_foreign_tables, source.packages, without))
     try:
         if folder.exists():
@@ -189,9 +155,13 @@ def measure_backup(source: BackupSource, folder: Path, without: frozenset[str]) 
     except OSError as error:
         raise StartRefused(f"the folder {folder} cannot be used: {error.strerror}") from None
     with snapshot(source.databases) as connection:
-        tables = reflect_tables(connection, [package.table_prefix for package in source.packages])
+        tables = _tables(connection, source.packages)
         rows = sum(connection.scalar(select(func.count()).select_from(table)) or 0 for table in tables)
-    return len(tables), rows
+        linked, copied = measure_files(connection, find_earlier_backup(folder) if link else None)
+        refuse_full_disk(connection, tables, folder, copied)
+    linked_bytes = sum(blob.size for blob in linked)
+    size = linked_bytes + sum(blob.size for blob in copied)
+    return BackupSize(len(tables), rows, len(linked) + len(copied), size, len(linked), linked_bytes)
 
 
 def source_of(registry: Any, databases: Databases, store: BlobStore | None, packages: list[Migrations]) -> BackupSource:

@@ -19,6 +19,8 @@ MANIFEST: Final = "manifest.json"
 MANIFEST_HASH: Final = "manifest.sha256"
 TABLES: Final = "tables"
 FILES: Final = "files"
+FILE_MODE: Final = 0o400
+"""Nobody writes to a file of a backup again: other backups may share it."""
 _FINGERPRINT_LENGTH: Final = 16
 
 
@@ -112,8 +114,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def new_file(path: Path) -> BinaryIO:
-    """Open a new file for its owner only."""
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+    """Open a new file that only its owner may read, and that nobody can open for writing again."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "wb")
 
 
 def has_manifest(folder: Path) -> bool:
