@@ -221,7 +221,12 @@ CORE = (
     Setting(
         "modhub.base_url", origin, "http://127.0.0.1:6543", "public origin, for links in emails, feeds and redirects"
     ),
-    Setting("modhub.secret", secrets, None, "one or more of at least 32 characters, one a line"),
+    Setting(
+        "modhub.secret",
+        secrets,
+        None,
+        "one or more of at least 32 characters, one a line; a new one is last until every process has it",
+    ),
     Setting("modhub.storage", text, "", "file:///absolute/folder or s3://bucket/prefix; empty: uploads get 503"),
     Setting("modhub.storage.endpoint", text, "", "address of the object store until one is reported; empty: AWS"),
     Setting("modhub.storage.region", text, "", "region of the object store; empty: us-east-1"),

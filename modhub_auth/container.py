@@ -73,7 +73,7 @@ def create_auth_services(registry: Any) -> AuthServices:
         AccessTokens(secret),
         rate_limiter,
         SecretBox(secret, "authenticator secret"),
-        AuthenticatorProposals(secret[0]),
+        AuthenticatorProposals(secret),
         {Steam.name: Steam(settings["modhub_auth.steam_provider"])} if settings["modhub_auth.steam"] else {},
         SecretBox(secret, "platform sign-in"),
         SecretBox(secret, "password sign-in"),

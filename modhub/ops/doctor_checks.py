@@ -147,7 +147,7 @@ def find_secret_problems(admin: Any) -> Iterator[str]:
     if since is not None and now() - since > timedelta(days=SECRET_DAYS):
         yield (
             f"the first secret of modhub.secret is in use since {since:%Y-%m-%d}, {(now() - since).days} days: add a "
-            "new one as the first line and keep this one below it"
+            "new one as the last line, restart every process, then make it the first and restart again"
         )
 
 

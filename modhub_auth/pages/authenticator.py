@@ -121,8 +121,9 @@ def _add_authenticator(request: Request) -> dict[str, Any]:
     period = proposal_period(request)
     if form_value(request, PERIOD) not in {"", str(period)}:
         raise ApiError(400, "proposal_expired", EXPIRED)
-    secret, code = proposed_secret(request, period), form_value(request, "code")
-    codes = totp.add_authenticator(request.dbsession, auth_services(request).secret_box, account.id, secret, code)
+    services, code = auth_services(request), form_value(request, "code")
+    secret = services.proposals.proven_secret(request.cookies[cookie_name(request)], period, code)
+    codes = totp.add_authenticator(request.dbsession, services.secret_box, account.id, secret, code)
     page_sessions.forget_proofs(request.dbsession, account.id)
     send_security_email(request, "factor added")
     return _show_codes(request, codes, N_("The authenticator was added."))

@@ -32,13 +32,15 @@ def password_check(request: Request, *personal: str) -> Callable[[str], None]:
             return
         if settings["modhub_auth.refuse_common_passwords"]:
             raise common_password_error()
-        mark = _mark(request, password)
-        if not hmac.compare_digest(mark.encode(), form_value(request, MARK_FIELD).encode("utf-8", "replace")):
-            raise password_warning({MARK_FIELD: mark})
+        marks, mark = _marks(request, password), form_value(request, MARK_FIELD).encode("utf-8", "replace")
+        if not any(hmac.compare_digest(made.encode(), mark) for made in marks):
+            raise password_warning({MARK_FIELD: marks[0]})
 
     return judge
 
 
-def _mark(request: Request, password: str) -> str:
-    key = derive_key(request.registry.settings["modhub.secret"][0], "common password")
-    return hmac.digest(key, f"{get_csrf_token(request)} {password}".encode(), "sha256").hex()
+def _marks(request: Request, password: str) -> list[str]:
+    """The mark by each secret: the first makes it, all check it (C-TOK-4)."""
+    message = f"{get_csrf_token(request)} {password}".encode()
+    keys = [derive_key(secret, "common password") for secret in request.registry.settings["modhub.secret"]]
+    return [hmac.digest(key, message, "sha256").hex() for key in keys]

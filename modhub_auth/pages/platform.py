@@ -94,19 +94,26 @@ class PlatformVisit(NamedTuple):
         return {"for": self.purpose, "at": str(self.begun_at)} if self.purpose else {}
 
 
-def _state(request: Request, visit: PlatformVisit) -> str:
-    """The proof that this browser began the visit. It depends on the browser's CSRF token, the signed-in account and
-    the visit, so that a visitor who wanted to link a login does not return to a new account.
+def _states(request: Request, visit: PlatformVisit) -> list[str]:
+    """The proof that this browser began the visit, by each secret: the first makes it, all check it (C-TOK-4).
+
+    It depends on the browser's CSRF token, the signed-in account and the visit, so that a visitor who wanted to link a
+    login does not return to a new account.
     """
-    secret: str = request.registry.settings["modhub.secret"][0]
     account_id = request.identify(CredentialKind.ACCOUNT).account_id
     message = f"{get_csrf_token(request)} {account_id} {visit.purpose} {visit.begun_at}"
-    return hmac.digest(derive_key(secret, "platform state"), message.encode(), "sha256").hex()
+    return [
+        hmac.digest(derive_key(secret, "platform state"), message.encode(), "sha256").hex()
+        for secret in request.registry.settings["modhub.secret"]
+    ]
 
 
 def _return_address(request: Request, platform: Steam, next_path: str | None, visit: PlatformVisit) -> str:
+    """Where the platform sends the browser. On the return, with the state that came if one of the secrets made it."""
+    states, returned = _states(request, visit), (query(request, "state") or "").encode("utf-8", "replace")
+    state = next((state for state in states if hmac.compare_digest(state.encode(), returned)), states[0])
     base_url = request.registry.settings["modhub.base_url"]
-    parameters = {"state": _state(request, visit), **visit.fields(), **({"next": next_path} if next_path else {})}
+    parameters = {"state": state, **visit.fields(), **({"next": next_path} if next_path else {})}
     return f"{base_url}{HOME}/platform/{platform.name}?{urlencode(parameters)}"
 
 

@@ -7,6 +7,7 @@ import hmac
 import re
 import secrets
 from base64 import b32encode
+from collections.abc import Sequence
 from typing import Final
 
 import pyotp
@@ -36,19 +37,28 @@ ISSUER: Final = "modhub"
 class AuthenticatorProposals:
     """The secrets that pages propose, each derived from the session's own secret, so that none is stored.
 
-    The secret changes with each period. A form names its period and is valid in that one and the next.
+    The secret changes with each period. A form names its period and is valid in that one and the next. The first
+    configured secret proposes; what another one proposed is accepted as well (C-TOK-4).
     """
 
-    def __init__(self, secret: str) -> None:
-        self._key = derive_key(secret, "authenticator proposal")
+    def __init__(self, configured_secrets: Sequence[str]) -> None:
+        self._keys = [derive_key(secret, "authenticator proposal") for secret in configured_secrets]
 
     def __repr__(self) -> str:
         return "AuthenticatorProposals(...)"
 
     def secret(self, session_secret: str, period: int) -> str:
         """160 bits in base32 (RFC 4226, 4)."""
+        return self._proposed(session_secret, period)[0]
+
+    def _proposed(self, session_secret: str, period: int) -> list[str]:
         source = f"{session_secret} {period}".encode()
-        return b32encode(hmac.digest(self._key, source, "sha256")[:_SECRET_BYTES]).decode()
+        return [b32encode(hmac.digest(key, source, "sha256")[:_SECRET_BYTES]).decode() for key in self._keys]
+
+    def proven_secret(self, session_secret: str, period: int, code: str) -> str:
+        """The proposed secret whose current code this is; the one that is proposed now if it is of none."""
+        proposed = self._proposed(session_secret, period)
+        return next((secret for secret in proposed if matching_step(secret, code, after=0) is not None), proposed[0])
 
     def period(self, form_period: str = "") -> int:
         """The ``form_period`` of a submitted form while it is valid, else the current period."""

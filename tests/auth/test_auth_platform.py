@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from modhub.db import now, to_micros
+from modhub.testing.databases import TEST_SECRET
 from modhub.testing.pages import messages_on
 from modhub.testing.service import free_port
 from modhub_auth import account_blocking
@@ -104,6 +105,22 @@ def test_a_new_account_and_again(site: Any, provider: Provider) -> None:
     with site.databases.readonly_session() as session:
         account = session.scalars(select(Account)).one()
     assert (account.kind, account.display_name) == ("Platform", f"Modder {account.id}")
+
+
+def test_who_left_under_another_of_the_secrets_comes_back(auth: Any, provider: Provider) -> None:
+    # C-TOK-4
+    settings = {"modhub_auth__steam": "true", "modhub_auth__steam_provider": provider.endpoint}
+    new = "the newest secret of this deployment, long"
+    site = auth(**settings, modhub__secret=f"{TEST_SECRET}\n{new}")
+    url = str(site.registry.settings["sqlalchemy.url"])
+    other = auth(url=url, **settings, modhub__secret=f"{new}\n{TEST_SECRET}")
+    stranger = auth(url=url, **settings, modhub__secret="one that neither of them has, and long enough")
+    for here, there, status in ((site, other, 303), (other, site, 303), (site, stranger, 403)):
+        for visitor in (site, other, stranger):
+            visitor.reset()
+        way = leave(here)
+        there.cookiejar = here.cookiejar
+        assert come_back(there, provider.assertion(way)).status_int == status
 
 
 def test_next_is_followed(site: Any, provider: Provider) -> None:

@@ -183,7 +183,7 @@ def test_the_age_of_a_secret_counts_from_its_first_use(start: Start, examine: An
     set_time(site, "secret ", 366)
     record_secrets(site.registry)
     (sentence,) = examine(site)[1]["secret"]
-    assert "366 days: add a new one as the first line and keep this one below it" in sentence
+    assert "366 days: add a new one as the last line, restart every process, then make it the first" in sentence
     url = str(site.registry.settings["sqlalchemy.url"])
     fresh = "another secret that is long enough for it"
     renewed = start(url=url, modhub__secret=f"{fresh}\n{TEST_SECRET}")

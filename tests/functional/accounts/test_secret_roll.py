@@ -1,0 +1,170 @@
+"""The change of `modhub.secret` as docs/operations.md describes it: no process ever refuses the other's work."""
+
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pyotp
+import pytest
+
+from modhub.testing.caller import Caller
+from modhub.testing.service import PASSWORD, SERVICE_SECRET, Installation, Process
+
+HOME = "/Modhub/account"
+NEW = "the new secret of the tests, of more than 32 characters"
+OLD_ONLY, OLD_FIRST, NEW_FIRST = SERVICE_SECRET, f"{SERVICE_SECRET}\n{NEW}", f"{NEW}\n{SERVICE_SECRET}"
+# The first process is always restarted first; in between the two differ.
+STEPS = [(OLD_FIRST, OLD_ONLY), (OLD_FIRST, OLD_FIRST), (NEW_FIRST, OLD_FIRST), (NEW_FIRST, NEW_FIRST)]
+_KEY = re.compile(rb'id="authenticator-secret"[^>]*>([A-Z2-7]{32})<')
+_PERIOD = re.compile(rb'name="period"[^>]*value="([0-9]+)"')
+_MARK = re.compile(rb'name="commonPassword"[^>]*value="([0-9a-f]{64})"')
+_LINK = re.compile(r"/Modhub/account/(confirm\?token=[0-9a-f]{64})")
+
+
+@pytest.fixture
+def service(services: Any, kind: str) -> Iterator[Installation]:
+    made: Installation = services(kind, 0, schema="modhub_auth", settings={"modhub_auth.failures": "1000000"})
+    yield made
+    made.stop()
+
+
+def start(service: Installation, secret: str) -> Process:
+    service.environ["MODHUB_SECRET"] = secret
+    return service.start()
+
+
+class Person:
+    """Somebody whose every second request goes to the other process."""
+
+    def __init__(self, service: Installation, browse: Any, name: str, here: Caller, there: Caller) -> None:
+        self.email = f"{name}@example.org"
+        self.service, self.here, self.there = service, here, there
+        self.browser, self.key = browse(here), ""
+        self.session = here.need(201, "POST", "/api/auth/register", self.credentials())
+
+    def credentials(self, **more: str) -> dict[str, str]:
+        return {"email": self.email, "password": PASSWORD, **more}
+
+    def at(self, caller: Caller) -> None:
+        """The browser's requests go there from now on."""
+        self.browser.caller = caller
+
+    def use_tokens(self) -> None:
+        bearer = {"Authorization": f"Bearer {self.session['accessToken']}"}
+        assert self.there.ask("GET", "/api/auth/me", headers=bearer).status == 200
+        refresh = {"refreshToken": self.session["refreshToken"]}
+        assert self.there.ask("POST", "/api/auth/refresh", refresh).status == 200
+
+    def use_pages(self) -> None:
+        """The form comes from one process and goes to the other."""
+        self.at(self.here)
+        token = self.browser.form(f"{HOME}/login")
+        self.at(self.there)
+        assert self.browser.post(f"{HOME}/login", self.credentials(), token).status == 303
+        self.at(self.here)
+        assert self.browser.get(HOME).status == 200
+
+    def use_email(self) -> None:
+        """Either process may send it."""
+        deadline = time.monotonic() + 60
+        while not (link := self.link()):
+            assert time.monotonic() < deadline, self.service.admin("letters", "list").stdout
+            time.sleep(0.05)
+        self.at(self.there)
+        token = self.browser.form(f"{HOME}/{link}")
+        assert self.browser.post(f"{HOME}/{link}", {}, token).status == 200
+
+    def link(self) -> str:
+        for path in (self.service.folder / "mail").glob("*.eml"):
+            text = path.read_text()
+            if f"To: {self.email}" in text and (link := _LINK.search(text)):
+                return link[1]
+        return ""
+
+    def use_authenticator(self) -> None:
+        self.at(self.here)
+        page = self.browser.get(f"{HOME}/authenticator")
+        key, period = _KEY.search(page.body), _PERIOD.search(page.body)
+        assert key is not None
+        assert period is not None
+        self.key = key[1].decode()
+        generator, moment = pyotp.TOTP(self.key), int(time.time())
+        fields = {"currentPassword": PASSWORD, "code": generator.at(moment), "period": period[1].decode()}
+        token = self.browser.form(f"{HOME}/authenticator")
+        self.at(self.there)
+        assert self.browser.post(f"{HOME}/authenticator", fields, token).status == 200
+        code = {"code": generator.at(moment + 30)}
+        self.here.need(200, "POST", "/api/auth/login", self.credentials(**code))
+
+    def use_common_password(self) -> None:
+        """The process that warned of it is not the one that accepts it."""
+        self.browser.cookies.clear()
+        self.at(self.here)
+        fields = {"email": f"common.{self.email}", "password": "password1234"}
+        token = self.browser.form(f"{HOME}/register")
+        mark = _MARK.search(self.browser.post(f"{HOME}/register", fields, token).body)
+        assert mark
+        self.at(self.there)
+        fields["commonPassword"] = mark[1].decode()
+        assert self.browser.post(f"{HOME}/register", fields, token).status == 303
+
+
+@pytest.mark.one_database
+def test_at_each_step_of_the_documented_change_the_processes_understand_each_other(
+    service: Installation, browse: Any
+) -> None:
+    # C-TOK-4
+    running = [start(service, OLD_ONLY), start(service, OLD_ONLY)]
+    early = service.register("early")
+    for number, step in enumerate(STEPS):
+        changed = number % 2
+        running[changed].stop()
+        running[changed] = start(service, step[changed])
+        for here, there in ((0, 1), (1, 0)):
+            callers = Caller([running[here].port]), Caller([running[there].port])
+            person = Person(service, browse, f"step{number}from{here}", *callers)
+            person.use_tokens()
+            person.use_pages()
+            person.use_email()
+            person.use_authenticator()
+            person.use_common_password()
+        for process in running:
+            assert early.ask("GET", "/api/auth/me", port=process.port).status == 200
+    assert " is dead" not in service.log()
+    verified = service.admin("audit", "verify")
+    assert verified.returncode == 0, verified.stdout
+
+
+@pytest.mark.one_database
+def test_the_new_secret_must_not_come_first_while_a_process_does_not_have_it(service: Installation) -> None:
+    """Why there are two steps: if this passes on with 200, the document may become shorter."""
+    old, new = start(service, OLD_ONLY), start(service, NEW_FIRST)
+    caller = Caller([new.port])
+    credentials = {"email": "ada@example.org", "password": PASSWORD}
+    session = caller.need(201, "POST", "/api/auth/register", credentials)
+    bearer = {"Authorization": f"Bearer {session['accessToken']}"}
+    assert caller.ask("GET", "/api/auth/me", headers=bearer, port=new.port).status == 200
+    assert caller.ask("GET", "/api/auth/me", headers=bearer, port=old.port).status == 401
+
+
+@pytest.mark.one_database
+def test_without_the_old_secret_sessions_go_on_and_authenticators_do_not(service: Installation, browse: Any) -> None:
+    """What docs/operations.md says of a secret that leaked."""
+    old = start(service, OLD_FIRST)
+    person = Person(service, browse, "leaked", Caller([old.port]), Caller([old.port]))
+    person.use_pages()
+    other = Person(service, browse, "other", Caller([old.port]), Caller([old.port]))
+    other.use_pages()
+    other.use_authenticator()
+    old.stop()
+    caller = Caller([start(service, NEW).port])
+    bearer = {"Authorization": f"Bearer {person.session['accessToken']}"}
+    assert caller.ask("GET", "/api/auth/me", headers=bearer).status == 401
+    caller.need(200, "POST", "/api/auth/refresh", {"refreshToken": person.session["refreshToken"]})
+    person.at(caller)
+    assert person.browser.get(HOME).status == 200
+    code = pyotp.TOTP(other.key).at(int(time.time()) + 30)
+    caller.need(401, "POST", "/api/auth/login", other.credentials(code=code))
+    assert service.admin("account", "remove-factor", other.email).returncode == 0
+    caller.need(200, "POST", "/api/auth/login", other.credentials())
