@@ -36,6 +36,12 @@ class StoreTimes:
         with self._lock:
             return dict(self._times)
 
+    def add_failure(self, operation: str) -> None:
+        """Count a call that failed before it reached the store: the server could not write the file to its disk."""
+        with self._lock:
+            times = self._times[operation]
+            self._times[operation] = times._replace(calls=times.calls + 1, errors=times.errors + 1)
+
     @contextmanager
     def measure(self, operation: str) -> Iterator[None]:
         """Add what the block takes."""

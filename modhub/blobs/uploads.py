@@ -9,8 +9,10 @@ from webob.request import DisconnectionError
 from modhub.blobs.data_manager import stage
 from modhub.blobs.spooled import SpooledFile
 from modhub.blobs.store import Blob, Readable
+from modhub.blobs.timing import StoreTimes
 from modhub.errors import invalid
-from modhub.payload import FILE, raw_stream
+from modhub.payload import FAILED, FILE, raw_stream
+from modhub.service_registry import find_optional_service
 
 SNIFF_BYTES: Final = 1024
 """Bytes at the beginning of a file by which its type is recognised."""
@@ -44,6 +46,8 @@ def receive_upload(request: Any, limit: int) -> ReceivedUpload:
 
     Call it before the session's first statement: no lock may wait for a slow disk (docs/adr/003-files-before-locks.md).
     """
+    if request.environ.get(FAILED) and (times := find_optional_service(request.registry, StoreTimes)) is not None:
+        times.add_failure("stage")
     stream = raw_stream(request, limit)
     head = _PrefixedStream(b"", stream).read(SNIFF_BYTES)
     if not head:

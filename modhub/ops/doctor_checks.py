@@ -16,12 +16,15 @@ from modhub.blobs import BlobStore
 from modhub.blobs.factory import local_folder
 from modhub.db import now
 from modhub.errors import ApiError
+from modhub.limits import CODE, MB
 from modhub.ops import database_errors, migrate, observations
+from modhub.ops.free_space import STORE, free_bytes
 from modhub.ops.migrate import SchemaState
-from modhub.ops.proxy_check import ask_base_url, find_proxy_problems
+from modhub.ops.proxy_check import ask_base_url, find_proxy_problems, server_section
 from modhub.ops.secret_ages import configured_secrets, first_seen, record_secrets
 from modhub.ops.start_checks import key_warnings, secret_warnings
 from modhub.ops.store_errors import store_reason
+from modhub.server.settings import Settings
 from modhub.service_registry import find_optional_service
 from modhub.settings import StartRefused
 
@@ -72,7 +75,7 @@ def find_schema_problems(admin: Any) -> Iterator[str]:
 
 
 def find_storage_problems(admin: Any) -> Iterator[str]:
-    """Write, read and delete a small file, as the service does."""
+    """Write, read and delete a small file, as the service does, and see whether there is room for large ones."""
     url = admin.registry.settings["modhub.storage"]
     store = find_optional_service(admin.registry, BlobStore)
     if store is None:
@@ -90,6 +93,20 @@ def find_storage_problems(admin: Any) -> Iterator[str]:
     except ApiError as error:
         failure = f"files cannot be written, read and deleted at {url}{store_reason(error)}"
         yield f"{failure}: check its free space, its rights and the log"
+    yield from _find_full_disks(admin)
+
+
+def _find_full_disks(admin: Any) -> Iterator[str]:
+    """Uploads that are under way may take ``spool_bytes``, and what is being stored comes on top."""
+    spool = server_section(admin.ini).get("spool_bytes", "")
+    needed = (int(spool) if spool.isdecimal() else Settings.spool_bytes) + 2 * CODE
+    for name, free in free_bytes(admin.registry.settings).items():
+        if free < needed:
+            folder = "the folder of files" if name == STORE else "the temporary folder"
+            yield (
+                f"the disk of {folder} has {free // MB:,} MB free, and uploads may take {needed // MB:,} MB at once: "
+                "make room, or lower spool_bytes in [server:main]"
+            )
 
 
 def _write_and_read(store: BlobStore) -> None:

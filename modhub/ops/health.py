@@ -16,6 +16,7 @@ from modhub.declarations import Declarations
 from modhub.errors import ApiError
 from modhub.interfaces import IRoot
 from modhub.ops import database_errors, observations
+from modhub.ops.free_space import STORE, free_bytes
 from modhub.payload import encode
 from modhub.request import Request
 from modhub.server.rules import IBodyRules
@@ -45,10 +46,11 @@ def healthz(_context: Any, _request: Request) -> Response:
 
 @page(context=IRoot, name="readyz", request_method="GET", permission=OPEN)
 def readyz(_context: Any, request: Request) -> Response:
-    """The state of each part by name; 503 if one is unreachable."""
+    """The state of each part by name, and the free bytes of its disks; 503 if a part is unreachable."""
     states = request.find_service(Readiness).states()
     is_ready = UNREACHABLE not in states.values()
-    response = _json_response({"status": "ok" if is_ready else "unavailable", **states}, 200 if is_ready else 503)
+    summary = {"status": "ok" if is_ready else "unavailable", **states, "freeBytes": free_bytes_now(request.registry)}
+    response = _json_response(summary, 200 if is_ready else 503)
     if not is_ready:
         response.retry_after = NOT_READY_SECONDS
     return response
@@ -108,6 +110,12 @@ def _reason(error: Exception, registry: Any) -> str:
     return type(error).__name__
 
 
+def free_bytes_now(registry: Any) -> dict[str, int]:
+    """The free bytes by folder, but not of a store that is unreachable: its disk may hang."""
+    states = find_service(registry, Readiness).states()
+    return {} if states.get(STORE) == UNREACHABLE else free_bytes(registry.settings)
+
+
 def check_database(registry: Any) -> None:
     """Commit a row: a database that is full, read-only or locked can still be read."""
     with find_service(registry, Databases).write_session.begin() as session:
@@ -128,4 +136,4 @@ def includeme(config: Configurator) -> None:
     config.add_service(Readiness, Readiness(config.registry))
     config.registry.getUtility(IBodyRules).priority_paths = frozenset({"/healthz"})
     config.add_health_check("database", check_database)
-    config.add_health_check("storage", check_storage)
+    config.add_health_check(STORE, check_storage)

@@ -9,7 +9,8 @@ from modhub.blobs.models import StoredBlob
 from modhub.blobs.timing import OperationTimes, StoreTimes
 from modhub.db import Databases
 from modhub.metrics import COUNTER, LabelValues
-from modhub.ops.health import UNREACHABLE, Readiness
+from modhub.ops.free_space import STORE, TEMPORARY
+from modhub.ops.health import UNREACHABLE, Readiness, free_bytes_now
 from modhub.ops.slow_statements import SlowStatements
 from modhub.service_registry import find_optional_service, find_service
 
@@ -32,6 +33,14 @@ def _connections(registry: Any) -> dict[LabelValues, float]:
 def _part_states(registry: Any) -> dict[LabelValues, float]:
     states = find_service(registry, Readiness).states()
     return {name: float(state != UNREACHABLE) for name, state in states.items()}
+
+
+def _store_free_bytes(registry: Any) -> float | None:
+    return free_bytes_now(registry).get(STORE)
+
+
+def _temporary_free_bytes(registry: Any) -> float | None:
+    return free_bytes_now(registry).get(TEMPORARY)
 
 
 def _files(registry: Any) -> dict[LabelValues, float]:
@@ -89,3 +98,7 @@ def includeme(config: Configurator) -> None:
         config.add_metric(name, help_text, read, kind=COUNTER, labels=("operation",))
     config.add_metric("store_files", "Files in the store, of all processes.", _files, labels=("state",))
     config.add_metric("store_bytes", "Bytes of those files.", _file_bytes, labels=("state",))
+    config.add_metric("store_free_bytes", "Free bytes of the disk of the files.", _store_free_bytes)
+    config.add_metric(
+        "temporary_free_bytes", "Free bytes of the temporary folder, if it is on another disk.", _temporary_free_bytes
+    )

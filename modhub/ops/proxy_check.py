@@ -52,7 +52,7 @@ def find_proxy_problems(admin: Any) -> Iterator[str]:
     settings = admin.registry.settings
     yield from base_url_warnings(settings)
     yield from _find_reachability_problems(admin)
-    yield from _find_trust_problems(admin, _server_section(admin.ini))
+    yield from _find_trust_problems(admin, server_section(admin.ini))
 
 
 def _find_trust_problems(admin: Any, server: Mapping[str, str]) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _find_trust_problems(admin: Any, server: Mapping[str, str]) -> Iterator[str]
         )
 
 
-def _server_section(ini: str) -> dict[str, str]:
+def server_section(ini: str) -> dict[str, str]:
     """``[server:main]``, without interpolation; empty if there is none or it is not ours."""
     parser = configparser.RawConfigParser()
     try:

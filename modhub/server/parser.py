@@ -155,7 +155,9 @@ class Parser(HTTPRequestParser):
         try:
             consumed: int = body.received(data)
         except OSError as error:
-            logger.warning("a request body could not be spooled: %s", error)
+            # The disk is full, as a rule. Without the path, which the text of some errors has.
+            reason = error.strerror or type(error).__name__
+            logger.error("ALARM: a request body could not be written to disk: %s", reason)
             self._end_early({"modhub.body_failed": True})
             return len(data)
         except SpoolFull:

@@ -4,6 +4,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from sqlalchemy import event
@@ -115,7 +116,7 @@ def test_a_part_that_hangs_holds_nobody_and_is_soon_unreachable(site: Site, cloc
         late = site.get("/readyz", status=503).json
         part.go.set()
         assert hanging.result(60).json["storage"] == "ok"
-    assert late == {"status": "unavailable", "database": "ok", "storage": "unreachable"}
+    assert late == {"status": "unavailable", "database": "ok", "storage": "unreachable", "freeBytes": {}}
     assert part.asked == 2
     assert site.get("/readyz", status=200).json["storage"] == "ok"
 
@@ -147,7 +148,8 @@ def test_a_database_that_cannot_be_written_is_503_and_read_from(
     event.listen(engine, "checkout", read_only)
     for _ in range(2):
         answer = site.get("/readyz", status=503).json
-        assert answer == {"status": "unavailable", "database": "unreachable", "storage": "ok"}
+        assert answer["freeBytes"].pop("storage") > 0
+        assert answer == {"status": "unavailable", "database": "unreachable", "storage": "ok", "freeBytes": ANY}
         clock.forward(health.CACHE_SECONDS)
     site.get(f"/api/modhub/{owner['id']}", status=200)
     site.get("/healthz", status=200)

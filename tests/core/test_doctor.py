@@ -17,7 +17,8 @@ from sqlalchemy import text, update
 
 from modhub.db import now
 from modhub.declarations import DoctorCheck
-from modhub.ops import admin, doctor
+from modhub.limits import MB
+from modhub.ops import admin, doctor, doctor_checks
 from modhub.ops.models import Observation
 from modhub.ops.secret_ages import configured_secrets, record_secrets
 from modhub.server.testing import running
@@ -172,6 +173,24 @@ def set_time(site: Site, name: str, days: float) -> None:
             .where(Observation.name.startswith(name))
             .values(observed_at=now() - timedelta(days=days))
         )
+
+
+@pytest.mark.one_database
+def test_a_disk_without_room_for_large_uploads(site: Site, examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # C-RUN-46
+    free = {"storage": 200 * MB, "temporary": 300 * MB}
+    monkeypatch.setattr(doctor_checks, "free_bytes", lambda _settings: free)
+    for spool, expected in (
+        (72 * MB, ["ok"]),
+        (72 * MB + 1, ["the folder of files has 200 MB free, and uploads may take 200 MB"]),
+        (
+            None,
+            ["the folder of files has 200 MB free, and uploads may take 4,224 MB", "the temporary folder has 300 MB"],
+        ),
+    ):
+        sentences = examine(site, SERVER + ("" if spool is None else f"spool_bytes = {spool}\n"))[1]["storage"]
+        assert len(sentences) == len(expected)
+        assert [text in line for text, line in zip(expected, sentences, strict=True)] == [True] * len(expected)
 
 
 def test_the_age_of_a_secret_counts_from_its_first_use(start: Start, examine: Any) -> None:

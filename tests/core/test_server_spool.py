@@ -130,14 +130,17 @@ def test_one_that_comes_too_slowly_is_given_back(monkeypatch):
         assert service.adj.spool.used == 0
 
 
-def test_one_that_the_disk_does_not_take_is_given_back(monkeypatch):
+def test_one_that_the_disk_does_not_take_is_given_back(monkeypatch, caplog):
+    # C-RUN-46
     def full(*_args, **_kwargs):
-        raise OSError(28, "No space left on device")
+        raise OSError(28, "No space left on device", "/secret/path")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     with running(App()) as service, RawClient(service) as client:
         assert seen(client.ask(sized(3_000_000) + b"x" * 1_000_000)) == (200, {"modhub.body_failed": True})
         until(service, 0)
+    (alarm,) = [line.message for line in caplog.records if line.name == "modhub.server" and line.levelname == "ERROR"]
+    assert alarm == "ALARM: a request body could not be written to disk: No space left on device"
 
 
 def test_what_is_left_when_the_service_ends_is_given_back():

@@ -10,7 +10,7 @@ import pytest
 from modhub.db import DatabaseLimits
 from modhub.testing.caller import Caller, CallerResponse
 from modhub.testing.databases import locked_database
-from modhub.testing.disks import small_disk
+from modhub.testing.disks import fill_disk, small_disk
 from modhub.testing.service import PASSWORD, Installation
 
 MB = 1024 * 1024
@@ -130,6 +130,30 @@ def test_a_full_store_refuses_uploads_alone_and_recovers_by_itself(services, kin
         assert service.admin("sweep", "--older-than", "0").returncode == 0
         again = own.published("Room again", bytes(6 * MB))
         assert len(own.ask("GET", f"/api/modhub/{again['id']}/download").body) == 6 * MB
+        assert service.stop() == [0]
+
+
+@pytest.mark.one_database
+def test_a_store_that_is_nearly_full_is_seen_before_and_when_uploads_fail(services, kind):
+    # C-RUN-46, C-RUN-28
+    service = services(kind, 0, includes="modhub_auth modhub_metrics", schema="modhub_auth")
+    with small_disk(service.files, "24m"):
+        service.start()
+        own = service.register("nearly")
+        mod = own.published("Nearly full", bytes(MB))
+        fill_disk(service.files / "something else", 100 * 1024)
+        ready = own.need(200, "GET", "/readyz")
+        assert 0 < ready["freeBytes"]["storage"] <= 100 * 1024
+        metrics = own.ask("GET", "/metrics").body.decode()
+        assert f"modhub_store_free_bytes {ready['freeBytes']['storage']}" in metrics
+        assert 'modhub_store_errors_total{operation="stage"} 0' in metrics
+        assert "storage: the disk of the folder of files has 0 MB free" in service.admin("doctor").stdout
+        assert "ALARM" not in service.log()
+        refused_and_browsing_goes_on(service, own, mod["id"], 300 * 1024)
+        assert "ALARM: a request body could not be written to disk: No space left on device" in service.log()
+        assert 'modhub_store_errors_total{operation="stage"} 2' in own.ask("GET", "/metrics").body.decode()
+        (service.files / "something else").unlink()
+        assert own.send_file(mod["id"], "code", bytes(300 * 1024), version="2").status == 201
         assert service.stop() == [0]
 
 
