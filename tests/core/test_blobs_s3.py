@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import pytest
+from obstore.exceptions import PermissionDeniedError
 
 import modhub.blobs
 from modhub.blobs import storage_from_url
@@ -221,3 +222,12 @@ def test_the_library_logs_nothing_of_its_own(caplog: pytest.LogCaptureFixture) -
         store.probe()
     assert {record.name for record in caplog.records} == {"modhub.blobs.s3.store"}
     assert "127.0.0.1" not in caplog.text
+
+
+def test_a_store_that_refuses_the_clock_says_so() -> None:
+    # T-F5, T-F7
+    """As SeaweedFS answers a signature of two hours ago."""
+    skewed = "Client error with status 403 Forbidden: <Error><Code>RequestTimeTooSkewed</Code></Error>"
+    for text, expected in ((skewed, "it refuses this machine's clock"), ("403 Forbidden", "it refuses the key")):
+        trouble, responded = connection._trouble(PermissionDeniedError(text))
+        assert (str(trouble), responded) == (expected, True)

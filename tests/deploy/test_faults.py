@@ -29,6 +29,11 @@ FAULTS: dict[str, tuple[dict[str, set[int]], str, str]] = {
     "postgresql restarted": ({}, "", ""),
     "postgresql stopped": ({kind: {503} for kind in READING} | NO_WRITES, "database", "not ready: database"),
     "tables locked": (NO_WRITES, "database", "not ready: database"),
+    "table locked against reading": (
+        {kind: {503} for kind in ("page", "download", "edit", "upload")},
+        "",
+        "canceling statement due to lock timeout",
+    ),
     "folder of files away": (NO_FILES, "storage", "ALARM: the file store is not available"),
 }
 
@@ -139,6 +144,16 @@ def store_away(service: Installation) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def locked_mods(service: Installation) -> Iterator[None]:
+    """As by ``ALTER TABLE``. The processes are ready all the same: only what needs the table waits."""
+    with contextlib.closing(service.connect()) as connection:
+        connection.execute("BEGIN")
+        connection.execute("LOCK TABLE core_mod IN ACCESS EXCLUSIVE MODE")
+        yield
+        assert service.caller().ask("GET", "/readyz").status == 200
+
+
+@contextlib.contextmanager
 def restarted(server: PostgresServer) -> Iterator[None]:
     with server.stopped():
         pass
@@ -150,6 +165,8 @@ def begin(name: str, service: Installation, server: PostgresServer) -> contextli
         return store_away(service)
     if name == "tables locked":
         return locked_database(service.url)
+    if name == "table locked against reading":
+        return locked_mods(service)
     return restarted(server) if name == "postgresql restarted" else server.stopped()
 
 

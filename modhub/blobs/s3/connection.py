@@ -36,6 +36,8 @@ LISTED: Final = 1000
 UPLOAD_CONCURRENCY: Final = 2
 
 _STATUS = re.compile(r"status code: ([0-9]{3})")
+_CLOCK_REFUSED: Final = "RequestTimeTooSkewed"
+"""The code of S3 for a signature that is more than 15 minutes old or in the future."""
 
 log = logging.getLogger(__name__)
 
@@ -192,6 +194,8 @@ class S3Connection:
 
 def _trouble(error: BaseError) -> tuple[StoreTrouble, bool]:
     """The error without the address that its message contains, and whether the store responded."""
+    if _CLOCK_REFUSED in str(error):
+        return StoreTrouble("it refuses this machine's clock"), True
     if isinstance(error, PermissionDeniedError | UnauthenticatedError):
         return StoreTrouble("it refuses the key"), True
     if isinstance(error, PreconditionError):
