@@ -1,5 +1,6 @@
 """The tables of accounts. No password, token or code is stored in clear."""
 
+import secrets
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -35,6 +36,11 @@ class LoginKind(StrEnum):
     """A publisher key: no way to sign in on pages, and no account is created with it."""
 
 
+def new_random_id() -> str:
+    """128 random bits."""
+    return secrets.token_hex(16)
+
+
 class Account(Base):
     """An account. Sign-in, refresh, reset and deletion lock its row."""
 
@@ -66,6 +72,9 @@ class Login(Base):
     verified: Mapped[bool] = mapped_column(default=False)
     password_hash: Mapped[str | None] = mapped_column(String(255))
     created_at: Mapped[datetime] = mapped_column(Timestamp)
+    random_id: Mapped[str | None] = mapped_column(String(32), default=new_random_id)
+    """What tokens name the login by besides its number, which a database that lost rows may give out again. None until
+    the first token of a login that older code made."""
 
 
 class PublisherKey(Base):

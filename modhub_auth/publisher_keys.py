@@ -21,7 +21,7 @@ from modhub.text import N_
 from modhub_auth.container import AuthServices
 from modhub_auth.models import KEY_PLATFORM, Login, LoginKind, PublisherKey
 from modhub_auth.rate_limits import rate_counter
-from modhub_auth.services import CHALLENGE, blocked_account_error
+from modhub_auth.services import CHALLENGE, blocked_account_error, ensure_random_id
 from modhub_auth.signin.access_tokens import ACCESS_SECONDS, token_digest
 
 MAX_LABEL: Final = 60
@@ -109,13 +109,14 @@ def check_key(
         return KeySession(stored.login_id, stored.account_id, stored.display_name, _seconds(stored.expires_at, time))
 
 
-def begin_session(session: Session, key_session: KeySession) -> None:
-    """Note the use of a key that was just checked; 401 if it has been revoked since."""
+def begin_session(session: Session, key_session: KeySession) -> str:
+    """Note the use of a key that was just checked, and return its login's random id; 401 if it was revoked since."""
     used = update(PublisherKey).where(PublisherKey.login_id == key_session.login_id).values(used_at=now())
     if bulk.execute_bulk(session, used) != 1:
         raise invalid_key()
     act_for_account(session, key_session.account_id)
     record(session, "signed in", "account", key_session.account_id, login=key_session.login_id, via="publisher key")
+    return ensure_random_id(session, session.get_one(Login, key_session.login_id))
 
 
 def _has_mod(mod_id: int | None, mod_exists: Callable[[int], bool]) -> bool:

@@ -9,6 +9,7 @@ from sqlalchemy import bindparam, exists, select
 from modhub.db import from_micros, now, to_micros
 from modhub.raw_queries import RawQueryExecutor, Row
 from modhub_auth.models import Account, Authenticator, ClientSession, Login, LoginKind, PageSession, PublisherKey
+from modhub_auth.signin.access_tokens import LoginClaim
 from modhub_auth.signin.page_sessions import SESSION_IDLE, SESSION_LIFETIME
 
 
@@ -110,7 +111,8 @@ class AccountReader:
     def __init__(self, reader: RawQueryExecutor) -> None:
         self.reader = reader
         logins = select(*_LOGIN_COLUMNS).join(Account, Account.id == Login.account_id)
-        self._login_by_id = reader.prepare(logins.where(Login.id == bindparam("id")))
+        by_id = logins.where(Login.id == bindparam("id"))
+        self._claimed_login = reader.prepare(by_id.add_columns(Login.random_id, Login.created_at))
         made_with = select(Login.subject, Login.verified).join(Account, Account.id == Login.account_id)
         same_kind = (Login.account_id == bindparam("account"), Login.kind == Account.kind)
         self._original_login = reader.prepare(made_with.where(*same_kind).order_by(Login.id).limit(1))
@@ -188,10 +190,13 @@ class AccountReader:
         """Whether the account has an authenticator."""
         return bool(self.reader.rows(self._authenticator, account=account_id))
 
-    def login(self, login_id: int) -> LoginRecord | None:
-        """The login with this id; None if it was deleted."""
-        rows = self.reader.rows(self._login_by_id, id=login_id)
-        return _login_record(rows[0]) if rows else None
+    def claimed_login(self, claim: LoginClaim) -> LoginRecord | None:
+        """The login that a token names; None if it was deleted, or if the number is another login's by now."""
+        rows = self.reader.rows(self._claimed_login, id=claim.login_id)
+        if not rows:
+            return None
+        *login_columns, random_id, created_at = rows[0]
+        return _login_record(login_columns) if claim.names(random_id, created_at) else None
 
     def original_login(self, login: LoginRecord) -> tuple[str, bool]:
         """(subject, whether it is confirmed) of the login that the account was created with (C-ACC-13).

@@ -41,7 +41,7 @@ class AccountDocument(Struct, rename="camel"):
 def session_document(signed_in: SignedIn, access_tokens: AccessTokens, time: datetime) -> SessionDocument:
     """The response to a new sign-in, with a new access token."""
     return SessionDocument(
-        access_token=access_tokens.make(signed_in.login_id, time),
+        access_token=access_tokens.make(signed_in.login_id, signed_in.random_id, time),
         expires_in_seconds=ACCESS_SECONDS,
         refresh_token=signed_in.refresh_token,
         account_id=signed_in.account_id,

@@ -67,8 +67,8 @@ def exchange_view(_context: Any, request: Request) -> KeySessionDocument:
     key, auth = read_account_body(request, Exchange).key, auth_services(request)
     mod_exists = partial(_mod_exists, request)
     key_session = publisher_keys.check_key(auth, request.registry.settings, key, caller_of(request), mod_exists)
-    publisher_keys.begin_session(request.dbsession, key_session)
-    token = auth.access_tokens.make(key_session.login_id, now())
+    random_id = publisher_keys.begin_session(request.dbsession, key_session)
+    token = auth.access_tokens.make(key_session.login_id, random_id, now())
     return KeySessionDocument(token, key_session.seconds, key_session.account_id, key_session.display_name)
 
 

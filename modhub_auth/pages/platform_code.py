@@ -6,6 +6,7 @@ What the platform proved is in a field of the form, encrypted and bound to this 
 from typing import Any, Final
 
 from pyramid.csrf import get_csrf_token
+from sqlalchemy.orm import Session
 
 from modhub.db import now, to_micros
 from modhub.errors import ApiError, not_found
@@ -17,13 +18,15 @@ from modhub.views import OPEN, page
 from modhub_auth import services
 from modhub_auth.container import AuthServices, auth_services
 from modhub_auth.interfaces import ILoginPlatform
-from modhub_auth.models import Login
+from modhub_auth.models import Login, LoginKind
 from modhub_auth.pages.form_pages import FORM_TEMPLATE, FormField, FormPage, form_value
 from modhub_auth.pages.sign_in import start_session
 from modhub_auth.platform.logins import SignInOutcome
 from modhub_auth.platform.openid import platform_refused
 from modhub_auth.rate_limits import caller_of
+from modhub_auth.read_service import LoginRecord
 from modhub_auth.resources import PlatformPage
+from modhub_auth.signin.access_tokens import LoginClaim
 from modhub_auth.signin.proof import prove_by_code
 
 PENDING_MICROS: Final = 10 * 60 * 1_000_000
@@ -40,23 +43,28 @@ def platform_code_form(request: Request, pending: str) -> FormPage:
     )
 
 
-def encrypt_pending(auth: AuthServices, request: Request, outcome: SignInOutcome) -> str:
+def encrypt_pending(auth: AuthServices, request: Request, session: Session, outcome: SignInOutcome) -> str:
     """What the form carries: the login that the platform proved, and when."""
-    return auth.pending_box.encrypt(f"{outcome.login.id} {to_micros(now())}", get_csrf_token(request))
+    random_id = services.ensure_random_id(session, outcome.login)
+    return auth.pending_box.encrypt(f"{outcome.login.id} {to_micros(now())} {random_id}", get_csrf_token(request))
 
 
-def _pending_login_id(auth: AuthServices, request: Request) -> int:
+def _pending_login(auth: AuthServices, request: Request) -> LoginRecord:
     """The login that returned from the platform in this browser a moment ago; 403 without one."""
     try:
         pending = auth.pending_box.decrypt(form_value(request, "pending"), get_csrf_token(request))
     except ValueError:
         pending = None
-    login_id, returned_at = (parse_id(number) for number in (pending or "").partition(" ")[::2])
+    login_part, time_part, random_id = (*(pending or "").split(" "), "", "", "")[:3]
+    login_id, returned_at = parse_id(login_part), parse_id(time_part)
     # A time in the future counts as expired: setting the clock back extends nothing. Numbers are compared because not
     # every number is a date.
     if login_id is None or returned_at is None or not -_SKEW_MICROS <= to_micros(now()) - returned_at <= PENDING_MICROS:
         raise platform_refused()
-    return login_id
+    login = auth.account_reader.claimed_login(LoginClaim(login_id, random_id or None, returned_at))
+    if login is None or login.login_kind != LoginKind.PLATFORM:
+        raise platform_refused()
+    return login
 
 
 @page(context=ILoginPlatform, request_method="POST", permission=OPEN, renderer=FORM_TEMPLATE)
@@ -65,15 +73,12 @@ def platform_code_submit(context: PlatformPage, request: Request) -> Any:
     auth = auth_services(request)
     if context.__name__ not in auth.platforms:
         raise not_found()
-    login_id = _pending_login_id(auth, request)
-    login_record = auth.account_reader.login(login_id)
-    if login_record is None or login_record.login_kind != "Platform":
-        raise platform_refused()
+    login_record = _pending_login(auth, request)
     settings, account_id = request.registry.settings, login_record.account_id
     try:
         prove_by_code(auth, settings, account_id, form_value(request, "code"), caller_of(request))
         account = services.lock_account(request.dbsession, account_id)
-        login = request.dbsession.get(Login, login_id)
+        login = request.dbsession.get(Login, login_record.login_id)
         if account is None or login is None:
             raise platform_refused()
     except ApiError as error:

@@ -27,8 +27,8 @@ class BearerCredential:
         """The account; None when the token is missing, invalid or expired, or its login was deleted or has expired."""
         token = presented_token(request)
         auth = auth_services(request)
-        login_id = auth.access_tokens.login_of(token, now()) if token else None
-        login = None if login_id is None else auth.account_reader.login(login_id)
+        claim = auth.access_tokens.claim_of(token, now()) if token else None
+        login = None if claim is None else auth.account_reader.claimed_login(claim)
         if login is None:
             return None
         if login.login_kind == LoginKind.KEY:

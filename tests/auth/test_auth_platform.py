@@ -394,8 +394,24 @@ def test_who_came_back_in_the_future_is_asked_again(site: Any, provider: Provide
     token = site.get(f"{HOME}/login").forms[0]["csrf_token"].value
     for minutes, status in ((1, 403), (0, 401), (-9, 401), (-11, 403)):
         at = to_micros(now() + timedelta(minutes=minutes))
-        sealed = site.find_service(AuthServices).pending_box.encrypt(f"{logins(site)[0].id} {at}", token)
+        login = logins(site)[0]
+        sealed = site.find_service(AuthServices).pending_box.encrypt(f"{login.id} {at} {login.random_id}", token)
         site.post(STEAM, {"pending": sealed, "code": "0", "csrf_token": token}, status=status)
+
+
+def test_who_came_back_is_no_later_login_with_the_same_number(site: Any, provider: Provider) -> None:
+    """A database that lost its newest rows gives their numbers out again."""
+    # C-TOK-8
+    sign_in(site, provider)
+    site.reset()
+    token, login = site.get(f"{HOME}/login").forms[0]["csrf_token"].value, logins(site)[0]
+    statuses = {f"{login.random_id}": 401, "0" * 32: 403, "": 401}
+    for random_id, status in statuses.items():
+        held = f"{login.id} {to_micros(now())} {random_id}".strip()
+        sealed = site.find_service(AuthServices).pending_box.encrypt(held, token)
+        site.post(STEAM, {"pending": sealed, "code": "0", "csrf_token": token}, status=status)
+    sealed = site.find_service(AuthServices).pending_box.encrypt(f"{login.id} {to_micros(login.created_at) - 1}", token)
+    site.post(STEAM, {"pending": sealed, "code": "0", "csrf_token": token}, status=403)
 
 
 def test_a_platform_account_can_be_deleted(site: Any, provider: Provider) -> None:

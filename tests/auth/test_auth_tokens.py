@@ -1,15 +1,19 @@
 """Access tokens: opaque, signed, one spelling."""
 
-from datetime import timedelta
+import hmac
+from datetime import datetime, timedelta
 
 import pytest
 
-from modhub.db import now
+from modhub.db import now, to_micros
 from modhub_auth.signin.access_tokens import (
     _FIELDS,
+    _OLD_FIELDS,
+    _OLD_VERSION,
     _VERSION,
     ACCESS_SECONDS,
     AccessTokens,
+    LoginClaim,
     derive_key,
     new_refresh_token,
     token_digest,
@@ -18,6 +22,16 @@ from modhub_auth.signin.access_tokens import (
 OLD = "an old secret of more than thirty-two characters"
 NEW = "a new secret of more than thirty-two characters!"
 SECOND = timedelta(seconds=1)
+RANDOM = "0123456789abcdef0123456789abcdef"
+
+
+def named_by(tokens: AccessTokens, token: str, time: datetime) -> int | None:
+    claim = tokens.claim_of(token, time)
+    return None if claim is None else claim.login_id
+
+
+def signed(fields: bytes, purpose: str = "access token") -> str:
+    return (fields + hmac.digest(derive_key(NEW, purpose), fields, "sha256")).hex()
 
 
 @pytest.fixture
@@ -28,67 +42,90 @@ def tokens() -> AccessTokens:
 def test_names_its_login_for_1800_seconds(tokens: AccessTokens) -> None:
     # C-TOK-1, C-TOK-2
     time = now()
-    token = tokens.make(7, time)
+    token = tokens.make(7, RANDOM, time)
     life = timedelta(seconds=ACCESS_SECONDS)
-    assert tokens.login_of(token, time) == 7
-    assert tokens.login_of(token, time + life - SECOND) == 7
-    assert tokens.login_of(token, time + life) is None
+    assert named_by(tokens, token, time) == 7
+    assert named_by(tokens, token, time + life - SECOND) == 7
+    assert tokens.claim_of(token, time + life) is None
 
 
 def test_does_not_live_longer_when_the_clock_is_set_back(tokens: AccessTokens) -> None:
     # T-F7
     time = now()
-    token = tokens.make(7, time)
-    assert tokens.login_of(token, time - timedelta(hours=1)) is None
-    assert tokens.login_of(token, time - SECOND) == 7
+    token = tokens.make(7, RANDOM, time)
+    assert tokens.claim_of(token, time - timedelta(hours=1)) is None
+    assert named_by(tokens, token, time - SECOND) == 7
 
 
 def test_every_edit_of_every_character_is_refused(tokens: AccessTokens) -> None:
     # C-TOK-2, T-C10
     time = now()
-    token = tokens.make(7, time)
+    token = tokens.make(7, RANDOM, time)
     for at in range(len(token)):
         for other in {"0", "f", "A", "g", " ", "é"} - {token[at]}:
-            assert tokens.login_of(token[:at] + other + token[at + 1 :], time) is None
+            assert tokens.claim_of(token[:at] + other + token[at + 1 :], time) is None
     spellings = [token.upper(), token[:-1], token[:-2], token + "0", token + "00", token + "\n", " " + token, ""]
-    assert [tokens.login_of(spelling, time) for spelling in spellings] == [None] * len(spellings)
-    assert tokens.login_of("٠" * len(token), time) is None
+    assert [tokens.claim_of(spelling, time) for spelling in spellings] == [None] * len(spellings)
+    assert tokens.claim_of("٠" * len(token), time) is None
 
 
 def test_all_secrets_check_and_the_first_signs() -> None:
     # C-TOK-4
     time = now()
     both = AccessTokens([NEW, OLD])
-    assert both.login_of(AccessTokens([OLD]).make(7, time), time) == 7
-    assert AccessTokens([NEW]).login_of(both.make(7, time), time) == 7
-    assert AccessTokens([OLD]).login_of(both.make(7, time), time) is None
+    assert named_by(both, AccessTokens([OLD]).make(7, RANDOM, time), time) == 7
+    assert named_by(AccessTokens([NEW]), both.make(7, RANDOM, time), time) == 7
+    assert AccessTokens([OLD]).claim_of(both.make(7, RANDOM, time), time) is None
 
 
 @pytest.mark.parametrize(("login_id", "named"), [(2**63 - 1, 2**63 - 1), (2**63, None), (2**64 - 1, None)])
 def test_names_only_what_a_database_can_look_for(tokens: AccessTokens, login_id: int, named: int | None) -> None:
     time = now()
-    assert tokens.login_of(tokens.make(login_id, time), time) == named
+    assert named_by(tokens, tokens.make(login_id, RANDOM, time), time) == named
 
 
 def test_another_purpose_or_version_does_not_pass(tokens: AccessTokens) -> None:
     # C-TOK-1, T-C10
     time = now()
-    mine = bytes.fromhex(tokens.make(7, time))
+    mine = bytes.fromhex(tokens.make(7, RANDOM, time))
     fields = mine[: _FIELDS.size]
 
-    def signed(fields: bytes, purpose: str) -> str:
-        import hmac
+    assert named_by(tokens, signed(fields, "access token"), time) == 7
+    assert tokens.claim_of(signed(fields, "csrf"), time) is None
+    assert tokens.claim_of(signed(bytes([_VERSION + 1]) + fields[1:], "access token"), time) is None
+    assert tokens.claim_of(signed(bytes([_OLD_VERSION]) + fields[1:], "access token"), time) is None
 
-        return (fields + hmac.digest(derive_key(NEW, purpose), fields, "sha256")).hex()
 
-    assert tokens.login_of(signed(fields, "access token"), time) == 7
-    assert tokens.login_of(signed(fields, "csrf"), time) is None
-    assert tokens.login_of(signed(bytes([_VERSION + 1]) + fields[1:], "access token"), time) is None
+def test_names_the_random_id_of_its_login(tokens: AccessTokens) -> None:
+    # C-TOK-8
+    time = now()
+    claim = tokens.claim_of(tokens.make(7, RANDOM, time), time)
+    assert claim == LoginClaim(7, RANDOM, to_micros(time))
+    created_at = to_micros(time - SECOND)
+    assert claim.names(RANDOM, created_at)
+    assert not claim.names(RANDOM.replace("0", "1"), created_at)
+    assert not claim.names(None, created_at)
+
+
+def test_a_token_of_older_code_names_an_older_login(tokens: AccessTokens) -> None:
+    """It lapses as it would have: 1800 seconds after it was made."""
+    # C-TOK-8
+    time = now()
+    expiry = time + timedelta(seconds=ACCESS_SECONDS)
+    old = signed(_OLD_FIELDS.pack(_OLD_VERSION, 7, to_micros(expiry)))
+    claim = tokens.claim_of(old, time)
+    assert claim == LoginClaim(7, None, to_micros(time))
+    assert claim.names(RANDOM, to_micros(time))
+    assert claim.names(None, to_micros(time - SECOND))
+    assert not claim.names(RANDOM, to_micros(time) + 1)
+    assert tokens.claim_of(old, expiry) is None
+    assert tokens.claim_of(old.upper(), time) is None
+    assert tokens.claim_of(signed(_OLD_FIELDS.pack(_VERSION, 7, to_micros(expiry))), time) is None
 
 
 def test_shows_nothing_of_the_secret(tokens: AccessTokens) -> None:
     assert NEW not in repr(tokens)
-    assert NEW.encode().hex() not in tokens.make(7, now())
+    assert NEW.encode().hex() not in tokens.make(7, RANDOM, now())
 
 
 def test_refresh_tokens_are_long_and_stored_as_a_hash() -> None:
