@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from modhub.traversal import parse_id
 from modhub_auth.models import Account, Login, LoginKind
 from modhub_auth.signin.access_tokens import derive_key
+from modhub_following.models import Reader
 
 _PURPOSE: Final = "leave digests"
 
@@ -34,20 +35,25 @@ class LeaveTokens:
     def __repr__(self) -> str:
         return "LeaveTokens(...)"
 
-    def make(self, account_id: int) -> str:
-        """The token of the account."""
-        return f"{account_id}.{_signature(self._keys[0], account_id)}"
+    def make(self, account_id: int, random_id: str) -> str:
+        """The token of the account, whose :class:`Reader` has this random id."""
+        return f"{account_id}.{_signature(self._keys[0], account_id, random_id)}"
 
-    def account_of(self, token: str) -> int | None:
-        """The account of a valid token; None for any other text."""
+    def account_of(self, token: str, session: Session) -> int | None:
+        """The account of a valid token; None for any other text, and for a lost account with the same number."""
         number, _, signature = token.partition(".")
         account_id = parse_id(number)
         if account_id is None or not signature.isascii():
             return None
+        random_id = session.scalar(select(Reader.random_id).where(Reader.account_id == account_id))
+        if random_id is None:
+            return None
         # Compared with every key, so that the time does not tell which one matches.
-        matches = [hmac.compare_digest(signature, _signature(key, account_id)) for key in self._keys]
+        matches = [hmac.compare_digest(signature, _signature(key, account_id, random_id)) for key in self._keys]
         return account_id if any(matches) else None
 
 
-def _signature(key: bytes, account_id: int) -> str:
-    return hmac.digest(key, str(account_id).encode(), "sha256").hex()[:32]
+def _signature(key: bytes, account_id: int, random_id: str) -> str:
+    """Without a random id as older code signs: its links have no end, and stay valid for the rows that it made."""
+    message = f"{account_id} {random_id}" if random_id else str(account_id)
+    return hmac.digest(key, message.encode(), "sha256").hex()[:32]

@@ -142,7 +142,7 @@ class DigestMaker:
         versions = list(listed_versions(session, self._registry, pending)) if contact else []
         if contact is None or not versions:
             return None
-        token = self._tokens.make(account_id)
+        token = self._tokens.make(account_id, reader.random_id)
         email = compose_digest(self._registry, self._outbox, reader.language, versions, token)
         self._outbox.queue(session, DIGEST, contact, email)
         reader.sent_at = time

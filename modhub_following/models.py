@@ -1,5 +1,6 @@
 """The tables of following. They refer to accounts and mods by plain ids."""
 
+import secrets
 from datetime import datetime
 from enum import StrEnum
 
@@ -47,6 +48,10 @@ class Follow(Base):
     created_at: Mapped[datetime] = mapped_column(Timestamp)
 
 
+def _new_random_id() -> str:
+    return secrets.token_hex(16)
+
+
 class Reader(Base):
     """What an account that follows has chosen. Its row is locked while the account's follows or digests change."""
 
@@ -56,6 +61,8 @@ class Reader(Base):
     frequency: Mapped[str] = mapped_column(String(6), index=True)
     language: Mapped[str] = mapped_column(String(20))
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    random_id: Mapped[str] = mapped_column(String(32), default=_new_random_id, server_default="")
+    """What the links that end digests name besides the account's number. Empty in rows of older code."""
 
 
 class UploadedVersion(Base):

@@ -177,7 +177,7 @@ def leave_submit(_context: Any, request: Request) -> dict[str, Any]:
 
 
 def _leaving_account(request: Request) -> int:
-    account_id = request.find_service(LeaveTokens).account_of(query(request, "token") or "")
+    account_id = request.find_service(LeaveTokens).account_of(query(request, "token") or "", request.dbsession)
     if account_id is None:
         raise not_found()
     # The address is a secret.
