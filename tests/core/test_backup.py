@@ -24,8 +24,9 @@ from modhub.ops.backup.archive import check_archive
 from modhub.ops.backup.create import BackupSource, create_backup, snapshot
 from modhub.ops.backup.manifest import Manifest, blob_file, read_manifest, table_file
 from modhub.ops.backup.restore import RestoreTarget, refuse_unfit_place, restore, verify_in_scratch
-from modhub.ops.backup.tables import ID_GAP, count_rows, load_table, reflect_tables, write_table
+from modhub.ops.backup.tables import count_rows, load_table, reflect_tables, write_table
 from modhub.ops.progress import ProgressDisplay
+from modhub.ops.row_ids import ID_GAP
 from modhub.service_registry import find_service
 from modhub.settings import StartRefused
 from modhub.testing import Site, stored_files

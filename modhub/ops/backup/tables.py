@@ -32,11 +32,9 @@ from modhub import bulk
 from modhub.db import Base
 from modhub.ops.backup.manifest import Column, TableEntry, new_file, table_file
 from modhub.ops.migrate import UNMAPPED
+from modhub.ops.row_ids import last_used_id, skip_ids
 from modhub.settings import StartRefused
 
-ID_GAP: Final = 1000
-"""Ids that are skipped after a restore. Tokens, cached images and addresses that were given out after the backup name
-ids that the restored database does not know: they must never name something else."""
 _KINDS: Final = (
     (JSON, "json"),
     (Boolean, "boolean"),
@@ -144,7 +142,7 @@ def load_table(
     for rows in bulk.batches(read_rows(folder, entry)):
         connection.execute(statement, [dict(zip(names, row, strict=True)) for row in rows])
         advance(len(rows))
-    _continue_ids(connection, table, entry)
+    skip_ids(connection, table, entry.last_id or 0)
 
 
 def _bound(connection: Connection, table: Table, column: Column, name: str) -> Any:
@@ -154,49 +152,6 @@ def _bound(connection: Connection, table: Table, column: Column, name: str) -> A
         return bindparam(name, type_=kind)
     written = bindparam(name, type_=Text)
     return written if connection.dialect.name == "sqlite" else cast(written, kind)
-
-
-def last_used_id(connection: Connection, table: Table) -> int | None:
-    """The highest id that the database has given out for the table, also if its row is gone; None if it is not kept."""
-    if connection.dialect.name == "sqlite":
-        if not inspect(connection).has_table("sqlite_sequence"):
-            return None
-        statement = text("SELECT seq FROM sqlite_sequence WHERE name = :name")
-        last_id: int | None = connection.scalar(statement, {"name": table.name})
-        return last_id
-    sequence = _sequence_of(connection, table)
-    if sequence is None:
-        return None
-    last_value, is_called = connection.execute(text(f"SELECT last_value, is_called FROM {sequence}")).one()  # noqa: S608
-    return int(last_value) if is_called else None
-
-
-def _sequence_of(connection: Connection, table: Table) -> str | None:
-    """The quoted name of the sequence that numbers a PostgreSQL table."""
-    key = list(table.primary_key.columns)
-    if len(key) != 1:
-        return None
-    names = {"table": connection.dialect.identifier_preparer.format_table(table), "column": key[0].name}
-    sequence: str | None = connection.scalar(text("SELECT pg_get_serial_sequence(:table, :column)"), names)
-    return sequence
-
-
-def _continue_ids(connection: Connection, table: Table, entry: TableEntry) -> None:
-    """Number new rows after all that were ever numbered."""
-    key = list(table.primary_key.columns)
-    if len(key) != 1 or not isinstance(key[0].type, Integer):
-        return
-    highest = max(entry.last_id or 0, connection.scalar(select(func.max(key[0]))) or 0)
-    if not highest:
-        return
-    if connection.dialect.name == "sqlite":
-        numbered = text("SELECT count(*) FROM sqlite_master WHERE name = :name AND sql LIKE '%AUTOINCREMENT%'")
-        if connection.scalar(numbered, {"name": table.name}):
-            connection.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), {"name": table.name})
-            statement = text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :last)")
-            connection.execute(statement, {"name": table.name, "last": highest + ID_GAP})
-    elif (sequence := _sequence_of(connection, table)) is not None:
-        connection.execute(text("SELECT setval(:sequence, :last)"), {"sequence": sequence, "last": highest + ID_GAP})
 
 
 def clear_tables(connection: Connection, tables: list[Table]) -> None:

@@ -1,0 +1,48 @@
+"""Ids that are skipped where rows may have been lost."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, delete, insert
+
+from modhub.blobs.holds import FileHold
+from modhub.changes import Generation
+from modhub.db import now
+from modhub.ops.row_ids import ID_GAP, last_used_id, skip_ids
+from modhub.testing import Site
+
+FILES: Any = FileHold.__table__
+GENERATION: Any = Generation.__table__
+
+
+def next_id(connection: Connection) -> int:
+    row = {"purpose": "backup", "started_at": now(), "renewed_at": now()}
+    return int(connection.execute(insert(FILES).values(row)).inserted_primary_key[0])  # type: ignore[index]
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_new_rows_are_numbered_above_all_that_may_be_lost(site: Site, rows: int) -> None:
+    # C-MOD-2
+    with site.databases.write_engine.begin() as connection:
+        numbers = [next_id(connection) for _ in range(rows)]
+        connection.execute(delete(FILES))
+        skip_ids(connection, FILES)
+        number = next_id(connection)
+        assert number == max(numbers, default=0) + ID_GAP + 1
+        assert last_used_id(connection, FILES) == number
+        skip_ids(connection, FILES, given_out=number + 5)
+        assert next_id(connection) == number + 5 + ID_GAP + 1
+
+
+def test_a_row_with_a_number_above_the_sequence_counts(site: Site) -> None:
+    with site.databases.write_engine.begin() as connection:
+        row: dict[str, Any] = {"id": 70_000, "purpose": "backup", "started_at": now(), "renewed_at": now()}
+        connection.execute(insert(FILES).values(row))
+        skip_ids(connection, FILES)
+        assert next_id(connection) == 70_000 + ID_GAP + 1
+
+
+def test_tables_that_are_not_numbered_are_left_alone(site: Site) -> None:
+    with site.databases.write_engine.begin() as connection:
+        skip_ids(connection, GENERATION)
+        assert last_used_id(connection, Generation.__table__) is None  # type: ignore[arg-type]
