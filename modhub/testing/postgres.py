@@ -63,7 +63,7 @@ kill "$reader" 2>/dev/null
 """Runs the server until a line on standard input, or its end, which means that the tests were killed."""
 
 
-def _account() -> dict[str, Any]:
+def server_account() -> dict[str, Any]:
     """Return the arguments for `subprocess` that drop root, as which PostgreSQL does not run."""
     if os.geteuid() != 0:
         return {}
@@ -92,7 +92,7 @@ class PostgresServer:
         try:
             self._control = self._wait()
         except BaseException:
-            _end(self._keeper)
+            end_server(self._keeper)
             raise
         self.version = self._control.info.parameter_status("server_version") or ""
         # Three times as fast as WAL_LOG, the default since PostgreSQL 15; older versions always copy files.
@@ -147,7 +147,7 @@ class PostgresServer:
         """Stop the server at once for a ``with`` block, and start it again."""
         self._rows.close()
         self._control.close()
-        _end(self._keeper)
+        end_server(self._keeper)
         self._keeper.wait()
         try:
             yield
@@ -159,7 +159,7 @@ class PostgresServer:
         """Stop the server, close its connections and remove its folder; a second call is a no-op."""
         self._rows.close()
         self._control.close()
-        _end(self._keeper)
+        end_server(self._keeper)
 
     def _create(self, name: str, template: str) -> str:
         self._run(self._create_statement.format(sql.Identifier(name), sql.Identifier(template)))
@@ -203,7 +203,7 @@ def postgres_server(
     override those for tests. The server ends with the test process, even if that is killed. Raises
     `PostgresMissingError`.
     """
-    account = _account()
+    account = server_account()
     base = Path(tempfile.mkdtemp(prefix="mhpg-", dir=roomy_memory()))
     try:
         if len(str(base)) > SOCKET_PATH_LIMIT:
@@ -214,8 +214,8 @@ def postgres_server(
                 os.chown(path, account["user"], account["group"], follow_symlinks=False)
         with (base / "log").open("wb") as log:
             try:
-                _initdb(programs, base, log, account)
-                server = PostgresServer(base, partial(_start, programs, base, account, settings or {}))
+                make_cluster(programs, base, log, account)
+                server = PostgresServer(base, partial(launch_server, programs, base, account, settings or {}))
             except OSError as error:
                 raise PostgresMissingError(f"PostgreSQL cannot be run from {programs} in {base}: {error}.") from error
         try:
@@ -233,19 +233,21 @@ def roomy_memory(needed: int = MEMORY_BYTES) -> str | None:
     return None
 
 
-def _initdb(programs: Path, base: Path, log: IO[bytes], account: dict[str, Any]) -> None:
+def make_cluster(programs: Path, base: Path, log: IO[bytes], account: dict[str, Any]) -> None:
+    """Create an empty cluster in ``base/data``. Raises `PostgresMissingError`."""
     command: Sequence[str] = (
         *(str(programs / "initdb"), "--pgdata", str(base / "data"), "--username", "postgres", "--auth", "trust"),
         *("--encoding", "UTF8", "--locale", "C", "--no-sync"),
     )
-    done = subprocess.run(command, cwd=base, env=_environment(), stdout=log, stderr=log, check=False, **account)  # noqa: S603
+    done = subprocess.run(command, cwd=base, env=server_environment(), stdout=log, stderr=log, check=False, **account)  # noqa: S603
     if done.returncode:
         raise PostgresMissingError(f"PostgreSQL's initdb failed: {_tail(base / 'log')}")
 
 
-def _start(
+def launch_server(
     programs: Path, base: Path, account: dict[str, Any], settings: Mapping[str, str]
 ) -> "subprocess.Popen[bytes]":
+    """Start the server of ``base/data``, its socket in ``base``, and do not wait; it ends with this process."""
     settings = {**SETTINGS, **settings, "unix_socket_directories": str(base)}
     options = [f"--{name}={value}" for name, value in settings.items()]
     server = (str(programs / "postgres"), "-D", str(base / "data"), *options)
@@ -253,7 +255,7 @@ def _start(
         return subprocess.Popen(  # noqa: S603
             ("/bin/sh", "-c", KEEPER, "modhub-postgres", str(base), *server),
             cwd=base,
-            env=_environment(),
+            env=server_environment(),
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
@@ -262,12 +264,13 @@ def _start(
         )
 
 
-def _end(keeper: "subprocess.Popen[bytes]") -> None:
+def end_server(keeper: "subprocess.Popen[bytes]") -> None:
+    """Stop a server at once; a second call is a no-op."""
     if keeper.stdin is not None and not keeper.stdin.closed:
         keeper.communicate(b"\n", timeout=POSTGRES_STOP_SECONDS)
 
 
-def _environment() -> dict[str, str]:
+def server_environment() -> dict[str, str]:
     """Return the server's environment: no ``PG…`` variables, and messages in English."""
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
 
