@@ -219,6 +219,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.http.public_reads")
     config.include("modhub.storage_address")
     config.include("modhub.ops.admin")
+    config.include("modhub.ops.timelines")
     config.include("modhub.ops.secret_ages")
     config.include("modhub.ops.proxy_check")
     config.include("modhub.ops.doctor_checks")

@@ -48,6 +48,8 @@ class Generation(Base):
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     serial: Mapped[int] = mapped_column(BigInteger)
     feed: Mapped[str] = mapped_column(String(32))
+    timeline: Mapped[str] = mapped_column(String(40), server_default="")
+    """PostgreSQL's timeline that the feed belongs to (`modhub.ops.timelines`); empty while it is not known yet."""
 
 
 class PublicChange(Base):
@@ -105,13 +107,15 @@ def raise_serial(session: Session, by: int = 1) -> int:
     return serial
 
 
-def start_new_feed(session: Session) -> str:
-    """Give the sequence of serials a new random id and return it; to be called after a restore of the database.
+def start_new_feed(session: Session, timeline: str | None = None) -> str:
+    """Give the sequence of serials a new random id and return it; to be called when the database was set back.
 
-    Clients that know serials of the lost future then begin again, and caches are emptied.
+    Clients that know serials of the lost future then begin again, and caches are emptied. ``timeline`` is the one that
+    it belongs to, if that changes.
     """
     feed = secrets.token_hex(16)
-    bulk.execute_bulk(session, update(Generation).where(Generation.id == _ONE).values(feed=feed))
+    values = {"feed": feed} if timeline is None else {"feed": feed, "timeline": timeline}
+    bulk.execute_bulk(session, update(Generation).where(Generation.id == _ONE).values(values))
     return feed
 
 

@@ -17,6 +17,7 @@ import modhub
 from modhub.db import Databases
 from modhub.declarations import Declarations, Migrations
 from modhub.ops import migrate
+from modhub.ops.timelines import watch_timelines
 from modhub.service_registry import find_service
 from modhub.testing.postgres import PostgresServer
 
@@ -81,6 +82,9 @@ def _template_name(includes: str) -> str:
 def _migrate(url: str, includes: str) -> None:
     databases = Databases(url)
     migrate.upgrade(databases, _migrations(includes))
+    # Its copies are on the same server: so no test begins by recording the timeline.
+    watch_timelines(databases)
+    databases.write_engine.connect().close()
     databases.dispose()
 
 

@@ -140,12 +140,15 @@ def test_a_database_that_cannot_be_written_is_503_and_read_from(
     engine, owner = site.databases.write_engine, published_mod(site)
     stop = {"sqlite": "PRAGMA query_only = ON", "postgresql": "SET transaction_read_only = on"}[dialect]
 
+    # PostgreSQL: for one transaction, of SQLAlchemy's connection.
+    moment = {"sqlite": "checkout", "postgresql": "begin"}[dialect]
+
     def read_only(connection: Any, *_: Any) -> None:
-        cursor = connection.cursor()
+        cursor = getattr(connection, "connection", connection).cursor()
         cursor.execute(stop)
         cursor.close()
 
-    event.listen(engine, "checkout", read_only)
+    event.listen(engine, moment, read_only)
     for _ in range(2):
         answer = site.get("/readyz", status=503).json
         assert answer["freeBytes"].pop("storage") > 0
@@ -159,7 +162,7 @@ def test_a_database_that_cannot_be_written_is_503_and_read_from(
     assert [line.startswith("not ready: database (") for line in probes] == [True, True]
     assert answered.startswith("the database is not available: ")
     assert all(reason in line for line in (*probes, answered)), (probes, answered)
-    event.remove(engine, "checkout", read_only)
+    event.remove(engine, moment, read_only)
     engine.dispose()
     assert site.get("/readyz", status=200).json["database"] == "ok"
 

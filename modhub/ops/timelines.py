@@ -1,0 +1,137 @@
+"""A new feed, and skipped ids, when the database goes on from an earlier moment (C-SYNC-6; C-MOD-2).
+
+PostgreSQL begins a timeline with each promotion of a standby and each recovery to a point in time. What was committed
+last may be lost then, so serials and ids would be given out again. A server stays on its timeline until it ends, and
+connections end with it: so the timeline is read once for each connection that may write, before it is used
+(docs/adr/044-identity-after-a-failover.md).
+"""
+
+import argparse
+import logging
+from typing import Any, Final
+
+from pyramid.config import Configurator
+from sqlalchemy import Connection, Engine, event, inspect, select, update
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
+
+from modhub import bulk
+from modhub.audit import record
+from modhub.changes import Generation, start_new_feed
+from modhub.db import Base, Databases
+from modhub.declarations import AdminCommand, add_dry_run_option
+from modhub.ops.row_ids import ID_GAP, skip_ids
+from modhub.service_registry import find_service
+
+log = logging.getLogger(__name__)
+_CHECKED: Final = "modhub timeline checked"
+_SERVER: Final = """
+SELECT pg_is_in_recovery(), has_function_privilege('pg_control_system()', 'EXECUTE'),
+    EXISTS (SELECT FROM pg_attribute
+        WHERE attrelid = to_regclass('core_generation') AND attname = 'timeline' AND NOT attisdropped)
+"""
+_TIMELINE: Final = "substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)"
+_TIMELINE_OF_SYSTEM: Final = f"(SELECT system_identifier || '/' FROM pg_control_system()) || {_TIMELINE}"  # noqa: S608
+_EXAMPLES: Final = """\
+new-feed               after the database was set back by other means than restore and PostgreSQL's own
+new-feed --dry-run     says what that would do"""
+
+
+def begin_new_feed(session: Session, reason: str) -> None:
+    """Begin a new feed and skip ids, in the transaction of ``session``, whose writes wait for each other here."""
+    start_new_feed(session)
+    connection = session.connection()
+    present = set(inspect(connection).get_table_names())
+    for table in Base.metadata.sorted_tables:
+        if table.name in present:
+            skip_ids(connection, table)
+    record(session, "feed begun", "catalogue", reason=reason)
+
+
+def watch_timelines(databases: Databases) -> None:
+    """Check each new connection of PostgreSQL that may write, before its first use."""
+    if databases.dialect == "postgresql":
+        for engine in (databases.write_engine, databases.best_effort_engine):
+            _watch(engine, databases)
+
+
+def _watch(engine: Engine, databases: Databases) -> None:
+    @event.listens_for(engine, "engine_connect")
+    def _check(connection: Connection) -> None:
+        # The dictionary belongs to the driver's connection, not to this use of it.
+        if _CHECKED in connection.info:
+            return
+        try:
+            if _check_timeline(connection, databases):
+                connection.info[_CHECKED] = True
+        except BaseException:
+            connection.invalidate()
+            connection.close()
+            raise
+
+
+def _check_timeline(connection: Connection, databases: Databases) -> bool:
+    """Begin a new feed if the database has none for its timeline; False if it has no tables yet, or older ones."""
+    in_recovery, may_read_system, has_column = _single_row(connection, _SERVER)
+    if in_recovery:
+        # It might be promoted under this connection. The error is the one that a write gets on a standby.
+        driver: Any = connection.dialect.loaded_dbapi
+        cause = driver.errors.ReadOnlySqlTransaction("the server is a standby and cannot be written")
+        raise OperationalError(_SERVER, {}, cause)
+    if not has_column:
+        return False
+    current = _TIMELINE_OF_SYSTEM if may_read_system else _TIMELINE
+    timeline, known = _single_row(connection, f"SELECT {current}, timeline FROM core_generation WHERE id = 1")  # noqa: S608
+    if timeline != known:
+        with databases.write_session(bind=connection) as session, session.begin():
+            _enter_timeline(session, timeline)
+    return True
+
+
+def _single_row(connection: Connection, statement: str) -> Any:
+    """On the driver's connection: this is no part of what the caller does, and no listener hears of it."""
+    driver_connection: Any = connection.connection.driver_connection
+    driver: Any = connection.dialect.loaded_dbapi
+    try:
+        row = driver_connection.execute(statement).fetchone()
+        driver_connection.rollback()
+    except driver.Error as error:
+        raise OperationalError(statement, {}, error) from None
+    return row
+
+
+def _enter_timeline(session: Session, timeline: str) -> None:
+    """Of several processes, one begins the feed of a timeline; the others wait for it."""
+    known = session.scalar(select(Generation.timeline).where(Generation.id == 1).with_for_update())
+    if known == timeline:
+        return
+    # Empty: the tables are new or restored.
+    if known:
+        log.warning("the database goes on from an earlier moment (timeline %s after %s): a new feed", timeline, known)
+        begin_new_feed(session, "timeline")
+    entered = update(Generation).where(Generation.id == 1).values(timeline=timeline)
+    bulk.execute_bulk(session, entered)
+
+
+def run_new_feed(admin: Any, arguments: argparse.Namespace) -> int:
+    """Begin a new feed by hand."""
+    with admin.writing(dry_run=arguments.dry_run) as (session, _):
+        if not arguments.dry_run:
+            begin_new_feed(session, "command")
+    verb, number = ("Would begin", "would skip") if arguments.dry_run else ("Began", "skip")
+    admin.say(f"{verb} a new feed: clients that follow the changes begin again. New ids {number} {ID_GAP}.")
+    return 0
+
+
+def includeme(config: Configurator) -> None:
+    """Watch the connections of the application, and register the command."""
+    watch_timelines(find_service(config.registry, Databases))
+    config.add_command(
+        AdminCommand(
+            "new-feed",
+            "begin a new feed after the database was set back to an earlier moment",
+            add_dry_run_option,
+            run_new_feed,
+            examples=_EXAMPLES,
+        )
+    )

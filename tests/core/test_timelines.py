@@ -1,0 +1,168 @@
+"""A new feed for each timeline of PostgreSQL, and by hand. Failovers: tests/functional/test_failover.py."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import psycopg
+import pytest
+from sqlalchemy import func, select, text, update
+
+from modhub.audit.models import AuditEntry
+from modhub.changes import Generation
+from modhub.db import Databases
+from modhub.ops import admin
+from modhub.ops.row_ids import ID_GAP
+from modhub.ops.timelines import watch_timelines
+from modhub.testing import Site
+from modhub.testing.mods import new_mod
+from modhub.testing.postgres import PORT, PostgresServer
+
+PROCESSES = 6
+postgresql = pytest.mark.parametrize("dialect", ["postgresql"])
+
+
+def generation(site: Site) -> tuple[str, str]:
+    with site.databases.readonly_session() as session:
+        feed, timeline = session.execute(select(Generation.feed, Generation.timeline)).one()
+    return feed, timeline
+
+
+def set_timeline(site: Site, timeline: str) -> None:
+    with site.databases.write_session.begin() as session:
+        session.execute(update(Generation).values(timeline=timeline))
+
+
+def feeds_begun(site: Site) -> int:
+    with site.databases.readonly_session() as session:
+        return session.scalar(select(func.count()).where(AuditEntry.action == "feed begun")) or 0
+
+
+def connect_again(site: Site) -> None:
+    """As after a failover, which ends all connections."""
+    site.databases.dispose()
+    site.databases.write_engine.connect().close()
+
+
+def run(site: Site, *arguments: str) -> int:
+    return admin.run_command(site.config, ["-c", "modhub.ini", *arguments])
+
+
+@postgresql
+def test_another_timeline_begins_a_new_feed(site: Site) -> None:
+    # C-SYNC-6, C-MOD-2
+    mod = new_mod(site)
+    feed, timeline = generation(site)
+    system, _, number = timeline.partition("/")
+    assert (system.isdigit(), number) == (True, "00000001")
+    connect_again(site)
+    assert generation(site) == (feed, timeline)
+    for other in (f"{system}/00000000", f"1{system}/00000001"):
+        set_timeline(site, other)
+        connect_again(site)
+        before, feed = feed, generation(site)[0]
+        assert feed != before
+        assert generation(site)[1] == timeline
+    assert feeds_begun(site) == 2
+    assert new_mod(site)["id"] == mod["id"] + 2 * ID_GAP + 1
+
+
+@postgresql
+def test_connections_for_writes_that_may_be_lost_begin_it_too(site: Site) -> None:
+    # C-SYNC-6
+    feed, timeline = generation(site)
+    set_timeline(site, "1")
+    site.databases.dispose()
+    site.databases.best_effort_engine.connect().close()
+    assert generation(site)[0] != feed
+    assert generation(site)[1] == timeline
+
+
+@postgresql
+def test_an_unknown_timeline_is_only_recorded(site: Site) -> None:
+    """As after an upgrade and a restore."""
+    feed, timeline = generation(site)
+    set_timeline(site, "")
+    connect_again(site)
+    assert generation(site) == (feed, timeline)
+    assert feeds_begun(site) == 0
+
+
+@postgresql
+def test_of_several_processes_one_begins_the_feed(site: Site) -> None:
+    # C-SYNC-6
+    set_timeline(site, "1")
+    processes = [Databases(site.databases.write_engine.url.render_as_string(False)) for _ in range(PROCESSES)]
+    for databases in processes:
+        databases.write_session.configure(info=site.databases.write_session.kw["info"])
+        watch_timelines(databases)
+
+    def write(databases: Databases) -> str:
+        with databases.write_session.begin() as session:
+            return session.scalars(select(Generation.feed)).one()
+
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        feeds = set(pool.map(write, processes))
+    for databases in processes:
+        databases.dispose()
+    assert feeds == {generation(site)[0]}
+    assert feeds_begun(site) == 1
+
+
+@postgresql
+def test_a_database_of_older_code_can_be_connected(site: Site) -> None:
+    """``migrate`` writes to it."""
+    with site.databases.write_session.begin() as session:
+        session.execute(text("ALTER TABLE core_generation DROP COLUMN timeline"))
+    connect_again(site)
+    with site.databases.write_session.begin() as session:
+        session.execute(text("DROP TABLE core_generation"))
+    connect_again(site)
+
+
+@pytest.fixture
+def plain_role(site: Site, postgres: PostgresServer) -> Iterator[str]:
+    """The address of the site's database for a role that may not read the system's identifier."""
+    url = site.databases.write_engine.url
+    with closing(psycopg.connect(f"host='{postgres.base}' port={PORT} user=postgres dbname={url.database}")) as other:
+        other.autocommit = True
+        name = f"plain_{url.database}"
+        other.execute(f"CREATE ROLE {name} LOGIN".encode())
+        other.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {name}".encode())
+        other.execute(f"GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {name}".encode())
+        other.execute(b"REVOKE EXECUTE ON FUNCTION pg_control_system() FROM public")
+        yield url.set(username=name).render_as_string(False)
+        other.execute(b"GRANT EXECUTE ON FUNCTION pg_control_system() TO public")
+        other.execute(f"DROP OWNED BY {name}".encode())
+        other.execute(f"DROP ROLE {name}".encode())
+
+
+@postgresql
+def test_a_role_that_may_not_read_the_system_knows_its_timeline(site: Site, plain_role: str) -> None:
+    # C-SYNC-6
+    set_timeline(site, "00000000")
+    feed = generation(site)[0]
+    databases = Databases(plain_role)
+    databases.write_session.configure(info=site.databases.write_session.kw["info"])
+    watch_timelines(databases)
+    with databases.write_session.begin() as session:
+        new_feed = session.scalars(select(Generation.feed)).one()
+    databases.dispose()
+    assert new_feed != feed
+    assert generation(site) == (new_feed, "00000001")
+
+
+def test_a_new_feed_by_hand(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    # C-SYNC-6, C-MOD-2, C-RUN-23
+    mod = new_mod(site)
+    feed, timeline = generation(site)
+    assert run(site, "new-feed", "--dry-run") == 0
+    assert generation(site) == (feed, timeline)
+    assert feeds_begun(site) == 0
+    assert new_mod(site)["id"] == mod["id"] + 1
+    assert run(site, "new-feed") == 0
+    assert "new feed" in capsys.readouterr().out
+    assert generation(site)[0] != feed
+    assert generation(site)[1] == timeline
+    assert feeds_begun(site) == 1
+    assert new_mod(site)["id"] == mod["id"] + 1 + ID_GAP + 1

@@ -1,0 +1,243 @@
+"""A real primary and its standby: failovers that lose commits, and such that lose none (docs/operations.md)."""
+
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modhub.testing.caller import Caller, CallerResponse, patiently
+from modhub.testing.postgres_pair import PostgresPair, postgres_pair
+from modhub.testing.preloaded import PreloadedPrograms
+from modhub.testing.service import PASSWORD, Installation
+
+pytestmark = [pytest.mark.postgres]
+FAILOVERS = 20 if "MODHUB_LONG_RACES" in os.environ else 2
+WRITERS = 3
+BURNT_IDS = 40
+"""PostgreSQL logs sequences 32 numbers ahead: a standby that lost fewer gives none of them out again."""
+Serve = Callable[..., Installation]
+
+
+@pytest.fixture
+def pair() -> Iterator[PostgresPair]:
+    with postgres_pair() as made:
+        yield made
+
+
+@pytest.fixture
+def serve(pair: PostgresPair, tmp_path: Path, programs: PreloadedPrograms) -> Iterator[Serve]:
+    """``serve(url, processes)``: processes with accounts and the feed of changes, their schema migrated."""
+    made: list[Installation] = []
+
+    def begin(url: str = "", processes: int = 2, *, migrates: bool = True) -> Installation:
+        includes, settings = "modhub_auth modhub_sync", {"modhub_auth.register_limit": "1000000"}
+        service = Installation(tmp_path, url or pair.url, includes, settings=settings, programs=programs)
+        made.append(service)
+        assert not migrates or service.admin("migrate").returncode == 0
+        for process in [service.launch() for _ in range(processes)]:
+            process.wait()
+        return service
+
+    yield begin
+    for service in made:
+        service.stop()
+        assert "Traceback" not in service.log(), service.log()[-8000:]
+
+
+class Follower:
+    """A client that follows the changes, and begins again when it is told to."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self.feed, self.serial = "", 0
+        self.guids: set[str] = set()
+        self.restarts = 0
+
+    def follow(self) -> None:
+        """Read all changes since the last time."""
+        more = True
+        while more:
+            path = f"/api/modhub/changes?since={self.serial}&limit=1000"
+            path += f"&feed={self.feed}" if self.feed else ""
+            answer = patiently(partial(self._caller.ask, "GET", path))
+            if answer.status == 410:
+                self.feed, self.serial = "", 0
+                self.guids.clear()
+                self.restarts += 1
+                continue
+            assert answer.status == 200, answer
+            for change in answer.json["changes"]:
+                (self.guids.discard if change["what"] == "deleted" else self.guids.add)(change["guid"])
+            self.feed, self.serial, more = answer.json["feed"], answer.json["serial"], answer.json["more"]
+
+
+def of_each_process(service: Installation, path: str, token: str = "") -> list[CallerResponse]:
+    caller = service.caller(token)
+    return [patiently(partial(caller.ask, "GET", path, port=port)) for port in caller.ports]
+
+
+def titles(service: Installation, mod_id: int) -> set[str]:
+    return {answer.json["title"] for answer in of_each_process(service, f"/api/modhub/{mod_id}")}
+
+
+def statuses(service: Installation, token: str) -> set[int]:
+    return {answer.status for answer in of_each_process(service, "/api/auth/me", token)}
+
+
+def catalogue(pair: PostgresPair) -> set[str]:
+    return {guid for (guid,) in pair.primary.rows("SELECT guid FROM core_public_mod")}
+
+
+def feeds_begun(pair: PostgresPair) -> int:
+    ((count,),) = pair.primary.rows("SELECT count(*) FROM core_audit_entry WHERE action = 'feed begun'")
+    return int(count)
+
+
+def files_of_rows(pair: PostgresPair) -> set[str]:
+    return {f"{key[:2]}/{key[2:]}" for (key,) in pair.primary.rows("SELECT key FROM core_blob")}
+
+
+def test_what_a_failover_has_lost_is_never_taken_for_something_new(pair: PostgresPair, serve: Serve) -> None:
+    """Ids, tokens, serials and kept answers of commits that the standby never had."""
+    # C-SYNC-4, C-SYNC-6, C-TOK-8, C-MOD-2
+    service = serve()
+    ada = service.register("ada")
+    first = ada.published("A title")
+    follower = Follower(service.caller())
+    follower.follow()
+    pair.wait_until_equal()
+    pair.standby.stop()
+    pair.primary.rows(f"SELECT nextval('auth_account_id_seq') FROM generate_series(1, {BURNT_IDS})")
+    ada.need(200, "PUT", f"/api/modhub/{first['id']}", {"title": "A lost title"})
+    lost = service.register("lost")
+    lost_mod = lost.published("Lost")
+    lost_account = lost.need(200, "GET", "/api/auth/me")["accountId"]
+    follower.follow()
+    lost_feed, lost_serial = follower.feed, follower.serial
+    assert titles(service, first["id"]) == {"A lost title"}
+    pair.fail_over()
+    # Before anything is written.
+    assert statuses(service, lost.token) == {401}
+    assert titles(service, first["id"]) == {"A title"}
+    # The first write may be of any kind: this one changes nothing that is public.
+    new = service.register("new")
+    assert new.need(200, "GET", "/api/auth/me")["accountId"] > lost_account
+    assert statuses(service, lost.token) == {401}
+    new_mod = new.published("New")
+    assert new_mod["id"] > lost_mod["id"]
+    while service.caller().need(200, "GET", "/api/modhub/changes?since=0")["serial"] < lost_serial:
+        ada.need(200, "PUT", f"/api/modhub/{first['id']}", {"description": os.urandom(4).hex()})
+    assert titles(service, first["id"]) == {"A title"}
+    path = f"/api/modhub/changes?since={lost_serial}&feed={lost_feed}"
+    assert [answer.json.get("error") for answer in of_each_process(service, path)] == ["feed_restarted"] * 2
+    follower.follow()
+    assert follower.guids == catalogue(pair) == {first["guid"], new_mod["guid"]}
+    assert feeds_begun(pair) == 1
+    service.stop()
+    service.start()
+    service.register("later")
+    assert feeds_begun(pair) == 1
+
+
+class Writers:
+    """Threads that publish and edit mods; ``acknowledged`` has the last title of each that was answered with 200."""
+
+    def __init__(self, callers: list[Caller]) -> None:
+        self.acknowledged: dict[str, str] = {}
+        self.statuses: Counter[int] = Counter()
+        self.failures: list[CallerResponse] = []
+        self._ended = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(caller,)) for caller in callers]
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        for thread in self._threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            for thread in self._threads:
+                thread.join()
+
+    def _call(self, call: Callable[[], CallerResponse]) -> Any:
+        answer = call()
+        self.statuses[answer.status] += 1
+        if answer.status not in {200, 201, 503}:
+            self.failures.append(answer)
+        return answer.json if answer.status in {200, 201} else None
+
+    def _run(self, caller: Caller) -> None:
+        while not self._ended.is_set():
+            mod = self._call(partial(caller.ask, "POST", "/api/modhub", {"title": "made"}))
+            if not mod:
+                continue
+            address, guid = f"/api/modhub/{mod['id']}", mod["guid"]
+            if not self._call(partial(caller.send_file, mod["id"], "code", b"code", version="1", name="a.zip")):
+                continue
+            if not self._call(partial(caller.ask, "POST", f"{address}/publish")):
+                continue
+            self.acknowledged[guid] = ""
+            for title in ("one", "two"):
+                edited = self._call(partial(caller.ask, "PUT", address, {"title": title}))
+                # An edit that is 503 may have been written, or not.
+                self.acknowledged[guid] = title if edited else ""
+                if not edited:
+                    break
+
+
+@pytest.mark.timeout(1200)
+def test_failovers_under_load(pair: PostgresPair, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    """Kill and promote, with a synchronous standby: nothing acknowledged is lost, nothing is a 500."""
+    # C-SYNC-4, C-SYNC-6, C-RUN-21
+    service = serve()
+    writers = Writers([service.register(f"writer{number}") for number in range(WRITERS)])
+    followers = [Follower(service.caller()) for _ in range(2)]
+    with writers.running():
+        for _ in range(FAILOVERS):
+            pair.wait_for_commits()
+            pair.wait_until_equal()
+            before, deadline = len(writers.acknowledged), time.monotonic() + 60
+            while len(writers.acknowledged) < before + 10 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            followers[0].follow()
+            pair.fail_over()
+            pair.rejoin()
+        time.sleep(0.5)
+    with capsys.disabled():
+        print(f"\n{FAILOVERS} failovers, {len(writers.acknowledged)} published, {dict(writers.statuses)}")  # noqa: T201 - the figures
+    assert writers.failures == []
+    assert len(writers.acknowledged) >= 10 * FAILOVERS
+    written = dict(pair.primary.rows("SELECT guid, title FROM core_mod"))
+    assert writers.acknowledged.keys() - catalogue(pair) == set()
+    assert [guid for guid, title in writers.acknowledged.items() if title and written[guid] != title] == []
+    for follower in followers:
+        follower.follow()
+        assert follower.guids == catalogue(pair)
+    assert followers[0].restarts >= 1
+    assert feeds_begun(pair) == FAILOVERS
+    assert files_of_rows(pair) <= set(service.stored())
+
+
+def test_a_standby_that_is_promoted_under_a_process_begins_a_new_feed(pair: PostgresPair, serve: Serve) -> None:
+    """An address that leads to a standby is read and not written, until that is promoted."""
+    # C-SYNC-6
+    first = serve(processes=1)
+    first.register("bob").published("A")
+    pair.wait_until_equal()
+    service = serve(pair.url_of(pair.standby), processes=1, migrates=False)
+    body = {"email": "ada@example.org", "password": PASSWORD}
+    assert service.caller().ask("POST", "/api/auth/register", body).status == 503
+    assert service.caller().ask("GET", "/readyz").status == 503
+    feed = service.caller().need(200, "GET", "/api/modhub/changes?since=0")["feed"]
+    pair.promote()
+    service.caller().need(201, "POST", "/api/auth/register", body)
+    assert service.caller().need(200, "GET", "/api/modhub/changes?since=0")["feed"] != feed
+    assert feeds_begun(pair) == 1
