@@ -20,7 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
-from modhub.ops import database_errors
+from modhub.ops import database_errors, failover
 from modhub.raw_queries import RawQueryExecutor
 from modhub.settings import StartRefused
 
@@ -141,6 +141,10 @@ class Databases:
         if database_errors.is_relative(self.write_engine.url):
             raise StartRefused(f"the setting sqlalchemy.url has a relative path: it must be {database_errors.ACCEPTED}")
         lock_seconds = self.limits.lock_seconds
+        if self.dialect == "postgresql":
+            for engine in (self.write_engine, self.best_effort_engine):
+                failover.refuse_unconfirmed_commits(engine)
+                failover.leave_demoted_server(engine, self.empty_pools)
         _prepare(self.write_engine, lock_seconds, begin="BEGIN IMMEDIATE")
         _prepare(self.readonly_engine, lock_seconds, begin=None)
         _prepare(self.best_effort_engine, 0, begin="BEGIN IMMEDIATE")
@@ -174,6 +178,12 @@ class Databases:
         session = self.write_session()
         self._register(session, initial_state="changed", transaction_manager=manager)
         return session
+
+    def empty_pools(self) -> None:
+        """Close all pooled connections, and those in use once they are returned: the next ones are new."""
+        self.raw_queries.empty()
+        for engine in (self.write_engine, self.readonly_engine, self.best_effort_engine):
+            engine.dispose()
 
     def dispose(self) -> None:
         """Close all pooled connections."""

@@ -1,6 +1,7 @@
 """Fast reads: statements compiled once, run on driver connections without a session."""
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from queue import Empty, SimpleQueue
 from time import perf_counter
@@ -61,6 +62,7 @@ class RawQueryExecutor:
         self._cursor_options: dict[str, Any] = {"binary": True} if self.dialect == "postgresql" else {}
         # A list: pop and append are atomic, and the last used connection is the warmest.
         self._idle: list[Any] = []
+        self._emptied = 0
         self.slow_statements: Any = None
         """The :class:`modhub.ops.slow_statements.SlowStatements` to check each statement with, if any."""
 
@@ -85,6 +87,7 @@ class RawQueryExecutor:
         """
         sql, bound_values = statement.compiled
         self._take_slot()
+        emptied = self._emptied
         try:
             connection, first, rows = self._begin_stream(sql, {**bound_values, **parameters})
             try:
@@ -94,7 +97,7 @@ class RawQueryExecutor:
             except BaseException:
                 connection.close()
                 raise
-            self._give_back(connection)
+            self._give_back(connection, emptied)
         finally:
             self._slots.put(None)
 
@@ -147,8 +150,9 @@ class RawQueryExecutor:
         except IndexError:
             return self._connect(), False
 
-    def _give_back(self, connection: Any) -> None:
-        if len(self._idle) < self._max_idle:
+    def _give_back(self, connection: Any, emptied: int) -> None:
+        """Keep a connection, unless the pool was emptied since it was taken."""
+        if len(self._idle) < self._max_idle and emptied == self._emptied:
             self._idle.append(connection)
         else:
             connection.close()
@@ -172,6 +176,7 @@ class RawQueryExecutor:
         return connection
 
     def _run_on(self, connection: Any, sql: str, parameters: dict[str, Any], *, reused: bool) -> list[Row]:
+        emptied = self._emptied
         try:
             self._notify(sql, parameters)
             started_at = perf_counter()
@@ -182,10 +187,17 @@ class RawQueryExecutor:
             if self._close_lost(connection, error) and reused:
                 raise _ConnectionLost from error
             raise
-        self._give_back(connection)
+        self._give_back(connection, emptied)
         return rows
+
+    def empty(self) -> None:
+        """Close the idle connections now, and those in use after their statement."""
+        self._emptied += 1
+        self.dispose()
 
     def dispose(self) -> None:
         """Close the idle connections."""
-        while self._idle:
-            self._idle.pop().close()
+        # Others may pop at the same time.
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()

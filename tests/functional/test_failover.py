@@ -22,6 +22,7 @@ FAILOVERS = 20 if "MODHUB_LONG_RACES" in os.environ else 2
 WRITERS = 3
 BURNT_IDS = 40
 """PostgreSQL logs sequences 32 numbers ahead: a standby that lost fewer gives none of them out again."""
+PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 Serve = Callable[..., Installation]
 
 
@@ -196,7 +197,7 @@ class Writers:
 @pytest.mark.timeout(1200)
 def test_failovers_under_load(pair: PostgresPair, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     """Kill and promote, with a synchronous standby: nothing acknowledged is lost, nothing is a 500."""
-    # C-SYNC-4, C-SYNC-6, C-RUN-21
+    # C-SYNC-4, C-SYNC-6, C-RUN-21, C-RUN-44
     service = serve()
     writers = Writers([service.register(f"writer{number}") for number in range(WRITERS)])
     followers = [Follower(service.caller()) for _ in range(2)]
@@ -224,6 +225,66 @@ def test_failovers_under_load(pair: PostgresPair, serve: Serve, capsys: pytest.C
     assert followers[0].restarts >= 1
     assert feeds_begun(pair) == FAILOVERS
     assert files_of_rows(pair) <= set(service.stored())
+
+
+@contextmanager
+def cancelling(pair: PostgresPair) -> Iterator[None]:
+    """Cancel each wait for a standby, as an operator does who sees hanging writes."""
+    ended = threading.Event()
+
+    def cancel() -> None:
+        while not ended.wait(0.1):
+            pair.primary.rows("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_a_commit_that_no_standby_has_confirmed_is_busy(pair: PostgresPair, serve: Serve) -> None:
+    """The server has committed it: the row is there, once, and its file."""
+    # C-RUN-44
+    service = serve(processes=1)
+    ada = service.register("ada")
+    mod = ada.published("A")
+    pair.wait_for_commits()
+    pair.standby.stop()
+    with cancelling(pair):
+        for call in (
+            partial(ada.ask, "POST", "/api/modhub", {"title": "B"}),
+            partial(ada.send_file, mod["id"], "images", PNG, "image/png", name="a.png"),
+        ):
+            answer = call()
+            assert (answer.status, answer.json["error"]) == (503, "busy"), answer
+        assert service.caller().ask("GET", f"/api/modhub/{mod['id']}").status == 200
+    pair.primary.rows("ALTER SYSTEM RESET synchronous_standby_names")
+    pair.primary.rows("SELECT pg_reload_conf()")
+    assert pair.primary.rows("SELECT count(*) FROM core_mod WHERE title = 'B'") == [(1,)]
+    assert pair.primary.rows("SELECT count(*) FROM core_asset WHERE kind = 'image'") == [(1,)]
+    assert files_of_rows(pair) == set(service.stored())
+    ada.need(200, "PUT", f"/api/modhub/{mod['id']}", {"title": "C"})
+
+
+def test_the_pools_leave_a_server_that_was_demoted(pair: PostgresPair, serve: Serve) -> None:
+    """It is alive, and only reads: after the first refused write nothing asks it any more."""
+    # C-RUN-44
+    service = serve(processes=1)
+    ada = service.register("ada")
+    mod = ada.published("A")
+    for path in ("/Modhub", f"/Modhub/{mod['id']}"):
+        assert service.caller().ask("GET", path).status == 200
+    pair.wait_until_equal()
+    pair.promote()
+    demoted = pair.standby
+    demoted.rows("ALTER SYSTEM SET default_transaction_read_only = on")
+    demoted.rows("SELECT pg_reload_conf()")
+    ada.need(200, "PUT", f"/api/modhub/{mod['id']}", {"title": "B"})
+    assert pair.primary.rows(f"SELECT title FROM core_mod WHERE id = {mod['id']}") == [("B",)]
+    assert titles(service, mod["id"]) == {"B"}
 
 
 def test_a_standby_that_is_promoted_under_a_process_begins_a_new_feed(pair: PostgresPair, serve: Serve) -> None:
