@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session, joinedload
 from modhub import bulk
 from modhub.blobs import BlobStore, stage
 from modhub.blobs.models import create_blob_row, trash_blob
-from modhub.changes import MOD, ChangeReader, PublicChange, What
+from modhub.changes import MOD, ChangeReader, Generation, PublicChange, What
 from modhub.db import Databases, now
 from modhub.interfaces import IPublicMods
 from modhub_sync import limits
@@ -46,22 +46,33 @@ class SnapshotMaker:
     mods: IPublicMods
 
     def make(self, store: BlobStore) -> tuple[int, int]:
-        """Make a snapshot, delete those that it replaces, and return its serial and the number of its mods."""
-        with TemporaryFile() as file:
-            serial, count = self._write(file)
-            file.seek(0)
-            with self._writing() as (session, manager):
-                blob = stage(manager, store, file, limits.SNAPSHOT)
-                made = Snapshot(serial=serial, blob=create_blob_row(session, blob), made_at=now())
-                session.add(made)
-                session.flush()
-                _delete_old(session)
-        return serial, count
+        """Make a snapshot, delete those that it replaces, and return its serial and the number of its mods.
+
+        One that was begun before a failover is thrown away: it may have lost mods, and its serial is of another feed.
+        """
+        while True:
+            with TemporaryFile() as file:
+                feed, serial, count = self._write(file)
+                file.seek(0)
+                if self._store(store, file, feed, serial):
+                    return serial, count
+
+    def _store(self, store: BlobStore, file: IO[bytes], feed: str, serial: int) -> bool:
+        """Store a snapshot; False if a new feed has begun since."""
+        with self._writing() as (session, manager):
+            if session.scalar(select(Generation.feed)) != feed:
+                return False
+            blob = stage(manager, store, file, limits.SNAPSHOT)
+            made = Snapshot(serial=serial, blob=create_blob_row(session, blob), made_at=now())
+            session.add(made)
+            session.flush()
+            _delete_old(session)
+        return True
 
     def measure(self) -> tuple[int, int]:
         """The serial and the number of mods of a snapshot that is made now; stores none."""
         with TemporaryFile() as file:
-            return self._write(file)
+            return self._write(file)[1:]
 
     def make_if_due(self, store: BlobStore, hours: int) -> bool:
         """Make a snapshot if the schedule or a deleted mod asks for one and no other process is at it."""
@@ -87,16 +98,19 @@ class SnapshotMaker:
         is_old = hours > 0 and not made_at <= now() < made_at + timedelta(hours=hours)
         return has_lost_mods or (is_old and serial != self.changes.generation()[0])
 
-    def _write(self, file: IO[bytes]) -> tuple[int, int]:
-        """Write the documents up to the present serial. The same documents always make the same bytes."""
-        head, _ = self.changes.generation()
+    def _write(self, file: IO[bytes]) -> tuple[str, int, int]:
+        """Write the documents up to the present serial; (feed, serial, number of mods).
+
+        The same documents always make the same bytes.
+        """
+        head, feed = self.changes.generation()
         count = last = 0
         with GzipFile(filename="", mode="wb", fileobj=file, compresslevel=COMPRESSION, mtime=0) as compressed:
             while page := self.mods.get_page(last, head, limits.SNAPSHOT_PAGE):
                 for _, document in page:
                     compressed.write(document + b"\n")
                 count, last = count + len(page), page[-1][0]
-        return head, count
+        return feed, head, count
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[Session, Any]]:

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy import select, update
 
 from modhub.blobs import maintenance
-from modhub.changes import PublicChange
+from modhub.changes import PublicChange, start_new_feed
 from modhub.db import now
 from modhub.ops import admin, migrate
 from modhub.settings import StartRefused
@@ -61,6 +61,28 @@ def age_changes(site: Site, minutes: int) -> None:
 def test_models_and_migrations_agree(site: Site) -> None:
     package = next(package for package in site.declarations.migrations if package.package == "modhub_sync")
     assert migrate.schema_differences(site.databases, package) == []
+
+
+def test_a_snapshot_of_a_feed_that_has_ended_is_made_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failover while it is made: its serial would be one of the lost future."""
+    # C-SYNC-6, C-SYNC-12
+    mods = [published_mod(site) for _ in range(2)]
+    write, written = SnapshotMaker._write, []
+
+    def write_before_failover(maker: SnapshotMaker, file: Any) -> Any:
+        written.append(write(maker, file))
+        if len(written) == 1:
+            site.as_account(OWNER).delete(mod_address(mods[0]), status=204)
+            with site.databases.write_session.begin() as session:
+                start_new_feed(session)
+        return written[-1]
+
+    monkeypatch.setattr(SnapshotMaker, "_write", write_before_failover)
+    pointer = make(site)
+    assert [line["id"] for line in lines(site, pointer)] == [mods[1]["id"]]
+    assert pointer["serial"] == 3
+    assert len(written) == 2
+    assert len(stored_files(site)) == 1 + len(mods)
 
 
 def test_a_snapshot_is_the_list_by_serial(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
