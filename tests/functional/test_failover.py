@@ -195,16 +195,22 @@ class Writers:
 
 
 @pytest.mark.timeout(1200)
-def test_failovers_under_load(pair: PostgresPair, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
-    """Kill and promote, with a synchronous standby: nothing acknowledged is lost, nothing is a 500."""
+@pytest.mark.parametrize("synchronous", [True, False])
+def test_failovers_under_load(
+    pair: PostgresPair, serve: Serve, capsys: pytest.CaptureFixture[str], *, synchronous: bool
+) -> None:
+    """Kill and promote: nothing is a 500, and with a synchronous standby nothing acknowledged is lost."""
     # C-SYNC-4, C-SYNC-6, C-RUN-21, C-RUN-44
     service = serve()
     writers = Writers([service.register(f"writer{number}") for number in range(WRITERS)])
     followers = [Follower(service.caller()) for _ in range(2)]
     with writers.running():
         for _ in range(FAILOVERS):
-            pair.wait_for_commits()
+            if synchronous:
+                pair.wait_for_commits()
             pair.wait_until_equal()
+            if not synchronous:
+                pair.standby.stop()
             before, deadline = len(writers.acknowledged), time.monotonic() + 60
             while len(writers.acknowledged) < before + 10 and time.monotonic() < deadline:
                 time.sleep(0.05)
@@ -213,17 +219,21 @@ def test_failovers_under_load(pair: PostgresPair, serve: Serve, capsys: pytest.C
             pair.rejoin()
         time.sleep(0.5)
     with capsys.disabled():
-        print(f"\n{FAILOVERS} failovers, {len(writers.acknowledged)} published, {dict(writers.statuses)}")  # noqa: T201 - the figures
-    assert writers.failures == []
+        figures = f"{synchronous=}, {len(writers.acknowledged)} published, {dict(writers.statuses)}"
+        print(f"\n{FAILOVERS} failovers, {figures}")  # noqa: T201 - what the long run is for
+    # A mod that was lost is none of the caller's.
+    assert {answer.status for answer in writers.failures} <= (set() if synchronous else {401})
     assert len(writers.acknowledged) >= 10 * FAILOVERS
     written = dict(pair.primary.rows("SELECT guid, title FROM core_mod"))
-    assert writers.acknowledged.keys() - catalogue(pair) == set()
-    assert [guid for guid, title in writers.acknowledged.items() if title and written[guid] != title] == []
+    lost = writers.acknowledged.keys() - catalogue(pair)
+    lost |= {guid for guid, title in writers.acknowledged.items() if title and written.get(guid) != title}
+    assert bool(lost) is not synchronous
     for follower in followers:
         follower.follow()
         assert follower.guids == catalogue(pair)
     assert followers[0].restarts >= 1
-    assert feeds_begun(pair) == FAILOVERS
+    # What began a feed may be lost as well.
+    assert feeds_begun(pair) == FAILOVERS or not synchronous
     assert files_of_rows(pair) <= set(service.stored())
 
 
