@@ -1,11 +1,13 @@
 """Installing a mod from its page: what it takes is said at the button, and how, in three steps."""
 
+import uuid
+
 import pytest
 
 from modhub.settings import StartRefused, url_scheme
 from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, new_mod, published_mod, upload_asset
-from modhub.testing.pages import new_visitor
+from modhub.testing.mods import OWNER, insert_mods, new_mod, published_mod, upload_asset
+from modhub.testing.pages import messages_on, new_visitor
 
 pytestmark = pytest.mark.one_database
 
@@ -48,6 +50,30 @@ def test_the_chain_has_a_button_a_row_above_the_description(site: Site) -> None:
     headings = [heading.text for heading in page.html.select(".mod-main h2")]
     assert headings[:2] == ["Installation", "Description"]
     assert len(page.html.select("#how-to-install li")) == 3
+
+
+def test_a_long_chain_is_listed_in_part(site: Site) -> None:
+    # C-PAGE-22, T-D20
+    guids = [str(uuid.uuid4()) for _ in range(130)]
+    pairs = zip(guids, [*guids[1:], None], strict=True)
+    ids = insert_mods(site, [{"guid": guid, "requires": [needed] if needed else []} for guid, needed in pairs])
+    for at, hidden in ((29, 0), (0, 29)):
+        page = site.get(f"/Modhub/{ids[at]}")
+        rows = page.html.select(".chain li")
+        assert len(rows) == 101 + (hidden > 0)
+        assert rows[-1].strong.text == f"Mod {at}"
+        assert rows[0].a["href"] == f"/Modhub/{ids[-1]}"
+        assert ("chain_is_longer" in messages_on(page)) == (hidden > 0)
+        beside = page.html.select_one(".download-help a[href='#install']").text
+        assert beside.startswith(f"Requires {100 + hidden} other")
+        assert ("(" in beside) == (not hidden)
+    assert rows[-2].text == "29 more, which the app installs by itself"
+    assert rows[-1]["value"] == "130"
+    draft = new_mod(site, requires=guids[:1])
+    upload_asset(site, draft, "code", version="1")
+    preview = new_visitor(site, OWNER).get(f"/Modhub/mine/{draft['id']}/preview")
+    assert len(preview.html.select(".chain li")) == 102
+    assert "chain_is_longer" in messages_on(preview)
 
 
 def test_the_app_is_linked_where_there_is_one(start: Start) -> None:

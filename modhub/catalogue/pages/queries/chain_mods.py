@@ -1,7 +1,7 @@
 """Mods of an install chain, as a page lists them: a few fields of each, however long their texts are."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -31,6 +31,16 @@ class ChainMod(NamedTuple):
     size: int
     """Bytes of the code file, 0 without one."""
     has_code: bool
+
+
+CHAIN_SHOWN: Final = 100
+"""Required mods that a page lists: nobody installs more by hand, and thousands would take seconds."""
+_Stored = TypeVar("_Stored")
+
+
+def shown_of_chain(chain: Sequence[_Stored]) -> list[_Stored]:
+    """The part of an install chain that a page lists: the first ones, and the mod itself, which is the last."""
+    return [*chain[:-1][:CHAIN_SHOWN], *chain[-1:]]
 
 
 _decode = msgspec.json.Decoder(_Document).decode

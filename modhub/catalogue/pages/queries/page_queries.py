@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from modhub.catalogue.chains import install_order
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries import statements
-from modhub.catalogue.pages.queries.chain_mods import ChainMod, chain_mods
+from modhub.catalogue.pages.queries.chain_mods import CHAIN_SHOWN, ChainMod, chain_mods, shown_of_chain
 from modhub.catalogue.read_service import CatalogueReader, ListParams, note_of
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import ModDocument, NoteDocument
@@ -100,6 +100,8 @@ class Relations(NamedTuple):
     """The mods that a mod's page lists. ``conflicts`` are pairs of a GUID and its document or None."""
 
     chain: tuple[ChainMod, ...]
+    chain_hidden: int
+    """How many mods before the last one the page leaves out."""
     missing: tuple[str, ...]
     conflicts: tuple[tuple[str, bytes | None], ...]
     users: tuple[bytes, ...]
@@ -213,24 +215,31 @@ class PageReader:
             requires = {guid: mod.requires.split() for guid, mod in stored.items()}
             order, missing = install_order([document.guid], {document.guid: document.requires, **requires})
             with suppress(ContentChanged):
-                required = chain_mods(reader.documents(stored[guid] for guid in order[:-1]))
+                # The draft itself comes last, and is not stored.
+                shown = order[:-1][:CHAIN_SHOWN]
+                required = chain_mods(reader.documents(stored[guid] for guid in shown))
                 break
         else:
             raise busy()
         detail.sha256 = sha256
         detail.notes = notes
         chain = (*required, *chain_mods([detail.document_bytes]))
-        detail.relations = self._relations(document, chain, tuple(missing), ())
+        detail.relations = self._relations(document, chain, len(order) - len(chain), tuple(missing), ())
         return detail
 
-    def _chain_of(self, mod_id: int | None) -> tuple[tuple[ChainMod, ...], tuple[str, ...]] | None:
-        """The mods to install in order, and the missing GUIDs; None if the mod is not published."""
+    def _chain_of(self, mod_id: int | None) -> tuple[tuple[ChainMod, ...], int, tuple[str, ...]] | None:
+        """The mods to install in order, how many of them are left out, and the missing GUIDs.
+
+        None if the mod is not published.
+        """
         for _ in range(MAX_COMPOSITIONS):
             chain = self.catalogue.stored.chain(mod_id)
             if chain is None:
                 return None
             with suppress(ContentChanged):
-                return chain_mods(self.catalogue.stored.documents(chain.install)), tuple(chain.missing)
+                shown = shown_of_chain(chain.install)
+                mods = chain_mods(self.catalogue.stored.documents(shown))
+                return mods, len(chain.install) - len(shown), tuple(chain.missing)
         raise busy()
 
     def _facts_of(self, mod_id: int | None) -> Row | None:
@@ -241,10 +250,15 @@ class PageReader:
         return [note_of(row) for row in self.reader.rows(self._notes, id=mod_id, offset=offset, size=size)]
 
     def _relations(
-        self, mod: ModDocument, chain: tuple[ChainMod, ...], missing: tuple[str, ...], others: tuple[bytes, ...]
+        self,
+        mod: ModDocument,
+        chain: tuple[ChainMod, ...],
+        chain_hidden: int,
+        missing: tuple[str, ...],
+        others: tuple[bytes, ...],
     ) -> Relations:
         conflicts = tuple(self._named_documents(mod.conflicts_with))
-        return Relations(chain, missing, conflicts, *self.users(mod.guid), others)
+        return Relations(chain, chain_hidden, missing, conflicts, *self.users(mod.guid), others)
 
     def users(self, guid: str) -> tuple[tuple[bytes, ...], int]:
         """Return (documents of some published mods that directly require this one, number of such mods)."""

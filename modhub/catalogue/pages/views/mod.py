@@ -78,6 +78,7 @@ def page_values(request: Request, detail: ModDetail, preview: str = "") -> dict[
         "download": fragment(
             MOD_FRAGMENTS + "download.jinja2",
             chain=related.chain,
+            hidden=related.chain_hidden,
             missing=len(related.missing),
             conflicts=len(related.conflicts),
             **installing,
