@@ -1,6 +1,7 @@
 """modhub_auth: accounts, sign-in and tokens."""
 
 import logging
+from typing import Any
 
 from pyramid.config import Configurator
 
@@ -28,6 +29,11 @@ def start_mail_worker(event: ApplicationStarted) -> None:
     find_service(event.registry, AuthServices).mail_worker.start()
 
 
+def check_passwords(registry: Any) -> None:
+    """A process that cannot hash passwords lets nobody in (C-RUN-8)."""
+    find_service(registry, AuthServices).passwords.check()
+
+
 def includeme(config: Configurator) -> None:
     """Register the resources, credentials, services, settings and migrations of accounts."""
     config.include("modhub")
@@ -46,6 +52,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub_auth.commands")
     config.include("modhub_auth.metrics")
     config.include("modhub_auth.mail.commands")
+    config.add_health_check("passwords", check_passwords)
     config.add_doctor_check("mail", find_mail_problems, order=40, asks=("mail.host", "sqlalchemy.url"))
     config.include("modhub_auth.pages")
     config.include("modhub_auth.documentation")

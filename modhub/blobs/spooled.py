@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from modhub.blobs.store import COPY_BYTES
+from modhub.optional_calls import report_missed
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,9 @@ def link_unnamed(descriptor: int, folder: Path, name: str) -> bool:
             os.link(f"/proc/self/fd/{descriptor}", name, dst_dir_fd=folder_descriptor)
         finally:
             os.close(folder_descriptor)
-    except OSError:
+    except OSError as error:
+        if not isinstance(error, FileNotFoundError):
+            report_missed("link of an unnamed file", "uploads are written twice", error)
         return False
     return True
 

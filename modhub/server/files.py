@@ -9,6 +9,8 @@ import struct
 import termios
 from typing import Any
 
+from modhub.optional_calls import report_missed
+
 _UNSUPPORTED = frozenset((errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EOVERFLOW, errno.EPERM))
 
 
@@ -31,6 +33,7 @@ def send_file(sock: socket.socket, outbuf: Any, size: int) -> int | None:
         if error.errno not in _UNSUPPORTED:
             raise
         outbuf.sendfile_unsupported = True
+        report_missed("sendfile", "downloads take more of the processor", error)
         return None
     if not count:
         raise OSError("a file that was being sent has become shorter")
@@ -45,5 +48,7 @@ def queued_bytes(sock: socket.socket) -> int:
     """
     try:
         return int(struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, b"\0" * 4))[0])
-    except OSError:
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            report_missed("TIOCOUTQ", "slow readers may be cut although they read", error)
         return -1

@@ -4,6 +4,8 @@ import ctypes
 import os
 from typing import Final
 
+from modhub.optional_calls import report_missed
+
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
 _MB: Final = 1024 * 1024
@@ -24,5 +26,5 @@ def keep_freed_memory() -> None:
     chosen = any(name in os.environ for name in _CHOSEN_BY_OPERATOR)
     if mallopt is None or chosen or "glibc.malloc" in os.environ.get("GLIBC_TUNABLES", ""):
         return
-    mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
-    mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
+    if not (mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES) and mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES)):
+        report_missed("mallopt", "large responses take longer", "the C library does not know a threshold")

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final
 from waitress.adjustments import Adjustments, asbool
 
 from modhub.metrics import EventCounter
+from modhub.optional_calls import optional_call
 from modhub.server.forwarded import UntrustedProxyWarning
 from modhub.server.response_budget import ResponseBudget
 from modhub.server.rules import DEFAULT_LIMIT, BodyRule, IBodyRules
@@ -166,7 +167,8 @@ def _refuse_unreadable(configured: Mapping[str, Any], kinds: Mapping[str, Callab
 
 def _limit_of_unsent() -> list[tuple[int, int, int]]:
     """The socket option for `UNSENT_BYTES`, if the system has it: an option that fails would close the connection."""
-    with contextlib.suppress(AttributeError, OSError), socket.socket() as probe:
+    consequence = "downloads take more of the processor"
+    with contextlib.suppress(AttributeError), optional_call("TCP_NOTSENT_LOWAT", consequence), socket.socket() as probe:
         option = (socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
         probe.setsockopt(*option)
         return [option]
@@ -188,12 +190,14 @@ def raise_file_limit(connections: int) -> int:
 
     A connection takes up to four files (itself, a spooled body, the file that it downloads, one that is closed later).
     """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    ceiling = sys.maxsize if hard == resource.RLIM_INFINITY else hard
-    target = min(ceiling, MAX_FILES)
-    if soft != resource.RLIM_INFINITY and soft < target:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
-        soft = target
+    soft = resource.RLIM_INFINITY
+    with optional_call("setrlimit", "few files may be open at once"):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        ceiling = sys.maxsize if hard == resource.RLIM_INFINITY else hard
+        target = min(ceiling, MAX_FILES)
+        if soft != resource.RLIM_INFINITY and soft < target:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
+            soft = target
     allowed = connections if soft == resource.RLIM_INFINITY else max(32, (soft - 256) // 4)
     if allowed < connections:
         logger.warning("connection_limit lowered to %d: this process may only open %d files", allowed, soft)

@@ -10,6 +10,8 @@ from typing import Any, BinaryIO
 
 from waitress.buffers import FileBasedBuffer, OverflowableBuffer
 
+from modhub.optional_calls import report_missed
+
 
 class SpoolFull(Exception):
     """All bodies together have reached their limit."""
@@ -58,7 +60,10 @@ def open_unnamed(folder: str) -> BinaryIO | None:
     """Open a new file in ``folder`` that may get a name later; None if the system cannot, or the folder is missing."""
     try:
         return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600), "w+b")
-    except (OSError, AttributeError):
+    except (FileNotFoundError, AttributeError):
+        return None
+    except OSError as error:
+        report_missed("O_TMPFILE", "uploads are written twice", error)
         return None
 
 

@@ -19,6 +19,7 @@ from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
 from modhub.db import now
 from modhub.errors import ApiError
+from modhub.optional_calls import optional_call
 from modhub.text import N_
 from modhub_auth.signin.passwords import HashingGate
 
@@ -103,7 +104,8 @@ def _connect(host: str, port: int, deadline: float) -> socket.socket:
         seconds = _seconds_left(deadline) / (len(addresses) - index)
         with suppress(OSError):
             connection = socket.create_connection((str(address[0]), port), seconds)
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with optional_call("TCP_NODELAY", "signing in through a platform takes longer"):
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return connection
     raise ConnectionError
 

@@ -3,21 +3,25 @@
 Gates and hashers belong to one application; the module holds no state.
 """
 
+import logging
 import os
 import sys
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError
-from argon2.low_level import ARGON2_VERSION
+from argon2.exceptions import HashingError, InvalidHashError, VerificationError
+from argon2.low_level import ARGON2_VERSION, error_to_str
 
 from modhub.errors import busy, invalid
+from modhub.optional_calls import optional_call
 from modhub.text import normal
+
+log = logging.getLogger(__name__)
 
 MIN_PASSWORD: Final = 10
 MAX_PASSWORD: Final = 1024
@@ -28,6 +32,9 @@ MEMORY_KIB: Final = 19 * 1024
 TIME_COST: Final = 2
 PARALLELISM: Final = 1
 """OWASP's minimum. With 64 MiB on four threads, sixteen sign-ins slowed a list of mods to 1.1 s."""
+
+_MEMORY_ERROR: Final = error_to_str(-22)
+"""argon2 says only by its sentence that a password could not be verified for want of memory."""
 
 Result = TypeVar("Result")
 
@@ -89,7 +96,12 @@ class HashingGate:
 def _lower_priority() -> None:
     """Let requests that somebody waits for go first. Only Linux has a priority for each thread."""
     if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), HASH_NICENESS)
+        with optional_call("setpriority", "lists are slower while people sign in"):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), HASH_NICENESS)
+
+
+def _start_threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(HASHES_AT_ONCE, "modhub hashing", initializer=_lower_priority)
 
 
 def _unmatched_hash(hasher: PasswordHasher) -> str:
@@ -116,22 +128,54 @@ class QueuedHasher:
         self._gate = gate
         self._hasher = PasswordHasher(time_cost=time_cost, memory_cost=memory_kib, parallelism=parallelism)
         self._dummy = _unmatched_hash(self._hasher)
-        self._threads = ThreadPoolExecutor(HASHES_AT_ONCE, "modhub hashing", initializer=_lower_priority)
+        self._threads = _start_threads()
+        self._renewing = threading.Lock()
+        self._works: bool | None = None
+
+    def check(self) -> None:
+        """Raise 503 ``busy`` if this process cannot hash. It tries once, and again only after a failure: it is slow."""
+        if not self._works:
+            self.hash("a password of nobody")
 
     def hash(self, password: str) -> str:
-        """The argon2id hash with its salt and parameters. 503 ``busy`` when the queue is full."""
+        """The argon2id hash with its salt and parameters. 503 ``busy`` when the queue is full, or it cannot hash."""
         return self._run_queued(lambda: self._hasher.hash(password))
 
     def verify(self, stored_hash: str | None, password: str) -> bool:
         """Whether ``password`` matches ``stored_hash``; None, for an unknown login, takes as long (C-ACC-7)."""
         may_match = stored_hash is not None and len(password) <= MAX_PASSWORD
         checked_hash = stored_hash if may_match and stored_hash else self._dummy
+        return self._run_queued(lambda: self._matches(checked_hash, password[:MAX_PASSWORD])) and may_match
+
+    def _matches(self, stored_hash: str, password: str) -> bool:
         try:
-            self._run_queued(lambda: self._hasher.verify(checked_hash, password[:MAX_PASSWORD]))
-        except (VerificationError, InvalidHashError):
+            return self._hasher.verify(stored_hash, password)
+        except InvalidHashError:
             return False
-        return may_match
+        except VerificationError as error:
+            if str(error) == _MEMORY_ERROR:
+                raise MemoryError from error
+            return False
 
     def _run_queued(self, task: Callable[[], Result]) -> Result:
         with self._gate.turn():
+            try:
+                result = self._run(task)
+            except (RuntimeError, HashingError, MemoryError) as error:  # no thread, or no memory
+                if self._works is not False:
+                    log.error("ALARM: passwords cannot be hashed: %s", error or type(error).__name__)
+                self._works = False
+                raise busy() from error
+            self._works = True
+            return result
+
+    def _run(self, task: Callable[[], Result]) -> Result:
+        """Run in one of the threads. One that could not begin has broken them all for good: then in new ones."""
+        threads = self._threads
+        try:
+            return threads.submit(task).result()
+        except BrokenExecutor:
+            with self._renewing:
+                if self._threads is threads:
+                    self._threads = _start_threads()
             return self._threads.submit(task).result()

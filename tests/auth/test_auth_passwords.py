@@ -1,15 +1,19 @@
 """Password rules, hashing and its queue."""
 
 import inspect
+import os
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from argon2.exceptions import VerifyMismatchError
+from argon2.exceptions import HashingError, VerificationError, VerifyMismatchError
+from argon2.low_level import error_to_str
 
+from modhub import optional_calls
 from modhub.errors import ApiError
+from modhub_auth.signin import passwords as passwords_module
 from modhub_auth.signin.passwords import (
     HASHES_AT_ONCE,
     MEMORY_KIB,
@@ -183,3 +187,95 @@ def test_64_may_wait_for_15_seconds() -> None:
     # C-LIM-6
     parameters = inspect.signature(HashingGate).parameters
     assert (parameters["queue_size"].default, parameters["wait_seconds"].default) == (64, 15)
+
+
+@pytest.fixture(autouse=True)
+def nothing_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optional_calls, "_reported", set())
+
+
+def test_without_a_lower_priority_passwords_are_hashed_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "setpriority", refuse)
+    for passwords in (cheap(), cheap()):
+        assert passwords.verify(passwords.hash("correct horse"), "correct horse")
+    assert [record.getMessage() for record in caplog.records] == [
+        "the system refuses setpriority (Operation not permitted): lists are slower while people sign in"
+    ]
+
+
+def test_threads_that_could_not_begin_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+
+    def fail_once() -> None:
+        begun.append(1)
+        if len(begun) == 1:
+            raise OSError
+
+    monkeypatch.setattr(passwords_module, "_lower_priority", fail_once)
+    passwords = cheap()
+    assert passwords.verify(passwords.hash("correct horse"), "correct horse")
+    passwords.check()
+
+
+def test_without_threads_it_is_busy_says_so_once_and_recovers_by_itself(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    # C-RUN-28
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    passwords = cheap()
+    known = cheap().hash("correct horse")
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        for call in (lambda: passwords.hash("x"), lambda: passwords.verify(known, "correct horse"), passwords.check):
+            assert refused(call).code == "busy"
+    assert [record.getMessage() for record in caplog.records] == [
+        "ALARM: passwords cannot be hashed: can't start new thread"
+    ]
+    passwords.check()
+    assert passwords.verify(known, "correct horse")
+
+
+def test_without_memory_a_right_password_is_not_a_wrong_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    passwords = cheap()
+
+    class Poor:
+        def hash(self, _password: str) -> str:
+            raise HashingError(error_to_str(-22))
+
+        def verify(self, _known: str, _password: str) -> bool:
+            raise VerificationError(error_to_str(-22))
+
+    passwords._hasher = Poor()  # type: ignore[assignment]
+    assert refused(lambda: passwords.hash("correct horse")).code == "busy"
+    assert refused(lambda: passwords.verify("any", "correct horse")).code == "busy"
+
+
+def test_the_check_hashes_once_and_again_only_after_a_failure() -> None:
+    # C-RUN-8
+    passwords, hashed = cheap(), list[str]()
+    hasher = passwords._hasher
+
+    class Spy:
+        verify = hasher.verify
+
+        def hash(self, password: str) -> str:
+            hashed.append(password)
+            if len(hashed) == 2:
+                raise HashingError
+            return hasher.hash(password)
+
+    passwords._hasher = Spy()  # type: ignore[assignment]
+    for _ in range(5):
+        passwords.check()
+    assert len(hashed) == 1
+    assert refused(lambda: passwords.hash("correct horse")).code == "busy"
+    for _ in range(5):
+        passwords.check()
+    assert len(hashed) == 3

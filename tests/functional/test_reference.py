@@ -212,8 +212,9 @@ class World:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_every_example_is_what_happens(start: Start, tmp_path: Path) -> None:
+def test_every_example_is_what_happens(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # C-ERR-1
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # on the disk of the files
     site = start(" ".join(FEATURES), **KEYS, modhub_auth__forgot_limit="2", modhub_auth__register_limit="99")
     page = site.get(PAGE).html
     shown = examples(page)

@@ -153,7 +153,8 @@ def reads(service: Installation) -> None:
     """What anybody reads."""
     caller = service.caller()
     ready = caller.need(200, "GET", "/readyz")
-    assert (ready["status"], ready["database"], ready["storage"]) == ("ok", "ok", "ok")
+    states = (ready["status"], ready["database"], ready["storage"], ready["passwords"])
+    assert states == ("ok", "ok", "ok", "ok")
     listed = caller.need(200, "GET", "/api/modhub?q=cafe")
     assert [mod["title"] for mod in listed["mods"]] == ["Needed Café"]
     (mod,) = caller.need(200, "GET", "/api/modhub?game=half-life")["mods"]

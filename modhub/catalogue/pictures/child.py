@@ -18,6 +18,7 @@ from typing import BinaryIO, Final
 import msgspec
 
 from modhub.limits import MB
+from modhub.optional_calls import report_missed
 
 PROGRAM: Final = Path(__file__).with_name("decoder.py")
 SECONDS: Final = 20.0
@@ -29,6 +30,12 @@ MAX_SIDE: Final = 4096
 CONTENT_TYPES: Final = {"webp": "image/webp", "jpg": "image/jpeg"}
 """The encodings of each picture, in the order in which the child returns them."""
 PROBLEMS: Final = frozenset({"not_an_image", "damaged", "too_large"})
+MISSABLE: Final = {
+    "setrlimit": "decoding an image may take as much memory as it likes",
+    "nice": "decoding images slows down requests",
+    "oom_score_adj": "if memory runs out, the system may end the service instead of the decoder",
+}
+"""What the system may refuse to the child, and what follows from that."""
 CHILD_FAILED: Final = "failed"
 """The child crashed, or exceeded a limit."""
 _SIGNATURES: Final = {"webp": (b"RIFF", b"WEBP"), "jpg": (b"\xff\xd8\xff", b"")}
@@ -74,6 +81,7 @@ class _Head(msgspec.Struct):
     size: tuple[int, int] = (0, 0)
     sizes: list[tuple[int, int]] = []
     lengths: list[int] = []
+    missed: list[str] = []
 
 
 class Decoder:
@@ -135,6 +143,8 @@ def check_output(output: bytes) -> DerivedPictures:
         head = msgspec.json.decode(line, type=_Head)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise DecodingFailed(CHILD_FAILED) from None
+    for call in sorted(MISSABLE.keys() & set(head.missed)):
+        report_missed(f"{call} to the decoder", MISSABLE[call], "says the decoder")
     if head.problem is not None:
         raise DecodingFailed(head.problem if head.problem in PROBLEMS else CHILD_FAILED)
     widths = [width for width, _ in head.sizes]

@@ -39,8 +39,9 @@ BITS_PER_PIXEL: Final = 1.5
 """A picture with more is stored at a lower quality, so that twenty cards weigh less than a megabyte, noise or not."""
 
 
-def set_limits() -> None:
-    """Limit memory, time and output; where the system has no such limit, the others still hold."""
+def set_limits() -> list[str]:
+    """Limit memory, time and output, and return what the system refuses; the other limits hold all the same."""
+    missed = list[str]()
     limits = (
         (resource.RLIMIT_AS, ADDRESS_SPACE),
         (resource.RLIMIT_CPU, CPU_SECONDS),
@@ -49,13 +50,22 @@ def set_limits() -> None:
         (resource.RLIMIT_CORE, 0),
     )
     for kind, limit in limits:
-        with suppress(ValueError, OSError):
-            resource.setrlimit(kind, (limit, limit))
-    with suppress(OSError):
+        try:
+            hard = resource.getrlimit(kind)[1]
+            lowest = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+            resource.setrlimit(kind, (lowest, lowest))
+        except (ValueError, OSError):
+            missed.append("setrlimit")
+    try:
         os.nice(5)
-    with suppress(OSError):
+    except OSError:
+        missed.append("nice")
+    try:
         # If memory runs out, the system ends this program before any other.
         Path("/proc/self/oom_score_adj").write_text("1000", "ascii")
+    except OSError:
+        missed.append("oom_score_adj")
+    return missed
 
 
 def target_scale(width: int, height: int) -> float:
@@ -166,9 +176,9 @@ def decode_stream(source: Any) -> tuple[dict[str, Any], list[bytes]]:
 
 def main() -> None:
     """Decode standard input."""
-    set_limits()
+    missed = set_limits()
     head, files = decode_stream(sys.stdin.buffer)
-    sys.stdout.buffer.write(json.dumps(head).encode("ascii") + b"\n" + b"".join(files))
+    sys.stdout.buffer.write(json.dumps(head | {"missed": missed}).encode("ascii") + b"\n" + b"".join(files))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,113 @@
+"""What the service can do without is reported once, and nothing else is swallowed."""
+
+import errno
+import fcntl
+import os
+import resource
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modhub import optional_calls
+from modhub.blobs.spooled import link_unnamed
+from modhub.catalogue.pictures.child import DecodingFailed, check_output
+from modhub.optional_calls import optional_call
+from modhub.server.files import queued_bytes
+from modhub.server.settings import Settings, raise_file_limit
+from modhub.server.spool import open_unnamed
+from modhub_auth.platform import openid
+
+
+@pytest.fixture(autouse=True)
+def messages(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
+    monkeypatch.setattr(optional_calls, "_reported", set())
+    logged = list[str]()
+    yield logged
+    records = [record for record in caplog.get_records("call") if record.name == optional_calls.log.name]
+    assert [record.getMessage() for record in records] == logged
+
+
+def refuse(*_: Any, **__: Any) -> Any:
+    raise PermissionError(errno.EPERM, "Operation not permitted")
+
+
+def test_a_refused_call_is_reported_once_and_the_service_goes_on(messages: list[str]) -> None:
+    for _ in range(3):
+        with optional_call("splice", "it is slower"):
+            refuse()
+    with optional_call("tee", "it is louder"):
+        raise ValueError("not allowed to raise maximum limit")
+    messages += [
+        "the system refuses splice (Operation not permitted): it is slower",
+        "the system refuses tee (not allowed to raise maximum limit): it is louder",
+    ]
+
+
+def test_other_errors_are_no_refusal() -> None:
+    with pytest.raises(TypeError), optional_call("splice", "it is slower"):
+        raise TypeError
+
+
+def test_limits_that_can_neither_be_asked_for_nor_changed(monkeypatch: pytest.MonkeyPatch, messages: list[str]) -> None:
+    monkeypatch.setattr(resource, "getrlimit", refuse)
+    assert raise_file_limit(2000) == 2000
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    assert raise_file_limit(2000) == (1024 - 256) // 4
+    messages += ["the system refuses setrlimit (Operation not permitted): few files may be open at once"]
+
+
+def test_uploads_without_unnamed_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, messages: list[str]) -> None:
+    descriptor = os.open(tmp_path, os.O_TMPFILE | os.O_RDWR)
+    try:
+        # Nothing to report: the folder of a lost mount has its own alarm.
+        assert not link_unnamed(descriptor, tmp_path / "absent", "name")
+        assert open_unnamed(str(tmp_path / "absent")) is None
+        monkeypatch.setattr(os, "link", refuse)
+        assert not link_unnamed(descriptor, tmp_path, "name")
+        monkeypatch.setattr(os, "open", refuse)
+        assert open_unnamed(str(tmp_path)) is None
+    finally:
+        os.close(descriptor)
+    messages += [
+        "the system refuses link of an unnamed file (Operation not permitted): uploads are written twice",
+        "the system refuses O_TMPFILE (Operation not permitted): uploads are written twice",
+    ]
+
+
+def test_what_a_socket_does_not_tell(monkeypatch: pytest.MonkeyPatch, messages: list[str]) -> None:
+    with socket.socket() as gone:
+        os.close(gone.fileno())
+        assert queued_bytes(gone) == -1
+        gone.detach()
+    monkeypatch.setattr(fcntl, "ioctl", refuse)
+    with socket.socket() as opened:
+        assert queued_bytes(opened) == -1
+    messages += ["the system refuses TIOCOUTQ (Operation not permitted): slow readers may be cut although they read"]
+
+
+def test_options_that_a_socket_does_not_take(monkeypatch: pytest.MonkeyPatch, messages: list[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        monkeypatch.setattr(socket.socket, "setsockopt", refuse)
+        options = [option for _, option, _ in Settings(listen="127.0.0.1:0").socket_options]
+        assert options == [socket.TCP_NODELAY]
+        openid._connect("127.0.0.1", listener.getsockname()[1], openid.monotonic() + 60).close()
+    messages += [
+        "the system refuses TCP_NOTSENT_LOWAT (Operation not permitted): downloads take more of the processor",
+        "the system refuses TCP_NODELAY (Operation not permitted): signing in through a platform takes longer",
+    ]
+
+
+def test_what_the_decoder_could_not_have(messages: list[str]) -> None:
+    # T-A10
+    for _ in range(2):
+        with pytest.raises(DecodingFailed):
+            check_output(b'{"problem": "damaged", "missed": ["nice", "setrlimit", "setrlimit", "ALARM: forged"]}\n')
+    messages += [
+        "the system refuses nice to the decoder (says the decoder): decoding images slows down requests",
+        "the system refuses setrlimit to the decoder (says the decoder): "
+        "decoding an image may take as much memory as it likes",
+    ]
