@@ -3,14 +3,17 @@
 import contextlib
 import json
 import os
+import re
 import socket
 import ssl
 import subprocess
 import time
+from ipaddress import ip_address
 from typing import Any
 
 import pytest
 
+from modhub.testing.commands import find_program
 from modhub.testing.service import Installation, free_port
 
 MEGABYTE = 1024 * 1024
@@ -206,3 +209,68 @@ def test_without_any_process_programs_read_json(nginx: Any) -> None:
     answer = nginx([free_port()]).ask("GET", "/api/modhub")
     assert (answer.status, answer.json["error"], answer.headers["Retry-After"]) == (503, "busy", "5")
     assert answer.headers["X-Request-Id"]
+
+
+PEERS = """
+user root;
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{ }}
+http {{
+    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+    set_real_ip_from unix:;
+    real_ip_header X-Test-Address;
+    log_format peer "$remote_addr $modhub_peer";
+    access_log {folder}/peers.log peer;
+    {block}
+    server {{
+        listen unix:{folder}/socket;
+        location / {{ return 204; }}
+    }}
+}}
+"""
+NETWORKS = [
+    {"2001:db8:1:0:0:4:5:6", "2001:db8:1:0:0:4:5:7", "2001:db8:1::", "2001:db8:1::1", "2001:db8:1:0:ffff::"},
+    {"2001:db8:0:0:1:2:3:4", "2001:db8::5:6:7:8", "2001:db8::1"},
+    {"2001:db8:1:2:3:4:5:6", "2001:db8:1:2::", "2001:db8:1:2::9", "2001:db8:1:2:a0a:a0a:a0a:a0a"},
+    {"2001:db8:1:3:3:4:5:6"},
+    {"2001:db8:a0a:a0a:1:2:3:4", "2001:db8:a0a:a0a::"},
+    {"::1", "::2:3:4:5"},
+    {"fe80::1", "fe80::a:b:c:d"},
+    {"192.0.2.1"},
+    {"192.0.2.2"},
+    {"10.10.10.10"},
+]
+
+
+def test_a_network_of_64_bits_is_one_client_however_its_addresses_are_written(proxy: Any, tmp_path: Any) -> None:
+    # T-D13
+    shipped = (proxy.folder / "site.conf").read_text("utf-8")
+    block = re.search(r"^map [^\n]+ \$modhub_peer \{\n.*?^\}\n", shipped, re.MULTILINE | re.DOTALL)
+    assert block
+    (tmp_path / "nginx.conf").write_text(PEERS.format(folder=tmp_path, block=block[0]))
+    command = [find_program("nginx"), "-c", str(tmp_path / "nginx.conf"), "-e", str(tmp_path / "error.log")]
+    running = subprocess.Popen(command)
+    peers: dict[str, str] = {}
+    try:
+        while not (tmp_path / "socket").exists():
+            assert running.poll() is None, (tmp_path / "error.log").read_text()
+            time.sleep(0.05)
+        for address in sorted(set().union(*NETWORKS)):
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect(str(tmp_path / "socket"))
+                request = f"GET / HTTP/1.1\r\nHost: x\r\nX-Test-Address: {address}\r\nConnection: close\r\n\r\n"
+                connection.sendall(request.encode())
+                assert b" 204 " in connection.recv(1000)
+                connection.recv(1000)
+    finally:
+        running.terminate()
+        running.wait(60)
+    for line in (tmp_path / "peers.log").read_text("latin-1").splitlines():
+        address, _, peer = line.partition(" ")
+        peers[ip_address(address).compressed] = peer
+    seen = [{peers[ip_address(address).compressed] for address in network} for network in NETWORKS]
+    assert [len(clients) for clients in seen] == [1] * len(NETWORKS)
+    assert len(set().union(*seen)) == len(NETWORKS)
