@@ -18,7 +18,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-times test-browser test-deploy test-object-store test-waitress soak judge-pages lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx debian swift
+.PHONY: help install run test test-quick test-times test-browser test-deploy test-debian test-object-store test-waitress soak judge-pages lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -71,7 +71,7 @@ browser-tools: test-tools
 	$(call install-lock,browser)
 
 # Keep compiled bytecode, whatever the environment says: tests start some programs many times.
-test test-quick test-times test-browser test-deploy test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
+test test-quick test-times test-browser test-deploy test-debian test-object-store soak coverage: export PYTHONDONTWRITEBYTECODE =
 
 # Three processes on two cores: tests spend much of their time waiting (for locks, starts, deadlines).
 PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder
@@ -80,8 +80,8 @@ PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 COVERED := $(if $(PYTEST_ARGS),,$(CI))
 test: $(if $(COVERED),coverage)
 test: COVERAGE_REPORT := --format=total --fail-under=$(COVERAGE_FLOOR)
-test: test-tools ## run the tests, except those in a browser and behind nginx
-	@echo 'modhub: not run here: the tests in a browser ("make test-browser") and behind nginx ("make test-deploy").'
+test: test-tools ## run the tests, except those in a browser, behind nginx and on a bare Debian
+	@echo 'modhub: not run here: the tests in a browser ("make test-browser"), behind nginx ("make test-deploy") and on a bare Debian ("make test-debian").'
 	@$(BIN)/python $(PYTEST) $(if $(COVERED),-m 'not ($(QUICK))') $(PYTEST_ARGS)
 
 test-quick: test-tools ## run the fast tests: only SQLite, no processes, nothing slow
@@ -134,17 +134,22 @@ test-object-store: test-tools ## run the functional tests on PostgreSQL and an o
 	done
 
 debian:
+	@[ "$$(id -u)" = 0 ] || { \
+		echo 'modhub: "make test-debian" needs root: debootstrap and systemd-nspawn make a machine and start it.' >&2; exit 1; }
 	@PATH="$$PATH:/usr/sbin"; command -v debootstrap >/dev/null && command -v systemd-nspawn >/dev/null || \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		if command -v apt-get >/dev/null; then \
 			echo 'modhub: installing the Debian packages debootstrap and systemd-container'; \
 			$(APT) update >/dev/null && $(APT) install debootstrap systemd-container >/dev/null; \
 		else \
-			echo 'modhub: "make soak" needs root and the Debian packages debootstrap and systemd-container.' >&2; \
+			echo 'modhub: "make test-debian" needs debootstrap and systemd-nspawn (Debian: systemd-container): install them first.' >&2; \
 			exit 1; \
 		fi
 
+test-debian: test-tools debian ## follow docs/operations.md on a bare Debian with systemd, as root: the shipped units, nginx, a backup, an upgrade
+	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/debian $(PYTEST_ARGS)
+
 # Not part of CI: each test takes minutes.
-soak: test-tools nginx debian ## run the long tests: docs/operations.md on a bare Debian, 50 rolling restarts, 50 backups under load, 200 rounds of the change feed, 10,000 downloads
+soak: test-tools nginx ## run the long tests: 50 rolling restarts, 50 backups under load, 200 rounds of the change feed, 10,000 downloads
 	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/soak $(PYTEST_ARGS)
 	@MODHUB_LONG_RACES=1 $(BIN)/pytest --timeout=3600 tests/functional/test_sync_feed.py tests/functional/test_reads_after_commits.py tests/functional/test_downloads_service.py $(PYTEST_ARGS)
 

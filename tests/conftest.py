@@ -4,13 +4,16 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 TESTS = Path(__file__).parent
-PROCESSES = ("functional", "packaging", "clients", "browser", "deploy", "soak")
+PROCESSES = ("functional", "packaging", "clients", "browser", "deploy", "debian", "soak")
 """Folders whose tests start programs."""
+NEVER_SKIPPED = ("browser", "deploy", "debian")
+"""Folders whose tests need more than Python: where CI is set, what is missing there is a failure."""
 SLOW_TESTS = TESTS / "slow.txt"
 """The functions that `make test-times` found slow."""
 SQLITE_ONLY = TESTS / "sqlite_only.txt"
@@ -24,6 +27,17 @@ settings.register_profile(
     "modhub", parent=settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("modhub")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """In CI a program that is missing is no reason to prove less."""
+    report: Any = yield
+    folder = item.path.relative_to(TESTS).parts[0]
+    if report.skipped and os.environ.get("CI") and folder in NEVER_SKIPPED:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome, report.longrepr = "failed", f"CI skips no test of tests/{folder}. {reason}"
+    return report
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

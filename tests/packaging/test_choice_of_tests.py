@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -74,3 +75,21 @@ def test_every_part_has_quick_tests() -> None:
     quick = "not postgres and not process and not slow"
     parts = Counter(name.split("/")[1] for name in collect("-m", quick, *(f"tests/{part}" for part in PARTS)))
     assert {part for part in PARTS if parts[part] > 10} == PARTS
+
+
+@pytest.mark.parametrize(
+    ("folder", "environ", "code"), [("deploy", {"CI": "1"}, 1), ("deploy", {}, 0), ("functional", {"CI": "1"}, 0)]
+)
+def test_in_ci_what_a_test_of_deploy_lacks_is_a_failure(
+    tmp_path: Path, folder: str, environ: dict[str, str], code: int
+) -> None:
+    for name in ("conftest.py", "slow.txt", "sqlite_only.txt"):
+        shutil.copy(TESTS / name, tmp_path)
+    test = tmp_path / folder / "test_x.py"
+    test.parent.mkdir()
+    test.write_text("import pytest\n\ndef test_x():\n    pytest.skip('there is no nginx')\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "modhub.testing", str(test)]
+    env = {name: value for name, value in os.environ.items() if name != "CI"} | environ
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "there is no nginx" in done.stdout or not code

@@ -19,6 +19,7 @@ TARGETS = {
     "test-times",
     "test-browser",
     "test-deploy",
+    "test-debian",
     "judge-pages",
     "test-object-store",
     "soak",
@@ -85,7 +86,7 @@ def test_ci_runs_only_what_the_readme_names() -> None:
     script = (ROOT / ".ci" / "run").read_text("utf-8")
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     commands = [line for line in script.splitlines() if line and not line.startswith(("#", "set ", "cd "))]
-    assert commands == ["make lint test test-browser"]
+    assert commands == ["make lint test test-browser test-deploy test-debian"]
     readme = (ROOT / "README.md").read_text("utf-8")
     assert [target for target in commands[0].split()[1:] if f"make {target}" not in readme] == []
 
@@ -132,3 +133,13 @@ def test_the_quick_tests_start_no_programs() -> None:
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "-m", quick[1]]
     done = subprocess.run([*command, "tests/functional/test_rolling.py"], cwd=ROOT, capture_output=True, check=False)
     assert done.returncode == 5, done.stdout
+
+
+def test_a_bare_debian_without_root_is_refused_in_one_sentence(checkout: Path) -> None:
+    programs = checkout / "programs"
+    programs.mkdir()
+    (programs / "id").write_text("#!/bin/sh\necho 1000\n")
+    (programs / "id").chmod(0o755)
+    ended = make(checkout, "debian", path=f"{programs}:{os.environ['PATH']}")
+    assert ended.returncode != 0
+    assert '"make test-debian" needs root' in ended.stderr

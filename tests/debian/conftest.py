@@ -1,4 +1,4 @@
-"""A bare Debian of one's own, with systemd as its first process, in namespaces of this machine (``make soak``)."""
+"""A bare Debian of one's own, which systemd boots in namespaces of this machine (``make test-debian``)."""
 
 import os
 import shutil
@@ -26,10 +26,12 @@ class Debian:
         self.log = folder / "boot.log"
         self._booted: subprocess.Popen[bytes] | None = None
         self._leader = 0
+        assert os.geteuid() == 0, "a bare Debian needs root: debootstrap and systemd-nspawn make and start it"
         # `minbase` lacks what every installed Debian has: an init system.
         command = [find_program("debootstrap"), "--variant=minbase", "--include=systemd-sysv", "bookworm"]
         made = subprocess.run([*command, str(self.root)], capture_output=True, text=True, check=False, timeout=900)
-        assert made.returncode == 0, made.stdout[-4000:]
+        output = made.stdout[-4000:] + made.stderr[-4000:]
+        assert made.returncode == 0, f"there is no bare Debian; a Debian mirror may be missing:\n{output}"
         for name in LOCAL_FILES:
             source, target = Path("/", name), self.root / name
             target.parent.mkdir(parents=True, exist_ok=True)
