@@ -1,4 +1,4 @@
-"""The systemd units in ``deploy/``, judged by systemd's own tools; ``make soak`` starts them."""
+"""The systemd units in ``deploy/``, judged by systemd's own tools; ``make test-debian`` starts them."""
 
 import re
 import shutil
@@ -57,6 +57,13 @@ def test_every_unit_has_the_same_restrictions() -> None:
     restrictions = {part.partition("\n\n")[0].strip() for part in parts.values()}
     assert len(restrictions) == 1
     assert "ProtectSystem=strict" in restrictions.pop()
+
+
+def test_no_unit_may_call_more_than_it_needs() -> None:
+    allowed = {path.stem: re.findall(r"^SystemCallFilter=(.*)$", path.read_text(), re.MULTILINE) for path in SERVICES}
+    usual = ["@system-service", "~@privileged @resources"]
+    assert allowed.pop("modhub@") == [*usual, "setpriority", "prlimit64"]
+    assert list(allowed.values()) == [usual] * len(allowed)
 
 
 def test_a_late_database_is_waited_for() -> None:

@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 
 import modhub
+from modhub.catalogue.pictures import decoder
 from modhub.db import Databases
+from modhub.limits import MB
 from modhub.ops.admin import admin_main, build_admin_parser
+from modhub.server.settings import Settings
 from modhub.service_registry import find_service
+from modhub.settings import CORE
 from modhub.testing import TEST_SECRET
+from modhub.ui import fragment_cache
+from modhub_auth.signin.passwords import HASHES_AT_ONCE, MEMORY_KIB
 
 ROOT = Path(__file__).parents[2]
 APP = "[app:main]\nuse = egg:modhub\nsqlalchemy.url = sqlite:////x.sqlite\nmodhub.secret = x\n"
@@ -103,3 +109,28 @@ def test_the_unit_checks_the_ini_before_a_start_and_a_reload() -> None:
         ("ExecReload", check),
         ("ExecReload", "/bin/kill -HUP $MAINPID"),
     ]
+
+
+def test_the_units_allow_as_much_memory_as_the_arithmetic_says() -> None:
+    capacity = (ROOT / "docs" / "operations.md").read_text("utf-8").partition("## Capacity\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (.+) \| ([\d,]+) \|$", capacity, re.MULTILINE)
+    needs = {what: int(megabytes.replace(",", "")) for what, megabytes in rows}
+    parts, sums = [], []
+    for what, megabytes in rows:
+        if what == "together":
+            sums.append(int(megabytes.replace(",", "")))
+            assert sum(parts) == sums[-1]
+        else:
+            parts.append(needs[what])
+    unit = (ROOT / "deploy" / "modhub@.service").read_text("utf-8")
+    limits = [int(re.findall(rf"^{name}=(\d+)M$", unit, re.MULTILINE)[0]) for name in ("MemoryHigh", "MemoryMax")]
+    assert all(0 < limit - together < 50 for limit, together in zip(limits, sums, strict=True))
+    # What the program itself limits.
+    responses = int(next(setting.default for setting in CORE if setting.name == "modhub.response_cache_bytes")) // MB
+    kept = responses + fragment_cache.BUDGET // MB
+    assert kept == next(size for what, size in needs.items() if what.startswith("what it keeps"))
+    unread = Settings.connection_limit * Settings.outbuf_overflow // MB
+    assert unread == next(size for what, size in needs.items() if "slow connections" in what)
+    assert next(size for what, size in needs.items() if "passwords" in what) == HASHES_AT_ONCE * MEMORY_KIB // 1024
+    assert next(size for what, size in needs.items() if "decodes" in what) == decoder.ADDRESS_SPACE // MB
+    assert ("with eight `write_threads`" in capacity) is (Settings.write_threads == 8)
