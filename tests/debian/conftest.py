@@ -56,7 +56,9 @@ class Debian:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=900, env=ENVIRON
         )
-        assert not check or done.returncode == 0, f"{script}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+        if check and done.returncode != 0:
+            journal = self.run("journalctl --quiet --no-pager --lines=60", check=False).stdout if self._booted else ""
+            pytest.fail(f"{script}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}\n{journal}", pytrace=False)
         return done
 
     def boot(self) -> None:
