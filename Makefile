@@ -1,6 +1,6 @@
 # modhub: `make help` lists the targets. Nothing outside this folder is changed, except that as root missing Debian packages
-# (python3-venv, chromium, nginx-light, curl, openssl, systemd, debootstrap, systemd-container) are installed; otherwise a
-# message names them.
+# (python3-venv, chromium, nginx-light, curl, openssl, systemd, debootstrap, systemd-container, buildah) are installed; otherwise
+# a message names them.
 
 PYTHON ?= python3
 INI ?= development.ini
@@ -136,16 +136,16 @@ test-object-store: test-tools ## run the functional tests on PostgreSQL and an o
 debian:
 	@[ "$$(id -u)" = 0 ] || { \
 		echo 'modhub: "make test-debian" needs root: debootstrap and systemd-nspawn make a machine and start it.' >&2; exit 1; }
-	@PATH="$$PATH:/usr/sbin"; command -v debootstrap >/dev/null && command -v systemd-nspawn >/dev/null || \
+	@PATH="$$PATH:/usr/sbin"; command -v debootstrap >/dev/null && command -v systemd-nspawn >/dev/null && command -v buildah >/dev/null || \
 		if command -v apt-get >/dev/null; then \
-			echo 'modhub: installing the Debian packages debootstrap and systemd-container'; \
-			$(APT) update >/dev/null && $(APT) install debootstrap systemd-container >/dev/null; \
+			echo 'modhub: installing the Debian packages debootstrap, systemd-container and buildah'; \
+			$(APT) update >/dev/null && $(APT) install debootstrap systemd-container buildah >/dev/null; \
 		else \
-			echo 'modhub: "make test-debian" needs debootstrap and systemd-nspawn (Debian: systemd-container): install them first.' >&2; \
+			echo 'modhub: "make test-debian" needs debootstrap, systemd-nspawn (Debian: systemd-container) and buildah: install them first.' >&2; \
 			exit 1; \
 		fi
 
-test-debian: test-tools debian ## follow docs/operations.md on a bare Debian with systemd, as root: the shipped units, nginx, a backup, an upgrade
+test-debian: test-tools debian ## follow docs/operations.md on a bare Debian with systemd, as root: the shipped units, nginx, a backup, an upgrade; build and start the image
 	@$(BIN)/pytest --timeout=3600 -p no:randomly tests/debian $(PYTEST_ARGS)
 
 # Not part of CI: each test takes minutes.

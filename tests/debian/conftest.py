@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,22 @@ BOOT_SECONDS = 300
 ENVIRON = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
 
 
+def bootstrap(root: Path, *packages: str) -> None:
+    """Make a bare Debian 12 with these packages, which trusts what this machine trusts."""
+    assert os.geteuid() == 0, "a bare Debian needs root: debootstrap and systemd-nspawn make and start it"
+    command = [find_program("debootstrap"), "--variant=minbase", f"--include={','.join(packages)}", "bookworm"]
+    made = subprocess.run([*command, str(root)], capture_output=True, text=True, check=False, timeout=900)
+    output = made.stdout[-4000:] + made.stderr[-4000:]
+    assert made.returncode == 0, f"there is no bare Debian; a Debian mirror may be missing:\n{output}"
+    for name in LOCAL_FILES:
+        source, target = Path("/", name), root / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, dirs_exist_ok=True)
+        elif source.exists():
+            shutil.copy(source, target)
+
+
 class Debian:
     """Debian 12. It uses the network of this machine until it is booted, then only its own."""
 
@@ -26,19 +42,8 @@ class Debian:
         self.log = folder / "boot.log"
         self._booted: subprocess.Popen[bytes] | None = None
         self._leader = 0
-        assert os.geteuid() == 0, "a bare Debian needs root: debootstrap and systemd-nspawn make and start it"
         # `minbase` lacks what every installed Debian has: an init system.
-        command = [find_program("debootstrap"), "--variant=minbase", "--include=systemd-sysv", "bookworm"]
-        made = subprocess.run([*command, str(self.root)], capture_output=True, text=True, check=False, timeout=900)
-        output = made.stdout[-4000:] + made.stderr[-4000:]
-        assert made.returncode == 0, f"there is no bare Debian; a Debian mirror may be missing:\n{output}"
-        for name in LOCAL_FILES:
-            source, target = Path("/", name), self.root / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if source.is_dir():
-                shutil.copytree(source, target, dirs_exist_ok=True)
-            elif source.exists():
-                shutil.copy(source, target)
+        bootstrap(self.root, "systemd-sysv")
 
     def _nspawn(self, *words: str) -> list[str]:
         command = [find_program("systemd-nspawn"), "--quiet", "--register=no", "--keep-unit", "--console=pipe"]
@@ -90,6 +95,11 @@ class Debian:
                 self._booted.kill()
                 self._booted.wait()
             self._booted = None
+
+
+@pytest.fixture(scope="module", name="bootstrap")
+def _bootstrap() -> Callable[..., None]:
+    return bootstrap
 
 
 @pytest.fixture(scope="module")
