@@ -45,15 +45,16 @@ class ContentChanged(Exception):
 class ComposedBody:
     """A JSON body made of stored documents, before it is made.
 
-    ``etag`` identifies exactly these bytes, with its quotes; empty for a response without one. ``size`` is in bytes.
-    ``parts`` makes the body, piece by piece, and raises :class:`ContentChanged` if it would be another by now.
-    ``links`` is the ``Link`` header.
+    ``etag`` identifies exactly these bytes, with its quotes; empty for a response without one. ``size`` is in bytes, at
+    least as many as there will be. ``parts`` makes the body, piece by piece, and raises :class:`ContentChanged` if it
+    would be another by now. ``links`` is the ``Link`` header. ``is_exact``: ``size`` is the length of the body.
     """
 
     etag: str
     size: int
     parts: Callable[[], Iterator[bytes]]
     links: str = ""
+    is_exact: bool = True
 
 
 def public_json(body: bytes, content_type: str = "application/json", *, links: str = "") -> PublicResponse:
@@ -105,7 +106,7 @@ def _public_composed(request: Request, composed: ComposedBody) -> Response:
     headers += [("Content-Encoding", "gzip"), ("ETag", compressed_etag(etag))] if compressed else [("ETag", etag)]
     if request.method != "HEAD" and not named_etag(request.environ.get("HTTP_IF_NONE_MATCH"), etag):
         return _with_body(request, composed, headers, compressed=compressed)
-    if not compressed:  # else the length is not known before the body is made (RFC 9110, 9.3.2)
+    if composed.is_exact and not compressed:  # else its length is not known before it is made (RFC 9110, 9.3.2)
         headers += [("Content-Length", str(composed.size))]
     return Response(headerlist=headers, app_iter=[])
 
@@ -114,8 +115,8 @@ def _with_body(
     request: Request, composed: ComposedBody, headers: list[tuple[str, str]], *, compressed: bool = False
 ) -> Response:
     if composed.size <= LARGE:
-        sized = [*headers, ("Content-Length", str(composed.size))]
-        return Response(headerlist=sized, app_iter=[b"".join(composed.parts())])
+        body = b"".join(composed.parts())
+        return Response(headerlist=[*headers, ("Content-Length", str(len(body)))], app_iter=[body])
     reserve_response(request.environ, composed.size)
     file, size = write_body(composed.parts(), compressed=compressed)
     return Response(headerlist=[*headers, ("Content-Length", str(size))], app_iter=file_body(request.environ, file))

@@ -4,6 +4,7 @@ from pyramid.config import Configurator
 
 from modhub import limits
 from modhub.catalogue import mod_events, public_copies, search_bitmaps, subscribers
+from modhub.catalogue.changelogs import ChangelogReader
 from modhub.catalogue.commands import GAMES_CHANGED
 from modhub.catalogue.file_names import describe_mod_files
 from modhub.catalogue.file_resources import FilesResource, GameIconsResource, PicturesResource
@@ -39,6 +40,7 @@ def includeme(config: Configurator) -> None:
     databases, declared = find_service(config.registry, Databases), find_service(config.registry, Declarations)
     mods = CatalogueReader(databases.raw_queries, declared.page_orders)
     config.add_service(CatalogueReader, mods)
+    config.add_service(ChangelogReader, ChangelogReader(databases.raw_queries))
     config.add_service(IPublicMods, PublicLookup(databases.raw_queries, mods))
     config.add_service(SuccessorReader, SuccessorReader(databases.raw_queries))
     config.add_service(OwnerReader, OwnerReader(databases.raw_queries))

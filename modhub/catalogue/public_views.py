@@ -7,6 +7,7 @@ from pyramid.response import Response
 
 from modhub import limits, text
 from modhub.catalogue import voting
+from modhub.catalogue.changelogs import ChangelogReader
 from modhub.catalogue.download_events import notify_download
 from modhub.catalogue.file_resources import FileResource, GameIconResource, PictureResource
 from modhub.catalogue.read_service import CatalogueReader, ListParams, ModFile
@@ -82,10 +83,10 @@ def read_mod_view(context: ModResource, request: Request) -> Response:
 @api(context=INotes, request_method="GET", permission=OPEN)
 def read_notes_view(context: ModChild, request: Request) -> Response:
     """``GET /api/modhub/{id}/changelog``"""
-    notes = catalogue_reader(request).notes(context.mod.id)
-    if notes is None:
+    response = composed_json(request, lambda: request.find_service(ChangelogReader).body(context.mod.id))
+    if response is None:
         raise not_found()
-    return public_json(encode({"count": len(notes), "notes": notes}))
+    return response
 
 
 @api(context=IMod, name="captions", request_method="GET", permission=OPEN)

@@ -177,6 +177,14 @@ NOTE_COLUMNS: Final = (Note.id, Note.title, Note.text, Note.created_at, Note.edi
 """The columns for :func:`modhub.catalogue.read_service.note_of`."""
 
 
+def note_states_statement() -> AnySelect:
+    """(id, time of the last edit, characters) of the entries that `notes_statement` selects, in its order."""
+    characters = func.length(Note.text) + func.length(func.coalesce(Note.title, ""))
+    joined = select(Note.id, Note.edited_at, characters).select_from(PublicMod)
+    joined = joined.outerjoin(Note, Note.mod_id == PublicMod.id)
+    return joined.where(PublicMod.id == bindparam("id")).order_by(Note.id.desc())
+
+
 def notes_statement() -> AnySelect:
     """The changelog of a published mod, newest first; one row of NULLs if it is empty."""
     joined = select(*NOTE_COLUMNS).select_from(PublicMod).outerjoin(Note, Note.mod_id == PublicMod.id)

@@ -84,7 +84,6 @@ class CatalogueReader:
         self._page_orders = page_orders
         self._lists: dict[tuple[ListStatement, ListVariant], PreparedQuery] = {}
         self.stored = DocumentReader(reader)
-        self._notes = reader.prepare(queries.notes_statement())
         self._asset = reader.prepare(queries.asset_statement())
         self._code = reader.prepare(queries.code_statement())
         self._icon = reader.prepare(queries.icon_statement())
@@ -183,13 +182,6 @@ class CatalogueReader:
         """Return the body of ``GET /api/modhub/{id}``; None if it is not published."""
         chain = self.stored.chain(mod_id)
         return None if chain is None else compose_chain(self.stored, chain)
-
-    def notes(self, mod_id: int | None) -> list[NoteDocument] | None:
-        """Return the changelog, newest first; None if the mod is not published."""
-        rows = [] if mod_id is None else self.reader.rows(self._notes, id=mod_id)
-        if not rows:
-            return None
-        return [note_of(row) for row in rows if row[0] is not None]
 
     def votes(self, mod_id: int | None) -> tuple[int, int] | None:
         """Return (ups, downs); None if the mod is not published."""

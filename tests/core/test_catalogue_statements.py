@@ -28,7 +28,7 @@ READS = {
     "/api/modhub?page=1000": 2,
     "/api/modhub/games": 2,
     "/api/modhub/{id}": 3,  # what is in the chain and how large it is, then its documents
-    "/api/modhub/{id}/changelog": 1,
+    "/api/modhub/{id}/changelog": 2,
     "/api/modhub/{id}/vote": 1,
     "/api/modhub/{id}/download": 1,
     "/Modhub/file/{asset}": 1,

@@ -152,6 +152,37 @@ def test_room_is_asked_for_before_a_large_body_is_made(site: Site) -> None:
     assert len(asked) == 2
 
 
+def test_a_long_changelog_is_complete_and_revalidated(site: Site) -> None:
+    # C-READ-8, C-READ-12, T-D20
+    mod = published_mod(site, version="0")
+    url = mod_address(mod, "changelog")
+    short = ask(site, url)
+    with site.databases.write_session.begin() as session:
+        for at in range(1, 200):
+            row = Note(mod_id=mod["id"], version=str(at), size=1, sha256="0" * 64, created_at=now())
+            row.text = LONG[:4_000]
+            session.add(row)
+    asked: list[int] = []
+    whole = ask(site, url, reserve=lambda size: asked.append(size) is None)
+    assert [whole.json["count"], len(whole.json["notes"])] == [200, 200]
+    assert [note["id"] for note in whole.json["notes"]] == sorted(
+        (note["id"] for note in whole.json["notes"]), reverse=True
+    )
+    assert whole.json["notes"][-1] == short.json["notes"][0]
+    assert len(whole.body) <= asked[0] < 2 * len(whole.body)
+    assert whole.headers["Content-Length"] == str(len(whole.body))
+    assert whole.headers["ETag"] != short.headers["ETag"]
+    assert ask(site, url, "HEAD").headers["ETag"] == whole.headers["ETag"]
+    assert ask(site, url, **{"If-None-Match": whole.headers["ETag"]}).status_int == 304
+    assert ask(site, url, reserve=lambda _: False).status_int == 503
+    note = whole.json["notes"][100]["id"]
+    site.as_account(OWNER).put_json(mod_address(mod, "changelog", note), {"title": "edited"})
+    edited = ask(site, url, **{"If-None-Match": whole.headers["ETag"]})
+    assert edited.json["notes"][100]["title"] == "edited"
+    site.as_account(OWNER).delete(mod_address(mod, "changelog", note))
+    assert ask(site, url, **{"If-None-Match": edited.headers["ETag"]}).json["count"] == 199
+
+
 def test_any_large_body_needs_room_kept_or_not(site: Site) -> None:
     # C-HTTP-14
     insert_chain(site, 60)
