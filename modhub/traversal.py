@@ -3,6 +3,9 @@
 A resource is a thin object with a parent, a name and the request. Creating one does not query the database: rows are
 loaded when an ACL or a view first needs them. So an absent thing has the same resource, views and errors as somebody
 else's (C-OWN-12), and ``exists`` distinguishes the two only after the ACL has allowed the caller.
+
+Both questions are answered by a read-only session: the request's own would take SQLite's write lock for a caller who is
+then refused (C-OWN-13).
 """
 
 import re
@@ -14,6 +17,7 @@ from typing import Any
 from pyramid.authorization import DENY_ALL, Allow
 from pyramid.config import Configurator
 from pyramid.interfaces import IMultiView, IRequest, ISecuredView, ITraverser, IView, IViewClassifier
+from sqlalchemy.orm import Session
 from zope.interface import implementedBy, implementer, providedBy
 
 from modhub.declarations import Declarations
@@ -77,10 +81,21 @@ class Resource:
         assert request is not None
         self.request: Request = request
 
-    @property
-    def exists(self) -> bool:
-        """Whether there is anything at this address."""
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse the properties that a subclass could only answer with a session of its own choice."""
+        super().__init_subclass__(**options)
+        if cls.__module__ != __name__ and {"exists", "owner"} & vars(cls).keys():
+            raise TypeError(f"{cls.__name__} must define check_exists(session) or find_owner(session) instead")
+
+    def check_exists(self, session: Session) -> bool:  # noqa: ARG002 - for those who override it
+        """Whether there is anything at this address. ``session`` is read-only, unless a view calls with its own."""
         return True
+
+    @cached_property
+    def exists(self) -> bool:
+        """The result of :meth:`check_exists` at the first use in this request."""
+        with self.request.databases.readonly_session() as session:
+            return self.check_exists(session)
 
     def __getitem__(self, name: str) -> "Resource":
         children = self.children
@@ -120,15 +135,16 @@ class OwnedResource(Resource, ABC):
     """The owner's permissions; nobody else has any."""
 
     @abstractmethod
-    def find_owner(self) -> int | None:
-        """The account that owns it, None if it does not exist. Called once per request."""
+    def find_owner(self, session: Session) -> int | None:
+        """The account that owns it, None if it does not exist. ``session`` is read-only. Called once per request."""
 
     @cached_property
     def owner(self) -> int | None:
-        """The cached result of :meth:`find_owner`."""
-        return self.find_owner()
+        """The result of :meth:`find_owner`."""
+        with self.request.databases.readonly_session() as session:
+            return self.find_owner(session)
 
-    @property
+    @cached_property
     def exists(self) -> bool:
         """Whether there is anything at this address; only meaningful after the ACL has allowed the caller."""
         return self.owner is not None

@@ -1,5 +1,6 @@
 """The resource of a mod's downloads: open to everybody, and there only while the mod is."""
 
+from sqlalchemy.orm import Session
 from zope.interface import implementer
 
 from modhub.interfaces import IMods, ModSummary
@@ -11,14 +12,12 @@ from modhub_downloads.interfaces import IDownloads
 class DownloadsResource(Resource):
     """``/api/modhub/{id}/downloads``"""
 
-    @property
-    def mod(self) -> ModSummary | None:
+    def find_mod(self, session: Session) -> ModSummary | None:
         """The mod, if everybody sees it."""
         mod_id: int = getattr(self.__parent__, "id", None) or 0
-        mods = self.request.find_service(IMods).get_mods(self.request.dbsession, [mod_id])
+        mods = self.request.find_service(IMods).get_mods(session, [mod_id])
         return next((mod for mod in mods.values() if mod.published), None)
 
-    @property
-    def exists(self) -> bool:
+    def check_exists(self, session: Session) -> bool:
         """Whether everybody sees the mod."""
-        return self.mod is not None
+        return self.find_mod(session) is not None

@@ -16,7 +16,7 @@ from modhub_downloads.response_schemas import DownloadsDocument, VersionDownload
 @api(context=IDownloads, request_method="GET", permission=OPEN)
 def read_downloads_view(context: DownloadsResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/downloads``"""
-    mod = context.mod
+    mod = context.find_mod(request.dbsession)
     if mod is None:
         raise not_found()
     counts = request.find_service(DownloadReader).versions(mod.id)

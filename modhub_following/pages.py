@@ -79,7 +79,8 @@ def _lock_target(request: Request, context: FollowTarget) -> bool:
     if kind is TargetKind.GAME:
         return True
     if kind is TargetKind.MOD:
-        return find_service(request.registry, IMods).lock(session, int(context.target.key)) and context.exists
+        mods = find_service(request.registry, IMods)
+        return mods.lock(session, int(context.target.key)) and context.check_exists(session)
     return find_service(request.registry, IAccounts).lock(session, int(context.target.key))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from pyramid.authorization import DENY_ALL, Allow, Authenticated
+from sqlalchemy.orm import Session
 from zope.interface import implementer
 
 from modhub import limits, text
@@ -53,10 +54,9 @@ class FollowTarget(Resource, ABC):
 class ModFollow(FollowTarget):
     """``/Modhub/{id}/follow``"""
 
-    @property
-    def exists(self) -> bool:
+    def check_exists(self, session: Session) -> bool:
         """Whether the mod is published and not hidden."""
-        mods = self.request.find_service(IMods).get_mods(self.request.dbsession, [self.__parent__.id or 0])
+        mods = self.request.find_service(IMods).get_mods(session, [self.__parent__.id or 0])
         return any(mod.published for mod in mods.values())
 
     @property
@@ -73,10 +73,9 @@ class ModFollow(FollowTarget):
 class AuthorFollow(FollowTarget):
     """``/Modhub/by/{accountId}/follow``"""
 
-    @property
-    def exists(self) -> bool:
+    def check_exists(self, session: Session) -> bool:
         """Whether the account has a published mod."""
-        return bool(self.__parent__.exists)
+        return bool(self.__parent__.check_exists(session))
 
     @property
     def address(self) -> str:
@@ -97,8 +96,7 @@ class GameFollow(FollowTarget):
         """The name of the game in the query, as on browse."""
         return text.line(query(self.request, "game") or "", limits.GAME)
 
-    @property
-    def exists(self) -> bool:
+    def check_exists(self, session: Session) -> bool:  # noqa: ARG002 - the base's signature
         """Whether a game is named."""
         return bool(fold_game(self.name))
 

@@ -20,7 +20,6 @@ from modhub.responses import ComposedBody
 
 ListStatement = Callable[[ListVariant], AnySelect]
 GameDocument = dict[str, str | None]
-_NO_ID = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,31 +91,6 @@ class CatalogueReader:
         self._games = reader.prepare(queries.games_statement())
         self._games_cache: tuple[list[Row], list[GameDocument]] = ([], [])
         self._votes = reader.prepare(queries.votes_statement())
-        self._published_by = reader.prepare(queries.published_by_statement())
-        self._owner = reader.prepare(queries.owner_statement())
-        self._note_owner = reader.prepare(queries.note_owner_statement())
-        self._image_owner = reader.prepare(queries.image_owner_statement())
-
-    def owner(self, mod_id: int | None) -> int | None:
-        """Return the owner of a mod, None if there is no such mod."""
-        return self._account(self._owner, id=mod_id)
-
-    def note_owner(self, mod_id: int | None, note_id: int | None) -> int | None:
-        """Return the owner of a mod, None if it has no such changelog entry."""
-        return self._account(self._note_owner, id=mod_id, member=note_id)
-
-    def image_owner(self, mod_id: int | None, asset_id: int | None) -> int | None:
-        """Return the owner of a mod, None if it has no such image."""
-        return self._account(self._image_owner, id=mod_id, member=asset_id)
-
-    def has_published(self, account_id: int | None) -> bool:
-        """Whether the account has a published mod."""
-        return account_id is not None and bool(self.reader.rows(self._published_by, owner=account_id))
-
-    def _account(self, statement: PreparedQuery, **ids: int | None) -> int | None:
-        # Run the statement for malformed ids too, so that timing reveals nothing (T-B4).
-        rows = self.reader.rows(statement, **{name: _NO_ID if value is None else value for name, value in ids.items()})
-        return rows[0][0] if rows else None
 
     def find(self, params: ListParams) -> ResultPage:
         """Return one page of published mods."""

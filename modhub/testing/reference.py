@@ -41,14 +41,14 @@ def _places(site: Site) -> Iterator[tuple[str, Resource]]:
         waiting.append((f"{path}/{{}}", member))
 
 
-def _methods(view: Any) -> set[str]:
+def methods_of(view: Any) -> set[str]:
+    """Return the methods of an introspected view."""
     methods = view["request_methods"] or ()
     return ({methods} if isinstance(methods, str) else set(methods)) - {"HEAD", "OPTIONS"}
 
 
-def calls(site: Site) -> set[Call]:
-    """Return every call that has a view, in the API and on the site."""
-    served = set()
+def served_views(site: Site) -> Iterator[tuple[str, Resource, Any]]:
+    """Yield (address, resource, introspectable) of every view, in the API and on the site."""
     entries = site.config.introspector.get_category("views") or ()
     views = [entry["introspectable"] for entry in entries if not entry["introspectable"]["exception_only"]]
     views = [view for view in views if IInterface.providedBy(view["context"])]
@@ -57,8 +57,12 @@ def calls(site: Site) -> set[Call]:
             address = f"{path}/{view['name']}" if view["name"] else path
             same_side = view.get("is_api") == is_api_path(address)
             if same_side and view["context"].providedBy(resource):
-                served |= {(method, address or "/") for method in _methods(view)}
-    return served
+                yield address or "/", resource, view
+
+
+def calls(site: Site) -> set[Call]:
+    """Return every call that has a view, in the API and on the site."""
+    return {(method, address) for address, _, view in served_views(site) for method in methods_of(view)}
 
 
 def for_programs(site: Site, served: set[Call]) -> set[Call]:

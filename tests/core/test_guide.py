@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from modhub.declarations import Migrations
 from modhub.events import AccountDeleted
@@ -96,3 +97,16 @@ def test_its_views_its_panel_and_its_subscribers(feature: Path, start: Start) ->
         assert services.count_open(session, 8) == 1
         site.registry.notify(AccountDeleted(9, session, site.registry))
         assert services.count_open(session, 8) == 0
+
+
+def test_it_refuses_while_another_connection_writes(feature: Path, start: Start) -> None:
+    # C-OWN-13
+    site = start(INCLUDES, modhub__lock_seconds="1")
+    address = mod_address(published_mod(site), "reports")
+    report = site.as_account(8).post_json(address, {"text": "Broken"}, status=201).json["id"]
+    with site.databases.write_session.begin() as session:
+        session.execute(text("SELECT 1"))
+        for caller in (site, site.as_account(9)):
+            caller.delete(f"{address}/{report}", status=401)
+        site.post_json(address, {"text": "x"}, status=401)
+        site.as_account(9).post_json("/api/modhub/999/reports", {"text": "x"}, status=404)

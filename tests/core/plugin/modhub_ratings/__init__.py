@@ -5,7 +5,7 @@ from msgspec import UNSET, Struct, UnsetType
 from pyramid.authorization import Allow, Authenticated
 from pyramid.config import Configurator
 from sqlalchemy import String, delete, func, select
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, Session, mapped_column
 from zope.interface import implementer
 
 from modhub.db import Base, Databases, Id
@@ -62,10 +62,9 @@ class RemarksResource(Resource):
         """The mod's number, 0 for an address that is not a number: no mod has it."""
         return self.__parent__.id or 0
 
-    @property
-    def exists(self) -> bool:
+    def check_exists(self, session: Session) -> bool:
         """Whether the mod is published."""
-        mods = self.request.find_service(IMods).get_mods(self.request.dbsession, [self.mod_id])
+        mods = self.request.find_service(IMods).get_mods(session, [self.mod_id])
         return self.mod_id in mods and mods[self.mod_id].published
 
     def get_member(self, name: str) -> "RemarkResource":
@@ -79,11 +78,11 @@ class RemarkResource(OwnedResource):
 
     owner_permissions = (RemarkPermission.WRITE,)
 
-    def find_owner(self) -> int | None:
+    def find_owner(self, session: Session) -> int | None:
         """By the remark's row."""
         number = parse_id(self.__name__) or 0
         remark = select(Remark.account_id).where(Remark.id == number, Remark.mod_id == self.__parent__.mod_id)
-        return self.request.dbsession.scalar(remark)
+        return session.scalar(remark)
 
 
 class NewRemark(Struct):

@@ -1,0 +1,140 @@
+"""Callers who are refused never wait for a lock, and never take one: who may is decided by reading alone."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyramid.security import NO_PERMISSION_REQUIRED
+from sqlalchemy import text
+
+from modhub.request import SAFE_METHODS, is_api_path
+from modhub.testing import Site, Start
+from modhub.testing.mods import insert_mods
+from modhub.testing.pages import new_visitor
+from modhub.testing.reference import methods_of, served_views
+from modhub.traversal import OwnedResource, Resource
+
+FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_ratings"
+LOCK_SECONDS = 1
+PAGE_REFUSALS = {303, 401, 403, 404}
+Call = tuple[str, str]
+
+pytestmark = pytest.mark.one_database  # it is SQLite that has one lock for all
+
+
+@pytest.fixture
+def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """Every feature, and one written as docs/writing-a-feature.md teaches. Mod 1 with remark 1 is of account 1."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "plugin"))
+    site = start(FEATURES, modhub__lock_seconds=str(LOCK_SECONDS))
+    owner = register(site, "owner@example.com")
+    insert_mods(site, [{"owner": 1}])
+    owner.post_json("/api/modhub/1/remarks", {"text": "mine"}, status=201)
+    return site
+
+
+def register(site: Site, address: str) -> Site:
+    """The site as a new account: signed in at its pages, and with a token for the API."""
+    credentials = {"email": address, "password": "correct horse battery"}
+    token = site.post_json("/api/auth/register", credentials, status=201).json["accessToken"]
+    visitor = new_visitor(site)
+    forms = visitor.get("/Modhub/account/login").forms.values()
+    (form,) = (form for form in forms if "email" in form.fields)
+    form["email"], form["password"] = credentials.values()
+    form.submit(status=303)
+    visitor.extra_environ = {**site.extra_environ, "HTTP_AUTHORIZATION": f"Bearer {token}"}
+    return visitor
+
+
+def unsafe_calls(site: Site, complete: Callable[[str, Resource], str | None]) -> list[Call]:
+    """(method, address) of all closed views that may write; ``complete`` fills an address in or leaves it out."""
+    closed = set()
+    for address, resource, view in served_views(site):
+        related = site.config.introspector.related(view)
+        permissions = {entry["value"] for entry in related if entry.category_name == "permissions"}
+        completed = complete(address, resource)
+        if permissions - {NO_PERMISSION_REQUIRED} and completed is not None:
+            closed |= {(method, completed) for method in methods_of(view) - SAFE_METHODS}
+    return sorted(closed)
+
+
+@contextmanager
+def writer(site: Site) -> Iterator[None]:
+    """Another connection writes."""
+    with site.databases.write_session.begin() as session:
+        session.execute(text("SELECT 1"))
+        yield
+
+
+def refusals(caller: Site, calls: list[Call]) -> dict[Call, int]:
+    """The status of each call while another connection writes; none of them may begin a transaction that writes."""
+    page = caller.get("/Modhub/account").maybe_follow()
+    tokens = [form["csrf_token"].value for form in page.forms.values() if "csrf_token" in form.fields]
+    statuses = {}
+    with writer(caller):
+        for method, address in calls:
+            started_at = time.monotonic()
+            with caller.counted() as statements:
+                if is_api_path(address):
+                    sent: dict[str, Any] = {"body": b"{}", "content_type": "application/json"}
+                    answer = caller.request(address, method=method, **sent, expect_errors=True)
+                else:
+                    answer = caller.post(address, {"csrf_token": tokens[0], "follow": "1"}, expect_errors=True)
+            statuses[method, address] = answer.status_int
+            writes = [sql for sql in statements if sql.startswith("BEGIN")]
+            assert not writes, f"{method} {address}, {answer.status}: began to write"
+            assert time.monotonic() - started_at < LOCK_SECONDS, f"{method} {address} waited"
+    return statuses
+
+
+def unexpected(statuses: dict[Call, int], of_the_api: set[int]) -> dict[Call, int]:
+    """The statuses of the API that are not ``of_the_api``, and those of pages that are no refusal."""
+    return {
+        call: status
+        for call, status in statuses.items()
+        if status not in (of_the_api if is_api_path(call[1]) else PAGE_REFUSALS)
+    }
+
+
+@pytest.mark.parametrize("segment", ["1", "999999", "x"])
+def test_nobody_is_refused_at_once(site: Site, segment: str) -> None:
+    # C-OWN-13
+    calls = unsafe_calls(site, lambda address, _resource: address.replace("{}", segment))
+    assert {
+        ("DELETE", f"/api/modhub/{segment}"),
+        ("DELETE", f"/api/modhub/{segment}/remarks/{segment}"),
+        ("POST", f"/Modhub/{segment}/follow"),
+        ("PUT", f"/api/modhub/{segment}/vote"),
+    } <= set(calls)
+    assert unexpected(refusals(site, calls), {401}) == {}
+
+
+def test_a_stranger_is_refused_at_once_where_a_thing_is_somebody_elses(site: Site) -> None:
+    # C-OWN-12, C-OWN-13
+    def complete(address: str, resource: Resource) -> str | None:
+        return address.replace("{}", "1") if isinstance(resource, OwnedResource) else None
+
+    calls = unsafe_calls(site, complete)
+    assert ("DELETE", "/api/modhub/1/remarks/1") in calls
+    assert ("POST", "/Modhub/mine/1/publish") in calls
+    assert unexpected(refusals(register(site, "stranger@example.com"), calls), {401}) == {}
+
+
+def test_a_stranger_is_refused_at_once_where_nothing_is(site: Site) -> None:
+    # C-OWN-12, C-OWN-13
+    def complete(address: str, _resource: Resource) -> str | None:
+        return address.replace("{}", "999999") if "{}" in address else None
+
+    calls = unsafe_calls(site, complete)
+    assert {("POST", "/api/modhub/999999/remarks"), ("POST", "/Modhub/999999/follow")} <= set(calls)
+    stranger = register(site, "stranger@example.com")
+    assert unexpected(refusals(stranger, calls), {401, 404}) == {}
+
+
+@pytest.mark.parametrize("name", ["exists", "owner"])
+def test_a_resource_cannot_answer_with_a_session_of_its_own(name: str) -> None:
+    with pytest.raises(TypeError, match=r"Careless must define check_exists\(session\) or find_owner\(session\)"):
+        type("Careless", (Resource,), {name: property(lambda self: self.request.dbsession)})
