@@ -51,6 +51,16 @@ def like_pattern(word: str) -> str:
     return "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
 
 
+def like_patterns(words: list[str]) -> list[str]:
+    """The patterns of all ``words``; the last one is repeated until there are 1, 2, 4, 8, … of them.
+
+    So a search has few statements, however many words callers send: each is compiled, planned and kept.
+    """
+    patterns = [like_pattern(word) for word in words]
+    rounded = 1 << (len(patterns) - 1).bit_length() if patterns else 0
+    return patterns + patterns[-1:] * (rounded - len(patterns))
+
+
 def _search_round(value: str) -> str:
     decomposed = text.normal("NFKD", value.casefold())
     return "".join(char for char in decomposed if not unicodedata.combining(char)).translate(_LETTERS)

@@ -10,7 +10,7 @@ from sqlalchemy import Select, bindparam, select
 from sqlalchemy.sql.expression import ColumnElement
 
 from modhub.db import from_micros, iso
-from modhub.folding import fold_search, like_pattern, search_words
+from modhub.folding import fold_search, like_patterns, search_words
 from modhub.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub_wiki.models import Page, PageSearchText, Revision
 from modhub_wiki.response_schemas import PageDocument, TocEntry, page_url
@@ -144,8 +144,8 @@ class WikiReader:
         words = search_words(query)
         if not words:
             return Hits([], 0)
-        values = {f"word{at}": like_pattern(word) for at, word in enumerate(words)}
-        rows = self.reader.rows(self._search_query(len(words)), **values)
+        values = {f"word{at}": pattern for at, pattern in enumerate(like_patterns(words))}
+        rows = self.reader.rows(self._search_query(len(values)), **values)
         ranked = sorted(rows, key=lambda row: (not _all_in(words, fold_search(row[1])), row[0]))
         first = ranked[:MAX_HITS]
         lines = self._matching_lines([row[0] for row in first], words[0])

@@ -3,7 +3,22 @@
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from sqlalchemy import Select, and_, bindparam, case, column, exists, false, func, literal_column, select, table, true
+from sqlalchemy import (
+    ARRAY,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    case,
+    column,
+    exists,
+    false,
+    func,
+    literal_column,
+    select,
+    table,
+    true,
+)
 from sqlalchemy.sql.expression import ColumnElement
 
 from modhub.blobs.models import StoredBlob
@@ -32,6 +47,9 @@ _PARTS = table("fts_core_part", column("rowid"))
 _UNINDEXED_TEXT: ColumnElement[str] = PublicText.text.concat(literal_column("''"))
 """PostgreSQL plans a prepared statement for any word: for one without a trigram it would read its whole index, which
 takes seven times as long as reading the texts."""
+_HAS_REST: ColumnElement[bool] = _UNINDEXED_TEXT.op("LIKE", is_comparison=True)(
+    func.all(bindparam("rest", type_=ARRAY(Text)))
+)
 _HAS_PARTS: ColumnElement[bool] = literal_column("fts_core_part").op("MATCH")(bindparam("parts"))
 
 
@@ -50,8 +68,8 @@ class ListVariant:
     order: PageOrder | None = None
     ranked: bool = True
     """Of an ``order``: its part with a row of the order's table, or the rest."""
-    short: int = 0
-    """Number of words for LIKE that PostgreSQL's index of trigrams cannot find."""
+    rest: bool = False
+    """Whether PostgreSQL has more words for LIKE, for which it does not use its index of trigrams."""
     common: int = 0
     """Number of words, if PostgreSQL's bitmaps may count the hits."""
     walks: bool = False
@@ -65,7 +83,7 @@ class ListVariant:
     @property
     def is_scanned(self) -> bool:
         """Whether words are searched with LIKE."""
-        return self.words > 0 or self.short > 0
+        return self.words > 0 or self.rest
 
 
 def _hits(variant: ListVariant) -> AnySelect:
@@ -83,7 +101,8 @@ def _hits(variant: ListVariant) -> AnySelect:
         likes: list[Any] = [
             PublicText.text.like(bindparam(f"word{number}"), escape="\\") for number in range(variant.words)
         ]
-        likes += [_UNINDEXED_TEXT.like(bindparam(f"short{number}"), escape="\\") for number in range(variant.short)]
+        if variant.rest:
+            likes.append(_HAS_REST)
         if variant.walks and variant.common:
             # In a plan for any words PostgreSQL would expect few hits, and read all of them; of this it expects many.
             likes = [case((and_(*likes), true()), else_=false())]

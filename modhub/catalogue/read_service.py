@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from modhub import limits
@@ -75,13 +76,17 @@ SORTED_OF_GAME: Final = 5.0
 """How much faster a hit is read and sorted than looked up in the list's order: measured on SQLite with 100,000 mods."""
 
 
+MAX_LISTS: Final = 256
+"""Variants of the list whose statements are kept; callers can ask for about as many."""
+
+
 class CatalogueReader:
     """Reads published mods; one per application."""
 
     def __init__(self, reader: RawQueryExecutor, page_orders: Mapping[str, PageOrder]) -> None:
         self.reader = reader
         self._page_orders = page_orders
-        self._lists: dict[tuple[ListStatement, ListVariant], PreparedQuery] = {}
+        self._prepared = lru_cache(MAX_LISTS)(self._prepare)
         self.stored = DocumentReader(reader)
         self._asset = reader.prepare(queries.asset_statement())
         self._code = reader.prepare(queries.code_statement())
@@ -139,18 +144,17 @@ class CatalogueReader:
         is_top = params.sort == "top"
         is_newest = not is_top and order is None
         values = search_values(search_words(params.q), self.reader.dialect, newest=is_newest, parts=not game)
-        words, short, common = (sum(name.startswith(kind) for name in values) for kind in ("word", "short", "common"))
+        words, common = (sum(name.startswith(kind) for name in values) for kind in ("word", "common"))
         has_match, has_parts = "match" in values, "parts" in values
-        variant = ListVariant(is_top, bool(game), words, has_match, has_parts, order, short=short, common=common)
+        variant = ListVariant(
+            is_top, bool(game), words, has_match, has_parts, order, rest="rest" in values, common=common
+        )
         if game:
             values["game"] = game
         return variant, values
 
-    def _prepared(self, build: ListStatement, variant: ListVariant) -> PreparedQuery:
-        statement = self._lists.get((build, variant))
-        if statement is None:
-            statement = self._lists[build, variant] = self.reader.prepare(build(variant))
-        return statement
+    def _prepare(self, build: ListStatement, variant: ListVariant) -> PreparedQuery:
+        return self.reader.prepare(build(variant))
 
     def mod(self, mod_id: int | None) -> ComposedBody | None:
         """Return the body of ``GET /api/modhub/{id}``; None if it is not published."""

@@ -1,11 +1,17 @@
-"""The words of a search as values of its statement: SQLite has two indexes for them, else they are for LIKE."""
+"""The words of a search as values of its statement: SQLite has two indexes for them, else they are for LIKE.
+
+A statement is compiled, planned and kept for each set of names, so there are few of those, however many words callers
+send: all words count (C-LIST-4), but not each has a name of its own.
+"""
 
 import re
 from typing import Any, Final
 
 from modhub.catalogue.search_bitmaps import LONGEST
-from modhub.folding import like_pattern
+from modhub.folding import like_pattern, like_patterns
 
+MAX_INDEXED: Final = 4
+"""Words that PostgreSQL looks up in its index: the longest. More hardly leave fewer hits, and are slow to plan."""
 TRIGRAM: Final = 3
 """The minimum length of words that a trigram index can find."""
 LONGEST_PART: Final = 8
@@ -18,18 +24,17 @@ _PART: Final = re.compile(rf"[^\x00-\x20\x7f]{{1,{LONGEST_PART}}}")
 def search_values(words: list[str], dialect: str, *, newest: bool, parts: bool) -> dict[str, Any]:
     """Return ``match`` for the index of trigrams, ``parts`` for that of parts, and ``word0``, … for LIKE.
 
-    ``short0``, … are for LIKE too, and no index of PostgreSQL finds them; ``common0``, … for its bitmaps, which only
-    count. ``parts`` are all words or none. They only count and find hits; the order ``newest`` comes from the trigrams.
+    ``rest`` is a list of patterns for LIKE that PostgreSQL does not look up in its index; ``common0``, … are for its
+    bitmaps, which only count. ``parts`` are all words or none. They only count and find hits; the order ``newest``
+    comes from the trigrams.
     """
     if dialect != "sqlite":
         # Its index works with LIKE.
-        short = [word for word in words if not _TRIGRAM.search(word)]
-        counted = words if parts and all(len(word) <= LONGEST for word in words) else []
-        return (
-            _scanned([word for word in words if word not in short])
-            | _scanned(short, "short")
-            | {f"common{index}": word for index, word in enumerate(counted)}
-        )
+        indexed = sorted(filter(_TRIGRAM.search, words), key=len, reverse=True)[:MAX_INDEXED]
+        rest = list(map(like_pattern, (word for word in words if word not in indexed)))
+        counted = words if parts and len(words) <= MAX_INDEXED and all(len(word) <= LONGEST for word in words) else []
+        common = {f"common{index}": word for index, word in enumerate(counted)}
+        return _named(list(map(like_pattern, indexed))) | common | ({"rest": rest} if rest else {})
     indexed = [word for word in words if len(word) >= TRIGRAM]
     values: dict[str, Any] = {}
     if parts and words and all(map(_PART.fullmatch, words)):
@@ -39,11 +44,12 @@ def search_values(words: list[str], dialect: str, *, newest: bool, parts: bool) 
             indexed = []
     if indexed:
         values["match"] = " AND ".join(map(_quoted, indexed))
-    return values | _scanned([word for word in words if word not in indexed])
+    scanned = [word for word in words if word not in indexed]
+    return values | _named(like_patterns(scanned))
 
 
-def _scanned(words: list[str], name: str = "word") -> dict[str, Any]:
-    return {f"{name}{index}": like_pattern(word) for index, word in enumerate(words)}
+def _named(patterns: list[str]) -> dict[str, Any]:
+    return {f"word{index}": pattern for index, pattern in enumerate(patterns)}
 
 
 def _quoted(word: str) -> str:
