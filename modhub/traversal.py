@@ -18,7 +18,7 @@ from pyramid.authorization import DENY_ALL, Allow
 from pyramid.config import Configurator
 from pyramid.interfaces import IMultiView, IRequest, ISecuredView, ITraverser, IView, IViewClassifier
 from sqlalchemy.orm import Session
-from zope.interface import implementedBy, implementer, providedBy
+from zope.interface import implementedBy, implementer
 
 from modhub.declarations import Declarations
 from modhub.interfaces import IApi, IResource, IRoot, ISite
@@ -65,6 +65,25 @@ class ChildFactories(dict[type, dict[str, Factory]]):
         return children
 
 
+class ViewNames(dict[type, frozenset[str]]):
+    """The names of the views of each resource class.
+
+    Not asked name by name: ``registry.adapters`` remembers each name that it does not know, and callers send any.
+    """
+
+    def __init__(self, adapters: Any) -> None:
+        super().__init__()
+        self._adapters = adapters
+
+    def __missing__(self, resource_class: type) -> frozenset[str]:
+        required = (IViewClassifier, IRequest, implementedBy(resource_class))
+        kinds = (IView, ISecuredView, IMultiView)
+        self[resource_class] = names = frozenset(
+            name for kind in kinds for name, _ in self._adapters.lookupAll(required, kind)
+        )
+        return names
+
+
 @implementer(IResource)
 class Resource:
     """The base of every resource."""
@@ -102,7 +121,7 @@ class Resource:
         factory = children.get(name)
         if factory is not None:
             return factory(self, name)
-        if self._has_view(name):
+        if name in self.request.find_service(ViewNames)[type(self)]:
             raise KeyError(name)
         return self.get_member(name)
 
@@ -117,11 +136,6 @@ class Resource:
         if factory is None:
             raise KeyError(name)
         return factory(self, name)
-
-    def _has_view(self, name: str) -> bool:
-        required = (IViewClassifier, IRequest, providedBy(self))
-        lookup = self.request.registry.adapters.lookup
-        return any(lookup(required, kind, name=name) is not None for kind in (IView, ISecuredView, IMultiView))
 
 
 class OwnedResource(Resource, ABC):
@@ -213,4 +227,5 @@ class Traverser:
 def includeme(config: Configurator) -> None:
     """Register the children and the traverser."""
     config.add_service(ChildFactories, ChildFactories(find_service(config.registry, Declarations).children))
+    config.add_service(ViewNames, ViewNames(config.registry.adapters))
     config.add_traverser(Traverser)
