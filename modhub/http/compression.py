@@ -16,7 +16,10 @@ from modhub.request import Request
 MIN_BYTES: Final = 150
 """Smaller bodies hardly shrink."""
 LEVEL: Final = 5
-MAX_CACHED: Final = 256 * KB
+MAX_ACCEPTED: Final = 500
+"""Characters that are read of an ``Accept-Encoding``."""
+MAX_CACHED: Final = 64 * KB
+"""Bytes of the largest body whose compressed form is kept; 64 are."""
 TYPES: Final = frozenset(
     {
         "application/atom+xml",
@@ -37,9 +40,16 @@ _OF_FILES: Final = ("accept-ranges", "content-range", "content-encoding", "repr-
 """Headers of responses whose bytes must stay as they are."""
 
 
-@lru_cache(maxsize=256)
 def accepts_gzip(header: str) -> bool:
-    """Whether the value of an ``Accept-Encoding`` header allows gzip; unreadable parts are ignored."""
+    """Whether the value of an ``Accept-Encoding`` header allows gzip; unreadable parts are ignored.
+
+    Also what comes after `MAX_ACCEPTED` characters: the values are kept, and a header may have 64 KB.
+    """
+    return _accepts_gzip(header[:MAX_ACCEPTED])
+
+
+@lru_cache(maxsize=256)
+def _accepts_gzip(header: str) -> bool:
     allowed: dict[str, bool] = {}
     for entry in header.lower().split(","):
         coding, _, parameters = entry.partition(";")
