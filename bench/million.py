@@ -13,7 +13,6 @@ from sqlalchemy import text, update
 from bench import searches, servers
 from bench.measuring import HEADINGS, Row, machine, on_all_cores, stay_on_the_clients_core, table
 from modhub.catalogue.models import PublicCounter
-from modhub.catalogue.search_bitmaps import build_bitmaps
 from modhub.db import Databases
 from modhub.service_registry import find_service
 from modhub.testing.postgres import postgres_server
@@ -50,7 +49,6 @@ def fill(folder: Path, url: str, mods: int) -> None:
                 connection.execute(text(statement.format(guid=GUIDS[databases.dialect])), values)
     with databases.write_engine.begin() as connection:
         connection.execute(update(PublicCounter).values(value=mods))
-    build_bitmaps(databases.write_session.begin)
     with databases.write_engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         # The autovacuum of a server does it by itself; the tests' server has none.
         connection.exec_driver_sql("VACUUM ANALYZE" if databases.dialect == "postgresql" else "ANALYZE")

@@ -11,7 +11,6 @@ from sqlalchemy import insert, update
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset, Mod, PublicCounter
 from modhub.catalogue.public_copies import copies_of
-from modhub.catalogue.search_bitmaps import build_bitmaps
 from modhub.changes import MOD, Generation, PublicChange, What
 from modhub.db import now
 
@@ -87,5 +86,3 @@ def seed(databases: Any, mods: int) -> None:
             for table in ("core_blob", "core_mod", "core_asset"):
                 connection.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), {mods})")
         connection.exec_driver_sql("ANALYZE")
-    # Else the service would make them a minute after its start, beside what is measured.
-    build_bitmaps(databases.write_session.begin)

@@ -3,7 +3,7 @@
 from pyramid.config import Configurator
 
 from modhub import limits
-from modhub.catalogue import mod_events, public_copies, search_bitmaps, subscribers
+from modhub.catalogue import mod_events, public_copies, subscribers
 from modhub.catalogue.changelogs import ChangelogReader
 from modhub.catalogue.commands import GAMES_CHANGED
 from modhub.catalogue.file_names import describe_mod_files
@@ -25,14 +25,10 @@ from modhub.catalogue.successors import SuccessorReader
 from modhub.changes import MOD, ChangeReader, write_changes_before_commit
 from modhub.db import Databases
 from modhub.declarations import Declarations
-from modhub.events import AccountDeleted, ApplicationStarted, DatabaseRestored
+from modhub.events import AccountDeleted, DatabaseRestored
 from modhub.interfaces import IApi, IMod, IMods, IOwnMod, IPublicMods, ISite
 from modhub.service_registry import find_service
 from modhub.traversal import ANY
-
-
-def _start_bitmap_worker(event: ApplicationStarted) -> None:
-    search_bitmaps.BitmapWorker(find_service(event.registry, Databases)).start()
 
 
 def includeme(config: Configurator) -> None:
@@ -73,10 +69,8 @@ def includeme(config: Configurator) -> None:
     config.add_body_limit(("POST", "PUT", "DELETE"), "/api/modhub/{rest...}", limits.JSON_BODY, credential=account)
     config.add_blob_names("catalogue", describe_mod_files)
     config.add_maintenance("catalogue", public_copies.public_copy_damage)
-    config.add_maintenance("searches", search_bitmaps.bitmap_damage)
     config.add_subscriber(subscribers.delete_mods_of_account, AccountDeleted)
     config.add_subscriber(subscribers.restart_feed, DatabaseRestored)
-    config.add_subscriber(_start_bitmap_worker, ApplicationStarted)
     # Public views first: among several views of one resource, the first registered is tried first.
     config.scan("modhub.catalogue.public_views")
     config.scan("modhub.catalogue.owner_views")

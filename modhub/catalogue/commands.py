@@ -15,7 +15,7 @@ from modhub import limits, text
 from modhub.audit import record
 from modhub.blobs import BlobStore, stage
 from modhub.blobs.models import create_blob_row, trash_blob
-from modhub.catalogue import public_copies, search_bitmaps
+from modhub.catalogue import public_copies
 from modhub.catalogue.models import Game, GameIcon
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.changes import What, mark_changed
@@ -164,7 +164,6 @@ def run_rebuild(admin: Any, arguments: argparse.Namespace) -> int:
         return 0
     with admin.progress.of("public copies", total) as advance:
         count = public_copies.rebuild_copies(admin.databases.write_session.begin, advance)
-    search_bitmaps.build_bitmaps(admin.databases.write_session.begin, waits=True)
     with admin.writing() as (session, _):
         record(session, "public copies rebuilt", "catalogue", mods=count)
     admin.say(f"Public copies rebuilt: {count}.")

@@ -10,7 +10,7 @@ from modhub.catalogue import queries
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.queries import AnySelect, ListVariant
 from modhub.catalogue.response_schemas import CaptionDocument, NoteDocument, is_image_type
-from modhub.catalogue.search_values import search_values
+from modhub.catalogue.search_values import has_short, search_values
 from modhub.catalogue.stored_documents import DocumentReader, compose_chain
 from modhub.db import from_micros, iso
 from modhub.declarations import PageOrder
@@ -71,11 +71,6 @@ class ModFile(NamedTuple):
     """The mod's version, which is that of its code file (C-MOD-5)."""
 
 
-SORTED_OF_WORDS: Final = 0.4
-SORTED_OF_GAME: Final = 5.0
-"""How much faster a hit is read and sorted than looked up in the list's order: measured on SQLite with 100,000 mods."""
-
-
 MAX_LISTS: Final = 256
 """Variants of the list whose statements are kept; callers can ask for about as many."""
 
@@ -109,8 +104,8 @@ class CatalogueReader:
         offset = (params.page - 1) * params.size
         if offset >= total:
             return total, []
-        if variant.parts or variant.common or variant.order is not None:
-            variant = self._faster(variant, total, offset + params.size)
+        if not variant.is_in_order:
+            variant = replace(variant, walks=self._walks(variant, total, offset + params.size))
         rows = self.reader.rows(self._prepared(page, variant), **values, size=params.size, offset=offset)
         if variant.order is not None and len(rows) < params.size:
             rest = replace(variant, ranked=False, walks=False)
@@ -119,39 +114,37 @@ class CatalogueReader:
             rows += self.reader.rows(self._prepared(page, rest), **values, size=size, offset=skipped)
         return total, rows
 
-    def _faster(self, variant: ListVariant, hits: int, needed: int) -> ListVariant:
-        """Read and sort all hits if they are few, else look for them in the list's order."""
-        if variant.is_filtered and self._are_few(variant, hits, needed):
-            return _by_parts(variant)
-        return replace(variant, walks=variant.order is not None or variant.common > 0)
+    def _walks(self, variant: ListVariant, hits: int, needed: int) -> bool:
+        """Whether to read mods in the order of the list until ``needed`` hits were met, and not all hits.
 
-    def _are_few(self, variant: ListVariant, hits: int, needed: int) -> bool:
-        """Whether to read and sort all hits is less work than to look for ``needed`` of them from the first mod on."""
-        everything = ListVariant(top=False, game=False, words=0, match=False)
-        published: int = self.reader.rows(self._prepared(queries.total_statement, everything))[0][0]
-        return hits**2 <= (SORTED_OF_GAME if variant.game else SORTED_OF_WORDS) * needed * published
+        One of ``published / hits`` mods is a hit: so that reads ``needed * published / hits`` mods.
+        """
+        if not variant.is_filtered:
+            return True
+        published: int = self.reader.rows(self._prepared(queries.total_statement, ListVariant()))[0][0]
+        return needed * published < hits**2
 
     def _count_ranked(self, variant: ListVariant, values: dict[str, Any], offset: int, hits: int) -> int:
         """The number of hits in the table of the order; counted only for pages beyond them."""
         if hits or not offset:
             return offset + hits
-        counted = replace(_by_parts(variant), walks=not variant.is_filtered)
+        counted = replace(variant, walks=not variant.is_filtered)
         count: int = self.reader.rows(self._prepared(queries.ranked_total_statement, counted), **values)[0][0]
         return count
 
     def _variant_of(self, params: ListParams) -> tuple[ListVariant, dict[str, Any]]:
-        game, order = fold_game(params.game), self._page_orders.get(params.sort)
-        is_top = params.sort == "top"
-        is_newest = not is_top and order is None
-        values = search_values(search_words(params.q), self.reader.dialect, newest=is_newest, parts=not game)
-        words, common = (sum(name.startswith(kind) for name in values) for kind in ("word", "common"))
-        has_match, has_parts = "match" in values, "parts" in values
+        words, game = search_words(params.q), fold_game(params.game)
+        values = search_values(words, self.reader.dialect)
         variant = ListVariant(
-            is_top, bool(game), words, has_match, has_parts, order, rest="rest" in values, common=common
+            top=params.sort == "top",
+            game=bool(game),
+            words=sum(name.startswith("word") for name in values),
+            rest="rest" in values,
+            match="match" in values,
+            short=self.reader.dialect == "sqlite" and has_short(words),
+            order=self._page_orders.get(params.sort),
         )
-        if game:
-            values["game"] = game
-        return variant, values
+        return variant, values | ({"game": game} if game else {})
 
     def _prepare(self, build: ListStatement, variant: ListVariant) -> PreparedQuery:
         return self.reader.prepare(build(variant))
@@ -202,11 +195,6 @@ class CatalogueReader:
         """Return the icon of a curated game; a new icon has a new address."""
         rows = [] if icon_id is None else self.reader.rows(self._icon, id=icon_id)
         return file_of(rows[0], inline=True, cache_control=IMMUTABLE) if rows else None
-
-
-def _by_parts(variant: ListVariant) -> ListVariant:
-    """The variant that finds its hits by the index of parts of words, if that can."""
-    return replace(variant, match=False, words=0) if variant.parts else variant
 
 
 def _mod_file(row: Row) -> ModFile:

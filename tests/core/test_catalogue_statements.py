@@ -24,7 +24,7 @@ READS = {
     "/api/modhub": 3,
     "/api/modhub?size=100&sort=top": 2,
     "/api/modhub?q=mod": 4,  # the number of hits and that of all mods tell how to read them
-    "/api/modhub?q=mo+d+mod&game=Portal&sort=top": 2,
+    "/api/modhub?q=mo+d+mod&game=Portal&sort=top": 3,
     "/api/modhub?page=1000": 2,
     "/api/modhub/games": 2,
     "/api/modhub/{id}": 3,  # what is in the chain and how large it is, then its documents
@@ -48,14 +48,15 @@ def test_anonymous_reads(site: Site, many: bool) -> None:
         upload_asset(site, mod, "images", content_type="image/png")
     insert_mods(site, [{"games": ["Portal"]}] * (120 if many else 1))
     asset = mod["assets"][0]["url"].rpartition("/")[2]
-    for url, statements in READS.items():
+    in_order = {"/api/modhub?q=mod": 3} if site.databases.dialect == "sqlite" else {}
+    for url, statements in (READS | in_order).items():
         filled = url.format(id=mod["id"], asset=asset)
         assert count(site, lambda url=filled: site.get(url, expect_errors=True)) == statements, url
 
 
 PAGES = {
     "/Modhub": 3,
-    "/Modhub?q=mod&game=Portal&sort=top&size=100": 3,
+    "/Modhub?q=mod&game=Portal&sort=top&size=100": 4,
     "/Modhub?page=1000": 2,
     "/Modhub/{id}": 10,
     "/Modhub/{id}?changelog=2": 10,
