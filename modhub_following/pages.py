@@ -178,7 +178,9 @@ def leave_submit(_context: Any, request: Request) -> dict[str, Any]:
 
 
 def _leaving_account(request: Request) -> int:
-    account_id = request.find_service(LeaveTokens).account_of(query(request, "token") or "", request.dbsession)
+    # Not the request's session: a caller with a wrong token must not wait for SQLite's write lock (C-OWN-13).
+    with request.databases.readonly_session() as session:
+        account_id = request.find_service(LeaveTokens).account_of(query(request, "token") or "", session)
     if account_id is None:
         raise not_found()
     # The address is a secret.

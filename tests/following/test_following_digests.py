@@ -4,6 +4,7 @@ import hmac
 from datetime import timedelta
 from email.message import EmailMessage
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from sqlalchemy import func, select, update
@@ -187,6 +188,10 @@ def test_a_digest_is_left_by_one_post(site: Site, ada: Person, follower: Person)
     ):
         for method in (stranger.get, stranger.post):
             method(f"{HERE}/leave", {"token": wrong} if method == stranger.get else "", status=404)
+        # C-OWN-13: nobody waits for the write lock to be refused.
+        with site.counted() as statements:
+            stranger.post(f"{HERE}/leave?token={quote(wrong)}", status=404)
+        assert not [statement for statement in statements if statement.startswith("BEGIN")]
 
 
 def frequency(site: Site, person: Person) -> str:
