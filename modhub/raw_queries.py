@@ -107,12 +107,17 @@ class RawQueryExecutor:
             connection, reused = self._checkout()
             try:
                 self._notify(sql, parameters)
+                started_at = perf_counter()
                 cursor = connection.cursor()
                 if self.dialect == "postgresql":
                     rows = cursor.stream(sql, parameters, binary=True)
                 else:
                     rows = cursor.execute(sql, parameters)
-                return connection, next(rows, None), rows
+                first = next(rows, None)
+                if self.slow_statements is not None:
+                    # What comes later is the consumer's time, too.
+                    self.slow_statements.check(sql, started_at)
+                return connection, first, rows
             except BaseException as error:
                 if not (self._close_lost(connection, error) and reused):
                     raise
@@ -129,9 +134,10 @@ class RawQueryExecutor:
         self._take_slot()
         try:
             while True:
+                emptied = self._emptied
                 connection, reused = self._checkout()
                 try:
-                    return self._run_on(connection, sql, parameters, reused=reused)
+                    return self._run_on(connection, sql, parameters, reused=reused, emptied=emptied)
                 except _ConnectionLost:
                     continue
         finally:
@@ -175,8 +181,9 @@ class RawQueryExecutor:
         pooled.detach()
         return connection
 
-    def _run_on(self, connection: Any, sql: str, parameters: dict[str, Any], *, reused: bool) -> list[Row]:
-        emptied = self._emptied
+    def _run_on(
+        self, connection: Any, sql: str, parameters: dict[str, Any], *, reused: bool, emptied: int
+    ) -> list[Row]:
         try:
             self._notify(sql, parameters)
             started_at = perf_counter()

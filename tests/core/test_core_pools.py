@@ -119,7 +119,7 @@ def test_a_connection_for_reading_that_was_in_use_is_not_kept_either(
         return []
 
     monkeypatch.setattr(queries, "_fetch", empty_meanwhile)
-    queries._run_on(connection, "SELECT 1", {}, reused=True)
+    queries._run_on(connection, "SELECT 1", {}, reused=True, emptied=queries._emptied)
     monkeypatch.undo()
     assert queries.idle_count == 0
     read = queries.stream(queries.prepare(select(literal(1))))
