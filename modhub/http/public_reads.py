@@ -123,9 +123,12 @@ def not_modified(request: Request, response: Response) -> Response | None:
 
 
 def fitting(request: Request, response: Response, rules: HeaderRules) -> Response:
-    """The response if the server can hold its body just now, else 503 ``busy`` (T-D20). Files need no room here."""
+    """The response if the server can hold its body just now, else 503 ``busy`` (T-D20).
+
+    Files need no room here. What was written is never answered as if it was not.
+    """
     size = sum(map(len, response.app_iter)) if isinstance(response.app_iter, list) else 0
-    if size <= LARGE or request.method == "HEAD":
+    if size <= LARGE or request.method not in _SAFE_READS or request.method == "HEAD":
         return response
     try:
         reserve_response(request.environ, size)

@@ -252,7 +252,8 @@ class Channel(DeadlineMixin, SendingChannel):
             self.will_close = True
             self._drop_requests()
             self.server.pull_trigger()
-        if not (self.connected and self.total_outbufs_len):
+        # With another request at hand, its own worker releases: it may have reserved already.
+        if not self.requests and not (self.connected and self.total_outbufs_len):
             self.adj.response_budget.release(self)
 
     def reserve_response(self, size: int) -> bool:

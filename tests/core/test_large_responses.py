@@ -12,8 +12,11 @@ from modhub.catalogue.models import Note
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.stored_documents import DocumentReader
 from modhub.db import now
+from modhub.http.headers import make_header_rules
+from modhub.http.public_reads import fitting
 from modhub.http.response_files import LARGE
 from modhub.interfaces import IPublicMods
+from modhub.ops.slow_statements import SlowStatements
 from modhub.request import Request
 from modhub.responses import ComposedBody, composed_json
 from modhub.server.rules import RESERVE_RESPONSE
@@ -203,6 +206,27 @@ def test_any_large_body_needs_room_kept_or_not(site: Site) -> None:
     assert ask(site, "/api/modhub?size=100", reserve=refuse, **{"If-None-Match": tag}).status_int == 304
     assert ask(site, "/api/modhub?size=100", "HEAD", reserve=refuse).status_int == 200
     assert len(asked) == 2
+
+
+def test_what_was_written_is_answered(site: Site) -> None:
+    # C-HTTP-14
+    request = Request.blank("/", method="POST")
+    request.environ[RESERVE_RESPONSE] = lambda _size: False
+    made = Response(app_iter=[b"x" * (LARGE + 1)])
+    assert fitting(request, made, make_header_rules(site.registry)) is made
+
+
+def test_a_streamed_statement_can_be_slow_too(start: Any) -> None:
+    # C-RUN-12
+    site: Site = start(modhub__slow_statement_ms="1")
+    slow = site.find_service(SlowStatements)
+    slow._seconds = 0.0
+    mod = published_mod(site)
+    stored = site.find_service(CatalogueReader).stored
+    measured = stored.measure([mod["guid"]])
+    before = slow.count
+    list(stored.documents(measured.values()))
+    assert slow.count == before + 1
 
 
 def test_the_entries_of_an_update_check_are_bounded(site: Site) -> None:

@@ -2,9 +2,11 @@
 
 import contextlib
 import io
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from waitress.channel import HTTPChannel
 
 from modhub.server.loop import Server
 from modhub.server.response_budget import ResponseBudget
@@ -130,3 +132,19 @@ def test_an_application_that_fails_gives_its_room_back() -> None:
     with running(failing, **OFTEN) as service, RawClient(service) as client:
         assert client.ask(get(1)).status == 500
         wait_for(service, 0)
+
+
+def test_a_worker_leaves_the_room_of_the_next_request_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop may have handed the next request to another worker before this one is done."""
+    with running(large_app, **OFTEN) as service, RawClient(service) as client:
+        assert client.ask(get(0)).status == 200
+        (channel,) = service._channels()
+        monkeypatch.setattr(HTTPChannel, "service", lambda _channel: None)
+        budget = service.adj.response_budget
+        assert budget.reserve(channel, 8 * MB)
+        channel.requests = [SimpleNamespace(close=lambda: None)]
+        channel.service()
+        assert budget.used == 8 * MB
+        channel.requests = []
+        channel.service()
+        assert budget.used == 0
