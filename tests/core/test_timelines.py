@@ -13,7 +13,7 @@ from modhub.changes import Generation
 from modhub.db import Databases
 from modhub.ops import admin
 from modhub.ops.row_ids import ID_GAP
-from modhub.ops.timelines import watch_timelines
+from modhub.ops.timelines import is_same_timeline, watch_timelines
 from modhub.testing import Site
 from modhub.testing.mods import new_mod
 from modhub.testing.postgres import PORT, PostgresServer
@@ -65,6 +65,15 @@ def test_another_timeline_begins_a_new_feed(site: Site) -> None:
         assert generation(site)[1] == timeline
     assert feeds_begun(site) == 2
     assert new_mod(site)["id"] == mod["id"] + 2 * ID_GAP + 1
+
+
+def test_what_a_role_may_read_makes_no_other_timeline() -> None:
+    # C-SYNC-6
+    assert is_same_timeline("00000002", "7312/00000002")
+    assert is_same_timeline("7312/00000002", "00000002")
+    assert not is_same_timeline("7312/00000002", "7313/00000002")
+    assert not is_same_timeline("00000003", "7312/00000002")
+    assert not is_same_timeline("00000001", "")
 
 
 @postgresql
