@@ -14,6 +14,9 @@ _CHARACTER_BYTES: Final = 4
 _ENTRY_BYTES: Final = 200
 """At most what an entry takes besides its texts."""
 
+_SHAPE: Final = 1
+"""To be raised when an entry's JSON changes: the same states are other bytes then."""
+
 
 class ChangelogReader:
     """Reads the changelogs of published mods; one per application."""
@@ -43,6 +46,6 @@ class ChangelogReader:
                 raise ContentChanged
             yield b"]}"
 
-        tag = hashlib.sha256(encode([mod_id, states])).hexdigest()
+        tag = hashlib.sha256(encode([_SHAPE, mod_id, states])).hexdigest()
         size = characters * _CHARACTER_BYTES + len(states) * _ENTRY_BYTES
         return ComposedBody(f'"{tag}"', size, parts, is_exact=False)

@@ -5,6 +5,7 @@ So an answer with many mods is known before it is made, and never lies in memory
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator
+from typing import Final
 
 from modhub.catalogue import document_queries
 from modhub.catalogue.chains import InstallChain, install_order
@@ -12,6 +13,9 @@ from modhub.interfaces import StoredDocument
 from modhub.payload import encode
 from modhub.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.responses import ComposedBody, ContentChanged
+
+_SHAPE: Final = 1
+"""To be raised when `compose_chain` puts documents together in another way: the same states are other bytes then."""
 
 
 class DocumentReader:
@@ -87,5 +91,5 @@ def compose_chain(reader: DocumentReader, chain: InstallChain) -> ComposedBody:
 
 def _etag(stored: Iterable[StoredDocument], rest: bytes) -> str:
     """A strong tag: the states of the documents, in their order, say what the bytes are."""
-    states = [(mod.feed, mod.guid, mod.serial) for mod in stored]
+    states = [_SHAPE, *((mod.feed, mod.guid, mod.serial) for mod in stored)]
     return f'"{hashlib.sha256(encode(states) + rest).hexdigest()}"'
