@@ -43,7 +43,7 @@ _OF_FILES: Final = ("accept-ranges", "content-range", "content-encoding", "repr-
 def accepts_gzip(header: str) -> bool:
     """Whether the value of an ``Accept-Encoding`` header allows gzip; unreadable parts are ignored.
 
-    Also what comes after `MAX_ACCEPTED` characters: the values are kept, and a header may have 64 KB.
+    So is whatever comes after `MAX_ACCEPTED` characters: the values are kept, and a header may have 64 KB.
     """
     return _accepts_gzip(header[:MAX_ACCEPTED])
 

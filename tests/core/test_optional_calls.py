@@ -107,7 +107,7 @@ def test_what_the_decoder_could_not_have(messages: list[str]) -> None:
         with pytest.raises(DecodingFailed):
             check_output(b'{"problem": "damaged", "missed": ["nice", "setrlimit", "setrlimit", "ALARM: forged"]}\n')
     messages += [
-        "the system refuses nice to the decoder (says the decoder): decoding images slows down requests",
-        "the system refuses setrlimit to the decoder (says the decoder): "
+        "the system refuses nice to the decoder (reported by the decoder): decoding images slows down requests",
+        "the system refuses setrlimit to the decoder (reported by the decoder): "
         "decoding an image may take as much memory as it likes",
     ]

@@ -144,7 +144,7 @@ def check_output(output: bytes) -> DerivedPictures:
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise DecodingFailed(CHILD_FAILED) from None
     for call in sorted(MISSABLE.keys() & set(head.missed)):
-        report_missed(f"{call} to the decoder", MISSABLE[call], "says the decoder")
+        report_missed(f"{call} to the decoder", MISSABLE[call], "reported by the decoder")
     if head.problem is not None:
         raise DecodingFailed(head.problem if head.problem in PROBLEMS else CHILD_FAILED)
     widths = [width for width, _ in head.sizes]
