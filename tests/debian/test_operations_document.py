@@ -85,7 +85,7 @@ def operator(debian: Any, source: Path) -> Operator:
 def test_the_document_leads_to_a_service(operator: Operator) -> None:
     run = operator.machine.run
     ready = "curl -sf http://127.0.0.1:6543/readyz http://127.0.0.1:6544/readyz"
-    assert run(ready).stdout == '{"status":"ok","database":"ok","storage":"ok","passwords":"ok"}' * 2
+    assert run(ready).stdout.count('{"status":"ok","database":"ok","storage":"ok","passwords":"ok","freeBytes":{') == 2
     assert {line.rpartition(": ")[2] for line in run("modhub-admin doctor").stdout.splitlines()} == {"ok"}
     pids = run("systemctl show --property=MainPID --value modhub@6543 modhub@6544").stdout.split()
     assert run(f"stat --format=%U /proc/{pids[0]} /proc/{pids[1]}").stdout.split() == ["modhub", "modhub"]
