@@ -6,9 +6,10 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from modhub import limits
-from modhub.catalogue import queries
+from modhub.catalogue import list_queries, queries
+from modhub.catalogue.list_queries import ListVariant
 from modhub.catalogue.models import AssetKind
-from modhub.catalogue.queries import AnySelect, ListVariant
+from modhub.catalogue.queries import AnySelect
 from modhub.catalogue.response_schemas import CaptionDocument, NoteDocument, is_image_type
 from modhub.catalogue.search_values import has_short, search_values
 from modhub.catalogue.stored_documents import DocumentReader, compose_chain
@@ -94,13 +95,13 @@ class CatalogueReader:
 
     def find(self, params: ListParams) -> ResultPage:
         """Return one page of published mods."""
-        total, rows = self.rows(params, queries.page_statement)
+        total, rows = self.rows(params, list_queries.page_statement)
         return ResultPage([bytes(row[0]) for row in rows], total, params)
 
     def rows(self, params: ListParams, page: ListStatement) -> tuple[int, list[Row]]:
         """Return (total number of hits, rows of one page); ``page`` builds the statement for a variant."""
         variant, values = self._variant_of(params)
-        total = self.reader.rows(self._prepared(queries.total_statement, variant), **values)[0][0]
+        total = self.reader.rows(self._prepared(list_queries.total_statement, variant), **values)[0][0]
         offset = (params.page - 1) * params.size
         if offset >= total:
             return total, []
@@ -121,7 +122,7 @@ class CatalogueReader:
         """
         if not variant.is_filtered:
             return True
-        published: int = self.reader.rows(self._prepared(queries.total_statement, ListVariant()))[0][0]
+        published: int = self.reader.rows(self._prepared(list_queries.total_statement, ListVariant()))[0][0]
         return needed * published < hits**2
 
     def _count_ranked(self, variant: ListVariant, values: dict[str, Any], offset: int, hits: int) -> int:
@@ -129,7 +130,7 @@ class CatalogueReader:
         if hits or not offset:
             return offset + hits
         counted = replace(variant, walks=not variant.is_filtered)
-        count: int = self.reader.rows(self._prepared(queries.ranked_total_statement, counted), **values)[0][0]
+        count: int = self.reader.rows(self._prepared(list_queries.ranked_total_statement, counted), **values)[0][0]
         return count
 
     def _variant_of(self, params: ListParams) -> tuple[ListVariant, dict[str, Any]]:

@@ -4,12 +4,13 @@ from typing import Any, Final
 
 from sqlalchemy import BigInteger, Text, cast, func, select, union
 
+from modhub.catalogue.list_queries import newest_page
 from modhub.catalogue.lookup_queries import json_items
 from modhub.catalogue.models import PublicGame, PublicMod
 from modhub.catalogue.pages.queries import statements
 from modhub.catalogue.pages.queries.page_queries import Listing, card_of
 from modhub.catalogue.pages.queries.updates import ModUpdate, newest_updates
-from modhub.catalogue.queries import AnySelect, newest_page
+from modhub.catalogue.queries import AnySelect
 from modhub.catalogue.read_service import ListParams
 from modhub.db import from_micros, iso
 from modhub.interfaces import ModSelection

@@ -7,9 +7,10 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from modhub.blobs.models import StoredBlob
+from modhub.catalogue.list_queries import ListVariant, page_statement
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod, PublicRequirement
 from modhub.catalogue.pictures.models import PictureSet
-from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect, ListVariant, page_statement
+from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect
 from modhub.limits import GUIDS
 
 VERSIONS_IN_FEED: Final = 5
