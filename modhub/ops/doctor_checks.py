@@ -19,8 +19,8 @@ from modhub.errors import ApiError
 from modhub.limits import CODE, MB
 from modhub.ops import database_errors, migrate, observations
 from modhub.ops.free_space import STORE, free_bytes
-from modhub.ops.migrate import SchemaState
 from modhub.ops.proxy_check import ask_base_url, find_proxy_problems, server_section
+from modhub.ops.schema_state import SchemaState, packages_in, schema_states
 from modhub.ops.secret_ages import configured_secrets, first_seen, record_secrets
 from modhub.ops.start_checks import key_warnings, secret_warnings
 from modhub.ops.store_errors import store_reason
@@ -41,7 +41,8 @@ def find_database_problems(admin: Any) -> Iterator[str]:
     if databases.has_no_file:
         yield f"there is no database yet; run: modhub-admin -c {admin.ini} migrate"
         return
-    states = migrate.with_connection(databases, lambda connection: _states(admin, connection))
+    packages = admin.declarations.migrations
+    states = migrate.with_connection(databases, lambda connection: schema_states(connection, packages))
     if databases.dialect == "postgresql":
         allowed = migrate.with_connection(databases, _allowed_connections)
         if databases.limits.connections > allowed:
@@ -64,14 +65,14 @@ def _allowed_connections(connection: Connection) -> int:
     return int(connection.scalar(text(f"SELECT {settings}")) or 0)
 
 
-def _states(admin: Any, connection: Connection) -> dict[Any, SchemaState]:
-    return {package: migrate.schema_state(connection, package) for package in admin.declarations.migrations}
-
-
 def find_schema_problems(admin: Any) -> Iterator[str]:
-    """Compare the schema with this code, as at the start."""
-    migrate.refuse_when_behind(admin.databases, admin.declarations.migrations, admin.ini)
-    yield from ()
+    """Compare the schema with this code, as at the start; say what an upgrade has left to do."""
+    packages = admin.declarations.migrations
+    migrate.refuse_when_behind(admin.databases, packages, admin.ini)
+    states = migrate.with_connection(admin.databases, lambda connection: schema_states(connection, packages))
+    if names := ", ".join(packages_in(states, SchemaState.CONTRACTS_LATER)):
+        command = f"modhub-admin -c {admin.ini} migrate"
+        yield f"what older code uses is still there ({names}); when none of its processes is left, run: {command}"
 
 
 def find_storage_problems(admin: Any) -> Iterator[str]:

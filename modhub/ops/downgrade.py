@@ -14,6 +14,7 @@ from modhub.db import Databases
 from modhub.declarations import Migrations
 from modhub.ops import migrate
 from modhub.ops.migration_plan import revisions_to_undo
+from modhub.ops.schema_state import refuse_newer, schema_state
 from modhub.settings import StartRefused
 
 
@@ -32,7 +33,7 @@ def downgrade(databases: Databases, package: Migrations, revision: str) -> bool:
     one.
     """
     with migrate.migration_lock(databases) as connection:
-        migrate.refuse_newer({package: migrate.schema_state(connection, package)})
+        refuse_newer({package: schema_state(connection, package)})
         if not revisions_to_undo(connection, package, revision):
             return False
         before = _count_content(connection, package)

@@ -4,9 +4,8 @@ Alembic is imported by what needs it: every start checks the schema, and few mig
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +15,8 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from modhub.db import Base, Databases, is_transient
 from modhub.declarations import Migrations
 from modhub.ops import compatibility, database_errors
-from modhub.ops.revisions import current_revisions, known_revisions, last_revisions, newest_revisions
+from modhub.ops.revisions import current_revisions, last_of_a_roll
+from modhub.ops.schema_state import SchemaState, packages_in, refuse_newer, schema_states
 from modhub.settings import StartRefused
 
 if TYPE_CHECKING:
@@ -70,15 +70,6 @@ def include_object(package: Migrations) -> Any:
     return include
 
 
-class SchemaState(Enum):
-    """A package's tables, seen from this code."""
-
-    CURRENT = "current"
-    BEHIND = "behind"
-    COMPATIBLE = "newer, but compatible"
-    NEWER = "newer"
-
-
 @contextmanager
 def migration_lock(databases: Databases) -> Iterator[Connection]:
     """Allow one migrating process at a time: SQLite by its write lock, PostgreSQL by an advisory lock."""
@@ -92,20 +83,21 @@ def migration_lock(databases: Databases) -> Iterator[Connection]:
 def upgrade(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
     """Bring every package to its newest revision in one transaction; returns the packages that changed.
 
-    A compatible newer schema is left as it is. Raises :class:`modhub.settings.StartRefused` if the database has a
-    revision that this code does not know, and that is not compatible with it.
+    A contraction may be left to the next run (`last_of_a_roll`). A compatible newer schema is left as it is. Raises
+    :class:`modhub.settings.StartRefused` if the database has a revision that this code does not know, and that is not
+    compatible with it.
     """
     changed = []
     with migration_lock(databases) as connection:
-        states = {package: schema_state(connection, package) for package in packages}
+        states = schema_states(connection, packages)
         refuse_newer(states)
         for package, state in states.items():
-            if state is SchemaState.BEHIND:
-                upgrade_package(connection, package, "head")
+            if state in (SchemaState.BEHIND, SchemaState.CONTRACTS_LATER):
+                upgrade_package(connection, package, last_of_a_roll(package, current_revisions(connection, package)))
                 changed.append(package.package)
         for package, state in states.items():
             # Again for those that were up to date: the table may be new.
-            if state in (SchemaState.BEHIND, SchemaState.CURRENT):
+            if state is not SchemaState.COMPATIBLE:
                 record_applied(connection, package)
     return changed
 
@@ -127,14 +119,14 @@ def downgrade_package(connection: Connection, package: Migrations, revision: str
 def record_applied(connection: Connection, package: Migrations) -> None:
     """Record with which older code the applied revisions of ``package`` are compatible."""
     scripts = revision_scripts(package)
-    applied = [script.revision for script in scripts.iterate_revisions(current(connection, package), "base")]
+    applied = [script.revision for script in scripts.iterate_revisions(current_revisions(connection, package), "base")]
     compatibility.record_compatible(connection, package.package, scripts, applied)
 
 
 def run_or_refuse(databases: Databases, packages: Iterable[Migrations], change: Callable[[], Found]) -> Found:
     """Call ``change``, which migrates; failures become one sentence for the operator (`StartRefused`)."""
     # First: an unreachable database is not a failed migration.
-    with_connection(databases, lambda connection: [current(connection, package) for package in packages])
+    with_connection(databases, lambda connection: [current_revisions(connection, package) for package in packages])
     try:
         return change()
     except StartRefused:
@@ -158,38 +150,11 @@ def upgrade_or_refuse(databases: Databases, packages: Iterable[Migrations]) -> l
     return run_or_refuse(databases, packages, lambda: upgrade(databases, packages))
 
 
-def current(connection: Connection, package: Migrations) -> tuple[str, ...]:
-    """The revision of ``package`` in the database."""
-    return current_revisions(connection, package)
-
-
-def head(package: Migrations) -> tuple[str, ...]:
-    """The newest revision of ``package``."""
-    return newest_revisions(package)
-
-
-def schema_state(connection: Connection, package: Migrations) -> SchemaState:
-    """Compare the tables of ``package`` with this code."""
-    applied, known = set(current(connection, package)), known_revisions(package)
-    if applied == set(last_revisions(known)):
-        return SchemaState.CURRENT
-    if applied <= known.keys():
-        return SchemaState.BEHIND
-    if compatibility.is_compatible(connection, package.package, applied, set(known)):
-        return SchemaState.COMPATIBLE
-    return SchemaState.NEWER
-
-
 def behind(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
     """The packages whose tables are not at their newest revision."""
     with databases.readonly_engine.connect() as connection:
-        states = {package: schema_state(connection, package) for package in packages}
+        states = schema_states(connection, packages)
     return packages_in(states, SchemaState.BEHIND, SchemaState.NEWER)
-
-
-def packages_in(states: Mapping[Migrations, SchemaState], *accepted: SchemaState) -> list[str]:
-    """The names of the packages in one of the ``accepted`` states."""
-    return [package.package for package, state in states.items() if state in accepted]
 
 
 def with_connection(databases: Databases, query: Callable[[Connection], Found]) -> Found:
@@ -219,9 +184,7 @@ def refuse_when_behind(databases: Databases, packages: Iterable[Migrations], ini
     if databases.has_no_file:
         states = dict.fromkeys(packages, SchemaState.BEHIND)
     else:
-        states = with_connection(
-            databases, lambda connection: {package: schema_state(connection, package) for package in packages}
-        )
+        states = with_connection(databases, lambda connection: schema_states(connection, packages))
     outdated = packages_in(states, SchemaState.BEHIND)
     if outdated or packages_in(states, SchemaState.NEWER):
         databases.dispose()
@@ -229,12 +192,6 @@ def refuse_when_behind(databases: Databases, packages: Iterable[Migrations], ini
     if outdated:
         raise StartRefused(f"the database is behind ({', '.join(outdated)}); run: modhub-admin -c {ini} migrate")
     return packages_in(states, SchemaState.COMPATIBLE)
-
-
-def refuse_newer(states: Mapping[Migrations, SchemaState]) -> None:
-    """Raise `StartRefused` if a package's schema is newer than this code, and not compatible with it."""
-    if names := ", ".join(packages_in(states, SchemaState.NEWER)):
-        raise StartRefused(f"the database is newer than this code ({names}); install the newer version of modhub")
 
 
 def schema_differences(databases: Databases, package: Migrations) -> list[Any]:

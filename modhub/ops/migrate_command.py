@@ -11,6 +11,7 @@ from modhub.ops import migrate
 from modhub.ops.compatibility import oldest_compatible
 from modhub.ops.downgrade import downgrade
 from modhub.ops.migration_plan import revisions_to_apply, revisions_to_undo
+from modhub.ops.schema_state import SchemaState, packages_in, refuse_newer, schema_states
 from modhub.settings import StartRefused
 
 
@@ -40,6 +41,9 @@ def migrate_all(admin: Any) -> None:
         admin.say(f"Migrated: {', '.join(changed)}.")
     elif not newer:
         admin.say("The database is up to date.")
+    states = migrate.with_connection(admin.databases, lambda connection: schema_states(connection, packages))
+    if packages_in(states, SchemaState.CONTRACTS_LATER):
+        admin.say("It still has what older code uses: run this again when none of its processes is left.")
 
 
 def migrate_to(admin: Any, revision: str) -> None:
@@ -84,7 +88,7 @@ def print_plan(admin: Any, to: str | None, down: str | None, *, as_json: bool = 
         steps = []
         for package in packages:
             if connection is not None:
-                migrate.refuse_newer({package: migrate.schema_state(connection, package)})
+                refuse_newer(schema_states(connection, [package]))
             if down:
                 scripts = revisions_to_undo(connection, package, down)
             else:

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from modhub.declarations import Migrations
-from modhub.ops.migrate import SchemaState, current, revision_scripts, schema_state
+from modhub.ops.migrate import revision_scripts
+from modhub.ops.revisions import current_revisions, last_of_a_roll
+from modhub.ops.schema_state import SchemaState, schema_state
 from modhub.settings import StartRefused
 
 if TYPE_CHECKING:
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def revisions_to_apply(connection: Connection | None, package: Migrations, target: str | None) -> "list[Script]":
-    """The migrations from the database's revision up to ``target`` (the newest one if None), in the order they run.
+    """The migrations up to ``target`` (if None: those of the next run of ``migrate``), in the order they run.
 
     Without a connection the database is empty. Raises `StartRefused` if the database is beyond ``target``.
     """
@@ -23,7 +25,7 @@ def revisions_to_apply(connection: Connection | None, package: Migrations, targe
     if target is not None and target not in start and target in _revisions_up_to(scripts, start):
         raise StartRefused(f"the database is beyond {target}; modhub-admin migrate --down {target} goes back")
     applied = _revisions_up_to(scripts, start)
-    path = scripts.iterate_revisions(target or "heads", "base")
+    path = scripts.iterate_revisions(target or last_of_a_roll(package, start), "base")
     return [script for script in path if script.revision not in applied][::-1]
 
 
@@ -40,7 +42,7 @@ def revisions_to_undo(connection: Connection | None, package: Migrations, target
 
 
 def _current_or_base(connection: Connection | None, package: Migrations) -> tuple[str, ...]:
-    return () if connection is None else current(connection, package)
+    return () if connection is None else current_revisions(connection, package)
 
 
 def _revisions_up_to(scripts: "ScriptDirectory", revisions: tuple[str, ...]) -> set[str]:

@@ -7,6 +7,7 @@ import pytest
 
 import modhub
 from modhub.ops import migrate
+from modhub.ops.revisions import current_revisions
 from modhub.settings import StartRefused
 from modhub.testing import TEST_SECRET
 from modhub_auth.container import AuthServices
@@ -21,7 +22,7 @@ def test_migrations_go_down_and_up_again(app: Any) -> None:
     package = next(migration for migration in app.declarations.migrations if migration.package == "modhub_auth")
     with app.databases.write_engine.begin() as connection:
         migrate.downgrade_package(connection, package, "base")
-        assert migrate.current(connection, package) == ()
+        assert current_revisions(connection, package) == ()
     assert migrate.upgrade(app.databases, app.declarations.migrations) == ["modhub_auth"]
 
 

@@ -26,6 +26,7 @@ from modhub.ops.backup.manifest import Manifest, blob_file, read_manifest, table
 from modhub.ops.backup.restore import RestoreTarget, refuse_unfit_place, restore, verify_in_scratch
 from modhub.ops.backup.tables import count_rows, load_table, reflect_tables, write_table
 from modhub.ops.progress import ProgressDisplay
+from modhub.ops.revisions import current_revisions, newest_revisions
 from modhub.ops.row_ids import ID_GAP
 from modhub.service_registry import find_service
 from modhub.settings import StartRefused
@@ -54,7 +55,7 @@ def _scratch_migrated_once() -> Iterator[None]:
     count = restoring._rows_of_new_tables
 
     def counted(packages: list[Migrations]) -> dict[str, int]:
-        key = tuple((package.package, package.folder, migrate.head(package)) for package in packages)
+        key = tuple((package.package, package.folder, newest_revisions(package)) for package in packages)
         if key not in counts:
             counts[key] = count(packages)
         return counts[key]
@@ -377,7 +378,7 @@ def written(source: BackupSource, connection: Connection, folder: Path) -> Manif
     """A backup by the code of then, which had no holds yet."""
     (folder / "tables").mkdir(parents=True)
     entries = create._write_tables(connection, source.packages, folder, QUIET)
-    revisions = {package.package: list(migrate.current(connection, package)) for package in source.packages}
+    revisions = {package.package: list(current_revisions(connection, package)) for package in source.packages}
     return Manifest(1, "", "", source.databases.dialect, "", [], revisions, entries, 0, 0, [])
 
 

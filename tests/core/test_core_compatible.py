@@ -109,7 +109,8 @@ def test_older_code_runs_on_what_is_compatible_with_it(
     old, new = code_of(tmp_path, UNSAID), code_of(tmp_path, UNSAID, *newer)
     migrate.upgrade(databases, with_core(core, old))
     assert migrate.refuse_when_behind(databases, with_core(core, old)) == []
-    migrate.upgrade(databases, with_core(core, new))
+    for _ in "expand", "contract":
+        migrate.upgrade(databases, with_core(core, new))
     assert migrate.refuse_when_behind(databases, with_core(core, new)) == []
     for ask in (migrate.refuse_when_behind, migrate.upgrade):
         if works:
@@ -225,6 +226,45 @@ def test_migrating_to_and_back_and_the_plan(
     for words in (["--down", "steps_2"], ["--to", "steps_9"], ["--down", "base"]):
         assert migrates(*words)[0] == 1, words
     assert migrates() == (0, "Migrated: modhub_steps.\n")
+
+
+def test_one_run_never_expands_and_contracts(
+    core: Any, command: Callable[..., Command], databases: Databases, tmp_path: Path
+) -> None:
+    # C-RUN-13: an operator who skips a release rolls as safely as others.
+    old, new = code_of(tmp_path, UNSAID), code_of(tmp_path, UNSAID, MORE, TWO)
+    migrate.upgrade(databases, with_core(core, old))
+    migrates = command(new)
+    left = "It still has what older code uses: run this again when none of its processes is left.\n"
+    assert migrates("--plan") == (0, "modhub_steps: apply steps_2 (Step 2), compatible with the code of steps_1\n")
+    assert migrates() == (0, f"Migrated: modhub_steps.\n{left}")
+    assert columns(databases) == {"id", "c2"}
+    assert migrate.refuse_when_behind(databases, with_core(core, old)) == ["modhub_steps"]
+    assert migrate.refuse_when_behind(databases, with_core(core, new)) == []
+    assert migrates("--plan") == (0, "modhub_steps: apply steps_3 (Step 3), compatible with the code of steps_2\n")
+    assert migrates() == (0, "Migrated: modhub_steps.\n")
+    assert columns(databases) == {"id", "c2", "c3"}
+    assert migrates() == (0, "The database is up to date.\n")
+    with pytest.raises(StartRefused, match="newer"):
+        migrate.refuse_when_behind(databases, with_core(core, old))
+
+
+@pytest.mark.parametrize("declared", [(MORE, TWO, MORE), (NONE, TWO)])
+def test_what_new_code_needs_waits_for_nothing(
+    core: Any, databases: Databases, tmp_path: Path, declared: tuple[str, ...]
+) -> None:
+    # C-RUN-13
+    new = with_core(core, code_of(tmp_path, UNSAID, *declared))
+    migrate.upgrade(databases, with_core(core, code_of(tmp_path, UNSAID)))
+    migrate.upgrade(databases, new)
+    assert migrate.refuse_when_behind(databases, new) == []
+    assert ("c4" in columns(databases)) == (MORE in declared)
+
+
+def test_a_new_database_gets_everything_at_once(core: Any, databases: Databases, tmp_path: Path) -> None:
+    new = code_of(tmp_path, UNSAID, MORE, TWO)
+    migrate.upgrade(databases, with_core(core, new))
+    assert columns(databases) == {"id", "c2", "c3"}
 
 
 def test_going_back_never_loses_anything(command: Callable[..., Command], databases: Databases, tmp_path: Path) -> None:

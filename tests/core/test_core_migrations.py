@@ -15,7 +15,7 @@ from modhub.catalogue.models import Mod
 from modhub.db import Base, Databases
 from modhub.declarations import Declarations, Migrations
 from modhub.ops import admin, migrate
-from modhub.ops.revisions import known_revisions, newest_revisions
+from modhub.ops.revisions import current_revisions, known_revisions, newest_revisions
 from modhub.service_registry import find_service
 from modhub.testing import TEST_SECRET, Site
 from modhub.testing.mods import mod_address, new_mod, published_mod, upload_asset
@@ -284,7 +284,7 @@ def test_revisions_are_those_that_alembic_knows(start: Any, includes: str) -> No
         assert newest_revisions(package) == tuple(scripts.get_heads())
         with site.databases.readonly_engine.connect() as connection:
             current = MigrationContext.configure(connection, opts={"version_table": package.version_table})
-            assert migrate.current(connection, package) == current.get_current_heads() == newest_revisions(package)
+            assert current_revisions(connection, package) == current.get_current_heads() == newest_revisions(package)
 
 
 def test_every_way_to_write_a_revision_is_read(tmp_path: Path) -> None:
@@ -294,10 +294,12 @@ def test_every_way_to_write_a_revision_is_read(tmp_path: Path) -> None:
         "b": 'revision: str = "b"\ndown_revision: str | None = "a"\nother = f()',
         "c": "revision = 'c'\ndown_revision = 'a'\nrevision_of = 1\nempty: int",
         "d": 'revision = "d"\ndown_revision = ("b", "c")',
-        "e": 'revision = "e"\ndown_revision = "b"',
+        "e": 'revision = "e"\ndown_revision = "b"\ncompatible_with = "a"',
         "helper": "x = 1",
     }.items():
         (tmp_path / "versions" / f"{name}.py").write_text(source)
     package = Migrations("x", str(tmp_path), "x_")
-    assert known_revisions(package) == {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c"), "e": ("b",)}
+    known = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c"), "e": ("b",)}
+    assert {revision: said.parents for revision, said in known_revisions(package).items()} == known
+    assert [revision for revision, said in known_revisions(package).items() if said.compatible_with == "a"] == ["e"]
     assert newest_revisions(package) == ("d", "e")

@@ -12,6 +12,7 @@ from modhub.ops import migrate
 from modhub.ops.admin import Admin
 from modhub.ops.core_commands import run_demo
 from modhub.ops.maintenance_commands import run_verify
+from modhub.ops.revisions import current_revisions
 from modhub.service_registry import find_service
 from modhub.settings import StartRefused
 from modhub.testing import TEST_SECRET, Site, Start
@@ -29,7 +30,7 @@ def test_migrations_go_down_and_up_again(wiki: Site) -> None:
     package = next(migration for migration in wiki.declarations.migrations if migration.package == "modhub_wiki")
     with wiki.databases.write_engine.begin() as connection:
         migrate.downgrade_package(connection, package, "base")
-        assert migrate.current(connection, package) == ()
+        assert current_revisions(connection, package) == ()
     assert migrate.upgrade(wiki.databases, wiki.declarations.migrations) == ["modhub_wiki"]
 
 

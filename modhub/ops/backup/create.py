@@ -29,6 +29,7 @@ from modhub.ops.backup.manifest import (
 from modhub.ops.backup.room import BackupSize, measure_files, refuse_full_disk
 from modhub.ops.backup.tables import allow_long_transaction, reflect_tables, write_table
 from modhub.ops.progress import ProgressDisplay
+from modhub.ops.revisions import current_revisions
 from modhub.settings import StartRefused
 
 _VERSION_TABLE: Final = "_alembic_version"
@@ -81,7 +82,7 @@ def _write_backup(
 ) -> FinishedBackup:
     with hold_files(source.databases, HoldPurpose.BACKUP):
         with snapshot(source.databases) as connection:
-            revisions = {package.package: list(migrate.current(connection, package)) for package in source.packages}
+            revisions = {package.package: list(current_revisions(connection, package)) for package in source.packages}
             entries = _write_tables(connection, source.packages, folder, progress)
         blobs = next((entry for entry in entries if entry.name == BLOBS), None)
         collection = FileCollection(source.store, folder, earlier)

@@ -32,6 +32,7 @@ from modhub.ops.backup.tables import (
     reflect_tables,
 )
 from modhub.ops.progress import ProgressDisplay
+from modhub.ops.revisions import current_revisions
 from modhub.settings import StartRefused
 
 
@@ -69,7 +70,7 @@ def _knows(package: Migrations, revisions: list[str]) -> bool:
 
 
 def _refuse_unfit_database(packages: list[Migrations], manifest: Manifest, connection: Connection) -> None:
-    if any(migrate.current(connection, package) for package in packages):
+    if any(current_revisions(connection, package) for package in packages):
         _refuse_other_schema(connection, packages, manifest)
         _refuse_rows(connection, packages)
 
@@ -148,7 +149,7 @@ def _held(target: RestoreTarget) -> Iterator[None]:
 def _refuse_other_schema(connection: Connection, packages: list[Migrations], manifest: Manifest) -> None:
     """Old rows become new ones by the migrations in between; so they must be loaded before those run."""
     for package in packages:
-        present = list(migrate.current(connection, package))
+        present = list(current_revisions(connection, package))
         if present != manifest.revisions.get(package.package, present):
             raise StartRefused(
                 "the database has the tables of another version than the backup: restore into a database without tables"
