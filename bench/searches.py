@@ -18,6 +18,7 @@ QUERIES: Final = {
     "list, page 400": "?page=400",
     "list, best first": "?sort=top",
     "list, one game": "?game=portal",
+    "search, a common word in a game": "?q=amber&game=portal",
 }
 
 

@@ -8,15 +8,12 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
-    case,
     column,
     exists,
-    false,
     func,
     literal_column,
     select,
     table,
-    true,
 )
 from sqlalchemy.sql.expression import ColumnElement
 
@@ -51,6 +48,8 @@ class ListVariant:
     """Whether SQLite's index of trigrams finds mods; its rowid is the time of change."""
     short: bool = False
     """Whether SQLite's index of trigrams cannot find one of the words."""
+    by_game: bool = False
+    """Whether the game's mods are compared with the words one by one, because an index would find more mods."""
     order: PageOrder | None = None
     ranked: bool = True
     """Of an ``order``: its part with a row of the order's table, or the rest."""
@@ -65,7 +64,7 @@ class ListVariant:
     @property
     def has_index(self) -> bool:
         """Whether an index of trigrams finds mods."""
-        return self.match or (self.words > 0 and not self.short)
+        return not self.by_game and (self.match or (self.words > 0 and not self.short))
 
     @property
     def is_filtered(self) -> bool:
@@ -118,9 +117,9 @@ def _are_hits(variant: ListVariant, mod_id: Any) -> list[ColumnElement[bool]]:
     """The conditions for one mod after the other, by its id: no index of words or games is read."""
     conditions: list[ColumnElement[bool]] = []
     if variant.has_words:
-        # In a plan for any words PostgreSQL would expect few hits, and read all of them; of this it expects many.
-        has_words = case((and_(*_likes(variant)), true()), else_=false())
-        conditions.append(exists().where(PublicText.mod_id == mod_id, has_words))
+        # As EXISTS PostgreSQL would join it, and expect few hits: it would read all texts, or all hits.
+        has_words = select(and_(*_likes(variant))).where(PublicText.mod_id == mod_id)
+        conditions.append(has_words.scalar_subquery())
     if variant.game:
         conditions.append(exists().where(PublicGame.mod_id == mod_id, PublicGame.folded == bindparam("game")))
     return conditions
@@ -185,6 +184,11 @@ def ranked_total_statement(variant: ListVariant) -> AnySelect:
     """The number of hits with a row in the table of the variant's order."""
     assert variant.order is not None
     return select(func.count()).select_from(_ranked_hits(variant, variant.order).order_by(None).subquery())
+
+
+def limited_total_statement(variant: ListVariant) -> AnySelect:
+    """The number of hits of a variant with words, ``size`` at most."""
+    return select(func.count()).select_from(_hits(variant).limit(bindparam("size")).subquery())
 
 
 def total_statement(variant: ListVariant) -> AnySelect:

@@ -101,11 +101,13 @@ class CatalogueReader:
     def rows(self, params: ListParams, page: ListStatement) -> tuple[int, list[Row]]:
         """Return (total number of hits, rows of one page); ``page`` builds the statement for a variant."""
         variant, values = self._variant_of(params)
+        if variant.game and variant.has_index:
+            variant = replace(variant, by_game=self._has_game_fewer(variant, values))
         total = self.reader.rows(self._prepared(list_queries.total_statement, variant), **values)[0][0]
         offset = (params.page - 1) * params.size
         if offset >= total:
             return total, []
-        if not variant.is_in_order:
+        if not (variant.is_in_order or variant.by_game):
             variant = replace(variant, walks=self._walks(variant, total, offset + params.size))
         rows = self.reader.rows(self._prepared(page, variant), **values, size=params.size, offset=offset)
         if variant.order is not None and len(rows) < params.size:
@@ -114,6 +116,13 @@ class CatalogueReader:
             size = params.size - len(rows)
             rows += self.reader.rows(self._prepared(page, rest), **values, size=size, offset=skipped)
         return total, rows
+
+    def _has_game_fewer(self, variant: ListVariant, values: dict[str, Any]) -> bool:
+        """Whether the game has no more mods than the words, so that comparing each of them reads less."""
+        total, limited = list_queries.total_statement, list_queries.limited_total_statement
+        in_game: int = self.reader.rows(self._prepared(total, ListVariant(game=True)), **values)[0][0]
+        words = self._prepared(limited, replace(variant, game=False, top=False))
+        return bool(self.reader.rows(words, **values, size=in_game)[0][0] == in_game)
 
     def _walks(self, variant: ListVariant, hits: int, needed: int) -> bool:
         """Whether to read mods in the order of the list until ``needed`` hits were met, and not all hits.

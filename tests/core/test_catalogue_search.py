@@ -98,12 +98,14 @@ def test_hits_and_their_order_are_the_models(site: Site, filled: Any) -> None:
     assert with_hits > 120
 
 
+@pytest.mark.parametrize("by_game", [True, False])
 @pytest.mark.parametrize("walks", [True, False])
 def test_hits_are_the_same_read_all_or_in_the_lists_order(
-    site: Site, filled: Any, monkeypatch: pytest.MonkeyPatch, walks: bool
+    site: Site, filled: Any, monkeypatch: pytest.MonkeyPatch, walks: bool, by_game: bool
 ) -> None:
     # C-LIST-4, C-LIST-8
     monkeypatch.setattr(CatalogueReader, "_walks", lambda *_: walks)
+    monkeypatch.setattr(CatalogueReader, "_has_game_fewer", lambda *_: by_game)
     model, mods, rng = filled
     for _ in range(120):
         query = some_query(rng, mods)
@@ -265,3 +267,18 @@ def test_top_breaks_ties_as_new_does(site: Site) -> None:
     order = [ids[3], ids[5], ids[1], ids[0], ids[4], ids[2]]
     assert [mod["id"] for mod in ask(site, sort="top")["mods"]] == order
     assert [mod["id"] for mod in ask(site, sort="new")["mods"]] == list(reversed(ids))
+
+
+@pytest.mark.parametrize(
+    ("in_game", "elsewhere", "by_game"), [(2, 0, True), (3, 0, False), (3, 1, True), (5, 9, True), (9, 3, False)]
+)
+def test_a_games_mods_are_compared_one_by_one_if_the_words_find_as_many(
+    site: Site, in_game: int, elsewhere: int, by_game: bool
+) -> None:
+    # C-LIST-4
+    titles = ["amber"] * 2 + ["basalt"] * (in_game - 2)
+    insert_mods(site, [{"title": title, "games": ["Portal"]} for title in titles] + [{"title": "amber"}] * elsewhere)
+    with site.counted() as statements:
+        assert ask(site, q="amber", game="portal")["total"] == 2
+    asks_for_all = any("core_counter" in statement for statement in statements)
+    assert asks_for_all is not by_game, statements

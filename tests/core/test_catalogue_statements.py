@@ -24,7 +24,7 @@ READS = {
     "/api/modhub": 3,
     "/api/modhub?size=100&sort=top": 2,
     "/api/modhub?q=mod": 4,  # the number of hits and that of all mods tell how to read them
-    "/api/modhub?q=mo+d+mod&game=Portal&sort=top": 3,
+    "/api/modhub?q=mo+d+mod&game=Portal&sort=top": 4,  # also how many the game has, and whether more have the words
     "/api/modhub?page=1000": 2,
     "/api/modhub/games": 2,
     "/api/modhub/{id}": 3,  # what is in the chain and how large it is, then its documents
@@ -56,7 +56,7 @@ def test_anonymous_reads(site: Site, many: bool) -> None:
 
 PAGES = {
     "/Modhub": 3,
-    "/Modhub?q=mod&game=Portal&sort=top&size=100": 4,
+    "/Modhub?q=mod&game=Portal&sort=top&size=100": 5,
     "/Modhub?page=1000": 2,
     "/Modhub/{id}": 10,
     "/Modhub/{id}?changelog=2": 10,
