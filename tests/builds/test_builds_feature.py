@@ -8,7 +8,7 @@ from modhub.db import Databases
 from modhub.declarations import Declarations
 from modhub.ops import migrate
 from modhub.ops.admin import Admin, build_admin_parser
-from modhub.ops.migrate import current, head
+from modhub.ops.revisions import current_revisions, newest_revisions
 from modhub.service_registry import find_service
 from modhub.settings import StartRefused
 from modhub.testing import TEST_SECRET, stored_files
@@ -70,7 +70,7 @@ def test_added_to_a_core_that_runs_already_it_asks_for_its_migration(start):
     assert migrate.upgrade(databases, packages) == ["modhub_builds"]
     own = next(migration for migration in packages if migration.package == "modhub_builds")
     with databases.readonly_engine.connect() as connection:
-        assert current(connection, own) == head(own)
+        assert current_revisions(connection, own) == newest_revisions(own)
     databases.dispose()
 
 
