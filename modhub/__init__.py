@@ -214,6 +214,7 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.ops.health")
     config.include("modhub.ops.metrics")
     config.include("modhub.server.metrics")
+    config.include("modhub.workers")
     config.include("modhub.audit")
     config.include("modhub.catalogue")
     config.include("modhub.http.public_reads")

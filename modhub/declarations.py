@@ -132,6 +132,17 @@ class DoctorCheck:
     """The settings that name what the check waits for."""
 
 
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Background work (``config.add_worker``): ``run(registry)`` is one round of it."""
+
+    name: str
+    run: Callable[[Any], object]
+    every: float
+    alone: bool
+    at_stop: bool
+
+
 @dataclass(slots=True)
 class Declarations:
     """The declarations of one application, filled during configuration and read-only afterwards."""
@@ -149,6 +160,7 @@ class Declarations:
     health_checks: dict[str, Callable[[Any], str | None]] = field(default_factory=dict)
     metrics: list[Metric] = field(default_factory=list)
     doctor_checks: list[DoctorCheck] = field(default_factory=list)
+    workers: list[Worker] = field(default_factory=list)
     maintenance: dict[str, Callable[[Any], Iterable[str]]] = field(default_factory=dict)
     blob_names: dict[str, BlobNames] = field(default_factory=dict)
     """What tells the operator which files belong to a feature."""

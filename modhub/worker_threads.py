@@ -1,4 +1,4 @@
-"""A thread that works now and then beside the server, in each process."""
+"""Until 1.2, for features of 1.0: ``config.add_worker`` has replaced it."""
 
 import atexit
 from collections.abc import Callable

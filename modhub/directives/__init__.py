@@ -25,6 +25,7 @@ from modhub.directives.operation import (
     add_health_check,
     add_maintenance,
     add_metric,
+    add_worker,
 )
 from modhub.directives.web import add_body_limit, add_cross_origin, add_page_order, add_panel, add_robots_rule
 from modhub.server.rules import BodyRules, IBodyRules
@@ -53,6 +54,7 @@ def includeme(config: Configurator) -> None:
         add_blob_names,
         add_command,
         add_demo,
+        add_worker,
         add_body_limit,
         add_blob_store,
         add_change_kind,

@@ -9,6 +9,7 @@ from modhub.blobs.naming import BlobNames
 from modhub.declarations import (
     AdminCommand,
     DoctorCheck,
+    Worker,
 )
 from modhub.directives.features import find_declarations
 from modhub.metrics import COUNTER, GAUGE, Metric, Reading
@@ -67,6 +68,29 @@ def add_doctor_check(
         find_declarations(config).doctor_checks.append(DoctorCheck(label, order, find_problems, asks))
 
     config.action(("modhub doctor check", label), register)
+
+
+def add_worker(
+    config: Configurator,
+    name: str,
+    run: Callable[[Any], object],
+    every: float = 60,
+    *,
+    alone: bool = False,
+    at_stop: bool = False,
+) -> None:
+    """Let each process that serves call ``run(registry)`` in a thread of its own, ``every`` seconds after the last.
+
+    ``run`` opens its own transactions, short ones. A failure is logged once, as ``{name} wait: …``, and counted; the
+    next round is the next try. With ``alone`` only the process that holds the lease ``name`` runs it, and if another
+    one has taken the lease in the meantime, its transactions are rolled back. With ``at_stop`` there is a last round
+    when the process stops. A round that may take long calls :func:`modhub.workers.raise_if_stopping` now and then.
+    """
+
+    def register() -> None:
+        find_declarations(config).workers.append(Worker(name, run, every, alone, at_stop))
+
+    config.action(("modhub worker", name), register)
 
 
 def add_maintenance(config: Configurator, name: str, verify: Callable[[Any], Iterable[str]]) -> None:

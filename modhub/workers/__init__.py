@@ -1,0 +1,177 @@
+"""Background work beside the server: functions that run now and then, in a thread each (``config.add_worker``).
+
+They run in processes that serve; commands and tests that only configure an application start none.
+"""
+
+import atexit
+import logging
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
+from threading import Event, Thread
+from time import monotonic, time
+from typing import Any, Final
+
+from pyramid.config import Configurator
+from sqlalchemy.exc import SQLAlchemyError
+
+from modhub.db import Databases, is_transient
+from modhub.declarations import Declarations, Worker
+from modhub.errors import ApiError
+from modhub.events import ApplicationStarted
+from modhub.metrics import COUNTER
+from modhub.service_registry import find_service
+from modhub.workers.leases import LEASE_SECONDS, HeldLease, LeaseLost, check_leases, lapsed_seconds
+
+log = logging.getLogger(__name__)
+FIRST_SECONDS: Final = 5.0
+"""A worker begins this long after the start, or after its own pause if that is shorter."""
+LONGEST_FAILURE_PAUSE: Final = 30.0
+"""The pause of a worker whose rounds fail doubles up to this, if its own is not longer."""
+STOP_SECONDS: Final = 30.0
+"""How long a process that stops waits for all rounds that run."""
+LAPSED_SECONDS: Final = 600.0
+"""A lease that lapsed longer ago than this is a finding of ``modhub-admin doctor``."""
+
+
+class RoundFailed(Exception):
+    """A round failed for a reason that the operator should read: the message is logged."""
+
+
+class Stopping(Exception):
+    """The process stops: a long round ends early. It is not a failure."""
+
+
+@dataclass(slots=True)
+class WorkerState:
+    """What a worker has done in this process."""
+
+    rounds: int = 0
+    failures: int = 0
+    succeeded_at: float = 0.0
+    """When a round last succeeded, in seconds since 1970; 0 before the first."""
+    is_failing: bool = False
+
+
+@dataclass(slots=True)
+class Workers:
+    """The workers of a process that serves."""
+
+    holder: str = field(default_factory=lambda: secrets.token_hex(16))
+    """Names this process in the leases."""
+    states: dict[str, WorkerState] = field(default_factory=dict)
+    _stopping: Event = field(default_factory=Event)
+    _threads: list[Thread] = field(default_factory=list)
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether rounds should end."""
+        return self._stopping.is_set()
+
+    def start(self, registry: Any, workers: list[Worker]) -> None:
+        """Start a thread for each."""
+        for worker in workers:
+            thread = Thread(target=self._work, args=(registry, worker), name=f"modhub {worker.name}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        atexit.register(self.stop)
+
+    def stop(self) -> None:
+        """Stop all threads, and wait until their rounds have ended, but not for ever."""
+        atexit.unregister(self.stop)
+        self._stopping.set()
+        deadline = monotonic() + STOP_SECONDS
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - monotonic()))
+
+    def _work(self, registry: Any, worker: Worker) -> None:
+        pause = min(worker.every, FIRST_SECONDS)
+        while not self._stopping.wait(pause):
+            succeeded = self.run_round(registry, worker)
+            pause = worker.every if succeeded else min(2 * pause, max(worker.every, LONGEST_FAILURE_PAUSE))
+        if worker.at_stop:
+            self.run_round(registry, worker)
+        if worker.alone:
+            # Otherwise another process takes it when it has lapsed.
+            with suppress(SQLAlchemyError):
+                self._lease(registry, worker).release()
+
+    def run_round(self, registry: Any, worker: Worker) -> bool:
+        """Run one round, unless another process has the lease of it; False if it failed."""
+        state = self.states.setdefault(worker.name, WorkerState())
+        try:
+            lease = self._lease(registry, worker) if worker.alone else None
+            if lease is not None and not lease.take():
+                return True
+            state.rounds += 1
+            with nullcontext() if lease is None else lease.working():
+                worker.run(registry)
+        except Stopping:
+            return True
+        except Exception as error:  # noqa: BLE001 - the thread must survive any error
+            state.failures += 1
+            if not state.is_failing:
+                _log_failure(worker, error)
+            state.is_failing = True
+            return False
+        if state.is_failing:
+            log.info("%s go on", worker.name)
+        state.is_failing = False
+        state.succeeded_at = time()
+        return True
+
+    def _lease(self, registry: Any, worker: Worker) -> HeldLease:
+        return HeldLease(find_service(registry, Databases), worker.name, self.holder, worker.every + LEASE_SECONDS)
+
+
+def _log_failure(worker: Worker, error: Exception) -> None:
+    """Log the first failure of several: what is expected as a sentence or a name, anything else with its traceback."""
+    is_told = isinstance(error, RoundFailed | ApiError | LeaseLost)
+    reason = str(error) if is_told else type(error).__name__
+    log.warning("%s wait: %s", worker.name, reason, exc_info=not (is_told or is_transient(error)))
+
+
+def is_stopping(registry: Any) -> bool:
+    """Whether the process stops: a long round should end."""
+    return find_service(registry, Workers).is_stopping
+
+
+def raise_if_stopping(registry: Any) -> None:
+    """End the round with `Stopping` if the process stops."""
+    if is_stopping(registry):
+        raise Stopping
+
+
+def _start(event: ApplicationStarted) -> None:
+    find_service(event.registry, Workers).start(event.registry, find_service(event.registry, Declarations).workers)
+
+
+def find_worker_problems(admin: Any) -> Iterator[str]:
+    """Workers that only one process may run, and that none has run for minutes."""
+    if admin.databases.has_no_file:
+        return
+    for worker in admin.declarations.workers:
+        lapsed = lapsed_seconds(admin.databases, worker.name) if worker.alone else None
+        if lapsed is not None and lapsed > LAPSED_SECONDS:
+            yield f"no process has run the worker of {worker.name} for {lapsed / 60:.0f} minutes: is modhub running?"
+
+
+def _of_workers(read: Callable[[WorkerState], float]) -> Callable[[Any], dict[Any, float]]:
+    return lambda registry: {name: read(state) for name, state in find_service(registry, Workers).states.items()}
+
+
+def includeme(config: Configurator) -> None:
+    """Register the workers of this process, their start, metrics and check."""
+    config.add_service(Workers, Workers())
+    check_leases(find_service(config.registry, Databases))
+    config.add_subscriber(_start, ApplicationStarted)
+    config.add_doctor_check("workers", find_worker_problems, order=35, asks=("sqlalchemy.url",))
+    for name, help_text, read in (
+        ("worker_rounds_total", "Rounds of background work.", lambda state: state.rounds),
+        ("worker_failures_total", "Rounds of background work that failed.", lambda state: state.failures),
+    ):
+        config.add_metric(name, help_text, _of_workers(read), kind=COUNTER, labels=("worker",))
+    succeeded = "When a round of background work last succeeded, in seconds since 1970."
+    read_time = _of_workers(lambda state: state.succeeded_at)
+    config.add_metric("worker_success_timestamp_seconds", succeeded, read_time, labels=("worker",))

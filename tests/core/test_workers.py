@@ -1,0 +1,298 @@
+"""Background work: rounds, failures, stops, and leases that one process holds by the database's clock."""
+
+import logging
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import transaction
+from sqlalchemy import BigInteger, literal_column, select, text, type_coerce, update
+
+from modhub.catalogue.models import Game
+from modhub.db import Databases
+from modhub.declarations import Declarations, Worker
+from modhub.errors import ApiError
+from modhub.testing import Site, Start
+from modhub.workers import LONGEST_FAILURE_PAUSE, RoundFailed, Stopping, Workers, find_worker_problems, is_stopping
+from modhub.workers.leases import CLOCKS, LEASE_SECONDS, HeldLease, LeaseLost
+from modhub.workers.models import Lease
+
+
+def worker(run: Callable[[Any], object], every: float = 0.01, *, alone: bool = False, at_stop: bool = False) -> Worker:
+    return Worker("deeds", run, every, alone, at_stop)
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    made = Workers()
+    yield made
+    made.stop()
+
+
+def lease_of(databases: Databases, holder: str) -> HeldLease:
+    return HeldLease(databases, "deeds", holder, LEASE_SECONDS)
+
+
+def games(site: Site) -> list[str]:
+    with site.databases.readonly_session() as session:
+        return list(session.scalars(select(Game.name)))
+
+
+def add_game(databases: Databases, name: str) -> None:
+    with databases.write_session.begin() as session:
+        session.add(Game(name=name, folded=name))
+
+
+def shift(databases: Databases, seconds: float) -> None:
+    """Let the lease end ``seconds`` later than it does."""
+    clock = literal_column(CLOCKS[databases.dialect], BigInteger)
+    until = type_coerce(clock + int(seconds * 1e6), Lease.until.type)
+    with databases.write_session.begin() as session:
+        session.execute(update(Lease).values(until=until))
+
+
+def test_rounds_go_on_until_a_stop_and_one_is_the_last(site: Site, workers: Workers) -> None:
+    rounds, enough = [], threading.Event()
+
+    def run(registry: Any) -> None:
+        assert registry is site.registry
+        rounds.append(workers.is_stopping)
+        if len(rounds) == 3:
+            enough.set()
+
+    workers.start(site.registry, [worker(run, at_stop=True)])
+    assert enough.wait(60)
+    workers.stop()
+    assert rounds.count(True) in (1, 2)  # one of them may have been under way
+    count = len(rounds)
+    time.sleep(0.1)
+    assert len(rounds) == count
+    assert workers.states["deeds"].rounds == count
+
+
+def test_a_stop_waits_for_a_round_and_a_long_one_ends_early(site: Site, start: Start) -> None:
+    mine, began = site.find_service(Workers), threading.Event()
+
+    def run(registry: Any) -> None:
+        began.set()
+        while not is_stopping(registry):
+            time.sleep(0.01)
+        raise Stopping
+
+    mine.start(site.registry, [worker(run)])
+    assert began.wait(60)
+    mine.stop()
+    assert (mine.states["deeds"].failures, threading.active_count() < 50) == (0, True)
+    assert not any(thread.name == "modhub deeds" for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (ZeroDivisionError("of /secret/path"), ("deeds wait: ZeroDivisionError", True)),
+        (RoundFailed("the server hung up"), ("deeds wait: the server hung up", False)),
+        (ApiError(503, "storage", "The files cannot be read."), ("deeds wait: The files cannot be read.", False)),
+    ],
+)
+def test_the_first_of_several_failures_is_logged_and_each_is_counted(
+    site: Site, workers: Workers, caplog: pytest.LogCaptureFixture, error: Exception, failure: tuple[str, bool]
+) -> None:
+    fails = True
+
+    def run(_registry: Any) -> None:
+        if fails:
+            raise error
+
+    deeds = worker(run)
+    caplog.set_level(logging.INFO, "modhub.workers")
+    for _ in range(3):
+        assert not workers.run_round(site.registry, deeds)
+    fails = False
+    assert workers.run_round(site.registry, deeds)
+    fails = True
+    assert not workers.run_round(site.registry, deeds)
+    logged = [(record.getMessage(), bool(record.exc_info)) for record in caplog.records]
+    assert logged == [failure, ("deeds go on", False), failure]
+    state = workers.states["deeds"]
+    assert (state.rounds, state.failures, state.succeeded_at > 0) == (5, 4, True)
+
+
+def test_the_pause_grows_while_rounds_fail(site: Site, workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses = []
+
+    class Clock:
+        def wait(self, pause: float) -> bool:
+            pauses.append(pause)
+            return len(pauses) == 8
+
+        def set(self) -> None:
+            """Stopped already."""
+
+    monkeypatch.setattr(workers, "_stopping", Clock())
+    results = iter([False] * 5 + [True, True])
+    monkeypatch.setattr(Workers, "run_round", lambda *_: next(results))
+    workers._work(site.registry, worker(print, 2.0))
+    assert pauses == [2.0, 4.0, 8.0, 16.0, LONGEST_FAILURE_PAUSE, LONGEST_FAILURE_PAUSE, 2.0, 2.0]
+
+
+def test_a_lease_has_one_holder_and_passes_on_when_it_lapses(site: Site) -> None:
+    first, other = (lease_of(site.databases, holder) for holder in ("one", "other"))
+    assert first.take()
+    assert not other.take()
+    assert first.take()
+    shift(site.databases, -0.001)
+    assert other.take()
+    assert not first.take()
+    first.release()  # nothing of its own
+    assert not first.take()
+    other.release()
+    assert first.take()
+    # A clock that was set back by an hour: nobody waits for it.
+    shift(site.databases, 3600)
+    assert other.take()
+
+
+def test_the_lease_goes_by_the_databases_clock(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, other = (lease_of(site.databases, holder) for holder in ("one", "other"))
+    assert first.take()
+    monkeypatch.setattr(time, "time", lambda: time.time_ns() / 1e9 + 40)
+    assert not other.take()
+    with site.databases.readonly_session() as session:
+        until = session.scalar(select(type_coerce(Lease.until, BigInteger)))
+    assert abs(until / 1e6 - time.time_ns() / 1e9 - LEASE_SECONDS) < 20
+
+
+def test_who_does_not_hold_the_lease_only_reads(site: Site) -> None:
+    assert lease_of(site.databases, "one").take()
+    with site.counted() as statements:
+        assert not lease_of(site.databases, "other").take()
+    assert [statement.split()[0] for statement in statements] == ["SELECT"]
+
+
+def test_many_take_it_at_once_and_one_has_it(site: Site) -> None:
+    for _ in range(5):
+        taken, barrier = list[str](), threading.Barrier(6)
+
+        def take(holder: str, taken: list[str] = taken, barrier: threading.Barrier = barrier) -> None:
+            barrier.wait()
+            if lease_of(site.databases, holder).take():
+                taken.append(holder)
+
+        threads = [threading.Thread(target=take, args=(f"{number}",)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(taken) == 1
+        shift(site.databases, -1)
+
+
+def test_what_a_woken_process_writes_is_rolled_back(site: Site) -> None:
+    mine, other = (lease_of(site.databases, holder) for holder in ("mine", "other"))
+    assert mine.take()
+    with mine.working():
+        add_game(site.databases, "before")
+        # While this process is frozen, the lease lapses.
+        elsewhere = threading.Thread(target=lambda: (shift(site.databases, -1), other.take()))
+        elsewhere.start()
+        elsewhere.join()
+        with pytest.raises(LeaseLost, match="deeds"):
+            add_game(site.databases, "after")
+        manager = transaction.TransactionManager(explicit=True)
+        with pytest.raises(LeaseLost), manager:
+            site.databases.joined_session(manager).add(Game(name="joined", folded="joined"))
+    add_game(site.databases, "later, in no round")
+    assert games(site) == ["before", "later, in no round"]
+
+
+def test_a_lease_lapses_for_nobody_who_works(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("modhub.workers.leases.LEASE_SECONDS", 0.3)
+    mine, other = (HeldLease(site.databases, "deeds", holder, 0.6) for holder in ("mine", "other"))
+    assert mine.take()
+    with mine.working():
+        deadline = time.monotonic() + 2
+        while time.monotonic() < deadline:
+            assert not other.take()
+            time.sleep(0.02)
+        add_game(site.databases, "written")
+    assert games(site) == ["written"]
+
+
+def test_only_the_holder_runs_a_round_and_hands_it_on_at_a_stop(site: Site) -> None:
+    first, other, runs = Workers(), Workers(), []
+    alone = worker(lambda _: runs.append(1), 60, alone=True)
+    assert first.run_round(site.registry, alone)
+    assert other.run_round(site.registry, alone)
+    assert runs == [1]
+    assert other.states["deeds"].rounds == 0
+    first.start(site.registry, [alone])
+    first.stop()
+    assert other.run_round(site.registry, alone)
+    assert runs == [1, 1]
+
+
+FROZEN = """
+import os, signal, sys, time
+import modhub
+from modhub.catalogue.models import Game
+from modhub.db import Databases
+from modhub.declarations import Worker
+from modhub.service_registry import find_service
+from modhub.workers import Workers
+
+registry = modhub.configure({"sqlalchemy.url": sys.argv[1], "modhub.secret": "0" * 64}).registry
+
+def run(registry):
+    with find_service(registry, Databases).write_session.begin() as session:
+        session.add(Game(name=f"first of {os.getpid()}", folded=f"first of {os.getpid()}"))
+    print("frozen", flush=True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    with find_service(registry, Databases).write_session.begin() as session:
+        session.add(Game(name=f"second of {os.getpid()}", folded=f"second of {os.getpid()}"))
+
+print(find_service(registry, Workers).run_round(registry, Worker("deeds", run, 60, True, False)), flush=True)
+"""
+
+
+@pytest.mark.process
+def test_a_process_that_was_frozen_and_woken_writes_nothing(site: Site, tmp_path: Path) -> None:
+    program = tmp_path / "frozen.py"
+    program.write_text(FROZEN, "utf-8")
+    url = site.databases.write_engine.url.render_as_string(hide_password=False)
+    command = [sys.executable, "-W", "ignore", str(program), url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as frozen:
+        try:
+            assert frozen.stdout is not None
+            assert frozen.stdout.readline() == "frozen\n"
+            mine = lease_of(site.databases, "mine")
+            assert not mine.take()
+            shift(site.databases, -1)
+            assert mine.take()
+            frozen.send_signal(18)  # SIGCONT
+            assert frozen.stdout.readline() == "False\n"
+        finally:
+            frozen.kill()
+    assert games(site) == [f"first of {frozen.pid}"]
+
+
+def test_doctor_names_work_that_nobody_does(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = site.find_service(Declarations)
+    monkeypatch.setattr(declared, "workers", [worker(print, alone=True), worker(print)])
+    admin = type("Admin", (), {"databases": site.databases, "declarations": declared})
+    assert list(find_worker_problems(admin)) == []
+    lease_of(site.databases, "one").take()
+    assert list(find_worker_problems(admin)) == []
+    shift(site.databases, -1200)
+    (sentence,) = find_worker_problems(admin)
+    assert sentence == "no process has run the worker of deeds for 20 minutes: is modhub running?"
+
+
+def test_the_lease_of_a_worker_is_in_no_backup(site: Site) -> None:
+    assert Lease.__table__.info == {"in_backup": False}
+    with site.databases.readonly_session() as session:
+        assert session.execute(text("SELECT count(*) FROM core_lease")).scalar() == 0
