@@ -10,8 +10,11 @@ from modhub.events import ApplicationStarted, DatabaseRestored
 from modhub.interfaces import IAccounts, IApi, IDemoAccounts, IProfiles
 from modhub.security.identity import CredentialKind
 from modhub.service_registry import find_service
+from modhub.workers import RoundFailed, is_stopping
 from modhub_auth.container import AuthServices, create_auth_services
 from modhub_auth.mail.mail_check import find_mail_problems, folder_warning
+from modhub_auth.mail.sender import EXPIRY_SECONDS, SEND_SECONDS
+from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.profiles import AccountLocks, AccountProfiles, DemoAccounts
 from modhub_auth.request_schemas import MAX_ACCOUNT_BODY
 from modhub_auth.resources import Auth
@@ -22,11 +25,23 @@ from modhub_auth.signin.bearer import BearerCredential
 log = logging.getLogger(__name__)
 
 
-def start_mail_worker(event: ApplicationStarted) -> None:
-    """A running service sends email from a worker thread; commands and tests call `send_due` themselves."""
+def warn_about_mail_folder(event: ApplicationStarted) -> None:
+    """A service that writes its emails into a folder says so."""
     if warning := folder_warning(event.registry.settings):
         log.warning("%s", warning)
-    find_service(event.registry, AuthServices).mail_worker.start()
+
+
+def send_emails(registry: Any) -> None:
+    """The worker that sends what is due; each process has one, and a lease gives each email to one of them."""
+    try:
+        find_service(registry, AuthServices).mail_sender.send_due(lambda: is_stopping(registry))
+    except DeliveryUnavailable as error:
+        raise RoundFailed(str(error)) from error
+
+
+def delete_old_emails(registry: Any) -> None:
+    """The worker that deletes old emails, and what has expired."""
+    find_service(registry, AuthServices).mail_sender.clean_up()
 
 
 def check_passwords(registry: Any) -> None:
@@ -47,7 +62,9 @@ def includeme(config: Configurator) -> None:
     config.add_service(IProfiles, AccountProfiles(find_service(config.registry, Databases).raw_queries))
     config.add_service(IAccounts, AccountLocks())
     config.add_service(IDemoAccounts, DemoAccounts())
-    config.add_subscriber(start_mail_worker, ApplicationStarted)
+    config.add_subscriber(warn_about_mail_folder, ApplicationStarted)
+    config.add_worker("emails", send_emails, SEND_SECONDS)
+    config.add_worker("old emails", delete_old_emails, EXPIRY_SECONDS)
     config.add_subscriber(end_sessions_and_hold_emails, DatabaseRestored)
     config.include("modhub_auth.commands")
     config.include("modhub_auth.metrics")

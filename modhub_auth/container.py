@@ -15,8 +15,8 @@ from modhub_auth import expiry
 from modhub_auth.encryption import SecretBox
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.outbox import EMAIL_ENCRYPTION, Outbox
+from modhub_auth.mail.sender import MailSender
 from modhub_auth.mail.transports import transport_from_settings
-from modhub_auth.mail.worker import MailWorker
 from modhub_auth.platform.openid import Steam
 from modhub_auth.rate_limits import RateLimiter
 from modhub_auth.read_service import AccountReader
@@ -45,7 +45,7 @@ class AuthServices:
     code_box: SecretBox
     """Encrypts the login whose password was right while its code is asked for."""
     outbox: Outbox
-    mail_worker: MailWorker
+    mail_sender: MailSender
 
 
 def delete_expired(rate_limiter: RateLimiter, session: Session) -> None:
@@ -78,7 +78,7 @@ def create_auth_services(registry: Any) -> AuthServices:
         SecretBox(secret, "platform sign-in"),
         SecretBox(secret, "password sign-in"),
         outbox,
-        MailWorker(
+        MailSender(
             databases,
             outbox,
             transport_from_settings(settings),

@@ -8,7 +8,7 @@ from pyramid.config import Configurator
 from sqlalchemy.orm import Session
 
 from modhub.db import Databases
-from modhub.events import ApplicationStarted, DownloadStarted, ModsDeleted
+from modhub.events import DownloadStarted, ModsDeleted
 from modhub.interfaces import IMod, IMods
 from modhub.metrics import COUNTER
 from modhub.service_registry import find_service
@@ -20,7 +20,7 @@ from modhub_downloads.read_service import DownloadReader
 from modhub_downloads.reconciliation import find_wrong_counts
 from modhub_downloads.resources import DownloadsResource
 from modhub_downloads.settings import DOWNLOAD_SETTINGS
-from modhub_downloads.worker import DownloadWriter
+from modhub_downloads.worker import NIGHT_SECONDS, DownloadWriter, run_night, write_counts
 
 
 def verify_counts(registry: Any, session: Session) -> Iterator[str]:
@@ -60,7 +60,9 @@ def includeme(config: Configurator) -> None:
     _add_metrics(config)
     config.add_subscriber(count_download, DownloadStarted)
     config.add_subscriber(subscribers.delete_counts_of_mods, ModsDeleted)
-    config.add_subscriber(subscribers.start_download_worker, ApplicationStarted)
+    write_seconds = config.registry.settings["modhub_downloads.write_seconds"]
+    config.add_worker("download counts", write_counts, write_seconds, at_stop=True)
+    config.add_worker("download days", run_night, NIGHT_SECONDS, alone=True)
     config.add_child(IMod, "downloads", DownloadsResource)
     config.add_page_order("downloads", pages.ORDER_TITLE, ModDownloads.mod_id, ModDownloads.downloads)
     config.add_panel("mod", "downloads", pages.mod_panel, order=50)

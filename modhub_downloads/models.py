@@ -12,8 +12,8 @@ from modhub.limits import VERSION
 class CountingState(Base):
     """One row: the lock that every writer of counts takes, and the state of the nightly run.
 
-    Days up to ``closed_day`` are over and have no salt. ``finished_day``: the same after the whole nightly run, which
-    belongs to one process ``until`` then.
+    Days up to ``closed_day`` are over and have no salt. ``finished_day``: the same after the whole nightly run.
+    ``until`` is for processes of 1.0.
     """
 
     __tablename__ = "downloads_state"

@@ -8,14 +8,12 @@ import hmac
 import secrets
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from datetime import timedelta
 from typing import Final
 
-from sqlalchemy import ColumnElement, delete, insert, select, text, update
+from sqlalchemy import ColumnElement, delete, insert, select, text
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from modhub import bulk
-from modhub.db import now
 from modhub.interfaces import IMods
 from modhub_downloads.counter import CountedDownload
 from modhub_downloads.models import CountingState, DailyDownloads, DaySalt, ModDownloads, SeenDownload
@@ -138,15 +136,3 @@ def delete_hashes(session: Session, closed_day: int, today: int) -> int:
 
 def _is_over(day: InstrumentedAttribute[int], closed_day: int, today: int) -> ColumnElement[bool]:
     return (day <= closed_day) | (day > today + 1)
-
-
-def claim_night(session: Session, day: int, lease: timedelta) -> bool:
-    """Whether the nightly run after ``day`` is due and now belongs to the caller.
-
-    A lease far in the future is of a clock that was set back.
-    """
-    session.execute(_CREATE_STATE)
-    time = now()
-    is_free = (CountingState.until <= time) | (CountingState.until > time + 2 * lease)
-    claim = update(CountingState).where(CountingState.finished_day < day, is_free)
-    return bulk.execute_bulk(session, claim.values(until=time + lease)) == 1

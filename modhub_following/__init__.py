@@ -7,7 +7,6 @@ from pyramid.config import Configurator
 from modhub.db import Databases
 from modhub.events import (
     AccountDeleted,
-    ApplicationStarted,
     DatabaseRestored,
     ModPublished,
     ModsDeleted,
@@ -22,13 +21,7 @@ from modhub_following.digests import DigestMaker
 from modhub_following.interfaces import IFollowing
 from modhub_following.resources import AuthorFollow, FollowingResource, GameFollow, ModFollow
 from modhub_following.settings import FOLLOWING_SETTINGS
-from modhub_following.worker import DigestWorker
-
-
-def start_digest_worker(event: ApplicationStarted) -> None:
-    """A running service sends digests from a thread; commands and tests call `DigestMaker` themselves."""
-    if event.registry.settings["modhub_following.digests"]:
-        DigestWorker(event.registry).start()
+from modhub_following.worker import LOOK_SECONDS, queue_digests
 
 
 def _add_subscribers(config: Configurator) -> None:
@@ -38,7 +31,6 @@ def _add_subscribers(config: Configurator) -> None:
         (subscribers.forget_mods, ModsDeleted),
         (subscribers.forget_account, AccountDeleted),
         (subscribers.forget_pending, DatabaseRestored),
-        (start_digest_worker, ApplicationStarted),
     )
     for subscriber, event in subscribed:
         config.add_subscriber(subscriber, event)
@@ -67,5 +59,7 @@ def includeme(config: Configurator) -> None:
     config.add_static("modhub_following:static")
     config.add_translation_dirs("modhub_following:locale")
     _add_subscribers(config)
+    if registry.settings["modhub_following.digests"]:
+        config.add_worker("digests", queue_digests, LOOK_SECONDS, alone=True)
     config.include("modhub_following.commands")
     config.scan("modhub_following.pages")

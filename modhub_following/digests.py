@@ -53,12 +53,17 @@ class DigestMaker:
         self._outbox = outbox
         self._tokens = tokens
 
-    def run(self, *, settled: timedelta = timedelta(0), dry_run: bool = False) -> list[SentDigest]:
-        """Queue the digests that are due, of versions that are at least ``settled`` old. Safe in several processes."""
+    def run(
+        self, *, settled: timedelta = timedelta(0), dry_run: bool = False, beat: Callable[[], object] = bool
+    ) -> list[SentDigest]:
+        """Queue the digests that are due, of versions that are at least ``settled`` old. Safe in several processes.
+
+        ``beat`` is called before each of them.
+        """
         with self._sessions(dry_run=dry_run) as sessions:
             time = now()
             self._hand_out_all(sessions, time - settled)
-            return list(self._make_all(sessions, time))
+            return list(self._make_all(sessions, time, beat))
 
     @contextmanager
     def _sessions(self, *, dry_run: bool) -> Iterator[Sessions]:
@@ -111,7 +116,7 @@ class DigestMaker:
             rows = [{"account_id": account_id, **same} for account_id in batch]
             session.execute(insert_new(session, Pending).values(rows).on_conflict_do_nothing())
 
-    def _make_all(self, sessions: Sessions, time: datetime) -> Iterator[SentDigest]:
+    def _make_all(self, sessions: Sessions, time: datetime, beat: Callable[[], object]) -> Iterator[SentDigest]:
         last = 0
         has_pending = exists().where(Pending.account_id == Reader.account_id)
         while True:
@@ -119,6 +124,7 @@ class DigestMaker:
             with sessions() as session:
                 ids = session.scalars(due.order_by(Reader.account_id).limit(READER_BATCH)).all()
             for account_id in ids:
+                beat()
                 with sessions() as session:
                     sent = self._make(session, account_id, time)
                 if sent is not None:

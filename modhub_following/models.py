@@ -89,7 +89,7 @@ class Pending(Base):
 
 
 class DigestLease(Base):
-    """One row: until when one process may send digests while the others do not."""
+    """For processes of 1.0; the next release drops it."""
 
     __tablename__ = "following_lease"
     __table_args__ = {"info": {"in_backup": False}}

@@ -4,7 +4,6 @@ from pyramid.config import Configurator
 
 from modhub.changes import ChangeReader
 from modhub.db import Databases
-from modhub.events import ApplicationStarted
 from modhub.interfaces import ICatalogue, IPublicMods, ISite
 from modhub.public_cache import PublicCache
 from modhub.service_registry import find_service
@@ -15,12 +14,7 @@ from modhub_sync.resources import GuidsResource, PlanResource, SnapshotFilesReso
 from modhub_sync.settings import SYNC_SETTINGS
 from modhub_sync.snapshot_reader import SnapshotReader
 from modhub_sync.snapshots import SnapshotMaker, describe_snapshot_files
-from modhub_sync.worker import SnapshotWorker
-
-
-def start_snapshot_worker(event: ApplicationStarted) -> None:
-    """A running service makes snapshots in a thread; commands and tests call `SnapshotMaker` themselves."""
-    SnapshotWorker(event.registry).start()
+from modhub_sync.worker import CHECK_SECONDS, make_snapshot
 
 
 def _register_services(config: Configurator) -> None:
@@ -46,7 +40,7 @@ def includeme(config: Configurator) -> None:
     config.add_child(ISite, "snapshot", SnapshotFilesResource)
     config.add_cross_origin("/Modhub/snapshot/[^/]+")
     config.add_blob_names("modhub_sync", describe_snapshot_files)
-    config.add_subscriber(start_snapshot_worker, ApplicationStarted)
+    config.add_worker("snapshots", make_snapshot, CHECK_SECONDS, alone=True)
     for name in ("lookup", "updates"):
         config.add_body_limit("POST", f"/api/modhub/{name}", limits.QUESTION)
     for name in ("plan", "plan/check"):

@@ -24,7 +24,7 @@ class Snapshot(Base):
 
 
 class SnapshotLease(Base):
-    """One row: until when one process may make a snapshot while the others do not."""
+    """For processes of 1.0; the next release drops it."""
 
     __tablename__ = "sync_lease"
     __table_args__ = {"info": {"in_backup": False}}

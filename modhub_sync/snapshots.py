@@ -4,7 +4,7 @@ A snapshot is not a moment: it is read in pages. A mod that changes in the meant
 out. A client that continues with the changes after the snapshot's serial has every mod as it is.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
 import transaction
-from sqlalchemy import delete, exists, select, update
+from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session, joinedload
 
 from modhub import bulk
@@ -23,13 +23,12 @@ from modhub.changes import MOD, ChangeReader, Generation, PublicChange, What
 from modhub.db import Databases, now
 from modhub.interfaces import IPublicMods
 from modhub_sync import limits
-from modhub_sync.models import Snapshot, SnapshotLease
+from modhub_sync.models import Snapshot
 
 KEPT: Final = 2
 """Snapshots that are kept: a client that has just read the previous pointer can still fetch it."""
-SNAPSHOT_LEASE: Final = timedelta(minutes=30)
-"""After this a process that is making a snapshot counts as dead."""
 COMPRESSION: Final = 6
+Beat = Callable[[], object]
 
 HAS_LOST_MODS: Final = exists().where(
     PublicChange.serial > Snapshot.serial, PublicChange.kind == MOD, PublicChange.what == What.DELETED.value
@@ -45,14 +44,14 @@ class SnapshotMaker:
     changes: ChangeReader
     mods: IPublicMods
 
-    def make(self, store: BlobStore) -> tuple[int, int]:
+    def make(self, store: BlobStore, beat: Beat = bool) -> tuple[int, int]:
         """Make a snapshot, delete those that it replaces, and return its serial and the number of its mods.
 
         One that was begun before a failover is thrown away: it may have lost mods, and its serial is of another feed.
         """
         while True:
             with TemporaryFile() as file:
-                feed, serial, count = self._write(file)
+                feed, serial, count = self._write(file, beat)
                 file.seek(0)
                 if self._store(store, file, feed, serial):
                     return serial, count
@@ -74,18 +73,12 @@ class SnapshotMaker:
         with TemporaryFile() as file:
             return self._write(file)[1:]
 
-    def make_if_due(self, store: BlobStore, hours: int) -> bool:
-        """Make a snapshot if the schedule or a deleted mod asks for one and no other process is at it."""
-        if not self.is_due(hours) or not self._lease():
+    def make_if_due(self, store: BlobStore, hours: int, beat: Beat = bool) -> bool:
+        """Make a snapshot if the schedule or a deleted mod asks for one. ``beat`` is called for each page."""
+        if not self.is_due(hours):
             return False
-        try:
-            # Another process may have been faster before we had the lease.
-            if self.is_due(hours):
-                self.make(store)
-                return True
-        finally:
-            self._release()
-        return False
+        self.make(store, beat)
+        return True
 
     def is_due(self, hours: int) -> bool:
         """Whether a snapshot should be made now."""
@@ -98,7 +91,7 @@ class SnapshotMaker:
         is_old = hours > 0 and not made_at <= now() < made_at + timedelta(hours=hours)
         return has_lost_mods or (is_old and serial != self.changes.generation()[0])
 
-    def _write(self, file: IO[bytes]) -> tuple[str, int, int]:
+    def _write(self, file: IO[bytes], beat: Beat = bool) -> tuple[str, int, int]:
         """Write the documents up to the present serial; (feed, serial, number of mods).
 
         The same documents always make the same bytes.
@@ -107,6 +100,7 @@ class SnapshotMaker:
         count = last = 0
         with GzipFile(filename="", mode="wb", fileobj=file, compresslevel=COMPRESSION, mtime=0) as compressed:
             while page := self.mods.get_page(last, head, limits.SNAPSHOT_PAGE):
+                beat()
                 for _, document in page:
                     compressed.write(document + b"\n")
                 count, last = count + len(page), page[-1][0]
@@ -117,22 +111,6 @@ class SnapshotMaker:
         manager = transaction.TransactionManager(explicit=True)
         with manager:
             yield self.databases.joined_session(manager), manager
-
-    def _lease(self) -> bool:
-        """Take the lease; False while another process has it. One far in the future is of a clock that was set back.
-
-        Twice its length, because another process may have taken it after this one has read the clock.
-        """
-        time = now()
-        is_free = (SnapshotLease.until <= time) | (SnapshotLease.until > time + 2 * SNAPSHOT_LEASE)
-        return self._update_lease(update(SnapshotLease).where(is_free).values(until=time + SNAPSHOT_LEASE))
-
-    def _release(self) -> None:
-        self._update_lease(update(SnapshotLease).values(until=now()))
-
-    def _update_lease(self, statement: Any) -> bool:
-        with self.databases.write_session.begin() as session:
-            return bulk.execute_bulk(session, statement) == 1
 
 
 def describe_snapshot_files(session: Session, blob_ids: Collection[int]) -> dict[int, str]:

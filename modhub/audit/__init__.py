@@ -21,9 +21,9 @@ from modhub.audit.recording import (
     record,
     record_nothing,
 )
-from modhub.audit.sealing import AuditSealer
+from modhub.audit.sealing import ERASE_SECONDS, SEAL_SECONDS, erase_old, seal_committed
 from modhub.db import Databases
-from modhub.events import AccountDeleted, ApplicationStarted, DatabaseRestored
+from modhub.events import AccountDeleted, DatabaseRestored
 from modhub.service_registry import find_service
 
 __all__ = ["act_for_account", "act_for_operator", "act_for_request", "record", "record_nothing"]
@@ -38,20 +38,16 @@ def _record_restore(event: DatabaseRestored) -> None:
     record(event.session, "backup restored", "database")
 
 
-def _start_sealer(event: ApplicationStarted) -> None:
-    find_service(event.registry, AuditSealer).start()
-
-
 def includeme(config: Configurator) -> None:
-    """Register the sealer, the commands and the metric; give every write session what ``record`` needs."""
+    """Register the workers, the commands and the metric; give every write session what ``record`` needs."""
     settings: Any = config.registry.settings
     databases, mac = find_service(config.registry, Databases), EntryMac(settings["modhub.secret"])
     databases.add_session_info(AUDIT_MAC, mac)
     event.listen(databases.write_session, "after_commit", log_committed)
     config.add_service(EntryMac, mac)
-    config.add_service(AuditSealer, AuditSealer(databases, mac, settings["modhub.audit_days"]))
     config.add_subscriber(_erase_deleted_account, AccountDeleted)
     config.add_subscriber(_record_restore, DatabaseRestored)
-    config.add_subscriber(_start_sealer, ApplicationStarted)
+    config.add_worker("audit entries", seal_committed, SEAL_SECONDS)
+    config.add_worker("old audit entries", erase_old, ERASE_SECONDS)
     config.add_metric("audit_unsealed_entries", "Entries of the audit trail that are not sealed yet.", count_unsealed)
     config.include("modhub.audit.commands")

@@ -4,7 +4,6 @@ Entries are sealed in the order of their ids, which may differ from that of thei
 time, holding the row of :class:`AuditHead`; the others skip.
 """
 
-import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import timedelta
@@ -17,9 +16,8 @@ from modhub import bulk
 from modhub.audit.hashing import FIRST_DIGEST, EntryMac, chained_digest
 from modhub.audit.models import AuditEntry, AuditHead, PersonalPart
 from modhub.db import Databases, is_transient, now
-from modhub.worker_threads import WorkerThread
+from modhub.service_registry import find_service
 
-log = logging.getLogger(__name__)
 SEAL_SECONDS: Final = 5.0
 ERASE_SECONDS: Final = 3600.0
 _CREATE_HEAD: Final = text(
@@ -78,36 +76,24 @@ def has_unsealed(databases: Databases) -> bool:
         return session.scalar(select(AuditEntry.id).where(AuditEntry.number.is_(None)).limit(1)) is not None
 
 
-class AuditSealer:
-    """Seals and erases in a thread of each process that serves; commands seal by themselves when they verify."""
+def seal_committed(registry: Any) -> None:
+    """The worker that seals, in each process; commands seal by themselves when they verify."""
+    databases = find_service(registry, Databases)
+    if has_unsealed(databases):
+        _best_effort(databases, lambda begin: seal_entries(begin, find_service(registry, EntryMac)))
 
-    def __init__(self, databases: Databases, mac: EntryMac, days: int) -> None:
-        self._databases = databases
-        self._mac = mac
-        self._days = days
-        self._thread = WorkerThread("modhub audit", self._run, cleanup_seconds=ERASE_SECONDS)
 
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start(SEAL_SECONDS)
+def erase_old(registry: Any) -> None:
+    """The worker that erases personal parts."""
+    days = registry.settings["modhub.audit_days"]
+    _best_effort(find_service(registry, Databases), lambda begin: erase_expired(begin, days))
 
-    def stop(self) -> None:
-        """Stop the thread after its current run."""
-        self._thread.stop()
 
-    def _run(self, _wait: float, *, clean_up: bool) -> float:
-        self.run_once(erases=clean_up)
-        return SEAL_SECONDS
-
-    def run_once(self, *, erases: bool) -> None:
-        """Seal, and erase if ``erases``. Whatever fails now is done by the next run, here or in another process."""
-        # Never wait for a lock: writers go first, and one sealer is enough.
-        begin: Any = self._databases.best_effort_session.begin
-        try:
-            if has_unsealed(self._databases):
-                seal_entries(begin, self._mac)
-            if erases:
-                erase_expired(begin, self._days)
-        except Exception as error:  # noqa: BLE001 - the thread must survive any error
-            if not is_transient(error):
-                log.warning("the audit trail could not be sealed: %s", type(error).__name__)
+def _best_effort(databases: Databases, work: Callable[[BeginSession], object]) -> None:
+    """Never wait for a lock: writers go first, one sealer is enough, and the next round does what this one left."""
+    try:
+        begin: Any = databases.best_effort_session.begin
+        work(begin)
+    except Exception as error:
+        if not is_transient(error):
+            raise

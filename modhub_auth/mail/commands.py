@@ -12,8 +12,8 @@ from modhub.db import iso, now
 from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
 from modhub.traversal import parse_id
 from modhub_auth.container import AuthServices
+from modhub_auth.mail.sender import is_due
 from modhub_auth.mail.transports import DeliveryUnavailable
-from modhub_auth.mail.worker import is_due
 from modhub_auth.models import HELD, OutgoingEmail
 
 _EXAMPLES: Final = """\
@@ -45,7 +45,7 @@ def send_due_emails(admin: Any, *, dry_run: bool = False) -> int:
         return 0
     sent_count, problem = 0, None
     try:
-        while batch_count := admin.find_service(AuthServices).mail_worker.send_due():
+        while batch_count := admin.find_service(AuthServices).mail_sender.send_due():
             sent_count += batch_count
     except DeliveryUnavailable as error:
         problem = error

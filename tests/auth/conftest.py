@@ -230,7 +230,7 @@ class Mail:
 
     def read(self) -> list[EmailMessage]:
         """Send what is due; all emails so far, oldest first."""
-        self.app.find_service(AuthServices).mail_worker.send_due()
+        self.app.find_service(AuthServices).mail_sender.send_due()
         files = sorted(self.folder.glob("*.eml"), key=lambda path: path.stat().st_mtime_ns)
         return [email.message_from_bytes(path.read_bytes(), policy=email.policy.default) for path in files]
 

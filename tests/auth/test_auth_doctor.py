@@ -14,8 +14,7 @@ from sqlalchemy import insert
 from modhub.db import now
 from modhub.events import ApplicationStarted
 from modhub.testing.service import free_port
-from modhub_auth import start_mail_worker
-from modhub_auth.container import AuthServices
+from modhub_auth import warn_about_mail_folder
 from modhub_auth.mail import mail_check
 from modhub_auth.mail.mail_check import find_mail_problems
 from modhub_auth.models import OutgoingEmail
@@ -120,8 +119,7 @@ def test_a_relative_folder_for_emails_is_said_at_the_start(
     for folder, lines in (("mail", 1), (str(tmp_path), 0)):
         caplog.clear()
         site = start("modhub_auth", modhub__mail_dir=folder)
-        monkeypatch.setattr(site.find_service(AuthServices).mail_worker, "start", lambda: None)
-        start_mail_worker(ApplicationStarted(site.registry))
+        warn_about_mail_folder(ApplicationStarted(site.registry))
         assert sum("modhub.mail_dir is relative" in message for message in caplog.messages) == lines
 
 

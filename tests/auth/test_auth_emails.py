@@ -1,6 +1,5 @@
 """Emails: queued in the causing transaction, sent in the background, none lost."""
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -12,11 +11,13 @@ from sqlalchemy.exc import OperationalError
 from modhub.db import now
 from modhub.settings import StartRefused
 from modhub.testing.service import free_port
+from modhub.testing.workers import find_worker, run_worker
 from modhub.ui.i18n import Catalogs
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.container import AuthServices
-from modhub_auth.mail import link_tokens, worker
+from modhub_auth.mail import link_tokens
 from modhub_auth.mail.outbox import without_links
+from modhub_auth.mail.sender import DEAD_AFTER, LONGEST_PAUSE, retry_pause
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.models import Link, OutgoingEmail, ResetRequest
@@ -126,8 +127,8 @@ def test_emails_arrive_by_smtp(auth: Any, person: Person, mail_server: Any) -> N
     app = smtp(auth, mail_server.port)
     for email in ("ada@example.org", "éa@bücher.example.org", "o'hara+x@example.org"):
         app.post_json("/api/auth/register", {**person, "email": email}, status=201)
-    assert app.find_service(AuthServices).mail_worker.send_due() == 3
-    assert app.find_service(AuthServices).mail_worker.send_due() == 0
+    assert app.find_service(AuthServices).mail_sender.send_due() == 3
+    assert app.find_service(AuthServices).mail_sender.send_due() == 0
     recipients = [recipient for recipient, _ in mail_server.taken]
     assert recipients[0] == "ada@example.org"
     assert recipients[2] == "o'hara+x@example.org"
@@ -140,7 +141,7 @@ def test_a_non_ascii_email_announces_8bitmime(auth: Any, person: Person, mail_se
     german = {"Accept-Language": "de"}
     app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}, headers=german)
     app.post_json("/api/auth/register", {**person, "email": "\u00e4rger@example.org"}, headers=german)
-    assert app.find_service(AuthServices).mail_worker.send_due() == 3
+    assert app.find_service(AuthServices).mail_sender.send_due() == 3
     announced = [line.upper().count("BODY=8BITMIME") for line in mail_server.heard if line.startswith("mail")]
     assert announced == [0, 1, 1]
     assert "Bestätige" in mail_server.taken[1][1]["Subject"]
@@ -157,10 +158,10 @@ def test_a_server_that_is_down_changes_no_answer_and_loses_nothing(
     app.post_json("/api/auth/forgot", {"email": "ada0@example.org"}, status=204)
     for _ in range(3):
         with pytest.raises(DeliveryUnavailable):
-            app.find_service(AuthServices).mail_worker.send_due()
+            app.find_service(AuthServices).mail_sender.send_due()
     server = new_mail_server(port)
     with ThreadPoolExecutor(4) as pool:
-        sent = sum(pool.map(lambda _: app.find_service(AuthServices).mail_worker.send_due(), range(4)))
+        sent = sum(pool.map(lambda _: app.find_service(AuthServices).mail_sender.send_due(), range(4)))
     assert sent == 26
     expected = sorted([f"ada{number}@example.org" for number in range(25)] + ["ada0@example.org"])
     assert sorted(recipient for recipient, _ in server.taken) == expected
@@ -172,13 +173,13 @@ def test_a_temporarily_rejected_email_is_retried(auth: Any, person: Person, mail
     mail_server.refuse["ada@example.org"] = "451 later"
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/register", {**person, "email": "eve@example.org"})
-    assert app.find_service(AuthServices).mail_worker.send_due() == 1
+    assert app.find_service(AuthServices).mail_sender.send_due() == 1
     first = outgoing(app)[0]
     assert (first.finished_at, first.problem) == (None, "the recipient was refused (451)")
-    assert app.find_service(AuthServices).mail_worker.send_due() == 0
+    assert app.find_service(AuthServices).mail_sender.send_due() == 0
     mail_server.refuse.clear()
     make_due(app)
-    assert app.find_service(AuthServices).mail_worker.send_due() == 1
+    assert app.find_service(AuthServices).mail_sender.send_due() == 1
     assert [recipient for recipient, _ in mail_server.taken] == ["eve@example.org", "ada@example.org"]
 
 
@@ -186,11 +187,11 @@ def test_a_permanently_rejected_email_is_given_up(auth: Any, person: Person, mai
     app = smtp(auth, mail_server.port)
     mail_server.refuse["ada@example.org"] = "550 unknown"
     app.post_json("/api/auth/register", person)
-    app.find_service(AuthServices).mail_worker.send_due()
+    app.find_service(AuthServices).mail_sender.send_due()
     [dead] = outgoing(app)
     assert dead.finished_at is not None
     assert dead.problem == "the recipient was refused (550)"
-    assert app.find_service(AuthServices).mail_worker.send_due() == 0
+    assert app.find_service(AuthServices).mail_sender.send_due() == 0
 
 
 def test_an_email_is_given_up_after_three_days(auth: Any, person: Person, mail_server: Any) -> None:
@@ -199,21 +200,21 @@ def test_an_email_is_given_up_after_three_days(auth: Any, person: Person, mail_s
     app.post_json("/api/auth/register", person)
     with app.databases.write_session.begin() as session:
         session.execute(update(OutgoingEmail).values(created_at=now() - timedelta(days=4)))
-    app.find_service(AuthServices).mail_worker.send_due()
+    app.find_service(AuthServices).mail_sender.send_due()
     assert outgoing(app)[0].finished_at is not None
 
 
 def test_pauses_grow_to_a_limit() -> None:
-    pauses = [worker.retry_pause(attempts) for attempts in range(1, 60)]
+    pauses = [retry_pause(attempts) for attempts in range(1, 60)]
     assert pauses == sorted(pauses)
     assert pauses[0] <= timedelta(seconds=30)
-    assert pauses[-1] == worker.LONGEST_PAUSE
+    assert pauses[-1] == LONGEST_PAUSE
 
 
 def test_an_email_claimed_by_a_dead_process_is_sent_later(app: Any, person: Person, mail: Any) -> None:
     # T-F6
     app.post_json("/api/auth/register", person)
-    sender = app.find_service(AuthServices).mail_worker
+    sender = app.find_service(AuthServices).mail_sender
     [email] = outgoing(app)
     assert sender._lease(email)
     assert not sender._lease(email)
@@ -231,11 +232,11 @@ def test_a_clock_that_was_set_back_delays_no_email(app: Any, person: Person, mai
         session.execute(update(OutgoingEmail).values(next_at=now() + ahead, created_at=now() + ahead))
     assert len(mail.read()) == 1
     app.post_json("/api/auth/forgot", {"email": person["email"]})
-    app.find_service(AuthServices).mail_worker.queue_resets()
+    app.find_service(AuthServices).mail_sender.queue_resets()
     with app.databases.write_session.begin() as session:
         waits = update(OutgoingEmail).where(OutgoingEmail.finished_at.is_(None))
         session.execute(waits.values(next_at=now() + ahead, attempts=3))
-    assert len(mail.read()) == (2 if ahead > worker.LONGEST_PAUSE else 1)
+    assert len(mail.read()) == (2 if ahead > LONGEST_PAUSE else 1)
 
 
 def test_an_email_without_a_transport_is_due_by_any_clock(auth: Any, person: Person, tmp_path: Any) -> None:
@@ -246,7 +247,7 @@ def test_an_email_without_a_transport_is_due_by_any_clock(auth: Any, person: Per
     with app.databases.write_session.begin() as session:
         session.execute(update(OutgoingEmail).values(next_at=now() + timedelta(minutes=30)))
     with pytest.raises(DeliveryUnavailable):
-        app.find_service(AuthServices).mail_worker.send_due()
+        app.find_service(AuthServices).mail_sender.send_due()
     assert (outgoing(app)[0].attempts, outgoing(app)[0].next_at <= now()) == (1, True)
 
 
@@ -270,14 +271,14 @@ def test_an_email_that_the_server_cannot_accept_delays_no_other(auth: Any, perso
     mail_server.hang_up_on = "poison@example.org"
     for name in ("poison", "eve", "ada"):
         app.post_json("/api/auth/register", {**person, "email": f"{name}@example.org"})
-    sender = app.find_service(AuthServices).mail_worker
+    sender = app.find_service(AuthServices).mail_sender
     with pytest.raises(DeliveryUnavailable):
         sender.send_due()
     assert outgoing(app)[0].next_at > now()
     assert sender.send_due() == 2
     with app.databases.write_session.begin() as session:
         waits = update(OutgoingEmail).where(OutgoingEmail.finished_at.is_(None))
-        session.execute(waits.values(next_at=now(), created_at=now() - worker.DEAD_AFTER - timedelta(hours=1)))
+        session.execute(waits.values(next_at=now(), created_at=now() - DEAD_AFTER - timedelta(hours=1)))
     with pytest.raises(DeliveryUnavailable):
         sender.send_due()
     poison = outgoing(app)[0]
@@ -292,7 +293,7 @@ def test_an_email_sent_while_the_database_was_busy_is_not_sent_again(
     app = smtp(auth, mail_server.port)
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/register", {**person, "email": "eve@example.org"})
-    sender = app.find_service(AuthServices).mail_worker
+    sender = app.find_service(AuthServices).mail_sender
     working, statements = sender._update, []
 
     def busy(statement: Any) -> bool:
@@ -327,7 +328,7 @@ def test_a_sender_that_is_no_address_stops_the_start(auth: Any, sender: str) -> 
 def test_a_sender_may_have_a_name(auth: Any, person: Person, mail_server: Any, sender: str) -> None:
     app = auth(mail__host="127.0.0.1", mail__port=str(mail_server.port), mail__default_sender=sender)
     app.post_json("/api/auth/register", person)
-    assert app.find_service(AuthServices).mail_worker.send_due() == 1
+    assert app.find_service(AuthServices).mail_sender.send_due() == 1
     assert mail_server.taken[0][1]["From"] == sender
 
 
@@ -340,7 +341,7 @@ def test_without_a_transport_emails_are_logged(auth: Any, person: Person, caplog
     # C-SET-6
     app = auth(modhub__mail_dir="")
     app.post_json("/api/auth/register", person)
-    assert app.find_service(AuthServices).mail_worker.send_due() == 1
+    assert app.find_service(AuthServices).mail_sender.send_due() == 1
     assert "/Modhub/account/confirm?token=" in caplog.text
 
 
@@ -350,39 +351,39 @@ def test_a_folder_that_cannot_be_written_loses_nothing(auth: Any, person: Person
     app = auth(modhub__mail_dir=str(blocked))
     app.post_json("/api/auth/register", person, status=201)
     with pytest.raises(DeliveryUnavailable):
-        app.find_service(AuthServices).mail_worker.send_due()
+        app.find_service(AuthServices).mail_sender.send_due()
     blocked.unlink()
-    assert app.find_service(AuthServices).mail_worker.send_due() == 1
+    assert app.find_service(AuthServices).mail_sender.send_due() == 1
 
 
-def test_the_thread_sends_by_itself(app: Any, person: Person, mail: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_worker_sends(app: Any, person: Person, mail: Any, caplog: pytest.LogCaptureFixture) -> None:
     # C-MAIL-2
-    monkeypatch.setattr(worker, "POLL_SECONDS", 0.05)
-    sender = app.find_service(AuthServices).mail_worker
-    sent = threading.Event()
-    finish = sender._record
-
-    def finished(*arguments: Any, **values: Any) -> None:
-        finish(*arguments, **values)
-        sent.set()
-
-    sender._record = finished
-    sender.start()
-    try:
-        app.post_json("/api/auth/register", person)
-        assert sent.wait(60)
-    finally:
-        sender.stop()
+    assert find_worker(app.registry, "emails").every < 5
+    app.post_json("/api/auth/register", person)
+    assert run_worker(app.registry, "emails")
     assert len(list(mail.folder.glob("*.eml"))) == 1
+    assert caplog.text.count("emails wait") == 0
 
 
-def test_the_thread_outlives_trouble(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    sender = app.find_service(AuthServices).mail_worker
-    monkeypatch.setattr(sender, "send_due", lambda: 1 / 0)
-    assert sender._run_once(2.0, clean_up=True) == 4.0
-    assert sender._run_once(1000.0, clean_up=False) == worker.LONGEST_POLL_SECONDS
-    monkeypatch.setattr(sender, "send_due", lambda: 0)
-    assert sender._run_once(16.0, clean_up=False) == worker.POLL_SECONDS
+def test_the_worker_says_why_emails_wait(
+    auth: Any, tmp_path: Any, person: Person, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "blocked").write_text("a file where the folder should be")
+    app = auth(modhub__mail_dir=str(tmp_path / "blocked"))
+    app.post_json("/api/auth/register", person)
+    for _ in range(3):
+        assert not run_worker(app.registry, "emails")
+    lines = [message for message in caplog.messages if message.startswith("emails wait")]
+    assert lines == ["emails wait: the email folder cannot be written (FileExistsError)"]
+    assert "Traceback" not in caplog.text
+
+
+def test_the_current_email_is_the_last_when_the_process_stops(app: Any, person: Person, mail: Any) -> None:
+    for address in (person["email"], "eve@example.org"):
+        app.post_json("/api/auth/register", {**person, "email": address})
+    asked = iter([False, True])
+    assert app.find_service(AuthServices).mail_sender.send_due(lambda: next(asked)) == 1
+    assert len(list(mail.folder.glob("*.eml"))) == 1
 
 
 @pytest.mark.parametrize(
@@ -470,7 +471,7 @@ def test_forgot_does_the_same_work_for_strangers(
 def test_a_reset_is_written_once_by_many_processes(app: Any, person: Person) -> None:
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/forgot", {"email": person["email"]}, headers={"Accept-Language": "de"})
-    sender = app.find_service(AuthServices).mail_worker
+    sender = app.find_service(AuthServices).mail_sender
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: sender.queue_resets(), range(4)))
     assert [email.kind for email in outgoing(app)] == ["confirm", "reset"]
@@ -494,13 +495,3 @@ def test_forgot_says_nothing_to_strangers(app: Any, person: Person, mail: Any) -
         answer = app.post_json("/api/auth/forgot", {"email": email}, status=204)
         assert answer.body == b""
     assert len(mail.read()) == 1
-
-
-def test_the_thread_looks_often_enough(app: Any, person: Person, mail: Any) -> None:
-    # C-MAIL-2
-    sender = app.find_service(AuthServices).mail_worker
-    for pause in (worker.POLL_SECONDS, worker.LONGEST_POLL_SECONDS):
-        assert sender._run_once(pause, clean_up=False) < 5
-    app.post_json("/api/auth/register", person)
-    assert sender._run_once(worker.POLL_SECONDS, clean_up=False) < 5
-    assert len(list(mail.folder.glob("*.eml"))) == 1

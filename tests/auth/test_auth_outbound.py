@@ -81,7 +81,7 @@ def test_a_mail_server_that_never_ends_is_left(
     app.post_json("/api/auth/register", person)
     began = monotonic()
     with pytest.raises(DeliveryUnavailable, match="cannot be reached"):
-        app.find_service(AuthServices).mail_worker.send_due()
+        app.find_service(AuthServices).mail_sender.send_due()
     assert monotonic() - began < WAIT
 
 
@@ -100,7 +100,7 @@ def test_a_reply_in_the_middle_is_bounded_too(
     app = auth(mail__host="127.0.0.1", mail__port=str(listening(talk)))
     app.post_json("/api/auth/register", person)
     with pytest.raises(DeliveryUnavailable):
-        app.find_service(AuthServices).mail_worker.send_due()
+        app.find_service(AuthServices).mail_sender.send_due()
 
 
 def test_many_short_replies_are_no_long_one(
@@ -110,7 +110,7 @@ def test_many_short_replies_are_no_long_one(
     app = auth(mail__host="127.0.0.1", mail__port=str(mail_server.port))
     for number in range(5):
         app.post_json("/api/auth/register", {**person, "email": f"ada{number}@example.org"})
-    assert app.find_service(AuthServices).mail_worker.send_due() == 5
+    assert app.find_service(AuthServices).mail_sender.send_due() == 5
 
 
 def asked(auth: Any, port: int) -> Any:

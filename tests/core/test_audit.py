@@ -1,7 +1,6 @@
 """The audit trail: what is recorded, and that tampering is found."""
 
 import json
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -11,13 +10,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select, text, update
+from sqlalchemy import select, text, update
 from transaction.interfaces import TransientError
 
 from modhub.audit import act_for_request, hashing, record, sealing
 from modhub.audit.hashing import EntryMac
 from modhub.audit.models import AuditEntry, AuditHead, PersonalPart
-from modhub.audit.sealing import AuditSealer, erase_expired, seal_entries
+from modhub.audit.sealing import erase_expired, seal_entries
 from modhub.catalogue.models import Asset
 from modhub.db import now
 from modhub.events import AccountDeleted
@@ -27,6 +26,7 @@ from modhub.ops.backup.tables import read_rows
 from modhub.security.identity import account_identity
 from modhub.testing import TEST_ACCOUNTS, Site, Start
 from modhub.testing.mods import mod_address, new_mod, notes_of_mod, published_mod, upload_asset
+from modhub.testing.workers import run_worker
 
 Command = Callable[..., tuple[int, str]]
 Deed = tuple[str, str, str]
@@ -347,17 +347,17 @@ def test_nobody_waits_for_a_writer(site: Site, dialect: str) -> None:
 
 def test_only_one_process_seals_and_writers_go_first(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     # C-AUD-4
-    databases, sealer = site.databases, site.find_service(AuditSealer)
+    databases = site.databases
     fill(site, 1)
-    sealer.run_once(erases=True)
+    assert run_worker(site.registry, "audit entries")
     fill(site, 3)
     with databases.write_session() as other:
         other.scalars(select(AuditHead).with_for_update()).one()
-        sealer.run_once(erases=True)
+        assert run_worker(site.registry, "audit entries")
         assert sealing.has_unsealed(databases)
-    sealer.run_once(erases=True)
+    assert run_worker(site.registry, "audit entries")
     assert not sealing.has_unsealed(databases)
-    assert "could not be sealed" not in caplog.text
+    assert "wait" not in caplog.text
 
 
 def test_many_entries_are_sealed_in_batches(site: Site, command: Command) -> None:
@@ -389,22 +389,6 @@ def test_a_backup_has_no_entry_that_another_secret_would_report(site: Site, comm
     numbers = [row[at] for row in read_rows(tmp_path / "made", table)]
     assert len(numbers) == len(deeds(site)) - 1  # without the backup itself
     assert sorted(numbers) == list(range(1, len(numbers) + 1))
-
-
-def test_the_sealer_runs_in_the_service(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealing, "SEAL_SECONDS", 0.01)
-    fill(site, 2)
-    sealer = site.find_service(AuditSealer)
-    sealer.start()
-    try:
-        for _ in range(3000):
-            if not sealing.has_unsealed(site.databases):
-                break
-            time.sleep(0.01)
-    finally:
-        sealer.stop()
-    with site.databases.readonly_session() as session:
-        assert session.scalar(select(func.max(AuditEntry.number))) == 2
 
 
 def test_the_list_finds_entries(site: Site, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,11 +14,11 @@ from modhub.blobs import BlobStore
 from modhub.blobs.maintenance import sweep
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset
-from modhub.catalogue.pictures import worker as worker_module
+from modhub.catalogue.pictures import maker
 from modhub.catalogue.pictures.child import CHILD_FAILED, Decoder, DecodingFailed, DerivedFile, DerivedPictures
+from modhub.catalogue.pictures.maker import LEASE, MAX_ATTEMPTS, PictureMaker
 from modhub.catalogue.pictures.models import PictureFile, PictureSet, PictureTask
 from modhub.catalogue.pictures.services import picture_damage
-from modhub.catalogue.pictures.worker import LEASE, MAX_ATTEMPTS, PictureWorker
 from modhub.db import now
 from modhub.errors import ApiError, storage_unreachable
 from modhub.testing import Site, stored_files
@@ -33,6 +33,7 @@ from modhub.testing.mods import (
     upload_asset,
 )
 from modhub.testing.pages import form_at, new_visitor
+from modhub.testing.workers import run_worker
 
 
 def photograph(size: tuple[int, int] = (900, 500)) -> bytes:
@@ -49,8 +50,8 @@ def add_image(site: Site, mod: dict[str, Any], content: bytes = PHOTOGRAPH, cont
     return upload_asset(site, mod, "images", content, content_type=content_type, name="shot.jpg")["assets"][-1]
 
 
-def worker_of(site: Site, decoder: Any = None) -> PictureWorker:
-    return PictureWorker(site.databases, site.find_service(BlobStore), decoder)
+def worker_of(site: Site, decoder: Any = None) -> PictureMaker:
+    return PictureMaker(site.databases, site.find_service(BlobStore), decoder)
 
 
 def work_off(site: Site) -> int:
@@ -203,7 +204,7 @@ def test_a_killed_worker_is_succeeded(site: Site, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(_Killed):
         worker_of(site, FakeDecoder(meanwhile=end)).make_next()
     assert not worker_of(site).make_next()
-    monkeypatch.setattr(worker_module, "now", lambda: now() + LEASE + timedelta(seconds=1))
+    monkeypatch.setattr(maker, "now", lambda: now() + LEASE + timedelta(seconds=1))
     assert worker_of(site, FakeDecoder()).make_next()
     assert rows(site, PictureSet) == 1
 
@@ -252,7 +253,7 @@ def test_what_an_earlier_version_did_is_made_up_for(site: Site) -> None:
         session.execute(delete(PictureSet).where(PictureSet.asset_id != number))
         session.execute(delete(Asset).where(Asset.id == number))
         assert list(picture_damage(session)) == [f"Image {number} was deleted, but its pictures were not."]
-    worker_of(site).clean_up()
+    assert run_worker(site.registry, "missing pictures")
     assert (rows(site, PictureSet), rows(site, PictureTask)) == (0, 1)
     with site.databases.readonly_session() as session:
         assert list(picture_damage(session)) == []

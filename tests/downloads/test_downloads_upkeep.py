@@ -1,23 +1,24 @@
 """Reconciliation, the command, verify, the nightly run, and leaving again."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, select
 
-from modhub.db import now
 from modhub.interfaces import IMods
 from modhub.metrics import COUNTER
 from modhub.ops import admin, migrate
 from modhub.testing import TEST_ACCOUNTS, Site, Start
 from modhub.testing.mods import mod_address, published_mod
+from modhub.testing.workers import find_worker, run_worker
+from modhub.workers import Workers
 from modhub_downloads.counter import CountedDownload, DownloadCounter
-from modhub_downloads.days import day_of, last_closed_day
-from modhub_downloads.models import CountingState, DailyDownloads, ModDownloads
+from modhub_downloads.days import day_of
+from modhub_downloads.models import DailyDownloads, ModDownloads
 from modhub_downloads.reconciliation import find_wrong_counts
-from modhub_downloads.worker import DownloadWorker, DownloadWriter
+from modhub_downloads.worker import DownloadWriter
 
 from .conftest import FEATURES
 
@@ -86,7 +87,7 @@ def test_the_command_compares_and_corrects(site: Site, capsys: pytest.CaptureFix
     assert run(site, capsys, "reconcile", "--json") == (0, "")
 
 
-def test_the_night_corrects_once_and_for_one_process(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_night_corrects_once(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     # C-DL-8
     writer = site.find_service(DownloadWriter)
     wrong, without = damage(site)
@@ -94,10 +95,6 @@ def test_the_night_corrects_once_and_for_one_process(site: Site, caplog: pytest.
     assert totals(site) == {wrong: 6, without: 3}
     assert f"download counts corrected: Mod {wrong} has 99" in caplog.text
     assert not writer.run_night()
-    # Another process is at it; a dead one does not keep it, nor does a clock that was set back.
-    for until, runs in ((timedelta(minutes=20), False), (timedelta(hours=2), True), (timedelta(0), True)):
-        write(site, update(CountingState).values(finished_day=last_closed_day() - 1, until=now() + until))
-        assert writer.run_night() is runs
 
 
 def test_a_worker_survives_a_database_that_fails(
@@ -105,26 +102,26 @@ def test_a_worker_survives_a_database_that_fails(
 ) -> None:
     # C-DL-7
     mod, counter = published_mod(site), site.find_service(DownloadCounter)
-    worker = DownloadWorker(site.find_service(DownloadWriter), counter, 5)
     with monkeypatch.context() as broken:
         broken.setattr("modhub_downloads.worker.write_downloads", lambda *_: 1 / 0)
         for _ in range(3):
             site.get(mod_address(mod, "download"), extra_environ={"REMOTE_ADDR": "203.0.113.9"})
-            worker.run_once(nightly=False)
+            assert not run_worker(site.registry, "download counts")
     assert caplog.text.count("download counts wait: ZeroDivisionError") == 1
     assert "203.0.113.9" not in caplog.text
     assert len(counter) == 1
-    worker.run_once(nightly=True)
+    assert run_worker(site.registry, "download counts")
+    assert run_worker(site.registry, "download days")
     assert (len(counter), site.get(mod_address(mod, "downloads")).json["total"]) == (0, 1)
 
 
 def test_a_worker_writes_when_it_stops(site: Site) -> None:
     # C-DL-7
     mod, counter = published_mod(site), site.find_service(DownloadCounter)
-    worker = DownloadWorker(site.find_service(DownloadWriter), counter, 600)
-    worker.start()
+    workers = Workers()
+    workers.start(site.registry, [find_worker(site.registry, "download counts")])
     counter.add(CountedDownload(day_of(datetime.now(UTC)), "192.0.2.1", mod["id"], "1"))
-    worker.stop()
+    workers.stop()
     assert site.get(mod_address(mod, "downloads")).json["total"] == 1
 
 

@@ -63,7 +63,7 @@ class Person:
 
     def digests(self) -> list[EmailMessage]:
         """The digests that the person got, after sending all that waits; oldest first."""
-        worker = self.site.find_service(AuthServices).mail_worker
+        worker = self.site.find_service(AuthServices).mail_sender
         while worker.send_due():
             pass
         folder = Path(self.site.registry.settings["modhub.mail_dir"])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from sqlalchemy import select, update
+from sqlalchemy import update
 
 from modhub.blobs import maintenance
 from modhub.changes import PublicChange, start_new_feed
@@ -28,9 +28,10 @@ from modhub.testing.mods import (
     published_mod,
     restore_mod,
 )
-from modhub_sync import limits, worker
-from modhub_sync.models import Snapshot, SnapshotLease
-from modhub_sync.snapshots import SNAPSHOT_LEASE, SnapshotMaker
+from modhub.testing.workers import run_worker
+from modhub_sync import limits
+from modhub_sync.models import Snapshot
+from modhub_sync.snapshots import SnapshotMaker
 
 POINTER = "/api/modhub/snapshot"
 KEY = b64encode(bytes(range(32))).decode()
@@ -69,8 +70,8 @@ def test_a_snapshot_of_a_feed_that_has_ended_is_made_again(site: Site, monkeypat
     mods = [published_mod(site) for _ in range(2)]
     write, written = SnapshotMaker._write, []
 
-    def write_before_failover(maker: SnapshotMaker, file: Any) -> Any:
-        written.append(write(maker, file))
+    def write_before_failover(maker: SnapshotMaker, file: Any, beat: Any) -> Any:
+        written.append(write(maker, file, beat))
         if len(written) == 1:
             site.as_account(OWNER).delete(mod_address(mods[0]), status=204)
             with site.databases.write_session.begin() as session:
@@ -235,47 +236,30 @@ def test_the_schedule_makes_one_each_n_hours_if_anything_changed(site: Site) -> 
 
 def test_one_process_makes_it(site: Site, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     published_mod(site)
-    url = str(site.registry.settings["sqlalchemy.url"])
-    sites = [site, *(start(f"{TEST_ACCOUNTS} modhub_builds modhub_sync", url=url) for _ in range(2))]
-    made: list[bool] = []
-    threads = [Thread(target=lambda app=app: made.append(make_if_due(app, 1))) for app in sites]
+    url, hours = str(site.registry.settings["sqlalchemy.url"]), {"modhub_sync__snapshot_hours": "1"}
+    sites = [start(f"{TEST_ACCOUNTS} modhub_builds modhub_sync", url=url, **hours) for _ in range(3)]
+    make, made = SnapshotMaker.make, list[int]()
+    monkeypatch.setattr(SnapshotMaker, "make", lambda *arguments: made.append(1) or make(*arguments))
+    threads = [Thread(target=run_worker, args=(app.registry, "snapshots")) for app in sites]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(made) == [False, False, True]
-    # A process that died with the lease holds the others up for a while only.
-    published_mod(site)
-    with site.databases.write_session.begin() as session:
-        session.execute(update(Snapshot).values(made_at=now() - timedelta(hours=6)))
-        session.execute(update(SnapshotLease).values(until=now() + SNAPSHOT_LEASE / 2))
-    assert not make_if_due(site, 1)
-    # Another process read the clock a little later than this one, and was faster all the same.
-    with site.databases.write_session.begin() as session:
-        session.execute(update(SnapshotLease).values(until=now() + SNAPSHOT_LEASE + timedelta(seconds=60)))
-    assert not make_if_due(site, 1)
-    with site.databases.write_session.begin() as session:
-        session.execute(update(SnapshotLease).values(until=now()))
-    assert make_if_due(site, 1)
+    assert made == [1]
 
 
 def test_the_worker_survives_every_error(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     site.registry.settings["modhub_sync.snapshot_hours"] = 1
     published_mod(site)
-    mine = worker.SnapshotWorker(site.registry)
 
     def fail(*_: object) -> None:
         raise OSError
 
     with monkeypatch.context() as patch:
         patch.setattr(SnapshotMaker, "_write", fail)
-        assert mine.run_once() is False
-    with site.databases.readonly_session() as session:
-        assert session.scalar(select(SnapshotLease.until)) <= now()
-    assert mine.run_once() is True
-    monkeypatch.setattr(worker, "FIRST_SECONDS", 0.0)
-    mine.start()
-    mine.stop()
+        assert not run_worker(site.registry, "snapshots")
+    assert run_worker(site.registry, "snapshots")
+    assert len(lines(site, site.get(POINTER).json)) == 1
 
 
 def test_a_mod_that_changes_while_pages_are_read_is_in_the_changes(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,23 +6,14 @@ child process, and stores the pictures as files of their own.
 
 from pyramid.config import Configurator
 
-from modhub.blobs import BlobStore
 from modhub.catalogue.pictures import services
-from modhub.catalogue.pictures.worker import PictureWorker
-from modhub.db import Databases
-from modhub.events import ApplicationStarted
-from modhub.service_registry import find_optional_service, find_service
-
-
-def start_picture_worker(event: ApplicationStarted) -> None:
-    """A running service makes pictures in a thread; commands and tests call `PictureWorker.make_next` themselves."""
-    store = find_optional_service(event.registry, BlobStore)
-    if store is not None:
-        PictureWorker(find_service(event.registry, Databases), store).start()
+from modhub.catalogue.pictures.maker import MISSING_PICTURE_SECONDS, PICTURE_SECONDS, PictureWorkers
 
 
 def includeme(config: Configurator) -> None:
-    """Start the worker with the application, and let ``modhub-admin verify`` check the rows."""
-    config.add_subscriber(start_picture_worker, ApplicationStarted)
+    """Declare the workers, and let ``modhub-admin verify`` check the rows."""
+    workers = PictureWorkers()
+    config.add_worker("pictures", workers.make_all, PICTURE_SECONDS)
+    config.add_worker("missing pictures", workers.clean_up, MISSING_PICTURE_SECONDS)
     config.add_maintenance("pictures", services.picture_damage)
     config.include("modhub.catalogue.pictures.commands")

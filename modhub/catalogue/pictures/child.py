@@ -23,7 +23,7 @@ from modhub.optional_calls import report_missed
 PROGRAM: Final = Path(__file__).with_name("decoder.py")
 SECONDS: Final = 20.0
 """How long the child may take, whatever else the machine does."""
-BEAT_SECONDS: Final = 2.0
+BEAT_SECONDS: Final = 1.0
 MAX_OUTPUT: Final = 8 * MB
 MAX_HEAD: Final = 1000
 MAX_SIDE: Final = 4096
@@ -85,17 +85,16 @@ class _Head(msgspec.Struct):
 
 
 class Decoder:
-    """Decodes one image at a time; ``stop`` ends the current child from another thread."""
+    """Decodes one image at a time."""
 
     def __init__(self, program: Path = PROGRAM, seconds: float = SECONDS) -> None:
         self._command = [sys.executable, "-I", str(program)]
         self._seconds = seconds
-        self._child: subprocess.Popen[bytes] | None = None
 
     def decode(self, source: BinaryIO, beat: Callable[[], object]) -> DerivedPictures:
         """Return the pictures of the image in ``source``; raises `DecodingFailed`.
 
-        ``beat`` is called every few seconds while the child runs.
+        ``beat`` is called every second while the child runs, and ends it by raising.
         """
         with tempfile.TemporaryFile() as image_file, tempfile.TemporaryFile() as answer_file:
             for chunk in iter(lambda: source.read(MB), b""):
@@ -106,7 +105,7 @@ class Decoder:
             return check_output(answer_file.read(MAX_OUTPUT + 1))
 
     def _run(self, image_file: BinaryIO, answer_file: BinaryIO, beat: Callable[[], object]) -> None:
-        self._child = child = subprocess.Popen(  # noqa: S603 - our own program
+        child = subprocess.Popen(  # noqa: S603 - our own program
             self._command, stdin=image_file, stdout=answer_file, stderr=subprocess.DEVNULL, env={}, cwd="/"
         )
         try:
@@ -114,7 +113,6 @@ class Decoder:
         finally:
             child.kill()
             child.wait()
-            self._child = None
         if code != 0:
             raise DecodingFailed(CHILD_FAILED)
 
@@ -125,13 +123,6 @@ class Decoder:
                 return child.wait(min(left, BEAT_SECONDS))
             beat()
         raise DecodingFailed(CHILD_FAILED)
-
-    def stop(self) -> None:
-        """End the current child."""
-        child = self._child
-        if child is not None:
-            with suppress(ProcessLookupError):
-                child.kill()
 
 
 def check_output(output: bytes) -> DerivedPictures:

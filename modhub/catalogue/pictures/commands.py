@@ -8,8 +8,8 @@ from sqlalchemy import func, select
 
 from modhub.audit import record
 from modhub.catalogue.pictures import services
+from modhub.catalogue.pictures.maker import PictureMaker
 from modhub.catalogue.pictures.models import PictureSet, PictureTask
-from modhub.catalogue.pictures.worker import PictureWorker
 from modhub.declarations import AdminCommand, add_dry_run_option
 
 
@@ -20,7 +20,7 @@ def run_pictures(admin: Any, arguments: argparse.Namespace) -> int:
             total = services.count_images(session)
         admin.say(f"Would make the pictures of {total} images again. Nothing was changed.")
         return 0
-    worker = PictureWorker(admin.databases, admin.store)
+    worker = PictureMaker(admin.databases, admin.store)
     with admin.writing() as (session, _):
         services.forget_deleted_images(session)
         services.queue_all(session)

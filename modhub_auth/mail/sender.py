@@ -1,4 +1,4 @@
-"""The worker that sends emails from the outbox. A lease gives each to one process; failures retry with back-off."""
+"""Sending emails from the outbox. A lease gives each to one process; failures retry with back-off."""
 
 import logging
 from collections.abc import Callable
@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 
 from modhub import bulk
 from modhub.db import Databases, now
-from modhub.worker_threads import WorkerThread
 from modhub_auth.mail.outbox import DIGEST, Outbox
 from modhub_auth.mail.transports import ConnectionLost, DeliveryRefused, DeliveryUnavailable, MailTransport, Transport
 from modhub_auth.models import OutgoingEmail
@@ -22,9 +21,8 @@ SHORTEST_PAUSE: Final = timedelta(seconds=10)
 LONGEST_PAUSE: Final = timedelta(hours=2)
 DEAD_AFTER: Final = timedelta(days=3)
 SENT_RETENTION: Final = timedelta(days=30)
-POLL_SECONDS: Final = 2.0
-LONGEST_POLL_SECONDS: Final = 30.0
-CLEANUP_SECONDS: Final = 600.0
+SEND_SECONDS: Final = 2.0
+EXPIRY_SECONDS: Final = 600.0
 SEND_BATCH: Final = 100
 DIGEST_BATCH: Final = 10
 
@@ -46,8 +44,8 @@ def is_due(time: datetime) -> ColumnElement[bool]:
     )
 
 
-class MailWorker:
-    """Sends due emails, in a thread of the server or for ``modhub-admin letters send``."""
+class MailSender:
+    """Sends due emails; for the worker and for ``modhub-admin letters send``."""
 
     def __init__(
         self,
@@ -65,10 +63,12 @@ class MailWorker:
         self.delete_expired = delete_expired
         self._unrecorded: dict[int, dict[str, datetime | str | None]] = {}
         """Results that could not be written to the database yet. They are written before another email is sent."""
-        self._thread = WorkerThread("modhub mail", self._run_once, cleanup_seconds=CLEANUP_SECONDS)
 
-    def send_due(self) -> int:
-        """Send each due email once and return the number sent. :class:`DeliveryUnavailable` when none can be."""
+    def send_due(self, is_stopping: Callable[[], bool] = bool) -> int:
+        """Send each due email once and return the number sent. :class:`DeliveryUnavailable` when none can be.
+
+        The current email is the last one when ``is_stopping``: one that is cut off would be sent again later.
+        """
         self.queue_resets()
         self._write_results()
         emails = self._due_emails()
@@ -77,6 +77,8 @@ class MailWorker:
         sent_count = 0
         with self.transport() as deliver:
             for email in emails:
+                if is_stopping():
+                    break
                 if self._lease(email):
                     sent_count += self._send(email, deliver)
         return sent_count
@@ -146,26 +148,8 @@ class MailWorker:
             self._update(update(OutgoingEmail).where(OutgoingEmail.id == email_id).values(values))
             self._unrecorded.pop(email_id, None)
 
-    def start(self) -> None:
-        """Start sending in a thread of this process."""
-        self._thread.start(POLL_SECONDS)
-
-    def stop(self) -> None:
-        """Stop the thread after its current emails: one that is cut off would be sent again later."""
-        self._thread.stop()
-
-    def _run_once(self, wait: float, *, clean_up: bool) -> float:
-        """Send, and return the seconds to wait before the next run, doubled while nothing can be sent."""
-        try:
-            if clean_up:
-                with self.databases.write_session.begin() as session:
-                    self.delete_expired(session)
-                    session.execute(delete(OutgoingEmail).where(OutgoingEmail.finished_at <= now() - SENT_RETENTION))
-            self.send_due()
-        except DeliveryUnavailable as error:
-            log.warning("emails wait: %s", error)
-        except Exception as error:  # noqa: BLE001 - the thread must survive any error
-            log.warning("emails wait: %s", type(error).__name__)
-        else:
-            return POLL_SECONDS
-        return min(wait * 2, LONGEST_POLL_SECONDS)
+    def clean_up(self) -> None:
+        """Delete what has expired, and emails that were sent or died long ago."""
+        with self.databases.write_session.begin() as session:
+            self.delete_expired(session)
+            session.execute(delete(OutgoingEmail).where(OutgoingEmail.finished_at <= now() - SENT_RETENTION))

@@ -1,4 +1,4 @@
-"""The worker that makes derived pictures: claims a task, decodes in a child process, stores the result.
+"""Making derived pictures: claims a task, decodes in a child process, stores the result.
 
 A claim lasts for `LEASE`: if the process is killed, another one continues after that. So two processes never make the
 same pictures at the same time, and each has at most one child.
@@ -6,8 +6,9 @@ same pictures at the same time, and each has at most one child.
 
 import io
 import logging
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import transaction
 from sqlalchemy import Update, delete, select, update
@@ -20,8 +21,8 @@ from modhub.catalogue.pictures import services
 from modhub.catalogue.pictures.child import CHILD_FAILED, MAX_OUTPUT, Decoder, DecodingFailed, DerivedPictures
 from modhub.catalogue.pictures.models import PictureTask
 from modhub.db import Databases, now
-from modhub.errors import ApiError
-from modhub.worker_threads import WorkerThread
+from modhub.service_registry import find_optional_service, find_service
+from modhub.workers import is_stopping
 
 log = logging.getLogger(__name__)
 LEASE: Final = timedelta(seconds=8)
@@ -30,9 +31,8 @@ PAUSE: Final = timedelta(seconds=30)
 """How long a task waits after an error of the store or the database."""
 MAX_ATTEMPTS: Final = 3
 """Attempts whose child failed, or whose process was killed, before the image is given up."""
-_POLL_SECONDS: Final = 1.0
-_LONGEST_POLL_SECONDS: Final = 30.0
-_CLEANUP_SECONDS: Final = 600.0
+PICTURE_SECONDS: Final = 1.0
+MISSING_PICTURE_SECONDS: Final = 600.0
 CANDIDATES: Final = 10
 """Due tasks that a worker looks at, of which others may be faster to claim some."""
 
@@ -51,17 +51,21 @@ class _ImageDeleted(Exception):
     """Rolls back the pictures of an image that was deleted in the meantime."""
 
 
-class PictureWorker:
-    """Makes pictures, in a thread of the server or for ``modhub-admin pictures rebuild``."""
+class PictureMaker:
+    """Makes pictures; for the worker and for ``modhub-admin pictures rebuild``."""
 
-    def __init__(self, databases: Databases, store: BlobStore, decoder: Decoder | None = None) -> None:
+    def __init__(
+        self,
+        databases: Databases,
+        store: BlobStore,
+        decoder: Decoder | None = None,
+        is_stopping: Callable[[], bool] = bool,
+    ) -> None:
+        """``is_stopping`` tells that the current image is to be left to the next start."""
         self._databases = databases
         self._store = store
         self._decoder = decoder or Decoder()
-        self._highest_known = 0
-        self._thread = WorkerThread(
-            "modhub pictures", self._run_once, cleanup_seconds=_CLEANUP_SECONDS, on_stop=self._decoder.stop
-        )
+        self._is_stopping = is_stopping
 
     def make_next(self) -> bool:
         """Make the pictures of one image; False if no task is due."""
@@ -75,7 +79,7 @@ class PictureWorker:
             derived = self._decode(task)
             self._store_pictures(task, derived)
         except DecodingFailed as error:
-            if self._thread.is_stopping:
+            if self._is_stopping():
                 self._postpone(task, timedelta(0))
             elif error.problem != CHILD_FAILED or task.attempts >= MAX_ATTEMPTS:
                 log.info("no pictures of image %d: %s", task.asset_id, error.problem)
@@ -115,7 +119,13 @@ class PictureWorker:
             raise DecodingFailed(CHILD_FAILED)
         assert task.key is not None
         with self._store.open(task.key, task.size, task.sha256) as source:
-            return self._decoder.decode(source, lambda: self._set_due(task, LEASE))
+            return self._decoder.decode(source, lambda: self._keep(task))
+
+    def _keep(self, task: ClaimedTask) -> None:
+        """Renew the claim while the child runs; a process that stops ends the child."""
+        if self._is_stopping():
+            raise DecodingFailed(CHILD_FAILED)
+        self._set_due(task, LEASE)
 
     def _store_pictures(self, task: ClaimedTask, derived: DerivedPictures) -> None:
         manager = transaction.TransactionManager(explicit=True)
@@ -142,31 +152,24 @@ class PictureWorker:
         due = {"due_at": now() + pause, **values}
         self._update(update(PictureTask).where(PictureTask.asset_id == task.asset_id).values(due))
 
-    def clean_up(self) -> None:
+
+class PictureWorkers:
+    """The workers of a process: one makes pictures, the other looks for images without."""
+
+    def __init__(self) -> None:
+        self._highest_known = 0
+
+    @staticmethod
+    def make_all(registry: Any) -> None:
+        """Make all pictures that are due."""
+        store = find_optional_service(registry, BlobStore)
+        if store is not None:
+            maker = PictureMaker(find_service(registry, Databases), store, is_stopping=lambda: is_stopping(registry))
+            while not is_stopping(registry) and maker.make_next():
+                pass
+
+    def clean_up(self, registry: Any) -> None:
         """Queue images that were uploaded, and delete pictures of images that were deleted, by an earlier version."""
-        with self._databases.write_session.begin() as session:
+        with find_service(registry, Databases).write_session.begin() as session:
             self._highest_known = services.queue_missing(session, self._highest_known)
             services.forget_deleted_images(session)
-
-    def start(self) -> None:
-        """Start in a thread of this process."""
-        self._thread.start(_POLL_SECONDS)
-
-    def stop(self) -> None:
-        """Stop the thread. The current image is left to the next start."""
-        self._thread.stop()
-
-    def _run_once(self, wait: float, *, clean_up: bool) -> float:
-        """Make all pictures that are due, and return the seconds until the next run, doubled while there are errors."""
-        try:
-            if clean_up:
-                self.clean_up()
-            while not self._thread.is_stopping and self.make_next():
-                pass
-        except ApiError as error:
-            log.warning("pictures wait: %s", error)
-        except Exception as error:  # noqa: BLE001 - the thread must survive any error
-            log.warning("pictures wait: %s", type(error).__name__)
-        else:
-            return _POLL_SECONDS
-        return min(wait * 2, _LONGEST_POLL_SECONDS)
