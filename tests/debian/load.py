@@ -13,6 +13,8 @@ def main() -> None:
     token, failures, answered = sign_in(), [], 0
     calls = [
         ("GET", "/api/modhub", None, ""),
+        ("GET", "/api/modhub?q=load&game=Portal", None, ""),
+        ("GET", "/Modhub?q=load+un&sort=top", None, ""),
         ("GET", f"/Modhub/{MOD}", None, ""),
         ("GET", f"/api/modhub/{MOD}/download", None, ""),
         ("PUT", f"/api/modhub/{MOD}", {"title": "Under load"}, token),
