@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 from sqlalchemy import insert, select
 
 from modhub.catalogue.models import Asset, Game, Mod, Note
+from modhub.content.folding import fold_game
 from modhub.db import now
-from modhub.folding import fold_game
 from modhub_downloads.models import ModDownloads
 
 KEY = "bench-key"

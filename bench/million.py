@@ -12,9 +12,9 @@ from sqlalchemy import text, update
 
 from bench import searches, servers
 from bench.measuring import HEADINGS, Row, machine, on_all_cores, stay_on_the_clients_core, table
+from modhub.base.service_registry import find_service
 from modhub.catalogue.models import PublicCounter
 from modhub.db import Databases
-from modhub.service_registry import find_service
 from modhub.testing.postgres import postgres_server
 
 SEEDED: Final = 100_000

@@ -10,8 +10,8 @@ from typing import Any
 from bench import fuller, servers
 from bench.client import Client, seconds_each
 from bench.seed import seed
+from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.service_registry import find_service
 from modhub.testing.postgres import postgres_server
 
 LIST = "/api/modhub"

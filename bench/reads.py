@@ -20,10 +20,10 @@ from bench import servers
 from bench.client import Client
 from bench.load import load
 from bench.measuring import Row, cpu_seconds
+from modhub.base.service_registry import find_service
 from modhub.catalogue.models import Mod
-from modhub.changes import raise_serial
 from modhub.db import Databases
-from modhub.service_registry import find_service
+from modhub.db.changes import raise_serial
 
 MOD: Final = 2000
 WARM_SECONDS: Final = 0.3

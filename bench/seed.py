@@ -11,8 +11,8 @@ from sqlalchemy import insert, update
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset, Mod, PublicCounter
 from modhub.catalogue.public_copies import copies_of
-from modhub.changes import MOD, Generation, PublicChange, What
 from modhub.db import now
+from modhub.db.changes import MOD, Generation, PublicChange, What
 
 WORDS = [
     "amber",

@@ -23,10 +23,10 @@ from bench import servers
 from bench.client import Client
 from bench.pages import database
 from bench.seed import CHAIN, seed
+from modhub.base.service_registry import find_service
 from modhub.catalogue.models import Mod
 from modhub.catalogue.services import touch_mod
 from modhub.db import Databases
-from modhub.service_registry import find_service
 from modhub_sync.snapshots import SnapshotMaker
 
 HOURS = 24

@@ -7,9 +7,9 @@ import sys
 from itertools import groupby
 
 import modhub
+from modhub.base.service_registry import find_service
+from modhub.base.settings import CORE, Setting, variable
 from modhub.declarations import Declarations
-from modhub.service_registry import find_service
-from modhub.settings import CORE, Setting, variable
 from modhub.ui.site_settings import SITE
 
 SECRET = "0" * 32

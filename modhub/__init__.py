@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 # isort: split
-import modhub.ops.early_interrupts  # before everything that takes time
+import modhub.base.early_interrupts  # before everything that takes time
 import modhub.ops.pyramid_import  # noqa: F401 - before all of Pyramid
 
 # isort: split
@@ -22,24 +22,24 @@ from pyramid.settings import aslist
 from pyramid.tweens import EXCVIEW
 from pyramid_retry import BeforeRetry
 
+from modhub.base.identity import CorePermission, CredentialKind, CredentialPolicy
+from modhub.base.service_registry import add_service, find_service
+from modhub.base.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
 from modhub.blobs import BlobStore, FollowsAddress, TakesOverFiles, open_local_store, storage_from_url
 from modhub.blobs.timing import MeasuredStore, StoreTimes
 from modhub.db import DatabaseLimits, Databases
 from modhub.declarations import Declarations, StartOptions
 from modhub.events import ApplicationStarted
+from modhub.http.request import Request
 from modhub.interfaces import IApi, IRoot, ISite, IStorageAddress
 from modhub.ops.migrate import refuse_when_behind
 from modhub.ops.slow_statements import SlowStatements
 from modhub.ops.start_checks import start_warnings
-from modhub.request import Request
 from modhub.security.api_keys import address_credential, machine_credential
-from modhub.security.identity import CorePermission, CredentialKind, CredentialPolicy
 from modhub.security.policy import SecurityPolicy
 from modhub.server.rules import IBodyRules
-from modhub.service_registry import add_service, find_service
-from modhub.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
-from modhub.traversal import ApiResource, SiteResource, root_factory
 from modhub.ui.site_settings import SITE
+from modhub.web.traversal import ApiResource, SiteResource, root_factory
 
 __all__ = ["configure", "includeme", "main"]
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ def configure(settings: Mapping[str, Any], *, makes_store: bool = True, limits_s
     ``makes_store``: create the file store's folder if it is missing. ``limits_statements``: statements of the database
     have a time limit, unlike those of commands.
 
-    Raises :class:`modhub.settings.StartRefused` with one sentence for the operator.
+    Raises :class:`modhub.base.settings.StartRefused` with one sentence for the operator.
     """
     ini_settings = dict(settings)
     features = aslist(os.environ.get(variable("pyramid.includes"), ini_settings.pop("pyramid.includes", "")))
@@ -147,7 +147,7 @@ def _read_core_settings(config: Configurator) -> None:
 
 
 def open_store(registry: Any, *, make: bool, url: str | None = None) -> BlobStore | None:
-    """The file store at ``url``, or that of the ini. Raises :class:`modhub.settings.StartRefused` with one sentence."""
+    """The file store at ``url``, or that of the ini. Raises `StartRefused` with one sentence."""
     factories, settings = find_service(registry, Declarations).blob_stores, registry.settings
     try:
         store = storage_from_url(settings["modhub.storage"] if url is None else url, factories, settings, make=make)
@@ -202,26 +202,26 @@ def includeme(config: Configurator) -> None:
     _read_core_settings(config)
     # Not through its includeme: the request has its own property ``tm``, since a reified one costs a class per request.
     config.add_tween("pyramid_tm.tm_tween_factory", over=EXCVIEW)
-    config.include("modhub.http.execution")
+    config.include("modhub.web.execution")
     config.add_subscriber(_rewind, BeforeRetry)
     config.include("pyramid_jinja2")
     _register_core_services(config)
-    config.include("modhub.traversal")
-    config.include("modhub.views")
-    config.include("modhub.http.error_views")
+    config.include("modhub.web.traversal")
+    config.include("modhub.web.views")
+    config.include("modhub.web.error_views")
     config.include("modhub.ui")
-    config.include("modhub.http.tweens")
+    config.include("modhub.web.tweens")
     config.include("modhub.ops.health")
     config.include("modhub.ops.metrics")
     config.include("modhub.server.metrics")
     config.include("modhub.workers")
     config.include("modhub.audit")
     config.include("modhub.catalogue")
-    config.include("modhub.http.public_reads")
+    config.include("modhub.web.public_reads")
     config.include("modhub.storage_address")
-    config.include("modhub.ops.admin")
+    config.include("modhub.admin.program")
     config.include("modhub.ops.timelines")
-    config.include("modhub.ops.secret_ages")
-    config.include("modhub.ops.proxy_check")
-    config.include("modhub.ops.doctor_checks")
+    config.include("modhub.admin.secret_ages")
+    config.include("modhub.admin.proxy_check")
+    config.include("modhub.admin.doctor_checks")
     config.scan("modhub.ops.health")

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from modhub.base.identity import CredentialKind
+from modhub.base.metrics import Metric
+from modhub.base.settings import Setting
 from modhub.blobs.naming import BlobNames
 from modhub.blobs.store import BlobStoreFactory
-from modhub.metrics import Metric
-from modhub.security.identity import CredentialKind
-from modhub.settings import Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ class Declarations:
     page_orders: dict[str, PageOrder] = field(default_factory=dict)
     """The orders of the list that only pages have, by the value of ``sort``."""
     change_kinds: set[str] = field(default_factory=set)
-    """The kinds of changes, as in :mod:`modhub.changes`."""
+    """The kinds of changes, as in :mod:`modhub.db.changes`."""
     cross_origin: list[re.Pattern[str]] = field(default_factory=list)
     robots: list[str] = field(default_factory=list)
     """Path prefixes that robots are asked not to visit."""

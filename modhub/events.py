@@ -82,7 +82,7 @@ class ModsDeleted:
     """Mods are being deleted, in the transaction of ``session``; delete what depends on them (C-OWN-11).
 
     By their owner, by an operator, or with their owner's account. The mods still exist and are locked. There are at
-    most :data:`modhub.bulk.BATCH` of them; a larger deletion fires the event more than once.
+    most :data:`modhub.db.bulk.BATCH` of them; a larger deletion fires the event more than once.
     """
 
     mod_ids: tuple[int, ...]

@@ -5,11 +5,11 @@ from typing import Any
 
 from pyramid.config import Configurator
 
+from modhub.base.identity import CredentialKind
+from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.events import ApplicationStarted, DatabaseRestored
 from modhub.interfaces import IAccounts, IApi, IDemoAccounts, IProfiles
-from modhub.security.identity import CredentialKind
-from modhub.service_registry import find_service
 from modhub.workers import RoundFailed, is_stopping
 from modhub_auth.container import AuthServices, create_auth_services
 from modhub_auth.mail.mail_check import find_mail_problems, folder_warning

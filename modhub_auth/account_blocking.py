@@ -2,8 +2,8 @@
 
 from sqlalchemy.orm import Session
 
-from modhub import text
 from modhub.audit import record
+from modhub.content import text
 from modhub.db import now
 from modhub_auth.models import BLOCK_REASON, Account
 from modhub_auth.signin.recovery import end_sessions

@@ -10,10 +10,10 @@ from typing import Any, Final
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from modhub.base.settings import positive
 from modhub.db import iso
 from modhub.declarations import add_json_option
 from modhub.interfaces import AccountUse, IMods
-from modhub.settings import positive
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Account, Login, LoginKind
 from modhub_auth.read_service import LoginMethod

@@ -9,11 +9,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
+from modhub.base.settings import StartRefused
 from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
 from modhub.interfaces import AccountUse
-from modhub.settings import StartRefused
-from modhub.traversal import parse_id
 from modhub.ui.i18n import Catalogs
+from modhub.web.traversal import parse_id
 from modhub_auth import account_blocking, email_addresses
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.account_listing import (

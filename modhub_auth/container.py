@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.request import Request
-from modhub.service_registry import find_service
+from modhub.http.request import Request
 from modhub.ui.i18n import Catalogs
 from modhub_auth import expiry
 from modhub_auth.encryption import SecretBox

@@ -5,7 +5,7 @@ from typing import Final
 
 from email_validator import EmailNotValidError, validate_email
 
-from modhub.errors import invalid
+from modhub.base.errors import invalid
 
 MAX_ADDRESS: Final = 320
 """Code points in the column of an address; RFC 5321 allows fewer."""

@@ -5,8 +5,7 @@ from typing import Final
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from modhub import bulk
-from modhub.db import now
+from modhub.db import bulk, now
 from modhub_auth.models import ClientSession, PageSession
 from modhub_auth.signin.page_sessions import SESSION_IDLE
 

@@ -5,9 +5,9 @@ from typing import Any
 from pyramid.config import Configurator
 from sqlalchemy import func, select
 
+from modhub.base.metrics import COUNTER, LIMITS_HIT, LIMITS_HIT_HELP, LabelValues
+from modhub.base.service_registry import find_service
 from modhub.db import Databases, now
-from modhub.metrics import COUNTER, LIMITS_HIT, LIMITS_HIT_HELP, LabelValues
-from modhub.service_registry import find_service
 from modhub_auth.container import AuthServices
 from modhub_auth.models import OutgoingEmail
 

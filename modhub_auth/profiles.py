@@ -5,10 +5,10 @@ from typing import Any
 from sqlalchemy import bindparam, exists, select
 from sqlalchemy.orm import Session
 
+from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.db import from_micros, now
+from modhub.db.raw_queries import RawQueryExecutor
 from modhub.interfaces import Profile
-from modhub.limits import PAGE_SIZE_MOST
-from modhub.raw_queries import RawQueryExecutor
 from modhub_auth.models import Account, Login, LoginKind
 
 

@@ -12,12 +12,12 @@ from typing import Any, Final
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from modhub import bulk, text
 from modhub.audit import act_for_account, record
-from modhub.db import now
-from modhub.errors import ApiError, conflict, invalid
-from modhub.security_log import log_event
-from modhub.text import N_
+from modhub.base.errors import ApiError, conflict, invalid
+from modhub.base.security_log import log_event
+from modhub.content import text
+from modhub.content.text import N_
+from modhub.db import bulk, now
 from modhub_auth.container import AuthServices
 from modhub_auth.models import KEY_PLATFORM, Login, LoginKind, PublisherKey
 from modhub_auth.rate_limits import rate_counter

@@ -19,11 +19,10 @@ from typing import Any, Final
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from modhub import bulk
-from modhub.db import Databases, now
-from modhub.errors import ApiError, busy
-from modhub.metrics import EventCounter
-from modhub.security_log import log_event
+from modhub.base.errors import ApiError, busy
+from modhub.base.metrics import EventCounter
+from modhub.base.security_log import log_event
+from modhub.db import Databases, bulk, now
 from modhub_auth.models import Attempt
 
 SLOT_WAIT_SECONDS: Final = 5.0

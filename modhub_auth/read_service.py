@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import bindparam, exists, select
 
 from modhub.db import from_micros, now, to_micros
-from modhub.raw_queries import RawQueryExecutor, Row
+from modhub.db.raw_queries import RawQueryExecutor, Row
 from modhub_auth.models import Account, Authenticator, ClientSession, Login, LoginKind, PageSession, PublisherKey
 from modhub_auth.signin.access_tokens import LoginClaim
 from modhub_auth.signin.page_sessions import SESSION_IDLE, SESSION_LIFETIME

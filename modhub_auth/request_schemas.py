@@ -4,10 +4,10 @@ from typing import Final, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
-from modhub import text
-from modhub.limits import KB
-from modhub.payload import read_json
-from modhub.request import Request
+from modhub.content import text
+from modhub.content.limits import KB
+from modhub.http.payload import read_json
+from modhub.http.request import Request
 from modhub_auth.models import MAX_CLIENT_LABEL, MAX_DISPLAY_NAME
 
 MAX_ACCOUNT_BODY: Final = 64 * KB

@@ -3,8 +3,8 @@
 from pyramid.authorization import Allow, Authenticated
 from zope.interface import implementer
 
-from modhub.security.identity import CredentialKind, Permission
-from modhub.traversal import Resource
+from modhub.base.identity import CredentialKind, Permission
+from modhub.web.traversal import Resource
 from modhub_auth.interfaces import IAccount, IAuth, ILoginPlatform
 
 

@@ -3,10 +3,9 @@
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from modhub import bulk
-from modhub.db import now
+from modhub.base.service_registry import find_service
+from modhub.db import bulk, now
 from modhub.events import DatabaseRestored
-from modhub.service_registry import find_service
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import Outbox
 from modhub_auth.models import HELD, ClientSession, OutgoingEmail, PageSession, ResetRequest

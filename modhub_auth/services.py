@@ -9,12 +9,11 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from modhub import bulk
 from modhub.audit import act_for_account, record
-from modhub.db import now
-from modhub.errors import ApiError, account_blocked, conflict
-from modhub.security_log import log_event
-from modhub.text import N_
+from modhub.base.errors import ApiError, account_blocked, conflict
+from modhub.base.security_log import log_event
+from modhub.content.text import N_
+from modhub.db import bulk, now
 from modhub_auth.models import Account, ClientSession, Login, LoginKind, new_random_id
 from modhub_auth.signin.access_tokens import REFRESH_LIFE, new_refresh_token, token_digest
 from modhub_auth.signin.totp import has_authenticator

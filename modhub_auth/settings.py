@@ -5,7 +5,7 @@ from email.utils import getaddresses
 from typing import Final
 from urllib.parse import urlsplit
 
-from modhub.settings import Setting, boolean, port, positive, secret, text
+from modhub.base.settings import Setting, boolean, port, positive, secret, text
 
 
 def setting_address(value: str) -> str:
@@ -48,7 +48,7 @@ ACCOUNT_SETTINGS: Final = (
 )
 
 MAIL_SETTINGS: Final = (
-    # Under the core's prefix (C-SET-6): `modhub.settings.RESERVED` lets it stand where there are no accounts.
+    # Under the core's prefix (C-SET-6): `modhub.base.settings.RESERVED` lets it stand where there are no accounts.
     Setting("modhub.mail_dir", text, "", "absolute path of a folder for .eml files when there is no mail.host"),
     Setting("mail.host", text, "", "SMTP server; empty: emails go to modhub.mail_dir, or to the log"),
     Setting("mail.port", port, "25", "port of the SMTP server"),

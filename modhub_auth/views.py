@@ -5,13 +5,13 @@ from typing import Any
 
 from pyramid.response import Response
 
+from modhub.base.errors import ApiError
+from modhub.base.identity import CredentialKind
 from modhub.db import Databases, now
-from modhub.errors import ApiError
+from modhub.http.request import Request
 from modhub.interfaces import IMods
-from modhub.request import Request
-from modhub.security.identity import CredentialKind
 from modhub.ui.template_helpers import translations_for
-from modhub.views import OPEN, api
+from modhub.web.views import OPEN, api
 from modhub_auth import email_addresses, publisher_keys, services
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAuth

@@ -2,13 +2,13 @@
 
 from pyramid.config import Configurator
 
-from modhub import limits as core_limits
+from modhub.base.public_cache import PublicCache
+from modhub.base.service_registry import find_service
+from modhub.base.settings import Setting
+from modhub.content import limits as core_limits
+from modhub.content.operator_texts import operator_text
 from modhub.db import Databases
 from modhub.interfaces import ICatalogue, ISite
-from modhub.operator_texts import operator_text
-from modhub.public_cache import PublicCache
-from modhub.service_registry import find_service
-from modhub.settings import Setting
 from modhub.ui.documentation import documentation_section
 from modhub_builds import limits
 from modhub_builds.interfaces import IBuilds

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from modhub import text
-from modhub.blobs.uploads import receive_upload
-from modhub.errors import invalid
-from modhub.payload import query, read_text
-from modhub.request import Request
-from modhub.views import api
+from modhub.base.errors import invalid
+from modhub.content import text
+from modhub.http.payload import query, read_text
+from modhub.http.request import Request
+from modhub.http.uploads import receive_upload
+from modhub.web.views import api
 from modhub_builds import limits, services
 from modhub_builds.interfaces import IBuildPlatform, ISections
 from modhub_builds.platforms import is_platform

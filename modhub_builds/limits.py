@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from modhub.limits import KB, MB
+from modhub.content.limits import KB, MB
 
 BUILD: Final = 64 * MB
 SECTION: Final = 256 * KB

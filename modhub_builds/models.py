@@ -6,8 +6,8 @@ from sqlalchemy import ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from modhub.blobs.models import StoredBlob
+from modhub.content.limits import CONTENT_TYPE, FILE_NAME, VERSION
 from modhub.db import Base, Id, Timestamp
-from modhub.limits import CONTENT_TYPE, FILE_NAME, VERSION
 from modhub_builds.limits import OS
 
 

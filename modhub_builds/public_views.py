@@ -4,11 +4,11 @@ from typing import Any
 
 from pyramid.response import Response
 
-from modhub.downloads import file_response
-from modhub.errors import not_found
-from modhub.request import Request
-from modhub.responses import public_json
-from modhub.views import OPEN, api, page
+from modhub.base.errors import not_found
+from modhub.http.downloads import file_response
+from modhub.http.request import Request
+from modhub.http.responses import public_json
+from modhub.web.views import OPEN, api, page
 from modhub_builds.interfaces import IBuild, IBuildPlatform, IBuilds
 from modhub_builds.read_service import BuildReader, Release
 from modhub_builds.resources import BuildResource, PlatformResource

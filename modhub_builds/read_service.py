@@ -1,4 +1,4 @@
-"""Anonymous reads of app builds, by raw queries (:mod:`modhub.raw_queries`)."""
+"""Anonymous reads of app builds, by raw queries (:mod:`modhub.db.raw_queries`)."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from typing import Any, Final
 from sqlalchemy import Select, bindparam, select
 from sqlalchemy.orm import Session
 
+from modhub.base.public_cache import PublicCache
 from modhub.blobs.models import StoredBlob
 from modhub.db import from_micros, iso
-from modhub.downloads import IMMUTABLE, REVALIDATE, StoredFile
-from modhub.payload import encode
-from modhub.public_cache import PublicCache
-from modhub.raw_queries import PreparedQuery, RawQueryExecutor, Row
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
+from modhub.http.downloads import IMMUTABLE, REVALIDATE, StoredFile
+from modhub.http.payload import encode
 from modhub_builds.models import Build, ChangelogSection
 from modhub_builds.platforms import is_platform, label, rank
 from modhub_builds.response_schemas import ListDocument, PlatformDocument, VersionDocument, build_url, newest_url

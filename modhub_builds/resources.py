@@ -5,8 +5,8 @@ from typing import Final
 from pyramid.authorization import Allow
 from zope.interface import implementer
 
-from modhub.security.identity import CredentialKind, Permission, principal_for_scope
-from modhub.traversal import Resource, parse_id
+from modhub.base.identity import CredentialKind, Permission, principal_for_scope
+from modhub.web.traversal import Resource, parse_id
 from modhub_builds.interfaces import IAppPage, IBuild, IBuildPlatform, IBuilds, ISections
 
 APP_SCOPE: Final = "Modhub:app"

@@ -12,12 +12,12 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session, joinedload
 
 from modhub.audit import record
+from modhub.base.errors import ApiError, invalid
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
-from modhub.changes import What, mark_changed
+from modhub.content.text import normal, scrub
 from modhub.db import now
-from modhub.errors import ApiError, invalid
-from modhub.text import normal, scrub
+from modhub.db.changes import What, mark_changed
 from modhub_builds.models import Build, ChangelogSection
 
 BUILDS_CHANGED: Final = "build"

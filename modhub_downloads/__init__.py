@@ -7,11 +7,11 @@ from typing import Any
 from pyramid.config import Configurator
 from sqlalchemy.orm import Session
 
+from modhub.base.metrics import COUNTER
+from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.events import DownloadStarted, ModsDeleted
 from modhub.interfaces import IMod, IMods
-from modhub.metrics import COUNTER
-from modhub.service_registry import find_service
 from modhub.ui.documentation import documentation_section
 from modhub_downloads import pages, subscribers
 from modhub_downloads.counter import DownloadCounter, count_download

@@ -5,9 +5,9 @@ from itertools import islice
 from threading import Lock
 from typing import NamedTuple
 
+from modhub.base.service_registry import find_service
 from modhub.db import now
 from modhub.events import DownloadStarted
-from modhub.service_registry import find_service
 from modhub_downloads.days import day_of
 
 

@@ -5,8 +5,8 @@ from datetime import datetime
 from sqlalchemy import BigInteger, Index, Integer, String
 from sqlalchemy.orm import Mapped, mapped_column
 
+from modhub.content.limits import VERSION
 from modhub.db import Base, Id, Timestamp
-from modhub.limits import VERSION
 
 
 class CountingState(Base):

@@ -6,10 +6,10 @@ from typing import Any, Final
 from markupsafe import Markup
 from pyramid.renderers import render
 
+from modhub.content.text import N_
 from modhub.db import now
+from modhub.http.request import Request
 from modhub.interfaces import IMod, IMods, IOwnMod, ModSummary
-from modhub.request import Request
-from modhub.text import N_
 from modhub_downloads.days import date_of, day_of
 from modhub_downloads.read_service import DownloadReader
 

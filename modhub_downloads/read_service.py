@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from sqlalchemy import bindparam, func, select
 
-from modhub.raw_queries import RawQueryExecutor
+from modhub.db.raw_queries import RawQueryExecutor
 from modhub_downloads.models import DailyDownloads
 
 

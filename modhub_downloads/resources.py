@@ -4,7 +4,7 @@ from sqlalchemy.orm import Session
 from zope.interface import implementer
 
 from modhub.interfaces import IMods, ModSummary
-from modhub.traversal import Resource
+from modhub.web.traversal import Resource
 from modhub_downloads.interfaces import IDownloads
 
 

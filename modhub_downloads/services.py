@@ -13,7 +13,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, delete, insert, select, text
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from modhub import bulk
+from modhub.db import bulk
 from modhub.interfaces import IMods
 from modhub_downloads.counter import CountedDownload
 from modhub_downloads.models import CountingState, DailyDownloads, DaySalt, ModDownloads, SeenDownload

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from modhub.settings import Setting, positive
+from modhub.base.settings import Setting, positive
 
 DOWNLOAD_SETTINGS: Final = (
     Setting("modhub_downloads.write_seconds", positive, "5", "seconds between two writes of counted downloads"),

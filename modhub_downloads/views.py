@@ -2,11 +2,11 @@
 
 from pyramid.response import Response
 
-from modhub.errors import not_found
-from modhub.payload import encode
-from modhub.request import Request
-from modhub.responses import public_json
-from modhub.views import OPEN, api
+from modhub.base.errors import not_found
+from modhub.http.payload import encode
+from modhub.http.request import Request
+from modhub.http.responses import public_json
+from modhub.web.views import OPEN, api
 from modhub_downloads.interfaces import IDownloads
 from modhub_downloads.read_service import DownloadReader
 from modhub_downloads.resources import DownloadsResource

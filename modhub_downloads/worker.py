@@ -5,10 +5,9 @@ from typing import Any, Final
 
 from sqlalchemy import update
 
-from modhub import bulk
-from modhub.db import Databases, now
+from modhub.base.service_registry import find_service
+from modhub.db import Databases, bulk, now
 from modhub.interfaces import IMods
-from modhub.service_registry import find_service
 from modhub.workers import is_stopping
 from modhub_downloads.counter import DownloadCounter
 from modhub_downloads.days import day_of, last_closed_day

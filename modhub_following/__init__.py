@@ -4,6 +4,7 @@ from typing import Any
 
 from pyramid.config import Configurator
 
+from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.events import (
     AccountDeleted,
@@ -13,7 +14,6 @@ from modhub.events import (
     VersionUploaded,
 )
 from modhub.interfaces import IAuthor, IMod, ISite
-from modhub.service_registry import find_service
 from modhub_auth.container import AuthServices
 from modhub_following import panels, subscribers
 from modhub_following.contacts import LeaveTokens

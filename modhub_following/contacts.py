@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from modhub.traversal import parse_id
+from modhub.web.traversal import parse_id
 from modhub_auth.models import Account, Login, LoginKind
 from modhub_auth.signin.access_tokens import derive_key
 from modhub_following.models import Reader

@@ -8,11 +8,10 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import and_, delete, exists, or_, select
 from sqlalchemy.orm import Session
 
-from modhub import bulk
-from modhub.db import Databases, now
-from modhub.folding import fold_game
+from modhub.base.service_registry import find_service
+from modhub.content.folding import fold_game
+from modhub.db import Databases, bulk, now
 from modhub.interfaces import IAccounts, IMods, IPublicMods
-from modhub.service_registry import find_service
 from modhub_auth.mail.outbox import DIGEST, Outbox
 from modhub_following.contacts import LeaveTokens, find_contact
 from modhub_following.email_text import ModGames, compose_digest, listed_versions

@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 import msgspec
 from sqlalchemy.orm import Session
 
-from modhub import bulk
+from modhub.base.service_registry import find_service
+from modhub.content.limits import PAGE_SIZE_MOST
+from modhub.content.markup import to_text
+from modhub.content.text import N_
+from modhub.db import bulk
 from modhub.interfaces import IMods, IProfiles, IPublicMods
-from modhub.limits import PAGE_SIZE_MOST
-from modhub.markup import to_text
-from modhub.service_registry import find_service
-from modhub.text import N_
 from modhub.ui.i18n import Catalogs
 from modhub_auth.mail.outbox import EmailEntry, EmailText, Outbox
 

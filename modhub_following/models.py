@@ -7,8 +7,8 @@ from enum import StrEnum
 from sqlalchemy import Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
+from modhub.content.limits import GAME, VERSION
 from modhub.db import Base, Id, Timestamp
-from modhub.limits import GAME, VERSION
 
 
 class TargetKind(StrEnum):

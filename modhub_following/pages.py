@@ -5,16 +5,16 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from modhub import bulk
-from modhub.errors import OwnershipLost, invalid, not_found
+from modhub.base.errors import OwnershipLost, invalid, not_found
+from modhub.base.service_registry import find_service
+from modhub.content.limits import PAGE_SIZE, PAGE_SIZE_MOST
+from modhub.db import bulk
+from modhub.http.payload import query
+from modhub.http.request import Request
 from modhub.interfaces import IAccounts, IModCards, IMods, IProfiles, ModSelection
-from modhub.limits import PAGE_SIZE, PAGE_SIZE_MOST
-from modhub.payload import query
-from modhub.request import Request
-from modhub.service_registry import find_service
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
-from modhub.views import OPEN, page
+from modhub.web.views import OPEN, page
 from modhub_following import services
 from modhub_following.contacts import LeaveTokens, find_contact
 from modhub_following.interfaces import IFollowing, IFollowTarget

@@ -6,12 +6,12 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 from pyramid.renderers import render
 
-from modhub import limits, text
-from modhub.folding import fold_game
-from modhub.payload import query
-from modhub.request import Request
-from modhub.security.identity import CredentialKind
-from modhub.text import N_
+from modhub.base.identity import CredentialKind
+from modhub.content import limits, text
+from modhub.content.folding import fold_game
+from modhub.content.text import N_
+from modhub.http.payload import query
+from modhub.http.request import Request
 from modhub.ui.template_helpers import nav_link
 from modhub_following import services
 from modhub_following.models import TargetKind

@@ -9,12 +9,12 @@ from pyramid.authorization import DENY_ALL, Allow, Authenticated
 from sqlalchemy.orm import Session
 from zope.interface import implementer
 
-from modhub import limits, text
-from modhub.folding import fold_game
+from modhub.base.identity import CredentialKind, Permission
+from modhub.content import limits, text
+from modhub.content.folding import fold_game
+from modhub.http.payload import query
 from modhub.interfaces import IMods
-from modhub.payload import query
-from modhub.security.identity import CredentialKind, Permission
-from modhub.traversal import Resource
+from modhub.web.traversal import Resource
 from modhub_following.interfaces import IFollowing, IFollowTarget
 from modhub_following.models import TargetKind
 from modhub_following.services import Target

@@ -7,9 +7,8 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from modhub import bulk
-from modhub.db import now
-from modhub.errors import conflict
+from modhub.base.errors import conflict
+from modhub.db import bulk, now
 from modhub_following.models import Follow, Frequency, Pending, Reader, TargetKind
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from modhub.settings import Setting, boolean, positive
+from modhub.base.settings import Setting, boolean, positive
 
 FOLLOWING_SETTINGS: Final = (
     Setting("modhub_following.most", positive, "1000", "mods, games and authors that one account may follow"),

@@ -2,10 +2,10 @@
 
 from sqlalchemy import delete, func, select
 
+from modhub.base.service_registry import find_service
 from modhub.db import now
 from modhub.events import AccountDeleted, DatabaseRestored, ModPublished, ModsDeleted, VersionUploaded
 from modhub.interfaces import IMods
-from modhub.service_registry import find_service
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import DIGEST
 from modhub_following.contacts import find_contact

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any, Final
 
-from modhub.service_registry import find_service
+from modhub.base.service_registry import find_service
 from modhub.workers import raise_if_stopping
 from modhub_following.digests import DigestMaker
 

@@ -2,9 +2,9 @@
 
 from pyramid.config import Configurator
 
+from modhub.base.metrics import COUNTER, LIMITS_HIT, LIMITS_HIT_HELP
+from modhub.base.settings import Setting, secret
 from modhub.interfaces import IRoot
-from modhub.metrics import COUNTER, LIMITS_HIT, LIMITS_HIT_HELP
-from modhub.settings import Setting, secret
 from modhub_metrics.exporter import Exporter
 from modhub_metrics.requests import RequestMetrics, limits_hit
 from modhub_metrics.resources import metrics_factory

@@ -9,9 +9,9 @@ from prometheus_client import CollectorRegistry, ProcessCollector, disable_creat
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from modhub.base.metrics import COUNTER, LabelValues, Metric, Reading
+from modhub.base.service_registry import find_service
 from modhub.declarations import Declarations
-from modhub.metrics import COUNTER, LabelValues, Metric, Reading
-from modhub.service_registry import find_service
 
 log = logging.getLogger(__name__)
 PREFIX: Final = "modhub_"

@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from pyramid_retry import is_error_retryable
 
-from modhub.metrics import EventCounter, LabelValues
-from modhub.request import Request
-from modhub.service_registry import find_service
+from modhub.base.metrics import EventCounter, LabelValues
+from modhub.base.service_registry import find_service
+from modhub.http.request import Request
 
 COUNTED_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 BUCKETS: Final = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)

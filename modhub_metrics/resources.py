@@ -4,9 +4,9 @@ from hmac import compare_digest
 
 from zope.interface import implementer
 
+from modhub.http.request import Request
 from modhub.interfaces import IResource
-from modhub.request import Request
-from modhub.traversal import Resource
+from modhub.web.traversal import Resource
 
 
 class IMetrics(IResource):

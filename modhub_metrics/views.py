@@ -4,8 +4,8 @@ from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from pyramid.response import Response
 
-from modhub.request import Request
-from modhub.views import OPEN, page
+from modhub.http.request import Request
+from modhub.web.views import OPEN, page
 from modhub_metrics.exporter import Exporter
 from modhub_metrics.resources import IMetrics, MetricsResource
 

@@ -2,11 +2,11 @@
 
 from pyramid.config import Configurator
 
-from modhub.changes import ChangeReader
+from modhub.base.public_cache import PublicCache
+from modhub.base.service_registry import find_service
 from modhub.db import Databases
+from modhub.db.changes import ChangeReader
 from modhub.interfaces import ICatalogue, IPublicMods, ISite
-from modhub.public_cache import PublicCache
-from modhub.service_registry import find_service
 from modhub.ui.documentation import documentation_section
 from modhub_sync import limits
 from modhub_sync.read_service import SyncReader

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from modhub.limits import KB, MB
+from modhub.content.limits import KB, MB
 
 GUIDS_AT_ONCE: Final = 500
 """GUIDs of one lookup, entries of one update check, wanted mods of one plan."""

@@ -10,8 +10,8 @@ from typing import Final
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from modhub.http.payload import encode
 from modhub.interfaces import PublicFile, RelatedMod
-from modhub.payload import encode
 from modhub_sync import limits
 from modhub_sync.request_schemas import InstalledEntry
 from modhub_sync.response_schemas import (

@@ -8,14 +8,14 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from modhub.changes import MAX_SERIAL, MOD, ChangeEntry, ChangeReader, What
+from modhub.base.errors import ApiError
+from modhub.base.public_cache import PublicCache
+from modhub.content.text import N_
 from modhub.db import iso
-from modhub.errors import ApiError
+from modhub.db.changes import MAX_SERIAL, MOD, ChangeEntry, ChangeReader, What
+from modhub.http.payload import encode
+from modhub.http.responses import ComposedBody
 from modhub.interfaces import IPublicMods, PublicFile, PublicNote, StoredDocument
-from modhub.payload import encode
-from modhub.public_cache import PublicCache
-from modhub.responses import ComposedBody
-from modhub.text import N_
 from modhub_sync import limits
 from modhub_sync.planning import make_plan
 from modhub_sync.request_schemas import InstalledEntry

@@ -6,8 +6,8 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
-from modhub.errors import invalid
-from modhub.text import N_
+from modhub.base.errors import invalid
+from modhub.content.text import N_
 from modhub_sync import limits
 
 OptionalLabel = str | UnsetType | None

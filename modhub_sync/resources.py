@@ -2,7 +2,7 @@
 
 from zope.interface import implementer
 
-from modhub.traversal import Resource
+from modhub.web.traversal import Resource
 from modhub_sync.interfaces import IGuid, IGuids, IPlan, ISnapshot, ISnapshotFile, ISnapshotFiles
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from modhub.settings import Setting
+from modhub.base.settings import Setting
 from modhub_sync.signing import signing_key
 
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 from sqlalchemy import Select, bindparam, select
 
 from modhub.blobs.models import StoredBlob
-from modhub.changes import PublicChange
 from modhub.db import from_micros, now, to_micros
-from modhub.downloads import REVALIDATE, StoredFile
-from modhub.raw_queries import RawQueryExecutor, Row
+from modhub.db.changes import PublicChange
+from modhub.db.raw_queries import RawQueryExecutor, Row
+from modhub.http.downloads import REVALIDATE, StoredFile
 from modhub_sync.models import Snapshot
 from modhub_sync.signing import SigningKey
 from modhub_sync.snapshots import HAS_LOST_MODS

@@ -4,13 +4,13 @@ from typing import Any
 
 from pyramid.response import Response
 
-from modhub.downloads import file_response
-from modhub.errors import ApiError, not_found
-from modhub.payload import encode
-from modhub.request import Request
-from modhub.responses import public_json
-from modhub.text import N_
-from modhub.views import OPEN, api, page
+from modhub.base.errors import ApiError, not_found
+from modhub.content.text import N_
+from modhub.http.downloads import file_response
+from modhub.http.payload import encode
+from modhub.http.request import Request
+from modhub.http.responses import public_json
+from modhub.web.views import OPEN, api, page
 from modhub_sync.interfaces import ISnapshot, ISnapshotFile
 from modhub_sync.resources import SnapshotFileResource
 from modhub_sync.snapshot_reader import SnapshotReader

@@ -16,11 +16,10 @@ import transaction
 from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session, joinedload
 
-from modhub import bulk
 from modhub.blobs import BlobStore, stage
 from modhub.blobs.models import create_blob_row, trash_blob
-from modhub.changes import MOD, ChangeReader, Generation, PublicChange, What
-from modhub.db import Databases, now
+from modhub.db import Databases, bulk, now
+from modhub.db.changes import MOD, ChangeReader, Generation, PublicChange, What
 from modhub.interfaces import IPublicMods
 from modhub_sync import limits
 from modhub_sync.models import Snapshot

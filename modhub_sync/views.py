@@ -5,12 +5,12 @@ from typing import Any
 from msgspec import Raw
 from pyramid.response import Response
 
-from modhub.errors import invalid, not_found
+from modhub.base.errors import invalid, not_found
+from modhub.http.payload import encode, query, read_json
+from modhub.http.request import Request
+from modhub.http.responses import composed_json, private_composed_json, public_json
 from modhub.interfaces import ICatalogue, IPublicMods
-from modhub.payload import encode, query, read_json
-from modhub.request import Request
-from modhub.responses import composed_json, private_composed_json, public_json
-from modhub.views import OPEN, api
+from modhub.web.views import OPEN, api
 from modhub_sync import limits
 from modhub_sync.interfaces import IGuid, IPlan
 from modhub_sync.read_service import SyncReader

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
+from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs import BlobStore
-from modhub.service_registry import find_optional_service, find_service
 from modhub.workers import raise_if_stopping
 from modhub_sync.snapshots import SnapshotMaker
 

@@ -6,13 +6,13 @@ from typing import Final
 
 from pyramid.response import Response
 
+from modhub.base.errors import invalid
+from modhub.content.text import scrub
 from modhub.db import iso
-from modhub.errors import invalid
-from modhub.payload import query, read_text
-from modhub.request import Request
+from modhub.http.payload import query, read_text
+from modhub.http.request import Request
 from modhub.security.credentials import presented_key
-from modhub.text import scrub
-from modhub.views import api
+from modhub.web.views import api
 from modhub_wiki import limits, services
 from modhub_wiki.interfaces import IWikiPage
 from modhub_wiki.models import MAX_AUTHOR

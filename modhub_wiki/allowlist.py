@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from modhub.markup import OWNERS, Allowlist, phrase
+from modhub.content.markup import OWNERS, Allowlist, phrase
 from modhub_wiki.links import allowed_image, allowed_link
 
 AttributeCheck = Callable[[str], str | None]

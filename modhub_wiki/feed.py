@@ -6,11 +6,11 @@ from typing import Any, Final
 from pyramid.config import Configurator
 from pyramid.response import Response
 
+from modhub.http.request import Request
 from modhub.interfaces import ISite
-from modhub.request import Request
 from modhub.ui.atom import AtomEntry, atom_feed
 from modhub.ui.json_feed import plain_json_feed
-from modhub.views import OPEN, page
+from modhub.web.views import OPEN, page
 from modhub_wiki.links import ROOT
 from modhub_wiki.public_views import wiki_reader
 from modhub_wiki.read_service import Change

@@ -6,9 +6,9 @@ from urllib.parse import quote
 
 from markdown_it.token import Token
 
-from modhub import text
-from modhub.limits import TITLE
-from modhub.outline import Outline
+from modhub.content import text
+from modhub.content.limits import TITLE
+from modhub.content.outline import Outline
 from modhub_wiki.response_schemas import TocEntry
 
 _NAMELESS: Final = "section"

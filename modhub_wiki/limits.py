@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from modhub.limits import MB
+from modhub.content.limits import MB
 
 TEXT: Final = MB
 """Bytes of a page's Markdown."""
@@ -14,7 +14,7 @@ MAX_WIKI_LINES: Final = 100_000
 """Lines of a page; a longer one is shown as plain text."""
 
 WORK: Final = 2_200_000
-"""Work units (:mod:`modhub.markdown_effort`) of a page; one that takes more is shown as plain text.
+"""Work units (:mod:`modhub.content.markdown_effort`) of a page; one that takes more is shown as plain text.
 
 Measured: 1 MB of ordinary text with a mark in every third word takes 1,700,000 units of about a microsecond.
 """

@@ -7,7 +7,7 @@ import re
 from typing import Final
 from urllib.parse import unquote
 
-from modhub.markup import web_link
+from modhub.content.markup import web_link
 from modhub_wiki.resources import parse_path
 from modhub_wiki.response_schemas import page_url
 

@@ -6,8 +6,8 @@ from typing import Final
 from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
+from modhub.content.limits import TITLE
 from modhub.db import Base, Id, Timestamp
-from modhub.limits import TITLE
 from modhub_wiki.limits import PATH
 
 MAX_AUTHOR: Final = 12

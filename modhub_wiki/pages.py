@@ -10,17 +10,17 @@ from markupsafe import Markup, escape
 from pyramid.config import Configurator
 from pyramid.response import Response
 
-from modhub import limits, text
-from modhub.errors import not_found
+from modhub.base.errors import not_found
+from modhub.base.service_registry import find_service
+from modhub.content import limits, text
+from modhub.content.markup import summarize
+from modhub.http.payload import query
+from modhub.http.request import Request
 from modhub.interfaces import ISite
-from modhub.markup import summarize
-from modhub.payload import query
-from modhub.request import Request
-from modhub.service_registry import find_service
 from modhub.ui import sitemap
 from modhub.ui.template_helpers import PageHelpers, nav_link
 from modhub.ui.xml_responses import Redirect
-from modhub.views import OPEN, page
+from modhub.web.views import OPEN, page
 from modhub_wiki import feed
 from modhub_wiki.diff import diff_revisions
 from modhub_wiki.interfaces import IWiki, IWikiPage

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from pyramid.response import Response
 
-from modhub.errors import not_found
-from modhub.payload import encode
-from modhub.request import Request
-from modhub.responses import public_json
-from modhub.views import OPEN, api
+from modhub.base.errors import not_found
+from modhub.http.payload import encode
+from modhub.http.request import Request
+from modhub.http.responses import public_json
+from modhub.web.views import OPEN, api
 from modhub_wiki.interfaces import IDocuments, IWiki, IWikiPage
 from modhub_wiki.read_service import WikiReader
 from modhub_wiki.resources import WikiPageResource

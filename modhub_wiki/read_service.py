@@ -1,4 +1,4 @@
-"""Anonymous reads of the wiki, by raw queries (:mod:`modhub.raw_queries`). Deleted pages never appear."""
+"""Anonymous reads of the wiki, by raw queries (:mod:`modhub.db.raw_queries`). Deleted pages never appear."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from msgspec.json import decode
 from sqlalchemy import Select, bindparam, select
 from sqlalchemy.sql.expression import ColumnElement
 
+from modhub.content.folding import fold_search, like_patterns, search_words
 from modhub.db import from_micros, iso
-from modhub.folding import fold_search, like_patterns, search_words
-from modhub.raw_queries import PreparedQuery, RawQueryExecutor, Row
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub_wiki.models import Page, PageSearchText, Revision
 from modhub_wiki.response_schemas import PageDocument, TocEntry, page_url
 

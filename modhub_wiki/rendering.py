@@ -15,10 +15,10 @@ from typing import Any, Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from modhub import limits as core_limits
-from modhub import text
-from modhub.markdown_effort import EFFORT, Effort, TooMuchWork, WorkLimits, meter_parser
-from modhub.markup import clean
+from modhub.content import limits as core_limits
+from modhub.content import text
+from modhub.content.markdown_effort import EFFORT, Effort, TooMuchWork, WorkLimits, meter_parser
+from modhub.content.markup import clean
 from modhub_wiki import limits
 from modhub_wiki.allowlist import WIKI
 from modhub_wiki.headings import first_heading, name_headings, plain_text, set_title

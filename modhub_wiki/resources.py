@@ -11,9 +11,9 @@ from typing import Any, Final
 from pyramid.authorization import Allow
 from zope.interface import implementer
 
-from modhub.request import Request
-from modhub.security.identity import CredentialKind, Permission, principal_for_scope
-from modhub.traversal import Resource, root_factory
+from modhub.base.identity import CredentialKind, Permission, principal_for_scope
+from modhub.http.request import Request
+from modhub.web.traversal import Resource, root_factory
 from modhub_wiki.interfaces import IDocuments, ISiteApi, IWiki, IWikiPage
 from modhub_wiki.limits import PATH
 

@@ -14,9 +14,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
+from modhub.base.errors import not_found
+from modhub.content.folding import fold_search
 from modhub.db import now
-from modhub.errors import not_found
-from modhub.folding import fold_search
 from modhub_wiki.models import Page, PageSearchText, Revision
 
 if TYPE_CHECKING:  # `draft_page` imports it when it is used

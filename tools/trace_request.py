@@ -21,8 +21,8 @@ from pyramid.paster import get_app, setup_logging
 from pyramid.request import Request
 from sqlalchemy import event
 
+from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.service_registry import find_service
 
 SHOWN_FUNCTIONS = 25
 

@@ -22,9 +22,9 @@ from modhub.audit.recording import (
     record_nothing,
 )
 from modhub.audit.sealing import ERASE_SECONDS, SEAL_SECONDS, erase_old, seal_committed
+from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.events import AccountDeleted, DatabaseRestored
-from modhub.service_registry import find_service
 
 __all__ = ["act_for_account", "act_for_operator", "act_for_request", "record", "record_nothing"]
 

@@ -12,12 +12,11 @@ from sqlalchemy import Select, select, true
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from modhub import bulk
 from modhub.audit.hashing import EntryMac
 from modhub.audit.models import AuditEntry, PersonalPart
 from modhub.audit.sealing import seal_entries
 from modhub.audit.verification import ChainHead, chain_head, damage, last_number
-from modhub.db import iso
+from modhub.db import bulk, iso
 from modhub.declarations import AdminCommand
 
 ENTRIES_PER_PAGE: Final = 50

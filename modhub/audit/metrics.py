@@ -5,8 +5,8 @@ from typing import Any
 from sqlalchemy import func, select
 
 from modhub.audit.models import AuditEntry
+from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.service_registry import find_service
 
 
 def count_unsealed(registry: Any) -> float:

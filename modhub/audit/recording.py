@@ -11,12 +11,11 @@ from typing import Any, Final
 from sqlalchemy import delete, inspect
 from sqlalchemy.orm import Session
 
-from modhub import bulk
 from modhub.audit.hashing import EntryMac, canonical_json, personal_digest
 from modhub.audit.models import AuditEntry, PersonalPart
-from modhub.db import now
-from modhub.http.request_ids import REQUEST_ID
-from modhub.security_log import log_event
+from modhub.base.request_ids import REQUEST_ID
+from modhub.base.security_log import log_event
+from modhub.db import bulk, now
 
 AUDIT_MAC: Final = "modhub audit mac"
 """Where every write session has the :class:`EntryMac`."""

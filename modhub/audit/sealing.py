@@ -12,11 +12,10 @@ from typing import Any, Final
 from sqlalchemy import delete, select, text, update
 from sqlalchemy.orm import Session
 
-from modhub import bulk
 from modhub.audit.hashing import FIRST_DIGEST, EntryMac, chained_digest
 from modhub.audit.models import AuditEntry, AuditHead, PersonalPart
-from modhub.db import Databases, is_transient, now
-from modhub.service_registry import find_service
+from modhub.base.service_registry import find_service
+from modhub.db import Databases, bulk, is_transient, now
 
 SEAL_SECONDS: Final = 5.0
 ERASE_SECONDS: Final = 3600.0

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from modhub import bulk
 from modhub.audit.hashing import FIRST_DIGEST, EntryMac, chained_digest, personal_digest
 from modhub.audit.models import AuditEntry, AuditHead, PersonalPart
+from modhub.db import bulk
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from modhub.errors import ApiError, storage_refused, storage_unreachable
+from modhub.base.errors import ApiError, storage_refused, storage_unreachable
 
 log = logging.getLogger("modhub.blobs.local")
 

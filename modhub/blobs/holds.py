@@ -12,8 +12,7 @@ from sqlalchemy import String, delete, func, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from modhub import bulk
-from modhub.db import Base, Databases, Id, Timestamp, now
+from modhub.db import Base, Databases, Id, Timestamp, bulk, now
 
 log = logging.getLogger(__name__)
 RENEW_SECONDS: Final = 30.0

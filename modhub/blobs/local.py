@@ -14,11 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from modhub.base.errors import storage_refused, too_large
 from modhub.blobs.checksum_cache import MAX_CHECKSUMS, ChecksumCache, is_settled, stamp_of
 from modhub.blobs.disk_errors import access_errors, describe_damage, error_message, unreadable, write_errors
 from modhub.blobs.spooled import SpooledFile, hash_unnamed, link_unnamed
 from modhub.blobs.store import COPY_BYTES, Blob, Readable, is_key, new_key
-from modhub.errors import storage_refused, too_large
 
 _STAGING = "staging"
 _FOLDERS = (_STAGING, *(f"{number:02x}" for number in range(256)))

@@ -12,12 +12,11 @@ from typing import Final
 from sqlalchemy import delete, func, select, text
 from sqlalchemy.orm import Session
 
-from modhub import bulk
+from modhub.base.settings import StartRefused
 from modhub.blobs.holds import HoldPurpose, held_since
 from modhub.blobs.models import StoredBlob
 from modhub.blobs.store import BlobStore
-from modhub.db import Databases, now
-from modhub.settings import StartRefused
+from modhub.db import Databases, bulk, now
 
 GRACE_SECONDS: Final = 3600
 """Files older than this cannot belong to a running request."""

@@ -10,9 +10,8 @@ from datetime import datetime
 from sqlalchemy import BigInteger, Select, String, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from modhub import bulk
 from modhub.blobs.store import Blob
-from modhub.db import Base, Id, Timestamp, now
+from modhub.db import Base, Id, Timestamp, bulk, now
 
 
 class StoredBlob(Base):

@@ -7,11 +7,10 @@ from typing import Final
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from modhub import bulk
+from modhub.base.errors import ApiError
 from modhub.blobs.models import StoredBlob
 from modhub.blobs.store import Blob, BlobStore
-from modhub.db import Databases
-from modhub.errors import ApiError
+from modhub.db import Databases, bulk
 
 MAX_PASSES: Final = 10
 """Each pass copies what was uploaded during the one before."""

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from modhub import bulk
 from modhub.blobs.models import StoredBlob
+from modhub.db import bulk
 
 BlobNames = Callable[[Any, Collection[int]], Mapping[int, str]]
 """``names(session, blob_ids)``: what those of the files are that belong to this feature."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from modhub.base.optional_calls import report_missed
 from modhub.blobs.store import COPY_BYTES
-from modhub.optional_calls import report_missed
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class Readable(Protocol):
 class BlobStore(Protocol):
     """A store of immutable files; every store passes :class:`modhub.blobs.testing.BlobStoreSuite`.
 
-    ``ValueError`` for a key that :func:`is_key` rejects. Other errors are :class:`modhub.errors.ApiError`.
+    ``ValueError`` for a key that :func:`is_key` rejects. Other errors are :class:`modhub.base.errors.ApiError`.
     Neither errors nor log lines contain a path, a host or a secret of the store.
     """
 

@@ -12,8 +12,8 @@ from inspect import signature
 
 import pytest
 
+from modhub.base.errors import ApiError
 from modhub.blobs.store import COPY_BYTES, Blob, BlobStore, is_key, new_key
-from modhub.errors import ApiError
 
 CONTENT = b"The quick brown fox jumps over the lazy dog.\n" * 3
 

@@ -7,8 +7,8 @@ from threading import Lock
 from time import perf_counter
 from typing import Any, BinaryIO, Final, NamedTuple, cast
 
+from modhub.base.errors import ApiError
 from modhub.blobs.store import Blob, BlobStore, Readable, RemoteFile, ServedByProxy
-from modhub.errors import ApiError
 
 FETCH: Final = "fetch"
 """Reading a part of a file from a store that is not on this machine."""

@@ -2,7 +2,7 @@
 
 from pyramid.config import Configurator
 
-from modhub import limits
+from modhub.base.service_registry import find_service
 from modhub.catalogue import mod_events, public_copies, subscribers
 from modhub.catalogue.changelogs import ChangelogReader
 from modhub.catalogue.commands import GAMES_CHANGED
@@ -22,13 +22,13 @@ from modhub.catalogue.resources import (
     VotesResource,
 )
 from modhub.catalogue.successors import SuccessorReader
-from modhub.changes import MOD, ChangeReader, write_changes_before_commit
+from modhub.content import limits
 from modhub.db import Databases
+from modhub.db.changes import MOD, ChangeReader, write_changes_before_commit
 from modhub.declarations import Declarations
 from modhub.events import AccountDeleted, DatabaseRestored
 from modhub.interfaces import IApi, IMod, IMods, IOwnMod, IPublicMods, ISite
-from modhub.service_registry import find_service
-from modhub.traversal import ANY
+from modhub.web.traversal import ANY
 
 
 def includeme(config: Configurator) -> None:

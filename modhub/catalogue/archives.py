@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from modhub import limits, text
-from modhub.limits import KB, MB
+from modhub.content import limits, text
+from modhub.content.limits import KB, MB
 
 ReadRange = Callable[[int, int], bytes]
 MAX_DIRECTORY: Final = 4 * MB

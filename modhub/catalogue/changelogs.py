@@ -6,9 +6,9 @@ from typing import Final
 
 from modhub.catalogue import queries
 from modhub.catalogue.read_service import note_of
-from modhub.payload import encode
-from modhub.raw_queries import RawQueryExecutor
-from modhub.responses import ComposedBody, ContentChanged
+from modhub.db.raw_queries import RawQueryExecutor
+from modhub.http.payload import encode
+from modhub.http.responses import ComposedBody, ContentChanged
 
 _CHARACTER_BYTES: Final = 4
 _ENTRY_BYTES: Final = 200

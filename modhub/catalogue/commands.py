@@ -11,18 +11,18 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, selectinload
 
-from modhub import limits, text
 from modhub.audit import record
+from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, stage
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.catalogue import public_copies
 from modhub.catalogue.models import Game, GameIcon
 from modhub.catalogue.read_service import CatalogueReader
-from modhub.changes import What, mark_changed
+from modhub.content import limits, text
+from modhub.content.folding import fold_game
 from modhub.db import now
+from modhub.db.changes import What, mark_changed
 from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
-from modhub.folding import fold_game
-from modhub.settings import StartRefused
 
 GAMES_CHANGED: Final = "game"
 """The kind of the changes of curated games."""

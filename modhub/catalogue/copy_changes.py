@@ -8,7 +8,7 @@ from sqlalchemy import and_, bindparam, or_, select
 from sqlalchemy.orm import Session
 
 from modhub.catalogue.models import PublicMod
-from modhub.changes import MOD, PublicChange, What, mark_mod_changed
+from modhub.db.changes import MOD, PublicChange, What, mark_mod_changed
 
 _RECORDED: Final = and_(PublicChange.key == PublicMod.guid, PublicChange.kind == MOD)
 _IS_UNRECORDED: Final = or_(

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from modhub import limits
+from modhub.base.service_registry import find_optional_service
 from modhub.blobs import stage
 from modhub.catalogue import services, uploads, voting
 from modhub.catalogue.commands import add_game
@@ -17,9 +17,9 @@ from modhub.catalogue.models import AssetKind, Game, Mod, Note
 from modhub.catalogue.request_schemas import ModChange, NewMod, NoteChange
 from modhub.catalogue.samples import ABSENT, SAMPLE_AUTHORS, SAMPLE_FILES, SAMPLE_GAMES, SAMPLE_MODS, Sample
 from modhub.catalogue.uploads import AssetUpload
-from modhub.folding import fold_game
+from modhub.content import limits
+from modhub.content.folding import fold_game
 from modhub.interfaces import IDemoAccounts
-from modhub.service_registry import find_optional_service
 
 FIRST_ACCOUNT = 900_000_001
 """The first account number of the sample authors if no feature provides accounts."""

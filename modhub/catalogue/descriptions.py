@@ -9,8 +9,8 @@ from typing import Final
 
 from sqlalchemy.orm import Session
 
-from modhub import limits, text
 from modhub.catalogue.models import DescriptionSource
+from modhub.content import limits, text
 
 _PARAGRAPHS: Final = re.compile(r"\n[ \t]*\n\s*")
 

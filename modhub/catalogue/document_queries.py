@@ -8,7 +8,7 @@ from sqlalchemy.sql.expression import ColumnElement
 from modhub.catalogue.lookup_queries import guid_is_listed, json_items_in_order
 from modhub.catalogue.models import PublicMod, PublicRequirement
 from modhub.catalogue.queries import AnySelect
-from modhub.changes import MOD, Generation, PublicChange
+from modhub.db.changes import MOD, Generation, PublicChange
 
 _FEED: Final = select(Generation.feed).scalar_subquery()
 

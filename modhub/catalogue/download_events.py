@@ -7,7 +7,7 @@ from pyramid.response import Response
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.read_service import ModFile
 from modhub.events import DownloadStarted
-from modhub.request import Request
+from modhub.http.request import Request
 from modhub.server.peers import peer_of_address
 
 _SENDS_CONTENT: Final = frozenset({200, 206})

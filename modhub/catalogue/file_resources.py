@@ -6,7 +6,7 @@ from typing import Final
 from zope.interface import implementer
 
 from modhub.interfaces import IAsset, IFiles, IGameIcon, IGameIcons, IPicture, IPictures
-from modhub.traversal import Resource, parse_id
+from modhub.web.traversal import Resource, parse_id
 
 _PICTURE_NAME: Final = re.compile(r"[0-9]{1,4}-[0-9a-f]{1,64}\.(?:jpg|webp)")
 

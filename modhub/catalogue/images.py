@@ -5,12 +5,12 @@ from enum import StrEnum
 
 from sqlalchemy.orm import Session
 
-from modhub import limits, text
 from modhub.audit import record
+from modhub.base.errors import OwnershipLost, invalid
 from modhub.catalogue.models import Asset, AssetKind, Mod
 from modhub.catalogue.response_schemas import in_order
 from modhub.catalogue.services import own_mod, record_change
-from modhub.errors import OwnershipLost, invalid
+from modhub.content import limits, text
 
 
 class ImageMove(StrEnum):

@@ -7,7 +7,7 @@ from sqlalchemy import JSON, BigInteger, Select, String, bindparam, cast, func, 
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod
 from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect
-from modhub.changes import MOD, PublicChange
+from modhub.db.changes import MOD, PublicChange
 
 
 def json_items(name: str, dialect: str) -> Select[Any]:

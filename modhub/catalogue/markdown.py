@@ -4,7 +4,7 @@ from typing import Final
 
 from markdown_it import MarkdownIt
 
-from modhub.markdown_effort import EFFORT, Effort, TooMuchWork, WorkLimits, meter_parser
+from modhub.content.markdown_effort import EFFORT, Effort, TooMuchWork, WorkLimits, meter_parser
 
 # Ordinary text of the longest description takes 14,000 units, one of nothing but marks 90,000.
 _LIMITS: Final = WorkLimits(work=120_000, block_work=80_000, emphasis_work=80_000, mark_work=80_000, headings=400)

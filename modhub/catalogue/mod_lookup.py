@@ -10,8 +10,8 @@ from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset, Mod, PublicMod, PublicRequirement
 from modhub.catalogue.public_copies import IS_PUBLIC
 from modhub.catalogue.references import fold_guid
+from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.interfaces import AccountMod, AccountUse, ModSummary
-from modhub.limits import PAGE_SIZE_MOST
 
 _LAST_ID: Final = 2**63 - 1
 

@@ -7,8 +7,8 @@ from sqlalchemy import JSON, BigInteger, ForeignKey, Index, SmallInteger, String
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from modhub.blobs.models import StoredBlob
+from modhub.content.limits import CAPTION, CONTENT_TYPE, FILE_NAME, GAME, TITLE, VERSION
 from modhub.db import Base, Id, Timestamp
-from modhub.limits import CAPTION, CONTENT_TYPE, FILE_NAME, GAME, TITLE, VERSION
 
 
 class AssetKind(StrEnum):

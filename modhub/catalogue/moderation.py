@@ -15,7 +15,7 @@ from modhub.catalogue.mod_events import notify_changed
 from modhub.catalogue.models import Mod
 from modhub.catalogue.services import erase_mods
 from modhub.db import now
-from modhub.traversal import parse_id
+from modhub.web.traversal import parse_id
 
 _GUID: Final = re.compile(r"\A[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\Z")
 

@@ -8,7 +8,6 @@ from typing import Any, Final
 from pyramid.config import Configurator
 from sqlalchemy.orm import Session
 
-from modhub import limits, text
 from modhub.catalogue import moderation
 from modhub.catalogue.models import Mod
 from modhub.catalogue.moderation_documents import line_document, operator_document
@@ -20,6 +19,7 @@ from modhub.catalogue.moderation_queries import (
     filtered_mods,
     users_of,
 )
+from modhub.content import limits, text
 from modhub.db import iso
 from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
 

@@ -9,17 +9,17 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import and_, func, not_, or_, select
 from sqlalchemy.orm import Session, selectinload
 
+from modhub.base.service_registry import find_optional_service
 from modhub.blobs.models import StoredBlob
-from modhub.bulk import BATCH
 from modhub.catalogue.models import Asset, Mod, Note, PublicMod, PublicRequirement, Vote
 from modhub.catalogue.moderation import matches_name
 from modhub.catalogue.public_copies import IS_PUBLIC
 from modhub.catalogue.response_schemas import in_order
+from modhub.content.folding import fold_search, search_words
+from modhub.content.markup import to_text
 from modhub.db import iso
-from modhub.folding import fold_search, search_words
+from modhub.db.bulk import BATCH
 from modhub.interfaces import IProfiles
-from modhub.markup import to_text
-from modhub.service_registry import find_optional_service
 
 STATES: Final = {
     "draft": and_(not_(Mod.published), Mod.hidden_at.is_(None)),

@@ -1,6 +1,6 @@
 """Owners read their own mods, published or not. Every statement filters by owner.
 
-Raw statements (:mod:`modhub.raw_queries`), because loading ORM objects took most of the time of these responses.
+Raw statements (:mod:`modhub.db.raw_queries`), because loading ORM objects took most of the time of these responses.
 """
 
 from typing import Any, Final
@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Text, bindparam, cast, func, select
 
+from modhub.base.errors import not_found
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.descriptions import digest_of
 from modhub.catalogue.models import Asset, AssetKind, DescriptionSource, Mod, Note
@@ -16,9 +17,8 @@ from modhub.catalogue.queries import FILE_COLUMNS, NOTE_COLUMNS
 from modhub.catalogue.read_service import file_of, note_of
 from modhub.catalogue.response_schemas import AssetRow, ModRow, NoteDocument
 from modhub.db import from_micros
-from modhub.downloads import StoredFile
-from modhub.errors import not_found
-from modhub.raw_queries import RawQueryExecutor, Row
+from modhub.db.raw_queries import RawQueryExecutor, Row
+from modhub.http.downloads import StoredFile
 
 WORKSHOP_PAGE_SIZE: Final = 20
 """Mods per page of the workshop."""

@@ -4,8 +4,9 @@ from typing import Any
 
 from pyramid.response import Response
 
-from modhub import text
-from modhub.blobs.uploads import receive_upload
+from modhub.base.errors import OwnershipLost, invalid
+from modhub.base.identity import CorePermission, CredentialKind
+from modhub.base.service_registry import find_optional_service
 from modhub.catalogue import services, uploads, voting
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.owner_queries import OwnerReader
@@ -21,13 +22,12 @@ from modhub.catalogue.response_schemas import (
     note_document,
 )
 from modhub.catalogue.uploads import FALLBACKS, LIMITS, AssetUpload
-from modhub.errors import OwnershipLost, invalid
+from modhub.content import text
+from modhub.http.payload import query, read_json
+from modhub.http.request import Request
+from modhub.http.uploads import receive_upload
 from modhub.interfaces import IAccounts, IAsset, ICatalogue, IImages, IMod, INote, IVotes
-from modhub.payload import query, read_json
-from modhub.request import Request
-from modhub.security.identity import CorePermission, CredentialKind
-from modhub.service_registry import find_optional_service
-from modhub.views import api
+from modhub.web.views import api
 
 
 def account_id_of(request: Request) -> int:

@@ -3,7 +3,7 @@
 Anonymous reads use only these tables: unpublished and hidden mods have no rows here. A listener on every session
 records which mods a flush touches, and rewrites their copies before the commit. Code that writes without ORM objects
 calls :func:`mark_stale` or :func:`mark_score_stale`. ``verify`` compares the copies with the mods, ``rebuild`` rewrites
-them all. A copy that differs from the previous one is a change of what everybody sees (:mod:`modhub.changes`).
+them all. A copy that differs from the previous one is a change of what everybody sees (:mod:`modhub.db.changes`).
 """
 
 from collections import defaultdict
@@ -15,7 +15,6 @@ from typing import Any, Final
 from sqlalchemy import Select, and_, bindparam, delete, event, exists, func, inspect, select, update
 from sqlalchemy.orm import Session, selectinload
 
-from modhub import bulk, changes
 from modhub.catalogue.copy_changes import mark_differences, mark_vanished, read_published, unrecorded_changes
 from modhub.catalogue.models import (
     Asset,
@@ -28,8 +27,9 @@ from modhub.catalogue.models import (
 )
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import file_links, mod_document
-from modhub.folding import fold_game, fold_search
-from modhub.payload import encode
+from modhub.content.folding import fold_game, fold_search
+from modhub.db import bulk, changes
+from modhub.http.payload import encode
 
 PUBLISHED: Final = "published mods"
 IS_PUBLIC: Final = and_(Mod.published, Mod.hidden_at.is_(None))

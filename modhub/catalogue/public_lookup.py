@@ -6,16 +6,16 @@ from typing import Any, Final
 
 import msgspec
 
+from modhub.base.errors import busy
 from modhub.catalogue import lookup_queries
 from modhub.catalogue.chains import install_order
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.read_service import CatalogueReader, note_of
 from modhub.catalogue.response_schemas import code_digest
-from modhub.errors import busy
+from modhub.db.raw_queries import RawQueryExecutor, Row
+from modhub.http.payload import encode
+from modhub.http.responses import MAX_COMPOSITIONS, ComposedBody, ContentChanged
 from modhub.interfaces import PublicFile, PublicNote, RelatedMod, StoredDocument
-from modhub.payload import encode
-from modhub.raw_queries import RawQueryExecutor, Row
-from modhub.responses import MAX_COMPOSITIONS, ComposedBody, ContentChanged
 
 
 class _RelatedFile(msgspec.Struct, gc=False):

@@ -5,7 +5,8 @@ from typing import Any
 
 from pyramid.response import Response
 
-from modhub import limits, text
+from modhub.base.errors import not_found
+from modhub.base.identity import CredentialKind
 from modhub.catalogue import voting
 from modhub.catalogue.changelogs import ChangelogReader
 from modhub.catalogue.download_events import notify_download
@@ -14,15 +15,14 @@ from modhub.catalogue.read_service import CatalogueReader, ListParams, ModFile
 from modhub.catalogue.resources import ModChild, ModResource, VotesResource
 from modhub.catalogue.response_schemas import VotesDocument
 from modhub.catalogue.successors import SuccessorReader
+from modhub.content import limits, text
 from modhub.declarations import API_SORTS
-from modhub.downloads import file_response
-from modhub.errors import not_found
+from modhub.http.downloads import file_response
+from modhub.http.payload import encode, query
+from modhub.http.request import Request
+from modhub.http.responses import composed_json, public_json
 from modhub.interfaces import IAsset, ICatalogue, IGameIcon, IMod, INotes, IPicture, IVotes
-from modhub.payload import encode, query
-from modhub.request import Request
-from modhub.responses import composed_json, public_json
-from modhub.security.identity import CredentialKind
-from modhub.views import OPEN, api, page
+from modhub.web.views import OPEN, api, page
 
 _DIGITS = 9
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from modhub import limits
 from modhub.catalogue import list_queries, queries
 from modhub.catalogue.list_queries import ListVariant
 from modhub.catalogue.models import AssetKind
@@ -13,12 +12,13 @@ from modhub.catalogue.queries import AnySelect
 from modhub.catalogue.response_schemas import CaptionDocument, NoteDocument, is_image_type
 from modhub.catalogue.search_values import has_short, search_values
 from modhub.catalogue.stored_documents import DocumentReader, compose_chain
+from modhub.content import limits
+from modhub.content.folding import fold_game, fold_search, search_words
 from modhub.db import from_micros, iso
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.declarations import PageOrder
-from modhub.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
-from modhub.folding import fold_game, fold_search, search_words
-from modhub.raw_queries import PreparedQuery, RawQueryExecutor, Row
-from modhub.responses import ComposedBody
+from modhub.http.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
+from modhub.http.responses import ComposedBody
 
 ListStatement = Callable[[ListVariant], AnySelect]
 GameDocument = dict[str, str | None]

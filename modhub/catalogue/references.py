@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from modhub.errors import invalid
-from modhub.limits import GUIDS
-from modhub.text import N_
+from modhub.base.errors import invalid
+from modhub.content.limits import GUIDS
+from modhub.content.text import N_
 
 _GUID = re.compile(r"\A[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
 

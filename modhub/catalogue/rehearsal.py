@@ -10,14 +10,14 @@ from typing import Final
 
 import msgspec
 
-from modhub import limits
 from modhub.catalogue.archives import ArchiveProblem
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import ModRow, NoteDocument, mod_document
-from modhub.folding import fold_game
+from modhub.content import limits
+from modhub.content.folding import fold_game
+from modhub.content.markup import to_text
 from modhub.interfaces import IPublicMods
-from modhub.markup import to_text
 
 MAX_ROUNDS: Final = 10
 """How often a chain may lead from the caller's drafts to published mods and back."""

@@ -14,9 +14,9 @@ from modhub.catalogue.rehearsal import OwnMods, RehearsalDocument, RehearsedSucc
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.catalogue.response_schemas import ModDocument
 from modhub.catalogue.successors import SuccessorReader
+from modhub.http.request import Request
 from modhub.interfaces import IMine, IMod, IOwnMod, IPublicMods
-from modhub.request import Request
-from modhub.views import api, page
+from modhub.web.views import api, page
 
 
 def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:

@@ -6,11 +6,11 @@ from typing import ClassVar, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
-from modhub import limits, text
+from modhub.base.errors import invalid
 from modhub.catalogue.references import Lists
-from modhub.errors import invalid
-from modhub.folding import fold_game
-from modhub.markup import clean
+from modhub.content import limits, text
+from modhub.content.folding import fold_game
+from modhub.content.markup import clean
 
 OptionalText = str | None | UnsetType
 OptionalTexts = list[str] | None | UnsetType

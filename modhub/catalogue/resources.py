@@ -6,6 +6,8 @@ from pyramid.authorization import DENY_ALL, Allow, Authenticated
 from sqlalchemy.orm import Session
 from zope.interface import implementer, implementer_only
 
+from modhub.base.identity import CorePermission, CredentialKind, KeyUse, Permission
+from modhub.base.service_registry import find_optional_service
 from modhub.catalogue.queries import (
     image_owner_statement,
     note_owner_statement,
@@ -29,9 +31,7 @@ from modhub.interfaces import (
     Profile,
 )
 from modhub.security.credentials import MACHINE_KEY_REALM
-from modhub.security.identity import CorePermission, CredentialKind, KeyUse, Permission
-from modhub.service_registry import find_optional_service
-from modhub.traversal import OwnedResource, Resource, parse_id
+from modhub.web.traversal import OwnedResource, Resource, parse_id
 
 _NO_ID = -1
 """In place of a malformed id: the statement runs for it, too, so that timing reveals nothing (T-B4)."""

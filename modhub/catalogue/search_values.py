@@ -7,7 +7,7 @@ send: all words count (C-LIST-4), but not each has a name of its own.
 import re
 from typing import Any, Final
 
-from modhub.folding import like_pattern, like_patterns
+from modhub.content.folding import like_pattern, like_patterns
 
 TRIGRAM: Final = 3
 """The minimum length of words that a trigram index can find."""

@@ -1,7 +1,7 @@
 """Changes by owners to their mods. Functions over a session, without a request.
 
 Each takes the mod's id and the caller's account, and locks the mod's row first, so that changes to one mod are
-serialised (T-E). :class:`modhub.errors.OwnershipLost` if the mod was deleted after the ACL check.
+serialised (T-E). :class:`modhub.base.errors.OwnershipLost` if the mod was deleted after the ACL check.
 """
 
 import uuid
@@ -12,8 +12,8 @@ from msgspec import UNSET
 from sqlalchemy import Select, delete, select
 from sqlalchemy.orm import Session, selectinload
 
-from modhub import bulk
 from modhub.audit import record
+from modhub.base.errors import OwnershipLost, conflict
 from modhub.blobs.models import trash_blob
 from modhub.catalogue.descriptions import WrittenDescription, keep_source
 from modhub.catalogue.mod_events import notify_changed, notify_deleted, notify_published
@@ -22,8 +22,7 @@ from modhub.catalogue.pictures.services import forget_pictures
 from modhub.catalogue.public_copies import mark_stale
 from modhub.catalogue.references import Lists, check_references
 from modhub.catalogue.request_schemas import CleanedMod, CleanedNote
-from modhub.db import now
-from modhub.errors import OwnershipLost, conflict
+from modhub.db import bulk, now
 
 _UNIT = timedelta(microseconds=1)
 

@@ -9,10 +9,10 @@ from typing import Final
 
 from modhub.catalogue import document_queries
 from modhub.catalogue.chains import InstallChain, install_order
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
+from modhub.http.payload import encode
+from modhub.http.responses import ComposedBody, ContentChanged
 from modhub.interfaces import StoredDocument
-from modhub.payload import encode
-from modhub.raw_queries import PreparedQuery, RawQueryExecutor, Row
-from modhub.responses import ComposedBody, ContentChanged
 
 _SHAPE: Final = 1
 """To be raised when `compose_chain` puts documents together in another way: the same states are other bytes then."""

@@ -7,14 +7,14 @@ from modhub.audit import record
 from modhub.catalogue.models import Mod, Vote
 from modhub.catalogue.services import erase_mods
 from modhub.catalogue.voting import withdraw_votes
-from modhub.changes import start_new_feed
+from modhub.db.changes import start_new_feed
 from modhub.events import AccountDeleted, DatabaseRestored
 
 
 def delete_mods_of_account(event: AccountDeleted) -> None:
     """Delete all data of the account, in the event's transaction.
 
-    The number of statements grows per batch (`modhub.bulk`), not per vote or file.
+    The number of statements grows per batch (`modhub.db.bulk`), not per vote or file.
     """
     session, account_id = event.session, event.account_id
     owned = aliased(Mod)

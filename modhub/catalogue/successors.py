@@ -7,12 +7,12 @@ from sqlalchemy import Select, and_, bindparam, select
 from sqlalchemy.orm import Session, aliased
 
 from modhub.audit import record
+from modhub.base.errors import invalid
 from modhub.catalogue.models import Mod, PublicMod, Successor
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import ModDocument
 from modhub.catalogue.services import own_mod, record_change
-from modhub.errors import invalid
-from modhub.raw_queries import RawQueryExecutor
+from modhub.db.raw_queries import RawQueryExecutor
 
 _decode = msgspec.json.Decoder(ModDocument).decode
 

@@ -11,15 +11,15 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
+from modhub.base.errors import OwnershipLost, conflict, too_large
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.catalogue.mod_events import notify_version
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note
 from modhub.catalogue.pictures.services import forget_pictures, queue_pictures
 from modhub.catalogue.services import own_mod, record_change
+from modhub.content.limits import CODE, CSS, IMAGE, IMAGES
 from modhub.db import now
-from modhub.errors import OwnershipLost, conflict, too_large
-from modhub.limits import CODE, CSS, IMAGE, IMAGES
 
 FALLBACKS = {AssetKind.CODE: "mod.bin", AssetKind.CSS: "mod.css", AssetKind.IMAGE: "image"}
 """Default file names."""

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from modhub import bulk
+from modhub.base.errors import ApiError, not_found
 from modhub.catalogue.models import Mod, Vote
 from modhub.catalogue.public_copies import IS_PUBLIC, mark_score_stale
 from modhub.catalogue.response_schemas import VotesDocument
-from modhub.errors import ApiError, not_found
+from modhub.db import bulk
 
 
 def check_not_owner(owner: int | None, account_id: int) -> None:

@@ -6,6 +6,7 @@ names both lines.
 
 from pyramid.config import Configurator
 
+from modhub.base.service_registry import add_service, find_optional_service
 from modhub.declarations import Declarations, StartOptions
 from modhub.directives.features import (
     add_blob_store,
@@ -29,7 +30,6 @@ from modhub.directives.operation import (
 )
 from modhub.directives.web import add_body_limit, add_cross_origin, add_page_order, add_panel, add_robots_rule
 from modhub.server.rules import BodyRules, IBodyRules
-from modhub.service_registry import add_service, find_optional_service
 
 
 def includeme(config: Configurator) -> None:

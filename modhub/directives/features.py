@@ -6,17 +6,17 @@ from typing import Any
 from pyramid.config import Configurator
 from pyramid.path import AssetResolver
 
+from modhub.base.identity import CredentialKind
+from modhub.base.service_registry import find_service
+from modhub.base.settings import Setting, StartRefused, read_settings
 from modhub.blobs.store import BlobStoreFactory
+from modhub.content.limits import CHANGE_KIND
 from modhub.declarations import (
     Declarations,
     Feature,
     Migrations,
     StartOptions,
 )
-from modhub.limits import CHANGE_KIND
-from modhub.security.identity import CredentialKind
-from modhub.service_registry import find_service
-from modhub.settings import Setting, StartRefused, read_settings
 
 
 def find_declarations(config: Configurator) -> Declarations:
@@ -108,7 +108,7 @@ def add_migrations(
 
 
 def add_change_kind(config: Configurator, kind: str) -> None:
-    """Show changes of ``kind`` among those that everybody can follow (:func:`modhub.changes.mark_changed`)."""
+    """Show changes of ``kind`` among those that everybody can follow (:func:`modhub.db.changes.mark_changed`)."""
     if len(kind) > CHANGE_KIND:
         raise StartRefused(f"the kind of changes {kind} has more than {CHANGE_KIND} characters")
     config.action(("modhub change kind", kind), lambda: find_declarations(config).change_kinds.add(kind))

@@ -5,6 +5,8 @@ from typing import Any
 
 from pyramid.config import Configurator
 
+from modhub.base.metrics import COUNTER, GAUGE, Metric, Reading
+from modhub.base.settings import StartRefused
 from modhub.blobs.naming import BlobNames
 from modhub.declarations import (
     AdminCommand,
@@ -12,8 +14,6 @@ from modhub.declarations import (
     Worker,
 )
 from modhub.directives.features import find_declarations
-from modhub.metrics import COUNTER, GAUGE, Metric, Reading
-from modhub.settings import StartRefused
 
 
 def add_health_check(config: Configurator, name: str, check: Callable[[Any], str | None]) -> None:
@@ -37,7 +37,7 @@ def add_metric(
     kind: str = GAUGE,
     labels: tuple[str, ...] = (),
 ) -> None:
-    """Let a feature that exports metrics call ``read(registry)`` (:class:`modhub.metrics.Metric`).
+    """Let a feature that exports metrics call ``read(registry)`` (:class:`modhub.base.metrics.Metric`).
 
     ``name`` is without the prefix that all of them have. Several packages may add to one metric, each its own values
     of the labels; the first one's ``help`` is shown.

@@ -6,6 +6,7 @@ from typing import Any
 
 from pyramid.config import Configurator
 
+from modhub.base.settings import StartRefused
 from modhub.declarations import (
     API_SORTS,
     PANEL_PLACES,
@@ -14,7 +15,6 @@ from modhub.declarations import (
 )
 from modhub.directives.features import find_declarations
 from modhub.server.rules import IBodyRules
-from modhub.settings import StartRefused
 
 
 def add_panel(
@@ -64,7 +64,7 @@ def add_body_limit(
 
     ``pattern`` is a path with ``{segment}`` and ``{rest...}``; ``limit`` is in bytes (C-ERR-20). ``waits``: the request
     may wait for its turn (hashing), so it gets a thread of a separate pool. ``stored``: the body is a file that the
-    view stores as it is (:func:`modhub.blobs.uploads.receive_upload`), so it is spooled in the file store's folder.
+    view stores as it is (:func:`modhub.http.uploads.receive_upload`), so it is spooled in the file store's folder.
     """
     method_names = (methods,) if isinstance(methods, str) else methods
 

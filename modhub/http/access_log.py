@@ -11,8 +11,8 @@ import time
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any, Final
 
-from modhub.http.request_ids import REQUEST_ID
-from modhub.ops.json_lines import JsonLineFormatter, line_head
+from modhub.base.json_lines import JsonLineFormatter, line_head
+from modhub.base.request_ids import REQUEST_ID
 
 log = logging.getLogger("modhub.requests")
 _MAX_PATH: Final = 500

@@ -8,10 +8,10 @@ import gzip
 from functools import lru_cache
 from typing import Any, Final
 
+from modhub.content.limits import KB
 from modhub.http.conditions import compressed_etag
 from modhub.http.headers import HAS_TOKEN
-from modhub.limits import KB
-from modhub.request import Request
+from modhub.http.request import Request
 
 MIN_BYTES: Final = 150
 """Smaller bodies hardly shrink."""

@@ -14,7 +14,7 @@ from typing import BinaryIO, Final
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, StrictParserError
 from webob.request import DisconnectionError
 
-from modhub.errors import ApiError, invalid
+from modhub.base.errors import ApiError, invalid
 
 URLENCODED: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"

@@ -6,9 +6,9 @@ A view sets what is specific to its response; the rest is filled in here by the 
 from collections.abc import Iterable
 from typing import Any, Final
 
+from modhub.base.request_ids import REQUEST_ID
 from modhub.declarations import Declarations
-from modhub.http.request_ids import REQUEST_ID
-from modhub.request import Request, normalize_slashes
+from modhub.http.request import Request, normalize_slashes
 
 EXPOSED: Final = (
     "ETag, Last-Modified, Accept-Ranges, Content-Range, Content-Disposition, Repr-Digest, Retry-After, "
@@ -128,7 +128,7 @@ def page_headers(request: Request, response: Any) -> Pairs:
     """The headers that depend on the page: scripts run by its nonce only, never by ``'self'``.
 
     A page without a script has no nonce, so that error pages are identical for everything that does not exist. Style
-    sheets need none, since our files cannot be used as one (:mod:`modhub.downloads`).
+    sheets need none, since our files cannot be used as one (:mod:`modhub.http.downloads`).
     """
     if response.status_int == 304:
         # The page that the browser has kept has the nonce of its own policy: another policy would forbid its scripts.

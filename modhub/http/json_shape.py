@@ -1,4 +1,4 @@
-"""Checks on a JSON body before it is parsed: UTF-8, and nesting up to :data:`modhub.limits.JSON_DEPTH`.
+"""Checks on a JSON body before it is parsed: UTF-8, and nesting up to :data:`modhub.content.limits.JSON_DEPTH`.
 
 Works in chunks of a millisecond at most, so that other threads get their turn in between, and stops at the first level
 too deep.
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Final
 
-from modhub.errors import invalid
-from modhub.limits import JSON_DEPTH
+from modhub.base.errors import invalid
+from modhub.content.limits import JSON_DEPTH
 
 CHUNK_BYTES: Final = 64 * 1024
 

@@ -10,9 +10,9 @@ import zlib
 from collections.abc import Iterable
 from typing import Any, BinaryIO, Final
 
-from modhub.errors import busy
+from modhub.base.errors import busy
+from modhub.content.limits import MB
 from modhub.http.compression import LEVEL
-from modhub.limits import MB
 from modhub.server.rules import RESERVE_RESPONSE
 
 LARGE: Final = MB

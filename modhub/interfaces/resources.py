@@ -6,7 +6,7 @@ from zope.interface import Attribute, Interface
 
 
 class IResource(Interface):
-    """A node of the tree. ``exists`` says whether there is anything behind it (see :mod:`modhub.traversal`)."""
+    """A node of the tree. ``exists`` says whether there is anything behind it (see :mod:`modhub.web.traversal`)."""
 
     exists = Attribute("False if nothing is at the address; the owner's views then return 404, after the ACL.")
 
@@ -95,7 +95,7 @@ class ICredential(Interface):
     """How a kind of caller is recognised on the API or on the site; registered with ``config.add_credential``."""
 
     def identify(request: Any) -> "Any | None":  # noqa: N805 - zope interfaces have no self
-        """The :class:`modhub.security.identity.Identity` of the caller, None if nothing valid was presented."""
+        """The :class:`modhub.base.identity.Identity` of the caller, None if nothing valid was presented."""
 
     def challenge(request: Any) -> Any:  # noqa: N805
         """The error or response for a caller without permission."""

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from modhub.responses import ComposedBody
+    from modhub.http.responses import ComposedBody
 
 
 class IStorageAddress(Protocol):
@@ -76,7 +76,7 @@ class IMods(Protocol):
 class StoredDocument(NamedTuple):
     """The stored JSON of a published mod, without the JSON itself: what it takes to answer with many of them.
 
-    ``size`` is in bytes. ``feed`` and ``serial`` identify this state of it (:mod:`modhub.changes`). ``requires`` has
+    ``size`` is in bytes. ``feed`` and ``serial`` identify this state of it (:mod:`modhub.db.changes`). ``requires`` has
     the GUIDs as its owner wrote them, separated by spaces; ``links`` is the ``Link`` header of the mod.
     """
 
@@ -134,7 +134,7 @@ class IPublicMods(Protocol):
     def documents(self, stored: Iterable[StoredDocument]) -> Iterator[bytes]:
         """The JSON of these mods in this order, one by one.
 
-        Raises :class:`modhub.responses.ContentChanged` where a mod is not as it was measured.
+        Raises :class:`modhub.http.responses.ContentChanged` where a mod is not as it was measured.
         """
 
     def get_documents(self, guids: Collection[str]) -> dict[str, bytes]:
@@ -174,7 +174,7 @@ class ModSelection(NamedTuple):
     authors: Collection[int] = ()
     """Account ids."""
     games: Collection[str] = ()
-    """Names of games as :func:`modhub.folding.fold_game` returns them."""
+    """Names of games as :func:`modhub.content.folding.fold_game` returns them."""
 
 
 class CardPage(NamedTuple):

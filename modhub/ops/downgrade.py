@@ -10,12 +10,12 @@ from typing import Any
 
 from sqlalchemy import Connection, MetaData, Table, column, func, literal_column, select
 
+from modhub.base.settings import StartRefused
 from modhub.db import Databases
 from modhub.declarations import Migrations
 from modhub.ops import migrate
 from modhub.ops.migration_plan import revisions_to_undo
 from modhub.ops.schema_state import refuse_newer, schema_state
-from modhub.settings import StartRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class TableContent:
 def downgrade(databases: Databases, package: Migrations, revision: str) -> bool:
     """Take ``package`` back to ``revision`` in one transaction; False if it is there already.
 
-    Raises :class:`modhub.settings.StartRefused` if rows or values would be lost, or if ``revision`` is not an earlier
+    Raises `StartRefused` if rows or values would be lost, or if ``revision`` is not an earlier
     one.
     """
     with migrate.migration_lock(databases) as connection:

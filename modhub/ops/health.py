@@ -10,18 +10,18 @@ from pyramid.config import Configurator
 from pyramid.response import Response
 from sqlalchemy.exc import SQLAlchemyError
 
+from modhub.base.errors import ApiError
+from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs import BlobStore
-from modhub.db import Databases
+from modhub.db import Databases, database_errors
 from modhub.declarations import Declarations
-from modhub.errors import ApiError
+from modhub.http.payload import encode
+from modhub.http.request import Request
 from modhub.interfaces import IRoot
-from modhub.ops import database_errors, observations
+from modhub.ops import observations
 from modhub.ops.free_space import STORE, free_bytes
-from modhub.payload import encode
-from modhub.request import Request
 from modhub.server.rules import IBodyRules
-from modhub.service_registry import find_optional_service, find_service
-from modhub.views import OPEN, page
+from modhub.web.views import OPEN, page
 
 log = logging.getLogger(__name__)
 UNREACHABLE: Final = "unreachable"

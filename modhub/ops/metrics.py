@@ -5,14 +5,14 @@ from typing import Any
 from pyramid.config import Configurator
 from sqlalchemy import func, select
 
+from modhub.base.metrics import COUNTER, LabelValues
+from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs.models import StoredBlob
 from modhub.blobs.timing import OperationTimes, StoreTimes
 from modhub.db import Databases
-from modhub.metrics import COUNTER, LabelValues
 from modhub.ops.free_space import STORE, TEMPORARY
 from modhub.ops.health import UNREACHABLE, Readiness, free_bytes_now
 from modhub.ops.slow_statements import SlowStatements
-from modhub.service_registry import find_optional_service, find_service
 
 
 def _connections(registry: Any) -> dict[LabelValues, float]:

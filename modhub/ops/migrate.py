@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from modhub.db import Base, Databases, is_transient
+from modhub.base.settings import StartRefused
+from modhub.db import Base, Databases, database_errors, is_transient
 from modhub.declarations import Migrations
-from modhub.ops import compatibility, database_errors
+from modhub.ops import compatibility
 from modhub.ops.revisions import current_revisions, last_of_a_roll
 from modhub.ops.schema_state import SchemaState, packages_in, refuse_newer, schema_states
-from modhub.settings import StartRefused
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -84,7 +84,7 @@ def upgrade(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
     """Bring every package to its newest revision in one transaction; returns the packages that changed.
 
     A contraction may be left to the next run (`last_of_a_roll`). A compatible newer schema is left as it is. Raises
-    :class:`modhub.settings.StartRefused` if the database has a revision that this code does not know, and that is not
+    `StartRefused` if the database has a revision that this code does not know, and that is not
     compatible with it.
     """
     changed = []
@@ -145,7 +145,7 @@ def run_or_refuse(databases: Databases, packages: Iterable[Migrations], change: 
 
 
 def upgrade_or_refuse(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
-    """As `upgrade`; failures become one sentence for the operator (:class:`modhub.settings.StartRefused`)."""
+    """As `upgrade`; failures become one sentence for the operator (:class:`modhub.base.settings.StartRefused`)."""
     packages = list(packages)
     return run_or_refuse(databases, packages, lambda: upgrade(databases, packages))
 

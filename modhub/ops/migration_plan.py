@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
+from modhub.base.settings import StartRefused
 from modhub.declarations import Migrations
 from modhub.ops.migrate import revision_scripts
 from modhub.ops.revisions import current_revisions, last_of_a_roll
 from modhub.ops.schema_state import SchemaState, schema_state
-from modhub.settings import StartRefused
 
 if TYPE_CHECKING:
     from alembic.script import Script, ScriptDirectory

@@ -5,10 +5,10 @@ from enum import Enum
 
 from sqlalchemy import Connection
 
+from modhub.base.settings import StartRefused
 from modhub.declarations import Migrations
 from modhub.ops import compatibility
 from modhub.ops.revisions import current_revisions, known_revisions, last_revisions, with_ancestors
-from modhub.settings import StartRefused
 
 
 class SchemaState(Enum):

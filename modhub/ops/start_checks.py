@@ -7,9 +7,9 @@ from math import log2
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from modhub.base.service_registry import find_service
+from modhub.base.settings import SECRET_LENGTH, MachineKey
 from modhub.declarations import Declarations, StartOptions
-from modhub.service_registry import find_service
-from modhub.settings import SECRET_LENGTH, MachineKey
 
 MIN_ENTROPY_BITS: Final = 80
 MAKE_SECRET: Final = "create one with: openssl rand -hex 32"  # noqa: S105 - a command

@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from modhub.base.errors import ApiError
 from modhub.blobs.disk_errors import error_message
 from modhub.blobs.store import StoreTrouble
-from modhub.errors import ApiError
 
 _FAILURES: Final = {
     "storage_refused": "the file store cannot be written",

@@ -15,13 +15,12 @@ from sqlalchemy import Connection, Engine, event, inspect, select, update
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
-from modhub import bulk
 from modhub.audit import record
-from modhub.changes import Generation, start_new_feed
-from modhub.db import Base, Databases
+from modhub.base.service_registry import find_service
+from modhub.db import Base, Databases, bulk
+from modhub.db.changes import Generation, start_new_feed
 from modhub.declarations import AdminCommand, add_dry_run_option
 from modhub.ops.row_ids import ID_GAP, skip_ids
-from modhub.service_registry import find_service
 
 log = logging.getLogger(__name__)
 _CHECKED: Final = "modhub timeline checked"

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from zope.interface import implementer
 
-from modhub.errors import ApiError
+from modhub.base.errors import ApiError
+from modhub.base.identity import Identity, principal_for_scope
+from modhub.base.settings import MachineKey
+from modhub.http.request import Request
 from modhub.interfaces import ICredential
-from modhub.request import Request
 from modhub.security.credentials import ADDRESS_KEY_REALM, MACHINE_KEY_REALM, presented_key
-from modhub.security.identity import Identity, principal_for_scope
-from modhub.settings import MachineKey
 
 
 class ApiKeyError(ApiError):

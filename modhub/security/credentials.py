@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from modhub.errors import ApiError
-from modhub.request import Request
-from modhub.security.identity import NOBODY, CredentialKind
+from modhub.base.errors import ApiError
+from modhub.base.identity import NOBODY, CredentialKind
+from modhub.http.request import Request
 
 MACHINE_KEY_REALM: Final = "machine"
 """The principal of every caller with a machine key."""

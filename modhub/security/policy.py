@@ -7,11 +7,11 @@ from pyramid.security import Denied
 from pyramid.traversal import find_interface
 from zope.interface import implementer, providedBy
 
-from modhub.errors import ApiError, not_found
+from modhub.base.errors import ApiError, not_found
+from modhub.base.identity import NOBODY, CredentialKind, Identity, KeyScope, KeyUse, Permission
+from modhub.http.request import Request
 from modhub.interfaces import IApi, ICredential, IMod, ISite
-from modhub.request import Request
 from modhub.security.credentials import bearer_challenge
-from modhub.security.identity import NOBODY, CredentialKind, Identity, KeyScope, KeyUse, Permission
 
 
 @implementer(ICredential)

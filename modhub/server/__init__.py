@@ -11,13 +11,13 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from modhub.ops.ini_file import refuse_unreadable
+from modhub.base.ini_file import refuse_unreadable
+from modhub.base.settings import StartRefused
 from modhub.server.loop import Server
 from modhub.server.memory import keep_freed_memory
 from modhub.server.rules import BodyRule, BodyRules, IBodyRules
 from modhub.server.settings import Settings
 from modhub.server.systemd import notify_systemd
-from modhub.settings import StartRefused
 
 __all__ = ["BodyRule", "BodyRules", "IBodyRules", "make_server", "serve"]
 
@@ -68,7 +68,7 @@ def serve(app: Any, global_conf: Any = None, **settings: Any) -> int:  # noqa: A
     """Serve ``app`` until SIGTERM, SIGINT or SIGHUP, drain, return 0. A second signal ends the drain.
 
     ``settings`` are waitress's and those of `modhub.server.settings.Settings`. Raises
-    :class:`modhub.settings.StartRefused` for what the operator must fix: an address that is not available, a setting
+    `StartRefused` for what the operator must fix: an address that is not available, a setting
     that is unknown or invalid.
     """
     try:

@@ -9,7 +9,7 @@ import struct
 import termios
 from typing import Any
 
-from modhub.optional_calls import report_missed
+from modhub.base.optional_calls import report_missed
 
 _UNSUPPORTED = frozenset((errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EOVERFLOW, errno.EPERM))
 

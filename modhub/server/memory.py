@@ -4,7 +4,7 @@ import ctypes
 import os
 from typing import Final
 
-from modhub.optional_calls import report_missed
+from modhub.base.optional_calls import report_missed
 
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3

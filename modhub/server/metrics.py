@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from pyramid.config import Configurator
 
-from modhub.metrics import COUNTER, LIMITS_HIT, LIMITS_HIT_HELP, LabelValues, Reading
+from modhub.base.metrics import COUNTER, LIMITS_HIT, LIMITS_HIT_HELP, LabelValues, Reading
 from modhub.server.rules import IBodyRules
 
 POOLS: Final = ("reading", "writing", "waiting", "priority")

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Final
 
 from waitress.adjustments import Adjustments, asbool
 
-from modhub.metrics import EventCounter
-from modhub.optional_calls import optional_call
+from modhub.base.metrics import EventCounter
+from modhub.base.optional_calls import optional_call
 from modhub.server.forwarded import UntrustedProxyWarning
 from modhub.server.response_budget import ResponseBudget
 from modhub.server.rules import DEFAULT_LIMIT, BodyRule, IBodyRules

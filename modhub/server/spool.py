@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from waitress.buffers import FileBasedBuffer, OverflowableBuffer
 
-from modhub.optional_calls import report_missed
+from modhub.base.optional_calls import report_missed
 
 
 class SpoolFull(Exception):

@@ -6,10 +6,10 @@ A report causes no outgoing request: the address is only stored.
 
 from pyramid.config import Configurator
 
-from modhub import limits
+from modhub.base.service_registry import find_service
+from modhub.content import limits
 from modhub.db import Databases
 from modhub.interfaces import ICatalogue, IStorageAddress
-from modhub.service_registry import find_service
 from modhub.storage_address.read_service import CurrentAddress
 from modhub.storage_address.resources import IStorage, StorageAddressResource, StorageResource
 

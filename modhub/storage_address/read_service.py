@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy import select
 
-from modhub.raw_queries import RawQueryExecutor
+from modhub.db.raw_queries import RawQueryExecutor
 from modhub.storage_address.models import THE_ROW, StoredAddress
 
 STALE_SECONDS: Final = 2.0

@@ -3,9 +3,9 @@
 from pyramid.authorization import Allow
 from zope.interface import Interface, implementer
 
+from modhub.base.identity import CredentialKind, Permission
 from modhub.security.credentials import ADDRESS_KEY_REALM
-from modhub.security.identity import CredentialKind, Permission
-from modhub.traversal import Resource
+from modhub.web.traversal import Resource
 
 
 class IStorage(Interface):

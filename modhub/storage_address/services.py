@@ -3,9 +3,8 @@
 from sqlalchemy import or_, update
 from sqlalchemy.orm import Session
 
-from modhub import bulk
 from modhub.audit import record
-from modhub.db import now
+from modhub.db import bulk, now
 from modhub.storage_address.models import THE_ROW, StoredAddress
 
 

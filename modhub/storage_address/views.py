@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from modhub.errors import invalid
-from modhub.origins import parse_origin
-from modhub.payload import read_json
-from modhub.request import Request
+from modhub.base.errors import invalid
+from modhub.content.origins import parse_origin
+from modhub.http.payload import read_json
+from modhub.http.request import Request
 from modhub.storage_address.request_schemas import AddressReport
 from modhub.storage_address.resources import IAddress, StoragePermission
 from modhub.storage_address.response_schemas import AddressDocument
 from modhub.storage_address.services import store_reported_address
-from modhub.views import api
+from modhub.web.views import api
 
 
 @api(context=IAddress, request_method="POST", permission=StoragePermission.REPORT)

@@ -18,9 +18,9 @@ from pyramid.config import Configurator
 from sqlalchemy import event
 from webtest import TestApp
 
+from modhub.base.service_registry import Service, find_service
 from modhub.db import Databases
 from modhub.declarations import Declarations
-from modhub.service_registry import Service, find_service
 from modhub.testing.application_pool import ApplicationPool, PooledApplication
 from modhub.testing.configuration_speed import configure_faster
 from modhub.testing.databases import TEST_SECRET as TEST_SECRET

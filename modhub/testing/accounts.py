@@ -13,11 +13,11 @@ from urllib.parse import urlencode
 from pyramid.config import Configurator
 from zope.interface import implementer
 
-from modhub.errors import ApiError, not_found
+from modhub.base.errors import ApiError, not_found
+from modhub.base.identity import CredentialKind, Identity, account_identity
+from modhub.http.request import Request
 from modhub.interfaces import IApi, ICredential, IProfiles, ISite, Profile
-from modhub.request import Request
 from modhub.security.credentials import bearer_challenge
-from modhub.security.identity import CredentialKind, Identity, account_identity
 from modhub.ui.xml_responses import Redirect
 
 COOKIE = "account"

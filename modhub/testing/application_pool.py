@@ -18,8 +18,8 @@ from typing import Any
 from pyramid.config import Configurator
 
 import modhub
+from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.service_registry import find_service
 from modhub.testing.databases import TEST_SECRET, TemplateDatabases
 
 IDLE_APPLICATIONS = 40

@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
+from modhub.base.service_registry import find_service
 from modhub.catalogue import moderation, public_copies
 from modhub.catalogue.models import Mod
 from modhub.db import Databases
-from modhub.service_registry import find_service
 from modhub.testing import Site
 
 OWNER = 7

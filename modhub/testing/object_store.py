@@ -14,9 +14,9 @@ from typing import Any
 import boto3
 import pytest
 
+from modhub.base.settings import Secret
 from modhub.blobs import storage_from_url
 from modhub.blobs.s3 import S3Store
-from modhub.settings import Secret
 from modhub.testing.lines import Line
 from modhub.testing.service import free_port
 

@@ -27,7 +27,7 @@ from sqlalchemy.orm import configure_mappers
 import modhub
 from modhub.testing.configuration_speed import configure_faster
 
-PROGRAMS = ("modhub.ops.admin", "modhub.ops.pserve", "modhub.server", "modhub.ops.migrate", "modhub.ops.backup")
+PROGRAMS = ("modhub.admin.program", "modhub.admin.pserve", "modhub.server", "modhub.ops.migrate", "modhub.admin.backup")
 INTERPRETER_VARIABLES = ("PYTHON", "LD_", "LC_", "LANG", "COVERAGE", "TZ", "MALLOC")
 """What an interpreter reads when it starts: a fork cannot take it over. PYTHONPATH can."""
 MESSAGE_BYTES = 128 * 1024

@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 
 from zope.interface.interfaces import IInterface
 
+from modhub.base.service_registry import find_service
 from modhub.declarations import Declarations
-from modhub.request import Request, is_api_path
-from modhub.service_registry import find_service
+from modhub.http.request import Request, is_api_path
 from modhub.testing import Site
-from modhub.traversal import ANY, Resource, root_factory
+from modhub.web.traversal import ANY, Resource, root_factory
 
 Call = tuple[str, str]
 """A method and a path in which ``{}`` stands for a variable segment."""

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from modhub.base.service_registry import find_service
 from modhub.declarations import Declarations, Worker
-from modhub.service_registry import find_service
 from modhub.workers import Workers
 
 

@@ -7,7 +7,7 @@ have ``ui`` (:class:`modhub.ui.template_helpers.PageHelpers`), ``_`` and ``ngett
 from pyramid.config import Configurator
 from pyramid.events import BeforeRender
 
-from modhub.request import API_PREFIXES
+from modhub.http.request import API_PREFIXES
 from modhub.ui import (
     documentation,
     form_recovery,

@@ -10,7 +10,7 @@ from typing import Final
 from pyramid.response import Response
 
 from modhub.db import iso
-from modhub.request import Request
+from modhub.http.request import Request
 from modhub.ui.xml_responses import xml_response
 
 _ATOM: Final = "http://www.w3.org/2005/Atom"

@@ -15,17 +15,17 @@ from markupsafe import Markup
 from pyramid.config import Configurator
 from pyramid.renderers import render
 
-from modhub import limits
+from modhub.base.service_registry import find_service
+from modhub.content import limits
 from modhub.declarations import Declarations
 from modhub.http.headers import ALLOWED_HEADERS, EXPOSED
+from modhub.http.request import Request
 from modhub.interfaces import ISite
-from modhub.request import Request
 from modhub.server.head import MAX_HEADER_LINES
 from modhub.server.rules import PROBE_ABOVE_BYTES
 from modhub.server.settings import Settings
-from modhub.service_registry import find_service
 from modhub.ui.template_helpers import PageHelpers
-from modhub.views import OPEN, page
+from modhub.web.views import OPEN, page
 
 PLACE: Final = "documentation"
 DOCUMENTATION_PATH: Final = "/Modhub/doc"

@@ -15,10 +15,10 @@ from pyramid.renderers import render
 from pyramid.response import Response
 from pyramid.viewderivers import INGRESS
 
-from modhub.errors import ApiError
-from modhub.payload import LIMIT_EXCEEDED, STATE, encode
-from modhub.request import Request
-from modhub.security.identity import CredentialKind, CredentialPolicy
+from modhub.base.errors import ApiError
+from modhub.base.identity import CredentialKind, CredentialPolicy
+from modhub.http.payload import LIMIT_EXCEEDED, STATE, encode
+from modhub.http.request import Request
 from modhub.ui.forms import expired_form, is_same_origin, is_urlencoded, set_error_status
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
 
-from modhub.limits import KB, MB
+from modhub.content.limits import KB, MB
 from modhub.ui.i18n import UNITS, Translations
 
 

@@ -15,12 +15,12 @@ from pyramid.csrf import CookieCSRFStoragePolicy, LegacySessionCSRFStoragePolicy
 from pyramid.exceptions import BadCSRFToken
 from pyramid.interfaces import ICSRFStoragePolicy
 
-from modhub.errors import ApiError
-from modhub.http.error_views import render_error
+from modhub.base.errors import ApiError
+from modhub.content.limits import JSON_BODY
+from modhub.content.text import N_
 from modhub.http.forms import URLENCODED, media_type_of
-from modhub.limits import JSON_BODY
-from modhub.request import SAFE_METHODS, Request
-from modhub.text import N_
+from modhub.http.request import SAFE_METHODS, Request
+from modhub.web.error_views import render_error
 
 log = logging.getLogger(__name__)
 CSRF_FIELD: Final = "csrf_token"

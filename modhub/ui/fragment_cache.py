@@ -14,9 +14,9 @@ import msgspec
 from markupsafe import Markup
 from pyramid.config import Configurator
 
-from modhub.byte_cache import ByteCache, add_cache_metrics
-from modhub.limits import MB
-from modhub.service_registry import find_service
+from modhub.base.byte_cache import ByteCache, add_cache_metrics
+from modhub.base.service_registry import find_service
+from modhub.content.limits import MB
 from modhub.ui.formatting import Formatter
 from modhub.ui.i18n import Translations
 

@@ -27,7 +27,7 @@ from pyramid.i18n import Translations as Catalog
 from pyramid.interfaces import ILocalizer, ITranslationDirectories
 from webob.acceptparse import create_accept_language_header
 
-from modhub.service_registry import find_service
+from modhub.base.service_registry import find_service
 
 ENGLISH: Final = "en"
 LANGUAGE_COOKIE: Final = "modhub-language"

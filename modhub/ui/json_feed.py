@@ -9,8 +9,8 @@ from msgspec import Struct
 from pyramid.response import Response
 
 from modhub.db import iso
-from modhub.request import Request
-from modhub.responses import public_response
+from modhub.http.request import Request
+from modhub.http.responses import public_response
 from modhub.ui.atom import AtomEntry
 
 JSON_FEED_TYPE: Final = "application/feed+json"

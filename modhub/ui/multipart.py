@@ -6,10 +6,10 @@ stream of the file for :func:`modhub.blobs.stage`.
 
 from typing import Final
 
-from modhub.errors import invalid, too_large
+from modhub.base.errors import invalid, too_large
 from modhub.http.forms import MultipartReader, boundary_of, decode_field
-from modhub.payload import LIMIT_EXCEEDED, body_stream
-from modhub.request import Request
+from modhub.http.payload import LIMIT_EXCEEDED, body_stream
+from modhub.http.request import Request
 from modhub.ui.forms import CSRF_FIELD, check_token
 
 HEAD_BYTES: Final = 1024

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 from pyramid.config import Configurator
 
+from modhub.http.request import Request
 from modhub.interfaces import ISite
-from modhub.request import Request
 from modhub.ui.i18n import LANGUAGE_COOKIE, Catalogs
 from modhub.ui.xml_responses import Redirect
-from modhub.views import OPEN, page
+from modhub.web.views import OPEN, page
 
 THEME_COOKIE: Final = "modhub-theme"
 THEMES: Final = ("light", "dark")

@@ -5,13 +5,13 @@ from typing import Any
 from pyramid.response import Response
 
 from modhub.declarations import Declarations
-from modhub.downloads import A_DAY
+from modhub.http.downloads import A_DAY
+from modhub.http.payload import encode
+from modhub.http.request import Request
 from modhub.interfaces import IRoot
-from modhub.payload import encode
-from modhub.request import Request
 from modhub.ui.static_files import StaticFiles, static_response
 from modhub.ui.xml_responses import Redirect
-from modhub.views import OPEN, page
+from modhub.web.views import OPEN, page
 
 THEME_COLOR = "#0d3336"
 """The color of the head of every page, as ``--head`` in style.css."""

@@ -5,19 +5,19 @@ from typing import Any, Final
 
 from pyramid.config import Configurator
 
-from modhub import text
-from modhub.errors import not_found
+from modhub.base.errors import not_found
+from modhub.base.service_registry import find_service
+from modhub.base.settings import DEFAULT_SITE_NAME, Setting
+from modhub.content import text
+from modhub.content.limits import KB
+from modhub.content.operator_texts import OperatorText, operator_text, read_small_file
+from modhub.content.text import N_
+from modhub.http.request import Request
 from modhub.interfaces import ISite
-from modhub.limits import KB
-from modhub.operator_texts import OperatorText, operator_text, read_small_file
-from modhub.request import Request
-from modhub.service_registry import find_service
-from modhub.settings import DEFAULT_SITE_NAME, Setting
-from modhub.text import N_
 from modhub.ui.accent import accent_sheet, colour
 from modhub.ui.sitemap import SitemapEntries
 from modhub.ui.static_files import StaticFiles
-from modhub.views import OPEN, page
+from modhub.web.views import OPEN, page
 
 MAX_SITE_NAME: Final = 40
 MAX_MARK: Final = 256 * KB

@@ -13,13 +13,13 @@ from markupsafe import escape
 from pyramid.config import Configurator
 from pyramid.response import Response
 
-from modhub.errors import not_found
+from modhub.base.errors import not_found
+from modhub.base.service_registry import find_service
+from modhub.http.payload import query
+from modhub.http.request import Request
 from modhub.interfaces import IRoot
-from modhub.payload import query
-from modhub.request import Request
-from modhub.service_registry import find_service
 from modhub.ui.xml_responses import xml_response
-from modhub.views import OPEN, page
+from modhub.web.views import OPEN, page
 
 PART: Final = 250
 """Addresses per part. The protocol allows 50,000 and 50 MB; with so few, a part is as fast as a page."""

@@ -19,13 +19,13 @@ from pyramid.path import AssetResolver
 from pyramid.response import Response
 from zope.interface import implementer
 
-from modhub.downloads import IMMUTABLE
-from modhub.errors import not_found
+from modhub.base.errors import not_found
+from modhub.base.service_registry import find_service
+from modhub.http.downloads import IMMUTABLE
+from modhub.http.request import Request
 from modhub.interfaces import IResource, IRoot
-from modhub.request import Request
-from modhub.service_registry import find_service
-from modhub.traversal import Resource
-from modhub.views import OPEN, page
+from modhub.web.traversal import Resource
+from modhub.web.views import OPEN, page
 
 _DARK_RULES: Final = b"@media (prefers-color-scheme: dark)"
 _SCHEMES: Final = b"color-scheme: light dark;"

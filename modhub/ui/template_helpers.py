@@ -8,12 +8,12 @@ from typing import Any
 from markupsafe import Markup, escape
 from pyramid.csrf import get_csrf_token
 
+from modhub.base.identity import CredentialKind
+from modhub.base.service_registry import find_service
 from modhub.declarations import Declarations
 from modhub.http.headers import HAS_TOKEN, NONCE
+from modhub.http.request import Request
 from modhub.interfaces import ISite
-from modhub.request import Request
-from modhub.security.identity import CredentialKind
-from modhub.service_registry import find_service
 from modhub.ui.formatting import Formatter, format_age, parse_timestamp
 from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.i18n import Catalogs, Translations

@@ -4,7 +4,7 @@ from typing import Any
 
 from pyramid.response import Response
 
-from modhub.responses import PublicResponse, public_response
+from modhub.http.responses import PublicResponse, public_response
 
 
 class Redirect(Response):

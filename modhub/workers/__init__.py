@@ -16,12 +16,12 @@ from typing import Any, Final
 from pyramid.config import Configurator
 from sqlalchemy.exc import SQLAlchemyError
 
+from modhub.base.errors import ApiError
+from modhub.base.metrics import COUNTER
+from modhub.base.service_registry import find_service
 from modhub.db import Databases, is_transient
 from modhub.declarations import Declarations, Worker
-from modhub.errors import ApiError
 from modhub.events import ApplicationStarted
-from modhub.metrics import COUNTER
-from modhub.service_registry import find_service
 from modhub.workers.leases import LEASE_SECONDS, HeldLease, LeaseLost, check_leases, lapsed_seconds
 
 log = logging.getLogger(__name__)

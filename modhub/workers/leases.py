@@ -16,8 +16,7 @@ from sqlalchemy import BigInteger, event, literal_column, select, text, type_coe
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from modhub import bulk
-from modhub.db import Databases
+from modhub.db import Databases, bulk
 from modhub.workers.models import Lease
 
 LEASE_SECONDS: Final = 60.0

@@ -6,11 +6,10 @@ from typing import Any, Final
 from pyramid.config import Configurator
 from sqlalchemy import ColumnElement, func, select, update
 
-from modhub import bulk
 from modhub.audit import record
-from modhub.db import iso, now
+from modhub.db import bulk, iso, now
 from modhub.declarations import AdminCommand, add_dry_run_option, add_json_option
-from modhub.traversal import parse_id
+from modhub.web.traversal import parse_id
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.sender import is_due
 from modhub_auth.mail.transports import DeliveryUnavailable

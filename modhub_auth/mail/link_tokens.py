@@ -6,8 +6,7 @@ from typing import Final
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from modhub import bulk
-from modhub.db import now
+from modhub.db import bulk, now
 from modhub_auth.models import Link
 from modhub_auth.signin.access_tokens import new_refresh_token, token_digest
 

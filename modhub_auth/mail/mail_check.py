@@ -12,8 +12,8 @@ from typing import Any, Final
 from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from modhub.base.settings import is_loopback
 from modhub.db import Databases, now
-from modhub.settings import is_loopback
 from modhub_auth.mail.transports import connect
 from modhub_auth.models import OutgoingEmail
 

@@ -17,8 +17,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
+from modhub.base.settings import DEFAULT_SITE_NAME
 from modhub.db import now
-from modhub.settings import DEFAULT_SITE_NAME
 from modhub_auth.encryption import SecretBox
 from modhub_auth.mail.texts import EMAIL_TEMPLATES, EmailTemplate
 from modhub_auth.models import OutgoingEmail

@@ -8,8 +8,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Update, delete, select, update
 from sqlalchemy.orm import Session
 
-from modhub import bulk
-from modhub.db import Databases, now
+from modhub.db import Databases, bulk, now
 from modhub_auth.mail.outbox import DIGEST, Outbox
 from modhub_auth.mail.transports import ConnectionLost, DeliveryRefused, DeliveryUnavailable, MailTransport, Transport
 from modhub_auth.models import OutgoingEmail

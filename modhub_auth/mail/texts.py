@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from modhub.text import N_
+from modhub.content.text import N_
 
 
 @dataclass(frozen=True, slots=True)

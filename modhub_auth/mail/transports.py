@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Timer
 from typing import IO, Any, Final
 
-from modhub.settings import StartRefused
+from modhub.base.settings import StartRefused
 from modhub_auth.platform.openid import hang_up
 
 log = logging.getLogger(__name__)

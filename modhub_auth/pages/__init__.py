@@ -2,11 +2,11 @@
 
 from pyramid.config import Configurator
 
+from modhub.base.identity import NOBODY, CredentialKind
+from modhub.content.text import N_
 from modhub.events import AccountChanged
+from modhub.http.request import Request
 from modhub.interfaces import ISite
-from modhub.request import Request
-from modhub.security.identity import NOBODY, CredentialKind
-from modhub.text import N_
 from modhub.ui.template_helpers import nav_link
 from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.notices import queue_change_email, script_token, unconfirmed_notice

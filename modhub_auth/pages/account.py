@@ -4,17 +4,17 @@ from typing import Any, Final
 
 from sqlalchemy import delete, select
 
-from modhub import text
 from modhub.audit import record
-from modhub.errors import not_found
+from modhub.base.errors import not_found
+from modhub.content import text
+from modhub.content.text import N_
+from modhub.http.payload import query
+from modhub.http.request import Request
 from modhub.interfaces import IMods
-from modhub.payload import query
-from modhub.request import Request
-from modhub.text import N_
-from modhub.traversal import parse_id
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
-from modhub.views import page
+from modhub.web.traversal import parse_id
+from modhub.web.views import page
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
 from modhub_auth.models import MAX_DISPLAY_NAME, ClientSession, Login, LoginKind

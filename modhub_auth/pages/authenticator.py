@@ -9,11 +9,11 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from modhub.audit import record
-from modhub.errors import ApiError, conflict
-from modhub.request import Request
-from modhub.text import N_
+from modhub.base.errors import ApiError, conflict
+from modhub.content.text import N_
+from modhub.http.request import Request
 from modhub.ui.xml_responses import Redirect
-from modhub.views import page
+from modhub.web.views import page
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.account import account_done

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from pyramid.csrf import get_csrf_token
 
+from modhub.base.errors import ApiError
+from modhub.content.text import N_
 from modhub.db import now, to_micros
-from modhub.errors import ApiError
-from modhub.request import Request
-from modhub.text import N_
-from modhub.traversal import parse_id
+from modhub.http.request import Request
+from modhub.web.traversal import parse_id
 from modhub_auth.container import auth_services
 from modhub_auth.pages.form_pages import FormField, FormPage, form_value
 from modhub_auth.rate_limits import caller_of

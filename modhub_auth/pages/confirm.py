@@ -8,13 +8,13 @@ earlier access to the account.
 from typing import Any, Final
 from urllib.parse import quote
 
-from modhub.errors import ApiError
-from modhub.payload import query
-from modhub.request import Request
-from modhub.security.identity import NOBODY, CredentialKind
-from modhub.text import N_
+from modhub.base.errors import ApiError
+from modhub.base.identity import NOBODY, CredentialKind
+from modhub.content.text import N_
+from modhub.http.payload import query
+from modhub.http.request import Request
 from modhub.ui.template_helpers import translations_for
-from modhub.views import OPEN, page
+from modhub.web.views import OPEN, page
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount
 from modhub_auth.mail import link_tokens

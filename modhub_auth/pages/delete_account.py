@@ -2,11 +2,11 @@
 
 from typing import Any, Final
 
+from modhub.content.text import N_
+from modhub.http.request import Request
 from modhub.interfaces import IMods
-from modhub.request import Request
-from modhub.text import N_
 from modhub.ui.xml_responses import Redirect
-from modhub.views import page
+from modhub.web.views import page
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.form_pages import FormPage, never_stored

@@ -4,13 +4,13 @@ from typing import Any, Final
 
 from sqlalchemy.orm import Session
 
-from modhub.errors import ApiError
-from modhub.payload import query
-from modhub.request import Request
-from modhub.security.identity import CredentialKind
-from modhub.text import N_
+from modhub.base.errors import ApiError
+from modhub.base.identity import CredentialKind
+from modhub.content.text import N_
+from modhub.http.payload import query
+from modhub.http.request import Request
 from modhub.ui.template_helpers import translations_for
-from modhub.views import OPEN, page
+from modhub.web.views import OPEN, page
 from modhub_auth import email_addresses
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount

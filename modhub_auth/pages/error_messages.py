@@ -6,9 +6,9 @@ Messages of API errors are written for programs and name JSON fields; a form has
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from modhub.errors import ApiError
-from modhub.request import Request
-from modhub.text import N_
+from modhub.base.errors import ApiError
+from modhub.content.text import N_
+from modhub.http.request import Request
 from modhub.ui.template_helpers import translations_for
 from modhub_auth.container import auth_services
 from modhub_auth.models import KEY_PLATFORM

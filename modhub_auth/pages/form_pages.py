@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from modhub.errors import ApiError
-from modhub.request import Request
+from modhub.base.errors import ApiError
+from modhub.http.request import Request
 from modhub.ui import forms
 from modhub.ui.template_helpers import translations_for
 from modhub_auth.pages.error_messages import collect_errors, field_error

@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 
 from pyramid.viewderivers import VIEW
 
-from modhub.errors import ApiError
-from modhub.request import Request
-from modhub.security.identity import CredentialKind
-from modhub.text import N_
+from modhub.base.errors import ApiError
+from modhub.base.identity import CredentialKind
+from modhub.content.text import N_
+from modhub.http.request import Request
 from modhub.ui.template_helpers import translations_for
 from modhub_auth import services
 from modhub_auth.container import auth_services

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from markupsafe import Markup, escape
 
+from modhub.base.identity import CredentialKind
+from modhub.content.text import N_
 from modhub.db import now
 from modhub.events import AccountChanged
-from modhub.request import Request
-from modhub.security.identity import CredentialKind
-from modhub.text import N_
+from modhub.http.request import Request
 from modhub.ui.template_helpers import translations_for
 from modhub_auth.container import auth_services
 from modhub_auth.mail import texts

@@ -3,10 +3,10 @@
 from typing import Any
 
 from modhub.audit import record
-from modhub.request import Request
-from modhub.text import N_
+from modhub.content.text import N_
+from modhub.http.request import Request
 from modhub.ui.template_helpers import translations_for
-from modhub.views import page
+from modhub.web.views import page
 from modhub_auth import email_addresses
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import IAccount

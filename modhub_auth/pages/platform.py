@@ -12,16 +12,16 @@ from pyramid.csrf import get_csrf_token
 from sqlalchemy.orm import Session
 
 from modhub.audit import act_for_request
+from modhub.base.errors import ApiError, not_found
+from modhub.base.identity import NOBODY, CredentialKind
+from modhub.content.text import N_
 from modhub.db import from_micros, now, to_micros
-from modhub.errors import ApiError, not_found
-from modhub.payload import query
-from modhub.request import Request
-from modhub.security.identity import NOBODY, CredentialKind
-from modhub.text import N_
-from modhub.traversal import parse_id
+from modhub.http.payload import query
+from modhub.http.request import Request
 from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
-from modhub.views import OPEN, page
+from modhub.web.traversal import parse_id
+from modhub.web.views import OPEN, page
 from modhub_auth.container import auth_services
 from modhub_auth.interfaces import ILoginPlatform
 from modhub_auth.pages.form_pages import (

@@ -8,13 +8,13 @@ from typing import Any, Final
 from pyramid.csrf import get_csrf_token
 from sqlalchemy.orm import Session
 
+from modhub.base.errors import ApiError, not_found
+from modhub.content.text import N_
 from modhub.db import now, to_micros
-from modhub.errors import ApiError, not_found
-from modhub.payload import query
-from modhub.request import Request
-from modhub.text import N_
-from modhub.traversal import parse_id
-from modhub.views import OPEN, page
+from modhub.http.payload import query
+from modhub.http.request import Request
+from modhub.web.traversal import parse_id
+from modhub.web.views import OPEN, page
 from modhub_auth import services
 from modhub_auth.container import AuthServices, auth_services
 from modhub_auth.interfaces import ILoginPlatform

@@ -3,12 +3,12 @@
 import re
 from typing import Any, Final
 
-from modhub.errors import invalid
+from modhub.base.errors import invalid
+from modhub.content.text import N_
+from modhub.http.request import Request
 from modhub.interfaces import IMods
-from modhub.request import Request
-from modhub.text import N_
-from modhub.traversal import parse_id
-from modhub.views import page
+from modhub.web.traversal import parse_id
+from modhub.web.views import page
 from modhub_auth import publisher_keys
 from modhub_auth.interfaces import IAccount
 from modhub_auth.pages.account import account_done

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from modhub.request import Request
+from modhub.http.request import Request
 from modhub.ui.i18n import Translations
 from modhub.ui.template_helpers import translations_for
 

@@ -8,10 +8,9 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from modhub import bulk
 from modhub.audit import act_for_account, record
-from modhub.db import now
-from modhub.errors import ApiError, conflict
+from modhub.base.errors import ApiError, conflict
+from modhub.db import bulk, now
 from modhub_auth import services
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens

@@ -17,10 +17,10 @@ from time import monotonic
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
+from modhub.base.errors import ApiError
+from modhub.base.optional_calls import optional_call
+from modhub.content.text import N_
 from modhub.db import now
-from modhub.errors import ApiError
-from modhub.optional_calls import optional_call
-from modhub.text import N_
 from modhub_auth.signin.passwords import HashingGate
 
 NAMESPACE: Final = "http://specs.openid.net/auth/2.0"

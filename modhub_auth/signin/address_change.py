@@ -10,8 +10,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
-from modhub.errors import ApiError, conflict
-from modhub.text import N_
+from modhub.base.errors import ApiError, conflict
+from modhub.content.text import N_
 from modhub_auth import services
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens

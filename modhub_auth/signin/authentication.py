@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from modhub.errors import ApiError
-from modhub.security_log import log_event
+from modhub.base.errors import ApiError
+from modhub.base.security_log import log_event
 from modhub_auth import email_addresses, services
 from modhub_auth.container import AuthServices
 from modhub_auth.rate_limits import RateCounter, Slot, rate_counter

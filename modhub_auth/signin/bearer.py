@@ -2,12 +2,12 @@
 
 from zope.interface import implementer
 
+from modhub.base.errors import ApiError
+from modhub.base.identity import Identity, KeyScope, account_identity
 from modhub.db import now
-from modhub.errors import ApiError
+from modhub.http.request import Request
 from modhub.interfaces import ICredential
-from modhub.request import Request
 from modhub.security.credentials import bearer_challenge
-from modhub.security.identity import Identity, KeyScope, account_identity
 from modhub_auth.container import auth_services
 from modhub_auth.models import LoginKind
 from modhub_auth.read_service import LoginRecord

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 from urllib.parse import urlsplit
 
-from modhub.errors import ApiError
+from modhub.base.errors import ApiError
 
 COMMON_PASSWORD_LINES: Final = (
     *("abcdefghijklmnopqrstuvwxyz", "01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm"),

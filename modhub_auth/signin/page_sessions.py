@@ -6,10 +6,10 @@ from typing import Final
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from modhub import text
 from modhub.audit import act_for_account, record
+from modhub.base.errors import ApiError
+from modhub.content import text
 from modhub.db import now
-from modhub.errors import ApiError
 from modhub_auth.models import MAX_CLIENT_LABEL, Account, Login, PageSession
 from modhub_auth.services import blocked_account_error, lock_account
 from modhub_auth.signin.access_tokens import new_refresh_token, token_digest

@@ -17,9 +17,9 @@ from argon2 import PasswordHasher
 from argon2.exceptions import HashingError, InvalidHashError, VerificationError
 from argon2.low_level import ARGON2_VERSION, error_to_str
 
-from modhub.errors import busy, invalid
-from modhub.optional_calls import optional_call
-from modhub.text import normal
+from modhub.base.errors import busy, invalid
+from modhub.base.optional_calls import optional_call
+from modhub.content.text import normal
 
 log = logging.getLogger(__name__)
 

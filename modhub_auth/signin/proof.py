@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from modhub.errors import ApiError
-from modhub.security_log import log_event
+from modhub.base.errors import ApiError
+from modhub.base.security_log import log_event
 from modhub_auth import services
 from modhub_auth.container import AuthServices
 from modhub_auth.rate_limits import RateCounter, rate_counter

@@ -7,11 +7,10 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from modhub import bulk
 from modhub.audit import act_for_account, record
-from modhub.db import Databases, now
-from modhub.errors import ApiError, conflict
-from modhub.text import N_
+from modhub.base.errors import ApiError, conflict
+from modhub.content.text import N_
+from modhub.db import Databases, bulk, now
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.outbox import Outbox
 from modhub_auth.mail.texts import EMAIL_TEMPLATES, EmailTemplate

@@ -10,13 +10,13 @@ from urllib.parse import quote
 from pyramid.csrf import new_csrf_token
 from zope.interface import implementer
 
+from modhub.base.errors import ApiError, not_found
+from modhub.base.identity import NOBODY, CredentialKind, Identity, account_identity
 from modhub.db import is_transient, now
-from modhub.errors import ApiError, not_found
+from modhub.http.request import Request
 from modhub.interfaces import ICredential
-from modhub.request import Request
-from modhub.security.identity import NOBODY, CredentialKind, Identity, account_identity
 from modhub.ui.xml_responses import Redirect
-from modhub.views import allowed_methods
+from modhub.web.views import allowed_methods
 from modhub_auth.container import auth_services
 from modhub_auth.signin.access_tokens import token_digest
 from modhub_auth.signin.page_sessions import SESSION_IDLE, SESSION_LIFETIME, TOUCH_INTERVAL, touch_page_session

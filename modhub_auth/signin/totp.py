@@ -14,10 +14,9 @@ import pyotp
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from modhub import bulk
 from modhub.audit import record
-from modhub.db import now
-from modhub.errors import conflict, invalid
+from modhub.base.errors import conflict, invalid
+from modhub.db import bulk, now
 from modhub_auth.encryption import SecretBox
 from modhub_auth.models import Authenticator, RecoveryCode
 from modhub_auth.signin.access_tokens import derive_key, token_digest

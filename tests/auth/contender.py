@@ -14,8 +14,8 @@ warnings.simplefilter("ignore")
 from webtest import TestApp  # noqa: E402
 
 import modhub  # noqa: E402
+from modhub.base.service_registry import find_service  # noqa: E402
 from modhub.db import Databases  # noqa: E402
-from modhub.service_registry import find_service  # noqa: E402
 from modhub_auth.container import AuthServices  # noqa: E402
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher  # noqa: E402
 

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from modhub.audit.models import AuditEntry
+from modhub.base.errors import ApiError
 from modhub.db import now
-from modhub.errors import ApiError
 from modhub.testing.pages import messages_on, new_visitor
 from modhub.ui.i18n import Catalogs
 from modhub_auth.container import AuthServices

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modhub.errors import ApiError
+from modhub.base.errors import ApiError
 from modhub_auth.email_addresses import parse_address, require_address
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from sqlalchemy import select
 
+from modhub.admin.program import run_command
 from modhub.audit.models import AuditEntry, PersonalPart
-from modhub.ops.admin import run_command
 
 Person = dict[str, str]
 

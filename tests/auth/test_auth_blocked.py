@@ -6,9 +6,9 @@ import pyotp
 import pytest
 from sqlalchemy import select, update
 
-from modhub.errors import ApiError
-from modhub.ops.admin import Admin, build_admin_parser
-from modhub.settings import StartRefused
+from modhub.admin.program import Admin, build_admin_parser
+from modhub.base.errors import ApiError
+from modhub.base.settings import StartRefused
 from modhub.testing.pages import messages_on
 from modhub_auth import account_blocking
 from modhub_auth.container import AuthServices

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select
 
+from modhub.admin.program import Admin, build_admin_parser
+from modhub.base.settings import StartRefused
 from modhub.db import now
 from modhub.events import DatabaseRestored
 from modhub.interfaces import IDemoAccounts, IProfiles
-from modhub.ops.admin import Admin, build_admin_parser
-from modhub.settings import StartRefused
 from modhub_auth.container import AuthServices
 from modhub_auth.models import HELD, Account, Login, OutgoingEmail
 

@@ -7,8 +7,8 @@ import pyotp
 import pytest
 from sqlalchemy import func, select, update
 
+from modhub.base.errors import ApiError
 from modhub.db import Base, now
-from modhub.errors import ApiError
 from modhub.testing.pages import messages_on, new_visitor
 from modhub.ui.i18n import Catalogs
 from modhub_auth import services

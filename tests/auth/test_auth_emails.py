@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 
+from modhub.base.settings import StartRefused
 from modhub.db import now
-from modhub.settings import StartRefused
 from modhub.testing.service import free_port
 from modhub.testing.workers import find_worker, run_worker
 from modhub.ui.i18n import Catalogs

@@ -9,8 +9,8 @@ import pyotp
 import pytest
 from sqlalchemy import select, update
 
+from modhub.base.errors import ApiError
 from modhub.db import now
-from modhub.errors import ApiError
 from modhub_auth.container import AuthServices
 from modhub_auth.encryption import SecretBox
 from modhub_auth.models import Authenticator, RecoveryCode

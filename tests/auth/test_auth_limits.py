@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from modhub.base.errors import ApiError
 from modhub.db import now
-from modhub.errors import ApiError
 from modhub_auth import rate_limits
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Attempt

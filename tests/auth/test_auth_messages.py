@@ -10,8 +10,8 @@ import pytest
 
 import modhub
 import modhub_auth
-from modhub.errors import invalid
-from modhub.request import Request
+from modhub.base.errors import invalid
+from modhub.http.request import Request
 from modhub.testing.messages import translated_texts
 from modhub.ui.i18n import Catalogs
 from modhub_auth.encryption import SecretBox

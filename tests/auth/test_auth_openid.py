@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from modhub.errors import ApiError
+from modhub.base.errors import ApiError
 from modhub_auth.platform import openid
 
 PROVIDER = runpy.run_path(str(Path(__file__).with_name("openid_provider.py")))

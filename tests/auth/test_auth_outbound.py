@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from modhub.settings import Setting
+from modhub.base.settings import Setting
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import transports
 from modhub_auth.mail.transports import DeliveryUnavailable

@@ -11,8 +11,8 @@ import pytest
 from argon2.exceptions import HashingError, VerificationError, VerifyMismatchError
 from argon2.low_level import error_to_str
 
-from modhub import optional_calls
-from modhub.errors import ApiError
+from modhub.base import optional_calls
+from modhub.base.errors import ApiError
 from modhub_auth.signin import passwords as passwords_module
 from modhub_auth.signin.passwords import (
     HASHES_AT_ONCE,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, update
 
+from modhub.base.errors import ApiError
 from modhub.catalogue.models import Mod
-from modhub.errors import ApiError
 from modhub.interfaces import IAccounts
 from modhub.ui.i18n import Catalogs
 from modhub_auth import services

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import modhub
+from modhub.base.settings import StartRefused
 from modhub.ops import migrate
 from modhub.ops.revisions import current_revisions
-from modhub.settings import StartRefused
 from modhub.testing import TEST_SECRET
 from modhub_auth.container import AuthServices
 

@@ -3,8 +3,9 @@
 from alembic import command
 from sqlalchemy import text
 
-from modhub.changes import ChangeReader
-from modhub.ops import admin, migrate
+from modhub.admin import program as admin
+from modhub.db.changes import ChangeReader
+from modhub.ops import migrate
 
 
 def kinds(site):

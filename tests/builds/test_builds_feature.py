@@ -3,14 +3,14 @@
 import pytest
 
 import modhub
+from modhub.admin.program import Admin, build_admin_parser
+from modhub.base.service_registry import find_service
+from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, maintenance
 from modhub.db import Databases
 from modhub.declarations import Declarations
 from modhub.ops import migrate
-from modhub.ops.admin import Admin, build_admin_parser
 from modhub.ops.revisions import current_revisions, newest_revisions
-from modhub.service_registry import find_service
-from modhub.settings import StartRefused
 from modhub.testing import TEST_SECRET, stored_files
 
 

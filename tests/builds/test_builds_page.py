@@ -11,7 +11,7 @@ import pytest
 
 import modhub
 import modhub_builds
-from modhub.request import Request
+from modhub.http.request import Request
 from modhub.testing.messages import translated_texts
 from modhub.testing.pages import messages_on
 from modhub.ui.atom import atom_feed

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from modhub.base.json_lines import JsonLineFormatter
 from modhub.http import access_log
 from modhub.http.access_log import log, log_request
 from modhub.http.headers import REQUEST_ID
-from modhub.ops.json_lines import JsonLineFormatter
 
 HOSTILE = [
     "/api/modhub",

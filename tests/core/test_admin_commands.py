@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from sqlalchemy import MetaData, select
 
+from modhub.admin.program import Admin, build_admin_parser
 from modhub.audit.models import AuditEntry
-from modhub.ops.admin import Admin, build_admin_parser
+from modhub.base.settings import StartRefused
 from modhub.ops.migrate import UNMAPPED
-from modhub.settings import StartRefused
 from modhub.testing import Site, Start, stored_files
 
 ROOT = Path(__file__).parents[2]

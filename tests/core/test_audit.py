@@ -13,17 +13,17 @@ import pytest
 from sqlalchemy import select, text, update
 from transaction.interfaces import TransientError
 
+from modhub.admin.backup.manifest import read_manifest
+from modhub.admin.backup.tables import read_rows
+from modhub.admin.program import run_command
 from modhub.audit import act_for_request, hashing, record, sealing
 from modhub.audit.hashing import EntryMac
 from modhub.audit.models import AuditEntry, AuditHead, PersonalPart
 from modhub.audit.sealing import erase_expired, seal_entries
+from modhub.base.identity import account_identity
 from modhub.catalogue.models import Asset
 from modhub.db import now
 from modhub.events import AccountDeleted
-from modhub.ops.admin import run_command
-from modhub.ops.backup.manifest import read_manifest
-from modhub.ops.backup.tables import read_rows
-from modhub.security.identity import account_identity
 from modhub.testing import TEST_ACCOUNTS, Site, Start
 from modhub.testing.mods import mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 from modhub.testing.workers import run_worker

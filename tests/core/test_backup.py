@@ -12,24 +12,24 @@ import pytest
 from sqlalchemy import JSON, Boolean, Connection, Integer, LargeBinary, Table, insert, select, update
 
 import modhub
+from modhub.admin.backup import create
+from modhub.admin.backup import restore as restoring
+from modhub.admin.backup.archive import check_archive
+from modhub.admin.backup.create import BackupSource, create_backup, snapshot
+from modhub.admin.backup.manifest import Manifest, blob_file, read_manifest, table_file
+from modhub.admin.backup.restore import RestoreTarget, refuse_unfit_place, restore, verify_in_scratch
+from modhub.admin.backup.tables import count_rows, load_table, reflect_tables, write_table
+from modhub.admin.progress import ProgressDisplay
+from modhub.base.service_registry import find_service
+from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, holds, maintenance
 from modhub.blobs.holds import HOLD_TIME, FileHold, HoldPurpose, hold_files
 from modhub.blobs.models import StoredBlob
 from modhub.db import Databases, now
 from modhub.declarations import Declarations, Migrations
 from modhub.ops import migrate
-from modhub.ops.backup import create
-from modhub.ops.backup import restore as restoring
-from modhub.ops.backup.archive import check_archive
-from modhub.ops.backup.create import BackupSource, create_backup, snapshot
-from modhub.ops.backup.manifest import Manifest, blob_file, read_manifest, table_file
-from modhub.ops.backup.restore import RestoreTarget, refuse_unfit_place, restore, verify_in_scratch
-from modhub.ops.backup.tables import count_rows, load_table, reflect_tables, write_table
-from modhub.ops.progress import ProgressDisplay
 from modhub.ops.revisions import current_revisions, newest_revisions
 from modhub.ops.row_ids import ID_GAP
-from modhub.service_registry import find_service
-from modhub.settings import StartRefused
 from modhub.testing import Site, stored_files
 from modhub.testing.databases import TEST_SECRET, TemplateDatabases
 from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
@@ -143,7 +143,7 @@ def test_every_table_goes_from_either_database_into_either(
     databases = new(source)
     fill(databases)
     # Blobs of rows without files: their copies are tested elsewhere.
-    monkeypatch.setattr("modhub.ops.backup.files.live_blobs", lambda _folder, _entry: iter(()))
+    monkeypatch.setattr("modhub.admin.backup.files.live_blobs", lambda _folder, _entry: iter(()))
     monkeypatch.setattr(create, "measure_files", lambda _connection, _earlier: ([], []))
     back_up(databases, packages, tmp_path / "made")
     manifest = check_archive_without_files(tmp_path / "made", monkeypatch)
@@ -165,7 +165,7 @@ def test_every_table_goes_from_either_database_into_either(
 
 
 def check_archive_without_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Manifest:
-    monkeypatch.setattr("modhub.ops.backup.archive.live_blobs", lambda _folder, _entry: iter(()))
+    monkeypatch.setattr("modhub.admin.backup.archive.live_blobs", lambda _folder, _entry: iter(()))
     return check_archive(folder, QUIET)
 
 

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 import modhub
+from modhub.admin.backup import create, room
+from modhub.admin.backup.archive import check_archive
+from modhub.admin.backup.create import BackupSource, FinishedBackup, create_backup, measure_backup
+from modhub.admin.backup.manifest import blob_file
+from modhub.admin.backup.restore import RestoreTarget, refuse_unfit_place, restore, verify_in_scratch
+from modhub.admin.progress import ProgressDisplay
+from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, maintenance
+from modhub.content.limits import KB, MB
 from modhub.db import Databases
-from modhub.limits import KB, MB
-from modhub.ops.backup import create, room
-from modhub.ops.backup.archive import check_archive
-from modhub.ops.backup.create import BackupSource, FinishedBackup, create_backup, measure_backup
-from modhub.ops.backup.manifest import blob_file
-from modhub.ops.backup.restore import RestoreTarget, refuse_unfit_place, restore, verify_in_scratch
-from modhub.ops.progress import ProgressDisplay
-from modhub.settings import StartRefused
 from modhub.testing import Site, stored_files
 from modhub.testing.databases import TEST_SECRET
 from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset

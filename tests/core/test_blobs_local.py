@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from modhub.base.errors import ApiError
 from modhub.blobs import Blob, LocalStore, checksum_cache
 from modhub.blobs.testing import CONTENT, BlobStoreSuite
-from modhub.errors import ApiError
 from modhub.testing import count_open_files
 
 

@@ -14,10 +14,9 @@ import psycopg
 import pytest
 from sqlalchemy import make_url, select, update
 
-from modhub import bulk
 from modhub.blobs import Blob, BlobStore, maintenance
 from modhub.blobs.models import StoredBlob, create_blob_row
-from modhub.db import now
+from modhub.db import bulk, now
 from modhub.testing import Site, stored_files
 from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
 

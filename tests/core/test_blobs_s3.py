@@ -11,6 +11,8 @@ import pytest
 from obstore.exceptions import PermissionDeniedError
 
 import modhub.blobs
+from modhub.base.errors import ApiError
+from modhub.base.settings import Secret
 from modhub.blobs import storage_from_url
 from modhub.blobs.s3 import S3Store, connection, files
 from modhub.blobs.s3.breaker import FAILURES, REST_SECONDS, CircuitBreaker
@@ -18,8 +20,6 @@ from modhub.blobs.s3.connection import Bucket, S3Connection
 from modhub.blobs.s3.files import CopySpace
 from modhub.blobs.s3.pieces import PIECE_BYTES, UploadPieces
 from modhub.blobs.store import StoreTrouble
-from modhub.errors import ApiError
-from modhub.settings import Secret
 
 NAME = "modhub.blobs.s3.open_s3_store"
 KEYS = {"modhub.storage.access_key": Secret("key"), "modhub.storage.secret_key": Secret("hunter2")}

@@ -12,13 +12,13 @@ import pytest
 from pyramid.config import Configurator
 
 import modhub
+from modhub.admin.program import Admin
+from modhub.base.errors import storage_refused, storage_unreachable, too_large
+from modhub.base.service_registry import find_service
+from modhub.base.settings import Setting, StartRefused, text
 from modhub.blobs.store import COPY_BYTES, Blob, BlobStore, Readable, is_key, new_key
 from modhub.blobs.testing import BlobStoreSuite
 from modhub.db import Databases
-from modhub.errors import storage_refused, storage_unreachable, too_large
-from modhub.ops.admin import Admin
-from modhub.service_registry import find_service
-from modhub.settings import Setting, StartRefused, text
 from modhub.testing import TEST_ACCOUNTS, TEST_SECRET, Start
 from modhub.testing.mods import mod_address, published_mod
 

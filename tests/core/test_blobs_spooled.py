@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from transaction.interfaces import TransientError
 
+from modhub.base.errors import ApiError
 from modhub.blobs import LocalStore, local, spooled
 from modhub.blobs.spooled import SpooledFile
 from modhub.catalogue import uploads
-from modhub.errors import ApiError
 from modhub.server import IBodyRules, spool
 from modhub.server.loop import Server
 from modhub.server.spool import open_unnamed

@@ -6,11 +6,11 @@ from typing import BinaryIO
 
 import pytest
 
+from modhub.base.errors import ApiError
 from modhub.blobs import LocalStore
 from modhub.blobs.store import RemoteFile, ServedByProxy
 from modhub.blobs.testing import CONTENT, BlobStoreSuite
 from modhub.blobs.timing import MeasuredStore, StoreTimes
-from modhub.errors import ApiError
 
 pytestmark = pytest.mark.one_database
 

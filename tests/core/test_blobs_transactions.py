@@ -20,9 +20,9 @@ from webtest import TestApp
 from zope.interface.verify import verifyObject
 from zope.sqlalchemy import mark_changed
 
+from modhub.base.errors import ApiError
 from modhub.blobs import LocalStore, stage
 from modhub.blobs.data_manager import StagedBlob
-from modhub.errors import ApiError
 
 
 @pytest.fixture

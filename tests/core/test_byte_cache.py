@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from modhub.byte_cache import ByteCache
+from modhub.base.byte_cache import ByteCache
+from modhub.base.public_cache import PublicCache
 from modhub.declarations import Declarations
-from modhub.public_cache import PublicCache
 from modhub.testing import Site
 from modhub.testing.mods import published_mod
 

@@ -9,8 +9,8 @@ from msgspec.json import decode
 
 from modhub.catalogue import document_queries
 from modhub.catalogue.read_service import CatalogueReader
-from modhub.payload import encode
-from modhub.responses import ContentChanged
+from modhub.http.payload import encode
+from modhub.http.responses import ContentChanged
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod
 

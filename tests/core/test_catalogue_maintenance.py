@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, event, func, insert, select, update
 
-from modhub import bulk
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue import public_copies
 from modhub.catalogue.models import Asset, Mod, Note, PublicCounter, PublicGame, PublicMod, PublicText, Vote
+from modhub.db import bulk
 from modhub.events import AccountDeleted
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, copy_damage, insert_mods, mod_address, new_mod, published_mod, upload_asset

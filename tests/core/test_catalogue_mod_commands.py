@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from modhub import limits
+from modhub.admin.program import Admin, build_admin_parser
 from modhub.catalogue import moderation_queries
-from modhub.ops.admin import Admin, build_admin_parser
+from modhub.content import limits
 from modhub.testing import Site, Start
 from modhub.testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 

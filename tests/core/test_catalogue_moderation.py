@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from modhub.base.errors import ApiError
 from modhub.catalogue import moderation, public_copies, voting
 from modhub.catalogue.models import Mod, PublicMod
-from modhub.errors import ApiError
 from modhub.events import AccountDeleted
 from modhub.testing import Site, stored_files
 from modhub.testing.mods import (

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from modhub.admin.program import Admin
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue import moderation, public_copies
 from modhub.catalogue.commands import add_game, remove_game
 from modhub.catalogue.models import PublicGame, PublicMod, PublicRequirement, PublicText
-from modhub.ops.admin import Admin
 from modhub.testing import Site, Start, stored_files
 from modhub.testing.mods import (
     OWNER,

@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from modhub import limits, text
 from modhub.catalogue.read_service import CatalogueReader
-from modhub.folding import fold_game, fold_search, search_words
+from modhub.content import limits, text
+from modhub.content.folding import fold_game, fold_search, search_words
 from modhub.testing import Site
 from modhub.testing.mods import insert_mods
 

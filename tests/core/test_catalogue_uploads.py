@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from modhub import limits
 from modhub.blobs import BlobStore, maintenance
 from modhub.catalogue import uploads
 from modhub.catalogue.models import AssetKind
+from modhub.content import limits
 from modhub.testing import Site, stored_files
 from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
 from modhub.testing.pages import new_visitor

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, text, update
 
-from modhub import changes
+from modhub.admin.program import Admin
 from modhub.catalogue import commands, public_copies
 from modhub.catalogue.models import Mod
-from modhub.changes import MOD, ChangeEntry, ChangeReader, Generation, PublicChange, What
+from modhub.db import changes
+from modhub.db.changes import MOD, ChangeEntry, ChangeReader, Generation, PublicChange, What
 from modhub.events import AccountDeleted, DatabaseRestored
-from modhub.ops.admin import Admin
 from modhub.testing import Site
 from modhub.testing.mods import (
     OWNER,

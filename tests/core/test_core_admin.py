@@ -15,13 +15,13 @@ from sqlalchemy import text, update
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 import modhub
+from modhub.admin import program as admin
+from modhub.admin.program import build_admin_parser
 from modhub.blobs import maintenance
 from modhub.blobs.disk_errors import write_errors
 from modhub.catalogue.models import PublicCounter, PublicText
 from modhub.catalogue.samples import SAMPLE_FILES, SAMPLE_GAMES, SAMPLE_MODS
 from modhub.db import Databases
-from modhub.ops import admin
-from modhub.ops.admin import build_admin_parser
 from modhub.testing import TEST_SECRET, Site, Start, stored_files
 from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
 from modhub.testing.service import script
@@ -216,8 +216,16 @@ def test_ctrl_c_is_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     ("words", "target", "sentence"),
     [
         ("migrate", "modhub.ops.migrate.upgrade", "everything was migrated or nothing: run the command again"),
-        ("backup DEST", "modhub.ops.backup.create._write_tables", "DEST is an unfinished backup: remove it, and name"),
-        ("restore SRC", "modhub.ops.backup.restore.load_database", "the rows are restored all together or not at all"),
+        (
+            "backup DEST",
+            "modhub.admin.backup.create._write_tables",
+            "DEST is an unfinished backup: remove it, and name",
+        ),
+        (
+            "restore SRC",
+            "modhub.admin.backup.restore.load_database",
+            "the rows are restored all together or not at all",
+        ),
     ],
 )
 def test_ctrl_c_says_what_is_left(  # noqa: PLR0917 - fixtures
@@ -226,7 +234,7 @@ def test_ctrl_c_says_what_is_left(  # noqa: PLR0917 - fixtures
     folder = tmp_path / "saved"
     if "SRC" in words:
         assert run("backup", str(folder))[0] == 0
-        monkeypatch.setattr("modhub.ops.backup.commands.refuse_unfit_place", lambda *_, **__: None)
+        monkeypatch.setattr("modhub.admin.backup.commands.refuse_unfit_place", lambda *_, **__: None)
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt

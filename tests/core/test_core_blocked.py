@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from modhub.security.identity import CredentialKind, Permission
+from modhub.base.identity import CredentialKind, Permission
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, mod_address, published_mod
 from modhub.testing.pages import messages_on

@@ -8,12 +8,13 @@ import pytest
 from sqlalchemy import inspect, text
 
 import modhub
+from modhub.admin import program as admin
+from modhub.base.service_registry import find_service
+from modhub.base.settings import StartRefused
 from modhub.db import Databases
 from modhub.declarations import Declarations, Migrations
-from modhub.ops import admin, migrate
+from modhub.ops import migrate
 from modhub.ops.models import CompatibleRevision
-from modhub.service_registry import find_service
-from modhub.settings import StartRefused
 from modhub.testing import TEST_SECRET
 
 pytestmark = pytest.mark.slow

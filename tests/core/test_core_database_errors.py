@@ -9,12 +9,11 @@ import pytest
 from sqlalchemy import make_url
 
 import modhub
-from modhub.db import Databases
+from modhub.base.service_registry import find_service
+from modhub.base.settings import StartRefused
+from modhub.db import Databases, database_errors
 from modhub.declarations import Declarations
-from modhub.ops import database_errors
 from modhub.ops.migrate import refuse_when_behind, upgrade_or_refuse
-from modhub.service_registry import find_service
-from modhub.settings import StartRefused
 from modhub.testing import TEST_SECRET
 from modhub.testing.postgres import PostgresServer
 from modhub.testing.service import free_port

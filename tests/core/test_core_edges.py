@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from modhub.settings import StartRefused
+from modhub.base.settings import StartRefused
 from modhub.testing import Site, Start
 from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from modhub.ops import admin
+from modhub.admin import program as admin
 from modhub.testing import TEST_SECRET
 
 pytestmark = pytest.mark.process

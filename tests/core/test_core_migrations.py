@@ -10,13 +10,14 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, select, text
 
 import modhub
+from modhub.admin import program as admin
+from modhub.base.service_registry import find_service
 from modhub.catalogue import moderation, public_copies
 from modhub.catalogue.models import Mod
 from modhub.db import Base, Databases
 from modhub.declarations import Declarations, Migrations
-from modhub.ops import admin, migrate
+from modhub.ops import migrate
 from modhub.ops.revisions import current_revisions, known_revisions, newest_revisions
-from modhub.service_registry import find_service
 from modhub.testing import TEST_SECRET, Site
 from modhub.testing.mods import mod_address, new_mod, published_mod, upload_asset
 from modhub.testing.postgres import PostgresServer

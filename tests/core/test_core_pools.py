@@ -10,8 +10,7 @@ from sqlalchemy import literal, select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from modhub.db import DatabaseLimits, is_transient
-from modhub.ops import failover
+from modhub.db import DatabaseLimits, failover, is_transient
 from modhub.testing import Site, Start
 from modhub.testing.databases import locked_database
 from modhub.testing.mods import OWNER, published_mod

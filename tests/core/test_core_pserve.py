@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from modhub.ops import ini_file
-from modhub.ops import pserve as modhub_pserve
-from modhub.ops.pserve import ServeCommand, pserve_main
+from modhub.admin import pserve as modhub_pserve
+from modhub.admin.pserve import ServeCommand, pserve_main
+from modhub.base import ini_file
 from modhub.testing import TEST_SECRET
 
 APP = f"[app:main]\nuse = egg:modhub\nsqlalchemy.url = sqlite:////x/y.sqlite\nmodhub.secret = {TEST_SECRET}\n"

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import modhub
+from modhub.base.service_registry import find_service
+from modhub.base.settings import MachineKey, Secret, Setting, StartRefused, machine_keys, origin, secrets, text
 from modhub.db import Databases
 from modhub.declarations import Declarations
-from modhub.service_registry import find_service
-from modhub.settings import MachineKey, Secret, Setting, StartRefused, machine_keys, origin, secrets, text
 from modhub.testing import TEST_SECRET, Start
 from modhub.testing.mods import published_mod
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import modhub
+from modhub.admin import program as admin
+from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.ops import admin
 from modhub.ops.start_checks import is_guessable, is_public
-from modhub.service_registry import find_service
 from modhub.testing import TEST_SECRET, Start
 
 SHORT = "k3y-of-the-agent"

@@ -9,8 +9,8 @@ from pyramid.interfaces import IExceptionResponse
 from pyramid.security import NO_PERMISSION_REQUIRED
 from webob.exc import WSGIHTTPException
 
+from modhub.base.identity import CorePermission, CredentialKind, Permission
 from modhub.interfaces import ICatalogue
-from modhub.security.identity import CorePermission, CredentialKind, Permission
 from modhub.testing import Site, Start
 
 OPEN_METHODS = {"GET", "HEAD", "OPTIONS"}

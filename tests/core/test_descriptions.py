@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from modhub import limits
 from modhub.catalogue.descriptions import write_description
 from modhub.catalogue.markdown import render_markdown
 from modhub.catalogue.models import DescriptionSource
 from modhub.catalogue.pages.presenters.removed_markup import find_removed_markup
-from modhub.markup import clean
+from modhub.content import limits
+from modhub.content.markup import clean
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, mod_address, new_mod
 from modhub.testing.pages import form_at, make_mod_by_form, new_visitor

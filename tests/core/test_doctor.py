@@ -15,12 +15,13 @@ from urllib.parse import urlsplit
 import pytest
 from sqlalchemy import text, update
 
+from modhub.admin import doctor, doctor_checks
+from modhub.admin import program as admin
+from modhub.admin.secret_ages import configured_secrets, record_secrets
+from modhub.content.limits import MB
 from modhub.db import now
 from modhub.declarations import DoctorCheck
-from modhub.limits import MB
-from modhub.ops import admin, doctor, doctor_checks
 from modhub.ops.models import Observation
-from modhub.ops.secret_ages import configured_secrets, record_secrets
 from modhub.server.testing import running
 from modhub.testing import TEST_SECRET, Site, Start, stored_files
 from modhub.testing.service import free_port
@@ -233,7 +234,7 @@ def test_a_clock_that_is_wrong(start: Start, examine: Any, monkeypatch: pytest.M
         (sentence,) = examine(site)[1]["clock"]
         assert "which is in the future: set the clock" in sentence
         set_time(site, "secret ", 0)
-        monkeypatch.setattr("modhub.ops.doctor_checks.now", lambda: now() + timedelta(minutes=5))
+        monkeypatch.setattr("modhub.admin.doctor_checks.now", lambda: now() + timedelta(minutes=5))
         sentences = examine(site)[1]["clock"]
     where = ["the database server"] * (site.databases.dialect == "postgresql") + ["the server at modhub.base_url"]
     assert len(sentences) == len(where)

@@ -18,9 +18,9 @@ import waitress
 from pyramid.request import Request
 from webtest import TestApp
 
+from modhub.base.errors import ApiError
 from modhub.blobs import LocalStore
-from modhub.downloads import StoredFile, file_response
-from modhub.errors import ApiError
+from modhub.http.downloads import StoredFile, file_response
 from modhub.http.headers import EXPOSED
 from modhub.testing import count_open_files
 

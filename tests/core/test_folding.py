@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modhub.folding import fold_game, fold_search, search_words
-from modhub.text import line
+from modhub.content.folding import fold_game, fold_search, search_words
+from modhub.content.text import line
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=60)
 

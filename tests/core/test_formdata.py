@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from modhub.errors import ApiError
+from modhub.base.errors import ApiError
+from modhub.content.limits import JSON_BODY
 from modhub.http.forms import (
     MAX_FIELD,
     MAX_FORM_FIELDS,
@@ -17,7 +18,6 @@ from modhub.http.forms import (
     URLENCODED,
     parse_fields,
 )
-from modhub.limits import JSON_BODY
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, new_mod
 from modhub.testing.pages import form_at, messages_on, new_visitor

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from modhub.admin.new_migration import create_migration
 from modhub.declarations import Migrations
 from modhub.events import AccountDeleted
-from modhub.ops.new_migration import create_migration
 from modhub.testing import Start
 from modhub.testing.mods import hide_mod, mod_address, new_mod, published_mod
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modhub.errors import ApiError
+from modhub.base.errors import ApiError
+from modhub.content.limits import JSON_BODY, JSON_DEPTH
 from modhub.http import json_shape
 from modhub.http.json_shape import CHUNK_BYTES, check_shape
-from modhub.limits import JSON_BODY, JSON_DEPTH
 
 ASIDE = b"[]," * (JSON_DEPTH + 6)
 """Brackets enough that the body has to be looked at, none of them deep."""

@@ -13,15 +13,15 @@ from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.stored_documents import DocumentReader
 from modhub.db import now
 from modhub.http.headers import make_header_rules
-from modhub.http.public_reads import fitting
+from modhub.http.request import Request
 from modhub.http.response_files import LARGE
+from modhub.http.responses import ComposedBody, composed_json
 from modhub.interfaces import IPublicMods
 from modhub.ops.slow_statements import SlowStatements
-from modhub.request import Request
-from modhub.responses import ComposedBody, composed_json
 from modhub.server.rules import RESERVE_RESPONSE
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, insert_mods, mod_address, published_mod
+from modhub.web.public_reads import fitting
 
 LONG = "\U0001f600" * 7_990
 """A description of 32 KB."""

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from modhub.base.json_lines import JsonLineFormatter, TextLineFormatter
 from modhub.catalogue import owner_views
 from modhub.catalogue.models import Mod
-from modhub.ops.json_lines import JsonLineFormatter, TextLineFormatter
 from modhub.ops.slow_statements import SlowStatements
 from modhub.testing import Site, Start, stored_files
 from modhub.testing.mods import mod_address, new_mod, published_mod
@@ -107,7 +107,7 @@ def test_every_line_of_a_request_has_its_id(all_slow: Site, monkeypatch: pytest.
     lines = [json.loads(line) for _, line, _ in written]
     assert {line["id"] for line in lines} == set(ids)
     loggers = {line["logger"] for line in lines}
-    assert {"modhub.requests", "modhub.statements", "modhub.blobs.local", "modhub.http.error_views"} <= loggers
+    assert {"modhub.requests", "modhub.statements", "modhub.blobs.local", "modhub.web.error_views"} <= loggers
     assert all(line["id"] == ids[1] for line in lines if "traceback" in line)
     for name, _, text in written:
         first = text.splitlines()[0]

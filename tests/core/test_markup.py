@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from modhub import markup, text
+from modhub.content import markup, text
 
 REL = "nofollow noopener ugc"
 LISTED = """p br hr h2 h3 h4 strong b em i u s del ins sub sup small blockquote ul ol li dl dt dd code pre kbd samp

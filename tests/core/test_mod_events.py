@@ -10,12 +10,12 @@ from pyramid.config import Configurator
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Mapped, mapped_column
 
+from modhub.admin import program as admin
+from modhub.base.errors import invalid
+from modhub.base.service_registry import find_service
 from modhub.catalogue.models import Mod
 from modhub.db import Base, Databases, Id
-from modhub.errors import invalid
 from modhub.events import AccountDeleted, ModChanged, ModPublished, ModsDeleted, VersionUploaded
-from modhub.ops import admin
-from modhub.service_registry import find_service
 from modhub.testing import TEST_ACCOUNTS, Site, Start
 from modhub.testing.mods import (
     OWNER,
@@ -213,7 +213,7 @@ def test_a_deletion_fires_its_event_and_deletes_the_subscribers_rows(
 def test_an_account_with_many_mods_fires_events_in_batches(
     site: Site, listener: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("modhub.bulk.batches.__defaults__", (2,))
+    monkeypatch.setattr("modhub.db.bulk.batches.__defaults__", (2,))
     ids = insert_mods(site, [{}, {}, {}])
     assert listener.since(lambda: delete_account(site, OWNER)) == [(DELETED, tuple(ids[:2])), (DELETED, (ids[2],))]
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import modhub
+from modhub.admin import program as admin
 from modhub.blobs import BlobStore, maintenance, moving
 from modhub.blobs.local import LocalStore
-from modhub.ops import admin
 from modhub.testing import Site, stored_files
 from modhub.testing.databases import TEST_SECRET
 from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset

@@ -13,11 +13,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
 
 import modhub
+from modhub.admin import program as admin
+from modhub.admin.new_migration import create_migration
+from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.declarations import Declarations, Migrations
-from modhub.ops import admin, migrate
-from modhub.ops.new_migration import create_migration
-from modhub.service_registry import find_service
+from modhub.ops import migrate
 from modhub.testing import TEST_SECRET
 
 FEATURE = "modhub_freshly_made"

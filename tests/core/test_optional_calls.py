@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from modhub import optional_calls
+from modhub.base import optional_calls
+from modhub.base.optional_calls import optional_call
 from modhub.blobs.spooled import link_unnamed
 from modhub.catalogue.pictures.child import DecodingFailed, check_output
-from modhub.optional_calls import optional_call
 from modhub.server.files import queued_bytes
 from modhub.server.settings import Settings, raise_file_limit
 from modhub.server.spool import open_unnamed

@@ -6,8 +6,8 @@ import pytest
 from bleach._vendor import html5lib
 from markupsafe import Markup
 
-from modhub import limits
 from modhub.catalogue.pages.queries.page_queries import PageReader
+from modhub.content import limits
 from modhub.testing import Site, Start
 from modhub.testing.reference import calls, described, example_differences, for_programs
 from modhub.ui.documentation import read_sections

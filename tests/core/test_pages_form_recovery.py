@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from modhub import limits
+from modhub.content import limits
 from modhub.server import IBodyRules
 from modhub.testing import Site, Start
 from modhub.testing.mods import OWNER, new_mod, notes_of_mod, published_mod

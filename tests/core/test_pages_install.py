@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from modhub.settings import StartRefused, url_scheme
+from modhub.base.settings import StartRefused, url_scheme
 from modhub.testing import Site, Start
 from modhub.testing.mods import OWNER, insert_mods, new_mod, published_mod, upload_asset
 from modhub.testing.pages import messages_on, new_visitor

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modhub.errors import ApiError
+from modhub.base.errors import ApiError
 from modhub.http.forms import MAX_FORM_FIELDS, MAX_PART_HEADER, READ_BYTES, MultipartReader
 
 BOUNDARY = b"----boundary7"

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
+from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.views.browse import STRIP
-from modhub.ops.admin import Admin
 from modhub.testing import Site, Start
 from modhub.testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub.testing.pages import messages_on

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import modhub
-from modhub.errors import ApiError, invalid
+from modhub.base.errors import ApiError, invalid
 from modhub.testing import Site
 from modhub.testing.messages import translated_texts
 from modhub.testing.mods import OWNER, new_mod, upload_asset

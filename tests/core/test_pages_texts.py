@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import pytest
 
+from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.pages.views.mod import shift_headings
-from modhub.ops.admin import Admin
-from modhub.outline import Outline
+from modhub.content.outline import Outline
 from modhub.testing import Site
 from modhub.testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upload_asset
 from modhub.testing.mods import mod_address as api

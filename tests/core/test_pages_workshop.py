@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from transaction.interfaces import TransientError
 
-from modhub import limits
+from modhub.base.errors import ApiError, storage_refused
 from modhub.blobs import BlobStore
 from modhub.catalogue.owner_queries import OwnerReader
 from modhub.catalogue.pages.views import files
-from modhub.errors import ApiError, storage_refused
+from modhub.content import limits
 from modhub.testing import Site, Start, stored_files
 from modhub.testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upload_asset
 from modhub.testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from modhub import limits
 from modhub.catalogue.pages.views import files
+from modhub.content import limits
 from modhub.testing import Site, stored_files
 from modhub.testing.mods import OWNER, notes_of_mod, published_mod, upload_asset
 from modhub.testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form

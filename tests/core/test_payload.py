@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from msgspec import UNSET, UnsetType
 from pyramid.request import Request
 
-from modhub import limits, payload
-from modhub.errors import ApiError
+from modhub.base.errors import ApiError
+from modhub.content import limits
+from modhub.http import payload
 
 
 class Sample(msgspec.Struct, rename="camel"):

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 from sqlalchemy import delete, func, select, update
 
+from modhub.base.errors import ApiError, storage_unreachable
 from modhub.blobs import BlobStore
 from modhub.blobs.maintenance import sweep
 from modhub.blobs.models import StoredBlob
@@ -20,7 +21,6 @@ from modhub.catalogue.pictures.maker import LEASE, MAX_ATTEMPTS, PictureMaker
 from modhub.catalogue.pictures.models import PictureFile, PictureSet, PictureTask
 from modhub.catalogue.pictures.services import picture_damage
 from modhub.db import now
-from modhub.errors import ApiError, storage_unreachable
 from modhub.testing import Site, stored_files
 from modhub.testing.mods import (
     OWNER,

@@ -17,7 +17,7 @@ pytestmark = [
 ]
 PROGRAM = f"""#!{sys.executable}
 import atexit, os, signal, sys, threading
-imported = "modhub.ops.admin" in sys.modules
+imported = "modhub.admin.program" in sys.modules
 print(sys.argv[1:], os.getcwd(), os.environ.get("GIVEN"), sys.stdin.read(), imported, flush=True)
 import only_here
 if sys.argv[1] == "wait":

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
-from modhub.ops.admin import Admin
 from modhub.server.testing import RawClient, running
 from modhub.testing import TEST_ACCOUNTS, Site, Start
 from modhub.testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset

@@ -11,15 +11,14 @@ from pyramid.config import Configurator
 from pyramid.exceptions import ConfigurationExecutionError
 from pyramid.response import Response
 
+from modhub.admin.program import Admin
+from modhub.base.identity import CorePermission
+from modhub.base.public_cache import PublicCache
 from modhub.catalogue import commands
 from modhub.catalogue.read_service import CatalogueReader
-from modhub.changes import raise_serial, start_new_feed
-from modhub.http.public_reads import keep
+from modhub.db.changes import raise_serial, start_new_feed
+from modhub.http.request import Request
 from modhub.interfaces import IApi
-from modhub.ops.admin import Admin
-from modhub.public_cache import PublicCache
-from modhub.request import Request
-from modhub.security.identity import CorePermission
 from modhub.testing import Site, Start
 from modhub.testing.mods import (
     OWNER,
@@ -32,7 +31,8 @@ from modhub.testing.mods import (
     restore_mod,
     upload_asset,
 )
-from modhub.views import OPEN
+from modhub.web.public_reads import keep
+from modhub.web.views import OPEN
 
 PER_REQUEST = {"date", "x-request-id"}
 ADDRESSES = [

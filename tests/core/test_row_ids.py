@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import Connection, delete, insert
 
 from modhub.blobs.holds import FileHold
-from modhub.changes import Generation
 from modhub.db import now
+from modhub.db.changes import Generation
 from modhub.ops.row_ids import ID_GAP, last_used_id, skip_ids
 from modhub.testing import Site
 

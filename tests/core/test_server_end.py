@@ -11,10 +11,10 @@ import pytest
 from waitress.server import TcpWSGIServer
 
 from modhub import server
+from modhub.base.settings import StartRefused
 from modhub.server.loop import Server
 from modhub.server.settings import Settings, raise_file_limit
 from modhub.server.testing import RawClient, running
-from modhub.settings import StartRefused
 from modhub.testing.service import free_port
 
 pytestmark = pytest.mark.process

@@ -4,8 +4,8 @@ import pytest
 from pyramid.config import Configurator
 from pyramid.exceptions import ConfigurationConflictError
 
+from modhub.base.service_registry import add_service, find_optional_service, find_service
 from modhub.interfaces import IProfiles
-from modhub.service_registry import add_service, find_optional_service, find_service
 
 
 class Clock:

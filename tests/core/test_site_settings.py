@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from modhub.settings import StartRefused
+from modhub.base.settings import StartRefused
 from modhub.testing import TEST_ACCOUNTS, Site
 from modhub.testing.mods import published_mod
 from modhub.testing.pages import new_visitor

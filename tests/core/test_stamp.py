@@ -2,7 +2,7 @@
 
 import pytest
 
-from modhub.changes import ChangeReader, raise_serial
+from modhub.db.changes import ChangeReader, raise_serial
 from modhub.testing import Site
 
 

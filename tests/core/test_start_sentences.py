@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql.base import PGDialect
 
 import modhub
 from modhub import server
-from modhub.settings import StartRefused
+from modhub.base.settings import StartRefused
 from modhub.testing import TEST_SECRET
 from modhub.testing.postgres import PostgresServer
 

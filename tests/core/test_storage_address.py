@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
+from modhub.content.origins import parse_origin
 from modhub.interfaces import IStorageAddress
 from modhub.ops import migrate
-from modhub.origins import parse_origin
 from modhub.storage_address.read_service import STALE_SECONDS, CurrentAddress
 from modhub.testing import stored_files
 from modhub.testing.mods import mod_address, published_mod, upload_asset

@@ -2,8 +2,8 @@
 
 import pytest
 
+from modhub.base.errors import ApiError, storage_refused, storage_unreachable
 from modhub.blobs.store import StoreTrouble
-from modhub.errors import ApiError, storage_refused, storage_unreachable
 from modhub.ops.store_errors import operator_sentence
 
 pytestmark = pytest.mark.one_database

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from modhub import text
+from modhub.content import text
 
 # Any code points, lone surrogates included, and often those that make trouble.
 TROUBLE = "\x00\x01\t\n\r\x7f\x85\xa0\u0301\u0323\u0338\u200b\u200e\u2028\u202e\u2066\u2069\ufeff\ud800\udfff/\\. ae"

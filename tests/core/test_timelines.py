@@ -8,10 +8,10 @@ import psycopg
 import pytest
 from sqlalchemy import func, select, text, update
 
+from modhub.admin import program as admin
 from modhub.audit.models import AuditEntry
-from modhub.changes import Generation
 from modhub.db import Databases
-from modhub.ops import admin
+from modhub.db.changes import Generation
 from modhub.ops.row_ids import ID_GAP
 from modhub.ops.timelines import is_same_timeline, watch_timelines
 from modhub.testing import Site

@@ -3,7 +3,7 @@
 from queue import Queue
 from threading import Event
 
-from modhub.worker_threads import WorkerThread
+from modhub.workers.worker_threads import WorkerThread
 
 PATIENCE = 60.0
 

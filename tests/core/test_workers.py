@@ -13,10 +13,10 @@ import pytest
 import transaction
 from sqlalchemy import BigInteger, literal_column, select, text, type_coerce, update
 
+from modhub.base.errors import ApiError
 from modhub.catalogue.models import Game
 from modhub.db import Databases
 from modhub.declarations import Declarations, Worker
-from modhub.errors import ApiError
 from modhub.testing import Site, Start
 from modhub.workers import LONGEST_FAILURE_PAUSE, RoundFailed, Stopping, Workers, find_worker_problems, is_stopping
 from modhub.workers.leases import CLOCKS, LEASE_SECONDS, HeldLease, LeaseLost
@@ -242,7 +242,7 @@ import modhub
 from modhub.catalogue.models import Game
 from modhub.db import Databases
 from modhub.declarations import Worker
-from modhub.service_registry import find_service
+from modhub.base.service_registry import find_service
 from modhub.workers import Workers
 
 registry = modhub.configure({"sqlalchemy.url": sys.argv[1], "modhub.secret": "0" * 64}).registry

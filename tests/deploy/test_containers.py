@@ -13,9 +13,9 @@ import pytest
 from ruamel.yaml import YAML
 
 import modhub
+from modhub.base.ini_file import application_settings
+from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.ops.ini_file import application_settings
-from modhub.service_registry import find_service
 from modhub.testing.nginx import Proxy
 from modhub.testing.service import free_port
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from modhub.base.errors import ApiError
 from modhub.blobs import Blob
 from modhub.blobs.s3 import S3Store, breaker
 from modhub.blobs.s3.connection import WINDOW_BYTES
 from modhub.blobs.s3.pieces import PIECE_BYTES
 from modhub.blobs.store import BlobStore, RemoteFile
 from modhub.blobs.testing import CONTENT, BlobStoreSuite, Dribble
-from modhub.errors import ApiError
 from modhub.testing.lines import Line
 from modhub.testing.object_store import KEY, SECRET_KEY, ObjectStore
 

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from modhub.admin.backup.archive import check_archive
+from modhub.admin.backup.create import BackupSource, create_backup
+from modhub.admin.backup.restore import RestoreTarget, refuse_unfit_place, restore
+from modhub.admin.progress import ProgressDisplay
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.local import LocalStore
 from modhub.blobs.moving import copy_store
 from modhub.blobs.s3 import S3Store, breaker
 from modhub.blobs.timing import MeasuredStore
 from modhub.db import Databases
-from modhub.ops.backup.archive import check_archive
-from modhub.ops.backup.create import BackupSource, create_backup
-from modhub.ops.backup.restore import RestoreTarget, refuse_unfit_place, restore
-from modhub.ops.progress import ProgressDisplay
 from modhub.server.testing import RawClient
 from modhub.testing import Site, Start
 from modhub.testing.commands import issue_certificate

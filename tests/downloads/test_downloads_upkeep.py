@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
+from modhub.admin import program as admin
+from modhub.base.metrics import COUNTER
 from modhub.interfaces import IMods
-from modhub.metrics import COUNTER
-from modhub.ops import admin, migrate
+from modhub.ops import migrate
 from modhub.testing import TEST_ACCOUNTS, Site, Start
 from modhub.testing.mods import mod_address, published_mod
 from modhub.testing.workers import find_worker, run_worker

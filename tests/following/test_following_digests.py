@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pytest
 from sqlalchemy import func, select
 
+from modhub.admin import program as admin
 from modhub.events import DatabaseRestored
-from modhub.ops import admin
 from modhub.testing import Site
 from modhub.testing.mods import hide_mod
 from modhub.testing.pages import messages_on, new_visitor

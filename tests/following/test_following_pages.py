@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from modhub.ops import admin, migrate
+from modhub.admin import program as admin
+from modhub.ops import migrate
 from modhub.testing import Site
 from modhub.testing.mods import hide_mod, restore_mod
 from modhub.testing.pages import form_at, new_visitor

@@ -8,8 +8,8 @@ import os
 import signal
 import threading
 
+from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.service_registry import find_service
 
 
 class Bomb(threading.local):

@@ -17,7 +17,7 @@ from modhub.interfaces import IRoot
 from modhub.testing import TEST_ACCOUNTS, Site, Start
 from modhub.testing.mods import OWNER, published_mod, upload_asset
 from modhub.testing.reference import calls
-from modhub.views import OPEN
+from modhub.web.views import OPEN
 
 pytestmark = pytest.mark.parametrize("dialect", ["sqlite"])
 

@@ -14,10 +14,10 @@ import pytest
 from sqlalchemy import update
 
 import modhub
+from modhub.admin.program import Admin
 from modhub.blobs import BlobStore
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.models import Asset
-from modhub.ops.admin import Admin
 from modhub.server.protocol_errors import ERROR_CODES
 from modhub.testing import Site, Start
 from modhub.testing.reference import Example, calls, described, example_differences, examples, for_programs, sent_bodies

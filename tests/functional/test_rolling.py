@@ -13,7 +13,7 @@ from modhub.testing.caller import Caller
 FEATURE = '''"""A feature with one table."""
 
 from modhub.db import Databases
-from modhub.service_registry import find_service
+from modhub.base.service_registry import find_service
 
 
 def includeme(config):

@@ -12,10 +12,10 @@ from alembic import command
 from sqlalchemy import JSON, Boolean, MetaData, Table, inspect, select, text
 
 import modhub
+from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.declarations import Declarations
 from modhub.ops import migrate
-from modhub.service_registry import find_service
 from modhub.testing.caller import patiently
 from modhub.testing.service import PASSWORD, SERVICE_SECRET, Installation
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pyramid_retry import mark_error_retryable
 
+from modhub.base.metrics import COUNTER
+from modhub.base.settings import StartRefused
 from modhub.catalogue import owner_views
-from modhub.metrics import COUNTER
-from modhub.payload import read_json
+from modhub.http.payload import read_json
 from modhub.server.testing import running
-from modhub.settings import StartRefused
 from modhub.testing import TEST_ACCOUNTS, Site, Start, stored_files
 from modhub.testing.mods import mod_address, published_mod, upload_asset
 from modhub_metrics.exporter import Exporter

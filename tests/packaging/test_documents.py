@@ -7,7 +7,7 @@ import runpy
 from pathlib import Path
 
 import modhub
-from modhub.settings import variable
+from modhub.base.settings import variable
 
 ROOT = Path(__file__).parents[2]
 

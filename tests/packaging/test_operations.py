@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 import modhub
+from modhub.admin.program import admin_main, build_admin_parser
+from modhub.base.service_registry import find_service
+from modhub.base.settings import CORE
 from modhub.catalogue.pictures import decoder
+from modhub.content.limits import MB
 from modhub.db import Databases
-from modhub.limits import MB
-from modhub.ops.admin import admin_main, build_admin_parser
 from modhub.server.settings import Settings
-from modhub.service_registry import find_service
-from modhub.settings import CORE
 from modhub.testing import TEST_SECRET
 from modhub.ui import fragment_cache
 from modhub_auth.signin.passwords import HASHES_AT_ONCE, MEMORY_KIB

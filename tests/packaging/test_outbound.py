@@ -37,7 +37,7 @@ KNOWN = {
     "modhub_auth/mail/transports.py": {"smtplib"},
     # modhub-admin doctor: the mail server, and modhub.base_url (tests/core/test_doctor.py).
     "modhub_auth/mail/mail_check.py": {"smtplib"},
-    "modhub/ops/proxy_check.py": {"http.client"},
+    "modhub/admin/proxy_check.py": {"http.client"},
     # It follows redirects of GET and HEAD, without the signature: docs/adr/021-object-store.md.
     "modhub/blobs/s3/connection.py": {
         "obstore",

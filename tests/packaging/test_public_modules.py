@@ -73,9 +73,9 @@ def test_a_feature_imports_public_modules_alone(feature: str) -> None:
 @pytest.mark.parametrize(
     ("source", "private"),
     [
-        ("from modhub.http.tweens import gateway_tween_factory", "modhub.http.tweens"),
-        ("from modhub.http import tweens", "modhub.http.tweens"),
-        ("import modhub.ops.admin", "modhub.ops.admin"),
+        ("from modhub.web.tweens import gateway_tween_factory", "modhub.web.tweens"),
+        ("from modhub.web import tweens", "modhub.web.tweens"),
+        ("import modhub.admin.program", "modhub.admin.program"),
         ("from modhub import directives", "modhub.directives"),
         ("from modhub.db import _begin", "modhub.db._begin"),
         ("def view():\n    from modhub.blobs.local import LocalStore", "modhub.blobs.local"),

@@ -39,4 +39,4 @@ def test_a_request_is_shown_with_its_context_view_and_statements(installation: I
 def test_a_refusal_shows_the_view_that_answered_and_fails(installation: Installation):
     ended = trace(installation, "/api/modhub/12")
     assert ended.returncode == 1
-    assert "view     modhub.http.error_views.api_error_view (" in ended.stdout
+    assert "view     modhub.web.error_views.api_error_view (" in ended.stdout

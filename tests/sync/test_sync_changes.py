@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from modhub import changes
+from modhub.admin.program import Admin
 from modhub.catalogue import commands
-from modhub.ops.admin import Admin
+from modhub.db import changes
 from modhub.testing import TEST_ACCOUNTS, Site, Start
 from modhub.testing.mods import (
     OWNER,

@@ -13,11 +13,12 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy import update
 
+from modhub.admin import program as admin
+from modhub.base.settings import StartRefused
 from modhub.blobs import maintenance
-from modhub.changes import PublicChange, start_new_feed
 from modhub.db import now
-from modhub.ops import admin, migrate
-from modhub.settings import StartRefused
+from modhub.db.changes import PublicChange, start_new_feed
+from modhub.ops import migrate
 from modhub.testing import TEST_ACCOUNTS, Site, Start, stored_files
 from modhub.testing.mods import (
     OWNER,

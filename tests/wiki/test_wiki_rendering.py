@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modhub.markdown_effort import Effort
-from modhub.markup import clean
+from modhub.content.markdown_effort import Effort
+from modhub.content.markup import clean
 from modhub_wiki import limits
 from modhub_wiki.allowlist import WIKI
 from modhub_wiki.headings import HeadingIds, slug

@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from modhub.base.settings import origin
 from modhub.blobs.s3.connection import Bucket, S3Connection
 from modhub.blobs.s3.store import S3Store
-from modhub.settings import origin
 
 __all__ = ["S3Store", "open_s3_store"]
 

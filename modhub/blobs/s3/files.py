@@ -9,9 +9,9 @@ from threading import Lock
 from time import monotonic
 from typing import BinaryIO, Final
 
+from modhub.base.errors import ApiError, storage_unreachable
 from modhub.blobs.s3.connection import S3Connection
 from modhub.blobs.store import Blob, StoreTrouble
-from modhub.errors import ApiError, storage_unreachable
 
 FETCH_SECONDS: Final = 60.0
 """How long a worker reads from the store for one answer."""

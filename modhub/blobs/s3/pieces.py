@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Iterator
 from typing import Final
 
+from modhub.base.errors import too_large
 from modhub.blobs.store import COPY_BYTES, Readable
-from modhub.errors import too_large
 
 PIECE_BYTES: Final = 5 * 1024 * 1024
 """The least that S3 takes as a piece: few of them in memory, and each within its time on a slow line."""

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, NoReturn
 
+from modhub.base.errors import storage_refused, storage_unreachable
 from modhub.blobs.checksum_cache import MAX_CHECKSUMS, ChecksumCache
 from modhub.blobs.s3.connection import ObjectMissing, S3Connection
 from modhub.blobs.s3.files import CopySpace, ObjectFile, alarm
 from modhub.blobs.s3.pieces import UploadPieces
 from modhub.blobs.store import Blob, Readable, StoreTrouble, is_key, new_key
-from modhub.errors import storage_refused, storage_unreachable
 
 log = logging.getLogger(__name__)
 

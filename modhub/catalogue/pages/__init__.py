@@ -5,15 +5,15 @@ from typing import Any
 from markupsafe import Markup
 from pyramid.config import Configurator
 
-from modhub import limits
+from modhub.base.service_registry import find_service
 from modhub.catalogue.pages.queries.deletions import TombstoneReader
 from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.queries.selections import SelectionReader
 from modhub.catalogue.pages.views import author, feeds
 from modhub.catalogue.read_service import CatalogueReader
+from modhub.content import limits
+from modhub.http.request import Request
 from modhub.interfaces import IModCards
-from modhub.request import Request
-from modhub.service_registry import find_service
 from modhub.ui.documentation import documentation_section
 from modhub.ui.forms import LONG_FIELDS
 from modhub.ui.multipart import OVERHEAD

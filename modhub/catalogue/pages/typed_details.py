@@ -6,18 +6,18 @@ from typing import Any, Final
 
 import msgspec
 
-from modhub import limits
+from modhub.base.errors import ApiError, invalid
 from modhub.catalogue.owner_views import account_id_of, owner_reader
 from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import ModDocument
-from modhub.errors import ApiError, invalid
-from modhub.folding import fold_game, fold_search
+from modhub.content import limits
+from modhub.content.folding import fold_game, fold_search
+from modhub.content.text import N_
+from modhub.http.request import Request
 from modhub.interfaces import IMods
-from modhub.request import Request
-from modhub.text import N_
-from modhub.traversal import parse_id
+from modhub.web.traversal import parse_id
 
 REFERENCES: Final = {"requires": "requires", "conflicts_with": "conflictsWith"}
 """The lists of mods, and their names in forms."""

@@ -17,8 +17,8 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from modhub.limits import MB
-from modhub.optional_calls import report_missed
+from modhub.base.optional_calls import report_missed
+from modhub.content.limits import MB
 
 PROGRAM: Final = Path(__file__).with_name("decoder.py")
 SECONDS: Final = 20.0

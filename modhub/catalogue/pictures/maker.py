@@ -13,15 +13,14 @@ from typing import Any, Final, NamedTuple
 import transaction
 from sqlalchemy import Update, delete, select, update
 
-from modhub import bulk
+from modhub.base.service_registry import find_optional_service, find_service
 from modhub.blobs import BlobStore, stage
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.models import Asset
 from modhub.catalogue.pictures import services
 from modhub.catalogue.pictures.child import CHILD_FAILED, MAX_OUTPUT, Decoder, DecodingFailed, DerivedPictures
 from modhub.catalogue.pictures.models import PictureTask
-from modhub.db import Databases, now
-from modhub.service_registry import find_optional_service, find_service
+from modhub.db import Databases, bulk, now
 from modhub.workers import is_stopping
 
 log = logging.getLogger(__name__)

@@ -7,13 +7,12 @@ from sqlalchemy import ColumnElement, Select, delete, exists, func, literal, sel
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from modhub import bulk
 from modhub.blobs import Blob
 from modhub.blobs.models import create_blob_row, trash_blob
 from modhub.catalogue.models import Asset, AssetKind, Mod
 from modhub.catalogue.pictures.child import CONTENT_TYPES, DerivedPictures
 from modhub.catalogue.pictures.models import PictureFile, PictureSet, PictureTask
-from modhub.db import now, to_micros
+from modhub.db import bulk, now, to_micros
 
 _SVG: Final = "image/svg+xml"
 _IS_IMAGE: Final = (Asset.kind == AssetKind.IMAGE.value) & func.lower(Asset.content_type).like("image/%")

@@ -1,4 +1,4 @@
-"""Builds and changelog sections that are there already take part in the list of changes (``modhub.changes``)."""
+"""Builds and changelog sections that are there already take part in the list of changes (``modhub.db.changes``)."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.page_queries import CuratedGames, ModCard
 from modhub.catalogue.pages.queries.updates import FeedEntry
-from modhub.folding import fold_game
+from modhub.content.folding import fold_game
 from modhub.ui.template_helpers import PageHelpers
 
 CARD: Final = "modhub.catalogue:templates/card.jinja2"

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from modhub.base.errors import ApiError
 from modhub.catalogue.references import Lists, check_references
 from modhub.catalogue.request_schemas import NewMod
-from modhub.errors import ApiError
-from modhub.limits import IMAGES
-from modhub.request import Request
-from modhub.text import N_
+from modhub.content.limits import IMAGES
+from modhub.content.text import N_
+from modhub.http.request import Request
 from modhub.ui.template_helpers import PageHelpers
 
 DETAIL_FIELDS: Final = {

@@ -10,8 +10,8 @@ import msgspec
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.pages.presenters.images import ImagePresenter, decode_facts
 from modhub.catalogue.response_schemas import AssetDocument, ModDocument
-from modhub.folding import fold_game
-from modhub.markup import summarize
+from modhub.content.folding import fold_game
+from modhub.content.markup import summarize
 
 HUES: Final = 6
 """Colours of tiles in the style sheet."""

@@ -4,7 +4,7 @@ from collections import Counter
 from html.parser import HTMLParser
 from typing import Any, NamedTuple
 
-from modhub import limits
+from modhub.content import limits
 
 
 class RemovedMarkup(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Any, Final
 from modhub.catalogue.pages.presenters.draft import OwnModPresenter
 from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.response_schemas import NoteDocument
-from modhub.folding import fold_game
-from modhub.text import N_
+from modhub.content.folding import fold_game
+from modhub.content.text import N_
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from modhub import limits, text
 from modhub.catalogue.request_schemas import MAX_GAMES_EXAMINED, CleanedMod, CleanedNote, NoteChange
-from modhub.folding import fold_game
-from modhub.markup import clean
+from modhub.content import limits, text
+from modhub.content.folding import fold_game
+from modhub.content.markup import clean
 
 _GROWTH = 8
 """Maximum growth of a text by escaping."""

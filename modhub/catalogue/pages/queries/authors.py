@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
+from modhub.base.service_registry import find_optional_service
 from modhub.catalogue.pages.queries.page_queries import ModCard
+from modhub.http.request import Request
 from modhub.interfaces import IProfiles
-from modhub.request import Request
-from modhub.service_registry import find_optional_service
 
 
 def name_authors(request: Request, cards: Iterable[ModCard]) -> None:

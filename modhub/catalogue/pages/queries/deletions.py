@@ -5,9 +5,9 @@ from typing import Final
 from msgspec import Struct
 from sqlalchemy import select
 
-from modhub.changes import MOD, PublicChange, What
 from modhub.db import from_micros, iso
-from modhub.raw_queries import RawQueryExecutor
+from modhub.db.changes import MOD, PublicChange, What
+from modhub.db.raw_queries import RawQueryExecutor
 
 _CONSIDERED: Final = 1000
 """The latest changes of the service among which deletions are looked for: the time does not grow with the catalogue."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from modhub.base.errors import busy
 from modhub.catalogue.chains import install_order
 from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries import statements
@@ -13,12 +14,11 @@ from modhub.catalogue.pages.queries.chain_mods import CHAIN_SHOWN, ChainMod, cha
 from modhub.catalogue.read_service import CatalogueReader, ListParams, note_of
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import ModDocument, NoteDocument
+from modhub.content.folding import fold_game
 from modhub.db import from_micros, iso
-from modhub.errors import busy
-from modhub.folding import fold_game
-from modhub.payload import encode
-from modhub.raw_queries import PreparedQuery, Row
-from modhub.responses import MAX_COMPOSITIONS, ContentChanged
+from modhub.db.raw_queries import PreparedQuery, Row
+from modhub.http.payload import encode
+from modhub.http.responses import MAX_COMPOSITIONS, ContentChanged
 
 NOTES_PER_PAGE = 10
 """Changelog entries per page."""

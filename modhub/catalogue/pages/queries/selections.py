@@ -13,9 +13,9 @@ from modhub.catalogue.pages.queries.updates import ModUpdate, newest_updates
 from modhub.catalogue.queries import AnySelect
 from modhub.catalogue.read_service import ListParams
 from modhub.db import from_micros, iso
+from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
+from modhub.http.payload import encode
 from modhub.interfaces import ModSelection
-from modhub.payload import encode
-from modhub.raw_queries import PreparedQuery, RawQueryExecutor, Row
 
 _LIST: Final = "selected"
 

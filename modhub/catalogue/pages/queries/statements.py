@@ -11,7 +11,7 @@ from modhub.catalogue.list_queries import ListVariant, page_statement
 from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod, PublicRequirement
 from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect
-from modhub.limits import GUIDS
+from modhub.content.limits import GUIDS
 
 VERSIONS_IN_FEED: Final = 5
 """Versions of one mod in the feed of a list: as many as an author releases between two visits of a feed reader."""

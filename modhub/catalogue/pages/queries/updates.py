@@ -8,9 +8,9 @@ import msgspec
 from modhub.catalogue.pages.queries import statements
 from modhub.catalogue.pages.queries.page_queries import ModCard, PageReader, card_of
 from modhub.catalogue.read_service import ListParams
+from modhub.content.markup import summarize
 from modhub.db import from_micros, iso
-from modhub.markup import summarize
-from modhub.raw_queries import Row
+from modhub.db.raw_queries import Row
 
 
 class NoteFacts(msgspec.Struct, array_like=True, frozen=True):

@@ -6,6 +6,8 @@ from typing import Any, Final
 from pyramid.config import Configurator
 from pyramid.response import Response
 
+from modhub.base.errors import not_found
+from modhub.base.service_registry import find_service
 from modhub.catalogue.pages.presenters.card import render_card
 from modhub.catalogue.pages.queries.authors import name_authors
 from modhub.catalogue.pages.queries.page_queries import ModCard
@@ -15,14 +17,12 @@ from modhub.catalogue.pages.views.feeds import update_items, updates_feed
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.resources import AuthorResource
-from modhub.errors import not_found
+from modhub.http.request import Request
 from modhub.interfaces import CardPage, IAuthor, ModSelection, Profile
-from modhub.request import Request
-from modhub.service_registry import find_service
 from modhub.ui import sitemap
 from modhub.ui.json_feed import json_feed
 from modhub.ui.template_helpers import PageHelpers
-from modhub.views import OPEN, page
+from modhub.web.views import OPEN, page
 
 NAMED_IN_SUMMARY: Final = 5
 """Titles of mods in the description of an author's page."""

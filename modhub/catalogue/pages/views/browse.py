@@ -11,14 +11,14 @@ from modhub.catalogue.pages.queries.authors import name_authors
 from modhub.catalogue.pages.queries.page_queries import CuratedGame, CuratedGames, Listing, PageReader
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
+from modhub.content.folding import fold_game, fold_search, search_words
+from modhub.content.limits import PAGE_SIZE
+from modhub.content.text import N_
 from modhub.declarations import API_SORTS, Declarations
-from modhub.folding import fold_game, fold_search, search_words
+from modhub.http.request import Request
 from modhub.interfaces import ISite
-from modhub.limits import PAGE_SIZE
-from modhub.request import Request
-from modhub.text import N_
 from modhub.ui.template_helpers import PageHelpers
-from modhub.views import OPEN, page
+from modhub.web.views import OPEN, page
 
 _DEFAULT = ListParams()
 SORTS = {"new": N_("Recently updated"), "top": N_("Top rated")}

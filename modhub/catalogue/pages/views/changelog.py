@@ -20,10 +20,10 @@ from modhub.catalogue.pages.views.workshop import form, workshop_done
 from modhub.catalogue.request_schemas import NoteChange
 from modhub.catalogue.resources import ImageResource, ModChild, ModPermission, ModResource, NoteResource
 from modhub.catalogue.successors import SuccessorReader
+from modhub.http.request import Request
 from modhub.interfaces import IImages, IMine, INote, IOwnMod
-from modhub.request import Request
 from modhub.ui.xml_responses import Redirect
-from modhub.views import page
+from modhub.web.views import page
 
 
 @form(context=INote, preserve_fields=NOTE_FIELDS)

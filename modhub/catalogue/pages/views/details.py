@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from modhub import limits
+from modhub.base.errors import ApiError, conflict
 from modhub.catalogue import services
 from modhub.catalogue.descriptions import WrittenDescription, write_description
 from modhub.catalogue.owner_views import account_id_of, locked_account_id, owner_reader
@@ -18,13 +18,13 @@ from modhub.catalogue.pages.views.workshop import details_fingerprint, edit_page
 from modhub.catalogue.references import remove_duplicates
 from modhub.catalogue.request_schemas import CleanedMod, ModChange, NewMod
 from modhub.catalogue.resources import ModPermission, ModResource
-from modhub.errors import ApiError, conflict
+from modhub.content import limits
+from modhub.content.markup import clean
+from modhub.content.text import N_
+from modhub.http.request import Request
 from modhub.interfaces import IMine, IOwnMod
-from modhub.markup import clean
-from modhub.request import Request
-from modhub.text import N_
 from modhub.ui import forms
-from modhub.views import page
+from modhub.web.views import page
 
 NEW: Final = "modhub.catalogue:templates/workshop/new.jinja2"
 SEEN: Final = "seen"

@@ -9,6 +9,8 @@ from msgspec import Struct
 from pyramid.config import Configurator
 from pyramid.response import Response
 
+from modhub.base.errors import not_found
+from modhub.base.service_registry import find_service
 from modhub.catalogue.pages.presenters.card import render_feed_entry
 from modhub.catalogue.pages.queries.authors import name_authors
 from modhub.catalogue.pages.queries.deletions import ModTombstone, TombstoneReader
@@ -18,18 +20,16 @@ from modhub.catalogue.pages.views.browse import address_of, page_list_params, pa
 from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.resources import ModResource
 from modhub.catalogue.response_schemas import NoteDocument
-from modhub.errors import not_found
 from modhub.http.compression import add_vary
+from modhub.http.request import Request
 from modhub.interfaces import IMod, IRoot, ISite
-from modhub.request import Request
-from modhub.service_registry import find_service
 from modhub.ui import sitemap
 from modhub.ui.documentation import DOCUMENTATION_PATH
 from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.json_feed import JsonFeedAuthor, JsonFeedItem, absolute_images, json_feed
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import xml_response
-from modhub.views import OPEN, page
+from modhub.web.views import OPEN, page
 
 ENTRIES: Final = 20
 """Changelog entries in a mod's feed."""

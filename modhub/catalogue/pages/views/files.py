@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any, Final
 
-from modhub import text
+from modhub.base.errors import ApiError, invalid
 from modhub.blobs import stage
 from modhub.catalogue import uploads
 from modhub.catalogue.models import AssetKind
@@ -14,10 +14,10 @@ from modhub.catalogue.pages.views.workshop import edit_page_context, form, works
 from modhub.catalogue.resources import ModChild, ModResource
 from modhub.catalogue.response_schemas import is_image_type
 from modhub.catalogue.uploads import FALLBACKS, LIMITS, AssetUpload
-from modhub.errors import ApiError, invalid
+from modhub.content import text
+from modhub.content.limits import IMAGES
+from modhub.http.request import Request
 from modhub.interfaces import IImages, IOwnMod
-from modhub.limits import IMAGES
-from modhub.request import Request
 from modhub.ui import forms
 from modhub.ui.form_recovery import json_for_script, wants_json
 from modhub.ui.multipart import UploadForm

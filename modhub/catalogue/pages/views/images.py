@@ -4,18 +4,18 @@ from typing import Any
 
 from pyramid.response import Response
 
+from modhub.base.errors import invalid
 from modhub.catalogue import images, uploads
 from modhub.catalogue.images import ImageMove
 from modhub.catalogue.owner_views import account_id_of, owner_reader
 from modhub.catalogue.pages.presenters.truncation import is_line_truncated
 from modhub.catalogue.pages.views.workshop import form, workshop_done
 from modhub.catalogue.resources import ImageResource, ModPermission, ModResource
-from modhub.downloads import file_response
-from modhub.errors import invalid
+from modhub.http.downloads import file_response
+from modhub.http.request import Request
 from modhub.interfaces import IAsset, IMine, IOwnMod
-from modhub.request import Request
-from modhub.traversal import parse_id
-from modhub.views import page
+from modhub.web.traversal import parse_id
+from modhub.web.views import page
 
 _MOVES = {move.value: move for move in ImageMove}
 

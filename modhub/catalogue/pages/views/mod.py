@@ -7,6 +7,8 @@ from typing import Any, Final
 from markupsafe import Markup
 from pyramid.response import Response
 
+from modhub.base.errors import invalid, not_found
+from modhub.base.identity import CredentialKind
 from modhub.catalogue import voting
 from modhub.catalogue.owner_views import locked_account_id
 from modhub.catalogue.pages.presenters.mod import ModPresenter
@@ -15,17 +17,15 @@ from modhub.catalogue.pages.queries.page_queries import ModDetail
 from modhub.catalogue.pages.views.browse import page_reader
 from modhub.catalogue.resources import ModPermission, ModResource, VotesResource
 from modhub.catalogue.successors import SuccessorReader
-from modhub.errors import invalid, not_found
-from modhub.folding import fold_game
+from modhub.content.folding import fold_game
+from modhub.content.outline import Outline
+from modhub.http.payload import query
+from modhub.http.request import Request
 from modhub.interfaces import IMod, IVotes
-from modhub.outline import Outline
-from modhub.payload import query
-from modhub.request import Request
-from modhub.security.identity import CredentialKind
 from modhub.ui.formatting import parse_timestamp
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
-from modhub.views import OPEN, page
+from modhub.web.views import OPEN, page
 
 MOD_TEMPLATE: Final = "modhub.catalogue:templates/mod.jinja2"
 MOD_FRAGMENTS: Final = "modhub.catalogue:templates/mod_"

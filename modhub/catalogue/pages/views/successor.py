@@ -3,17 +3,17 @@
 import re
 from typing import Any, Final
 
+from modhub.base.errors import ApiError, invalid
 from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.pages.presenters.form_errors import field_message
 from modhub.catalogue.pages.views.workshop import edit_page_context, form, workshop_done
 from modhub.catalogue.resources import ModResource
 from modhub.catalogue.successors import change_successor
-from modhub.errors import ApiError, invalid
+from modhub.http.request import Request
 from modhub.interfaces import IMods, IOwnMod
-from modhub.request import Request
-from modhub.traversal import parse_id
 from modhub.ui import forms
 from modhub.ui.template_helpers import PageHelpers
+from modhub.web.traversal import parse_id
 
 _GUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _PATH: Final = re.compile(r"/Modhub/(?:mine/)?([0-9]{1,18})/?(?:[?#]\S*)?")

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from modhub import limits
+from modhub.base.errors import ApiError, invalid
 from modhub.catalogue import services
 from modhub.catalogue.owner_queries import WORKSHOP_PAGE_SIZE
 from modhub.catalogue.owner_views import account_id_of, owner_reader
@@ -30,16 +30,16 @@ from modhub.catalogue.public_views import list_params
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.catalogue.successors import SuccessorReader
-from modhub.errors import ApiError, invalid
-from modhub.folding import fold_game
+from modhub.content import limits
+from modhub.content.folding import fold_game
+from modhub.http.payload import encode, query
+from modhub.http.request import Request
 from modhub.interfaces import IMine, IOwnMod, IPublicMods
-from modhub.payload import encode, query
-from modhub.request import Request
 from modhub.ui import forms
 from modhub.ui.formatting import parse_timestamp
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
-from modhub.views import page
+from modhub.web.views import page
 
 MINE: Final = "modhub.catalogue:templates/workshop/mine.jinja2"
 ROW: Final = "modhub.catalogue:templates/workshop/row.jinja2"

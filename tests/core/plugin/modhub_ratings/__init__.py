@@ -8,19 +8,19 @@ from sqlalchemy import String, delete, func, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 from zope.interface import implementer
 
+from modhub.base.errors import OwnershipLost, conflict, not_found
+from modhub.base.identity import CredentialKind, Permission
+from modhub.base.service_registry import find_optional_service, find_service
+from modhub.base.settings import Setting, positive
+from modhub.content.text import line
 from modhub.db import Base, Databases, Id
 from modhub.declarations import AdminCommand
-from modhub.errors import OwnershipLost, conflict, not_found
 from modhub.events import AccountDeleted, ModsDeleted
+from modhub.http.payload import read_json
+from modhub.http.request import Request
 from modhub.interfaces import IAccounts, IMod, IMods, IResource
-from modhub.payload import read_json
-from modhub.request import Request
-from modhub.security.identity import CredentialKind, Permission
-from modhub.service_registry import find_optional_service, find_service
-from modhub.settings import Setting, positive
-from modhub.text import line
-from modhub.traversal import OwnedResource, Resource, parse_id
-from modhub.views import OPEN, api
+from modhub.web.traversal import OwnedResource, Resource, parse_id
+from modhub.web.views import OPEN, api
 
 SETTINGS = [Setting("modhub_ratings.most", positive, "20", "longest remark")]
 

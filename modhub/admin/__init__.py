@@ -1,0 +1,1 @@
+"""The command ``modhub-admin``, and ``pserve``'s sentences: programs for the operator."""

@@ -1,0 +1,112 @@
+"""The core's first commands of ``modhub-admin``: migrations, checks, keys, samples."""
+
+import argparse
+import secrets
+from typing import Any, Final
+
+from pyramid.config import Configurator
+from pyramid.path import DottedNameResolver
+
+from modhub.admin.doctor import doctor_arguments, run_doctor
+from modhub.admin.migrate_command import migrate_arguments, run_migrate
+from modhub.admin.new_migration import migration_arguments, run_migration_new
+from modhub.declarations import AdminCommand, add_dry_run_option
+from modhub.ops.start_checks import start_warnings
+
+_MIGRATE_EXAMPLES: Final = """\
+migrate                    brings all tables up to date
+migrate --plan             says what that would do
+migrate --to REVISION      goes no further than this revision
+migrate --down REVISION    goes back to it, if nothing is lost"""
+_KEY_EXAMPLES: Final = """\
+key new                a key with the default scope; lists all scopes
+key new SCOPE SCOPE    a key with these scopes"""
+
+
+def run_check(admin: Any, _arguments: argparse.Namespace) -> int:
+    """Report that the service can start, with the warnings of a start; what prevents it has been reported before."""
+    for sentence in start_warnings(admin.registry):
+        admin.warn(sentence)
+    admin.say("The configuration is valid and the database is up to date.")
+    return 0
+
+
+def run_key_new(admin: Any, arguments: argparse.Namespace) -> int:
+    """Print a new machine key for the operator to put into the ini; it is not stored."""
+    admin.say(" ".join([secrets.token_hex(32), *arguments.scope]))
+    admin.say("Add this line to ApiPrivateKeys and give the first word to the build agent.")
+    for name, description in sorted(admin.declarations.scopes.items()):
+        admin.say(f"Scope {name}: {description}.")
+    for name in sorted(set(arguments.scope) - admin.declarations.scopes.keys()):
+        admin.say(f"No included feature declares the scope {name}: it allows nothing.")
+    return 0
+
+
+def _scope(value: str) -> str:
+    if value.split() != [value]:
+        raise argparse.ArgumentTypeError(f"{value!r} is not one word")
+    return value
+
+
+def key_arguments(parser: argparse.ArgumentParser) -> None:
+    """``key new [SCOPE ...]``"""
+    parser.add_argument("action", choices=["new"])
+    parser.add_argument("scope", nargs="*", type=_scope, help="scopes to grant; none means the default scope")
+
+
+def run_demo(admin: Any, arguments: argparse.Namespace) -> int:
+    """Fill a new installation with samples."""
+    resolver = DottedNameResolver()
+    for _, name, fill in sorted(admin.declarations.demos, key=lambda demo: demo[:2]):
+        if arguments.dry_run:
+            admin.say(f"Would add samples, if there are none: {name}.")
+            continue
+        resolver.maybe_resolve(fill)(admin)
+        # It may have found some already.
+        admin.say(f"Samples are there: {name}.")
+    return 0
+
+
+def no_arguments(_parser: argparse.ArgumentParser) -> None:
+    """For a command without arguments of its own."""
+
+
+COMMANDS = (
+    AdminCommand(
+        "migrate",
+        "bring the database's schema up to date",
+        migrate_arguments,
+        run_migrate,
+        needs_schema=False,
+        examples=_MIGRATE_EXAMPLES,
+    ),
+    AdminCommand(
+        "check", "check the ini and the database, as before a start", no_arguments, run_check, examples="check"
+    ),
+    AdminCommand(
+        "doctor",
+        "check all that the service needs and say what to do",
+        doctor_arguments,
+        run_doctor,
+        needs_schema=False,
+        examples="doctor\ndoctor --json",
+    ),
+    AdminCommand(
+        "migration",
+        "write a new migration",
+        migration_arguments,
+        run_migration_new,
+        needs_schema=False,
+        examples='migration new modhub_reports "Reasons of reports"',
+    ),
+    AdminCommand("key", "create a machine key", key_arguments, run_key_new, needs_schema=False, examples=_KEY_EXAMPLES),
+    AdminCommand(
+        "demo", "fill a new installation with samples", add_dry_run_option, run_demo, examples="demo\ndemo --dry-run"
+    ),
+)
+
+
+def includeme(config: Configurator) -> None:
+    """Register them."""
+    for command in COMMANDS:
+        config.add_command(command)

@@ -1,0 +1,66 @@
+"""The two folds: one for searching, one for comparing game names (C-MOD-7, C-LIST-5).
+
+Both are applied to stored and to searched values, so that only folded forms are compared. Both are idempotent, and
+neither produces a newline that its input does not have.
+"""
+
+import unicodedata
+
+from modhub.content import limits, text
+
+# Letters that normalisation does not decompose; case folding has already lowered them, and made ß ss.
+_LETTERS = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ı": "i", "þ": "th", "ð": "d"})
+
+
+def fold_search(value: str) -> str:
+    """The form in which titles, game names and search words are compared: without case, accents and special letters.
+
+    One code point may become three (Hangul is decomposed, ``㎧`` becomes ``m∕s``); control characters vanish.
+    """
+    folded = text.scrub(value)
+    # A second round is needed where decomposition yields a capital (ℌ) or case folding an accent (İ).
+    while (refolded := _search_round(folded)) != folded:
+        folded = refolded
+    return folded
+
+
+def fold_game(value: str) -> str:
+    """The identity of a game name: without case and outer spaces; accents make games different (C-MOD-7)."""
+    folded = text.scrub(value)
+    while (refolded := text.normal("NFC", text.normal("NFD", folded.strip()).casefold())) != folded:
+        folded = refolded
+    return folded
+
+
+def search_words(query: str) -> list[str]:
+    """The folded words of a search query, without duplicates, in order (C-LIST-5).
+
+    All of them must occur in the folded title or a folded game name; an empty list restricts nothing. ``%`` and ``_``
+    are ordinary characters: see :func:`like_pattern`.
+    """
+    cleaned = text.line(query[: limits.QUERY], limits.QUERY)
+    words = (fold_search(word).strip() for word in cleaned.split())
+    return list(dict.fromkeys(filter(None, words)))
+
+
+def like_pattern(word: str) -> str:
+    """The LIKE pattern for "contains ``word``"; ``%`` and ``_`` are ordinary characters (C-LIST-5).
+
+    The character that escapes them is the backslash: ``column.like(pattern, escape="\\\\")``.
+    """
+    return "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+
+
+def like_patterns(words: list[str]) -> list[str]:
+    """The patterns of all ``words``; the last one is repeated until there are 1, 2, 4, 8, … of them.
+
+    So a search has few statements, however many words callers send: each is compiled, planned and kept.
+    """
+    patterns = [like_pattern(word) for word in words]
+    rounded = 1 << (len(patterns) - 1).bit_length() if patterns else 0
+    return patterns + patterns[-1:] * (rounded - len(patterns))
+
+
+def _search_round(value: str) -> str:
+    decomposed = text.normal("NFKD", value.casefold())
+    return "".join(char for char in decomposed if not unicodedata.combining(char)).translate(_LETTERS)

@@ -1,0 +1,88 @@
+"""The execution policy: runs around all tweens, and around sending the response to the server.
+
+Failures out here get the same response as any other, and the access log records the status that was sent.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from random import getrandbits
+from typing import Any
+
+from pyramid.config import Configurator
+from pyramid_retry import RetryableExecutionPolicy
+
+from modhub.base.request_ids import REQUEST_ID, current_request_id
+from modhub.http.access_log import log_request
+from modhub.http.headers import make_header_rules
+from modhub.http.request import Request
+from modhub.web.error_views import internal_error_view
+
+
+def attempts(request: Request) -> int:
+    """How often a request is tried in case of conflicts: reads need no second try."""
+    return 1 if request.is_safe else 3
+
+
+def execution_policy(retry_policy: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Wraps ``retry_policy`` with the last-resort error handler and the access log."""
+
+    def execute(environ: dict[str, Any], router: Any) -> Any:
+        started_at = time.perf_counter()
+        # It only has to be unique: the system's random bytes would give the interpreter away.
+        environ[REQUEST_ID] = request_id = f"{getrandbits(64):016x}"
+        current_request_id.set(request_id)
+        try:
+            response = retry_policy(environ, router)
+        except Exception as error:  # noqa: BLE001 - the last resort
+            response = server_error_response(environ, router, error)
+
+        def send_response(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+            status_sent = [500]
+
+            def logged_start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+                for _, value in headers:
+                    # The server would fail when it writes them, too late for an error response.
+                    value.encode("latin-1")
+                write = start_response(status, headers, *([exc_info] if exc_info else []))
+                status_sent[0] = int(status[:3])
+                return write
+
+            try:
+                return _start_sending(response, environ, router, logged_start_response)
+            except BaseException:
+                status_sent[0] = 500
+                raise
+            finally:
+                # 100 only says that the application wants the body: the final response is still to come.
+                if status_sent[0] != 100:
+                    log_request(environ, status_sent[0], time.perf_counter() - started_at)
+
+        return send_response
+
+    return execute
+
+
+def _start_sending(response: Any, environ: dict[str, Any], router: Any, start_response: Callable[..., Any]) -> Any:
+    try:
+        return response(environ, start_response)
+    except Exception as error:  # noqa: BLE001 - the last resort
+        exc_info = sys.exc_info()
+        error_response = server_error_response(environ, router, error)
+        return error_response(environ, lambda status, headers: start_response(status, headers, exc_info))
+
+
+def server_error_response(environ: dict[str, Any], router: Any, error: Exception) -> Any:
+    """The response for an error that no exception view can see."""
+    with router.request_context(environ) as request:
+        try:
+            response = internal_error_view(error, request)
+            make_header_rules(router.registry).finish(request, response)
+            return response
+        finally:
+            router.finish_request(request)
+
+
+def includeme(config: Configurator) -> None:
+    """Set the policy. ``pyramid_retry``'s own includeme is not used: it would set its policy only."""
+    config.set_execution_policy(execution_policy(RetryableExecutionPolicy(3, attempts)))

@@ -1,0 +1,191 @@
+"""One way to answer a read: its validator, 304, compression, and the copy that is kept in memory.
+
+The outermost tween of the core. A view with the option ``response_cache`` has the same response for everybody,
+determined by its address and by what raises the serial of :mod:`modhub.db.changes`; that is kept
+(docs/adr/024-response-cache.md). Responses for one caller pass unchanged.
+"""
+
+import hashlib
+from collections.abc import Callable, Hashable
+from typing import Any, Final, NamedTuple
+
+from pyramid.config import Configurator
+from pyramid.exceptions import ConfigurationError
+from pyramid.response import Response
+from pyramid.security import NO_PERMISSION_REQUIRED
+
+from modhub.base.byte_cache import add_cache_metrics
+from modhub.base.errors import ApiError
+from modhub.base.public_cache import PublicCache
+from modhub.base.request_ids import REQUEST_ID
+from modhub.base.service_registry import find_service
+from modhub.db.changes import ChangeReader
+from modhub.http.compression import accepts_gzip, compress, is_for_everybody
+from modhub.http.conditions import identity_etag, named_etag
+from modhub.http.headers import NONCE, HeaderRules, headers_of_304, make_header_rules
+from modhub.http.request import Request
+from modhub.http.response_files import LARGE, reserve_response
+from modhub.http.responses import PublicResponse
+from modhub.web.error_views import render_error
+
+_SAFE_READS: Final = frozenset({"GET", "HEAD"})
+_OVERHEAD: Final = 4_000
+"""Bytes of a kept response besides its key and body: mostly its headers."""
+_VARY: Final = "Accept-Encoding"
+"""The one request header that a kept response may depend on: it is a part of the key."""
+
+Key = tuple[str, str, str, str, bool]
+_View = Callable[[Any, Any], Any]
+
+
+class KeptResponse(NamedTuple):
+    """A complete response with status 200."""
+
+    headers: list[tuple[str, str]]
+    body: bytes
+    resource_type: type
+
+    def respond(self, request: Request) -> Response:
+        """The response to another request."""
+        request.resource_type = self.resource_type
+        headers = [*self.headers, ("X-Request-Id", request.environ[REQUEST_ID])]
+        return Response(headerlist=headers, app_iter=[self.body])
+
+
+def key_of(environ: dict[str, Any]) -> Key | None:
+    """The key of a request: its address, and whether gzip is accepted. None for a method that may write."""
+    if environ["REQUEST_METHOD"] not in _SAFE_READS:
+        return None
+    return (
+        "response",
+        environ.get("SCRIPT_NAME", ""),
+        environ.get("PATH_INFO", ""),
+        environ.get("QUERY_STRING", ""),
+        accepts_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")),
+    )
+
+
+def find_kept(cache: PublicCache, key: Key, request: Request) -> KeptResponse | None:
+    """The response if nothing has changed since it was made; asks the database (one short statement)."""
+    if key not in cache.values:
+        return None
+    try:
+        request.stamp = cache.read_stamp()
+    except Exception:  # noqa: BLE001 - the database fails: the view will, too, and the error gets its response
+        return None
+    kept: KeptResponse | None = cache.values.find(key, request.stamp)
+    return kept
+
+
+def keep(cache: PublicCache, key: Key, request: Request, response: Response) -> None:
+    """Keep the response of a view with the option ``response_cache``.
+
+    Never one with a cookie, or one that says that it depends on the reader.
+    """
+    if request.keep_under is None or response.status_int != 200 or not isinstance(response.app_iter, list):
+        return
+    present = response.headers
+    if "ETag" not in present or "Set-Cookie" in present or present.get("Vary", _VARY) != _VARY:
+        return
+    headers = [pair for pair in response.headerlist if pair[0] != "X-Request-Id"]
+    kept = KeptResponse(headers, response.body, request.resource_type)
+    cache.values.put(key, kept, len(kept.body) + sum(map(len, key[:4])) + _OVERHEAD, request.keep_under)
+
+
+def add_validator(request: Request, response: Response) -> None:
+    """Add an ``ETag`` to a public response without one: strong for the bytes of a program's, weak for a page.
+
+    A page's covers the body without its nonce, which is another in each response. The body has all that depends on the
+    reader: the language, and what cookies choose.
+    """
+    if response.status_int != 200 or request.method not in _SAFE_READS or "ETag" in response.headers:
+        return
+    if isinstance(response, PublicResponse):
+        response.headers["ETag"] = f'"{hashlib.sha256(response.body).hexdigest()}"'
+    elif response.content_type == "text/html" and is_for_everybody(request, response):
+        nonce = request.environ.get(NONCE, "").encode()
+        body = response.body.replace(nonce, b"") if nonce else response.body
+        response.headers["ETag"] = f'W/"{hashlib.sha256(body).hexdigest()}"'
+
+
+def not_modified(request: Request, response: Response) -> Response | None:
+    """The 304 if the caller has this response already (RFC 9110, 13.1.2), in either coding; else None.
+
+    Stored files have evaluated all conditions themselves (`downloads`): if they are sent, none names them.
+    """
+    etag = response.headers.get("ETag")
+    if etag is None or response.status_int != 200 or request.method not in _SAFE_READS:
+        return None
+    named = named_etag(request.environ.get("HTTP_IF_NONE_MATCH"), identity_etag(etag))
+    if named is None:
+        return None
+    return Response(status=304, headerlist=headers_of_304(response.headerlist, named), app_iter=())
+
+
+def fitting(request: Request, response: Response, rules: HeaderRules) -> Response:
+    """The response if the server can hold its body just now, else 503 ``busy`` (T-D20).
+
+    Files need no room here. What was written is never answered as if it was not.
+    """
+    size = sum(map(len, response.app_iter)) if isinstance(response.app_iter, list) else 0
+    if size <= LARGE or request.method not in _SAFE_READS or request.method == "HEAD":
+        return response
+    try:
+        reserve_response(request.environ, size)
+    except ApiError as error:
+        refusal = render_error(error, request)
+        rules.finish(request, refusal)
+        return refusal
+    return response
+
+
+def public_reads_tween_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[Request], Any]:
+    """The tween."""
+    cache, rules = find_service(registry, PublicCache), make_header_rules(registry)
+
+    def public_reads_tween(request: Request) -> Any:
+        key = key_of(request.environ) if cache.is_on else None
+        kept = None if key is None else find_kept(cache, key, request)
+        if kept is not None:
+            response = kept.respond(request)
+        else:
+            response = handler(request)
+            add_validator(request, response)
+            compress(request, response)
+            if key is not None:
+                keep(cache, key, request, response)
+        return not_modified(request, response) or fitting(request, response, rules)
+
+    return public_reads_tween
+
+
+def response_cache_deriver(view: _View, info: Any) -> _View:
+    """``response_cache=True``, or a function of the request that says whether this response may be kept."""
+    option = info.options.get("response_cache")
+    if not option:
+        return view
+    if info.options.get("permission") != NO_PERMISSION_REQUIRED:
+        raise ConfigurationError("response_cache is only for views with the permission OPEN")
+    registry = info.registry
+
+    def kept_view(context: Any, request: Request) -> Any:
+        cache = find_service(registry, PublicCache)
+        if cache.is_on and (option is True or option(request)):
+            # Before the content: a response that is newer than its stamp is only made again too early.
+            request.keep_under = request.stamp or cache.read_stamp()
+        return view(context, request)
+
+    return kept_view
+
+
+response_cache_deriver.options = ("response_cache",)  # type: ignore[attr-defined]
+
+
+def includeme(config: Configurator) -> None:
+    """Add the cache, the tween, and the view option."""
+    stamp: Callable[[], Hashable] = find_service(config.registry, ChangeReader).stamp
+    budget = config.registry.settings["modhub.response_cache_bytes"]
+    config.add_service(PublicCache, PublicCache(stamp, budget))
+    add_cache_metrics(config, "public", lambda registry: find_service(registry, PublicCache).values)
+    config.add_tween("modhub.web.public_reads.public_reads_tween_factory")
+    config.add_view_deriver(response_cache_deriver)

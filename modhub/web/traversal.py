@@ -1,0 +1,231 @@
+"""The traversal tree: one resource class per thing, children declared with ``config.add_child``.
+
+A resource is a thin object with a parent, a name and the request. Creating one does not query the database: rows are
+loaded when an ACL or a view first needs them. So an absent thing has the same resource, views and errors as somebody
+else's (C-OWN-12), and ``exists`` distinguishes the two only after the ACL has allowed the caller.
+
+Both questions are answered by a read-only session: the request's own would take SQLite's write lock for a caller who is
+then refused (C-OWN-13).
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+from pyramid.authorization import DENY_ALL, Allow
+from pyramid.config import Configurator
+from pyramid.interfaces import IMultiView, IRequest, ISecuredView, ITraverser, IView, IViewClassifier
+from sqlalchemy.orm import Session
+from zope.interface import implementedBy, implementer
+
+from modhub.base.identity import Permission, principal_for_account
+from modhub.base.service_registry import find_service
+from modhub.declarations import Declarations
+from modhub.http.request import Request
+from modhub.interfaces import IApi, IResource, IRoot, ISite
+
+Acl = list[tuple[str, str, Any]]
+ANY = "*"
+"""The name of a child that matches every segment that no other child or view has."""
+
+_ID = re.compile(r"\A(?:0|[1-9][0-9]{0,17})\Z")
+
+
+Factory = Callable[["Resource", str], "Resource"]
+
+
+def parse_id(segment: str) -> int | None:
+    """The id in ``segment``, None if it is not a plain decimal number of at most 18 digits.
+
+    Each number has one spelling: ``01`` would be a second address of the same thing.
+    """
+    return int(segment) if _ID.match(segment) else None
+
+
+class ChildFactories(dict[type, dict[str, Factory]]):
+    """The declared children of each resource class, by name.
+
+    Computed once per class: walking the interfaces at each step of a traversal costs more than the step.
+    """
+
+    def __init__(self, declared: Mapping[tuple[Any, str], Factory]) -> None:
+        super().__init__()
+        self._declared = declared
+
+    def __missing__(self, resource_class: type) -> dict[str, Factory]:
+        ranked = reversed(list(implementedBy(resource_class)))
+        self[resource_class] = children = {
+            name: factory
+            for interface in ranked
+            for (parent, name), factory in self._declared.items()
+            if parent is interface
+        }
+        return children
+
+
+class ViewNames(dict[type, frozenset[str]]):
+    """The names of the views of each resource class.
+
+    Not asked name by name: ``registry.adapters`` remembers each name that it does not know, and callers send any.
+    """
+
+    def __init__(self, adapters: Any) -> None:
+        super().__init__()
+        self._adapters = adapters
+
+    def __missing__(self, resource_class: type) -> frozenset[str]:
+        required = (IViewClassifier, IRequest, implementedBy(resource_class))
+        kinds = (IView, ISecuredView, IMultiView)
+        self[resource_class] = names = frozenset(
+            name for kind in kinds for name, _ in self._adapters.lookupAll(required, kind)
+        )
+        return names
+
+
+@implementer(IResource)
+class Resource:
+    """The base of every resource."""
+
+    __acl__: Any = ()
+    __parent__: "Resource | None"
+    __name__: str
+
+    def __init__(self, parent: "Resource | None", name: str, request: Request | None = None) -> None:
+        self.__parent__ = parent
+        self.__name__ = name
+        if request is None and parent is not None:
+            request = parent.request
+        assert request is not None
+        self.request: Request = request
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse the properties that a subclass could only answer with a session of its own choice."""
+        super().__init_subclass__(**options)
+        if cls.__module__ != __name__ and {"exists", "owner"} & vars(cls).keys():
+            raise TypeError(f"{cls.__name__} must define check_exists(session) or find_owner(session) instead")
+
+    def check_exists(self, session: Session) -> bool:  # noqa: ARG002 - for those who override it
+        """Whether there is anything at this address. ``session`` is read-only, unless a view calls with its own."""
+        return True
+
+    @cached_property
+    def exists(self) -> bool:
+        """The result of :meth:`check_exists` at the first use in this request."""
+        with self.request.databases.readonly_session() as session:
+            return self.check_exists(session)
+
+    def __getitem__(self, name: str) -> "Resource":
+        children = self.children
+        factory = children.get(name)
+        if factory is not None:
+            return factory(self, name)
+        if name in self.request.find_service(ViewNames)[type(self)]:
+            raise KeyError(name)
+        return self.get_member(name)
+
+    @property
+    def children(self) -> "Mapping[str, Factory]":
+        """The children declared for this resource's interfaces, by name."""
+        return self.request.find_service(ChildFactories)[type(self)]
+
+    def get_member(self, name: str) -> "Resource":
+        """The member of a collection, by the child declared as :data:`ANY`; most resources have none."""
+        factory = self.children.get(ANY)
+        if factory is None:
+            raise KeyError(name)
+        return factory(self, name)
+
+
+class OwnedResource(Resource, ABC):
+    """A thing that belongs to one account and is closed to everybody else.
+
+    To strangers an absent thing and somebody else's look the same: both are denied by the ACL, which ends here, so that
+    no permission granted further up applies. Only the owner ever reaches a view.
+    """
+
+    owner_permissions: tuple[Permission, ...]
+    """The owner's permissions; nobody else has any."""
+
+    @abstractmethod
+    def find_owner(self, session: Session) -> int | None:
+        """The account that owns it, None if it does not exist. ``session`` is read-only. Called once per request."""
+
+    @cached_property
+    def owner(self) -> int | None:
+        """The result of :meth:`find_owner`."""
+        with self.request.databases.readonly_session() as session:
+            return self.find_owner(session)
+
+    @cached_property
+    def exists(self) -> bool:
+        """Whether there is anything at this address; only meaningful after the ACL has allowed the caller."""
+        return self.owner is not None
+
+    def __acl__(self) -> Acl:
+        """Only the owner has permissions."""
+        if self.owner is None:
+            return [DENY_ALL]
+        return [(Allow, principal_for_account(self.owner), self.owner_permissions), DENY_ALL]
+
+
+@implementer(IRoot)
+class RootResource(Resource):
+    """``/``"""
+
+
+@implementer(IApi)
+class ApiResource(Resource):
+    """``/api``"""
+
+
+@implementer(ISite)
+class SiteResource(Resource):
+    """``/Modhub``"""
+
+
+def root_factory(request: Request) -> RootResource:
+    """The root of the tree."""
+    return RootResource(None, "", request)
+
+
+@implementer(ITraverser)
+class Traverser:
+    """Walks the path as it was sent, segment by segment.
+
+    Pyramid's own traverser resolves dots, so that ``/Modhub/file/../mine`` would be a private page at an address that
+    looks like a file's, and treats ``@@name`` as a view. Here both are ordinary names. Empty segments are skipped.
+    """
+
+    def __init__(self, root: Resource) -> None:
+        self.root = root
+
+    def __call__(self, request: Request) -> dict[str, Any]:
+        """The result that Pyramid expects of a traverser."""
+        # The context of a route is the root.
+        path: str = "/" if request.matchdict is not None else request.path_info
+        segments = tuple(filter(None, path.split("/")))
+        context, walked = self.root, 0
+        try:
+            for segment in segments:
+                context = context[segment]
+                walked += 1
+        except KeyError:
+            pass
+        return {
+            "context": context,
+            "view_name": "".join(segments[walked : walked + 1]),
+            "subpath": segments[walked + 1 :],
+            "traversed": segments[:walked],
+            "virtual_root": self.root,
+            "virtual_root_path": (),
+            "root": self.root,
+        }
+
+
+def includeme(config: Configurator) -> None:
+    """Register the children and the traverser."""
+    config.add_service(ChildFactories, ChildFactories(find_service(config.registry, Declarations).children))
+    config.add_service(ViewNames, ViewNames(config.registry.adapters))
+    config.add_traverser(Traverser)
