@@ -1,0 +1,77 @@
+"""The core's parts only import parts below themselves."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LAYERS = (
+    ("content", "events"),
+    ("base",),
+    ("db",),
+    ("blobs", "server"),
+    ("declarations",),
+    ("audit",),
+    ("http",),
+    ("interfaces",),
+    ("security",),
+    ("web",),
+    ("ui", "workers", "ops"),
+    ("directives", "migrations"),
+    ("storage_address", "catalogue"),
+    ("modhub",),
+    ("admin",),
+    ("testing",),
+)
+"""From the bottom up. ``modhub`` is ``modhub/__init__.py``, which puts the application together."""
+HEIGHTS = {part: height for height, parts in enumerate(LAYERS) for part in parts}
+
+
+def part_of(module: str) -> str:
+    names = module.split(".")
+    return names[1] if len(names) > 1 and names[1] in HEIGHTS else "modhub"
+
+
+def imported_parts(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (part_of(alias.name) for alias in node.names if alias.name.split(".")[0] == "modhub")
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "modhub":
+            yield from (part_of(f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def upward(part: str, source: str) -> set[str]:
+    """The parts that ``source``, a module of ``part``, must not import."""
+    return {other for other in imported_parts(source) if other != part and HEIGHTS[other] >= HEIGHTS[part]}
+
+
+def test_imports_point_down() -> None:
+    upwards = {}
+    for path in sorted((ROOT / "modhub").rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix().removesuffix(".py").removesuffix("/__init__")
+        if parts := upward(part_of(name.replace("/", ".")), path.read_text("utf-8")):
+            upwards[name] = parts
+    assert upwards == {}
+
+
+def test_every_part_has_a_layer() -> None:
+    parts = {
+        path.stem for path in (ROOT / "modhub").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert parts - HEIGHTS.keys() == {"__init__"}
+
+
+@pytest.mark.parametrize(
+    ("part", "source", "upwards"),
+    [
+        ("db", "from modhub.http import request", {"http"}),
+        ("db", "def late():\n    import modhub.ops.migrate", {"ops"}),
+        ("ui", "from modhub.ops.health import probe", {"ops"}),
+        ("ops", "from modhub import configure", {"modhub"}),
+        ("admin", "from modhub import configure\nfrom modhub.db import Base", set()),
+    ],
+)
+def test_an_import_that_points_up_would_be_found(part: str, source: str, upwards: set[str]) -> None:
+    assert upward(part, source) == upwards
