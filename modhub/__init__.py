@@ -23,6 +23,7 @@ from pyramid.tweens import EXCVIEW
 from pyramid_retry import BeforeRetry
 
 from modhub.base.identity import CorePermission, CredentialKind, CredentialPolicy
+from modhub.base.old_paths import find_moved_modules
 from modhub.base.service_registry import add_service, find_service
 from modhub.base.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
 from modhub.blobs import BlobStore, FollowsAddress, TakesOverFiles, open_local_store, storage_from_url
@@ -43,6 +44,7 @@ from modhub.web.traversal import ApiResource, SiteResource, root_factory
 
 __all__ = ["configure", "includeme", "main"]
 log = logging.getLogger(__name__)
+find_moved_modules()
 DEVELOPMENT_SECRET = "development-only-secret-never-for-production"  # noqa: S105 - refused beside a public base_url
 CORE_COPIES = (
     "core_public_",
