@@ -166,7 +166,7 @@ def includeme(config: Configurator) -> None:
     config.add_service(Workers, Workers())
     check_leases(find_service(config.registry, Databases))
     config.add_subscriber(_start, ApplicationStarted)
-    config.add_doctor_check("workers", find_worker_problems, order=35, asks=("sqlalchemy.url",))
+    config.add_doctor_check("workers", find_worker_problems, order=90, asks=("sqlalchemy.url",))
     for name, help_text, read in (
         ("worker_rounds_total", "Rounds of background work.", lambda state: state.rounds),
         ("worker_failures_total", "Rounds of background work that failed.", lambda state: state.failures),

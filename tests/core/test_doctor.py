@@ -26,7 +26,7 @@ from modhub.server.testing import running
 from modhub.testing import TEST_SECRET, Site, Start, stored_files
 from modhub.testing.service import free_port
 
-LABELS = ["database", "schema", "storage", "clock", "secret", "keys", "proxy"]
+LABELS = ["database", "schema", "storage", "clock", "secret", "keys", "proxy", "workers"]
 SERVER = "[server:main]\nuse = egg:modhub#server\n"
 Lines = dict[str, list[str]]
 
