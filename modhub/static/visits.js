@@ -5,13 +5,15 @@
   const PAUSE = 30 * 60 * 1000; // After half an hour without a look at the list another visit begins.
 
   // "since": the newest change that was seen before this visit; "seen": the newest of all; "at": when it was looked at.
-  const visit = (newest) => {
+  // Only the beginning of the whole list shows what is newest of all. Who comes by another way first has seen what there is now.
+  const visit = (newest, isWhole) => {
     const known = JSON.parse(localStorage.getItem(KEY) || "null") || {};
     const at = Date.now();
     const begins = typeof known.at !== "number" || Math.abs(at - known.at) > PAUSE;
-    const first = typeof known.seen !== "string";
+    const first = !known.seen;
+    if (first) newest = (isWhole && newest) || new Date(at).toISOString();
     const since = first ? newest : begins ? known.seen : known.since;
-    const seen = first || newest > known.seen ? newest : known.seen;
+    const seen = first || (isWhole && newest > known.seen) ? newest : known.seen;
     localStorage.setItem(KEY, JSON.stringify({ since, seen, at }));
     return since;
   };
@@ -22,15 +24,20 @@
     line.dataset.done = "yes";
     const cards = [...document.querySelectorAll(".card[data-changed]")];
     const newest = cards.reduce((latest, card) => (card.dataset.changed > latest ? card.dataset.changed : latest), "");
-    const since = visit(newest);
+    const isWhole = "whole" in line.dataset;
+    const since = visit(newest, isWhole);
     const fresh = cards.filter((card) => card.dataset.changed > since);
-    for (const card of fresh) {
+    const isAll = fresh.length === cards.length;
+    // Marks on all cards would mark none.
+    for (const card of isAll && cards.length > 1 ? [] : fresh) {
       const badge = document.createElement("span");
       badge.className = "badge";
       badge.textContent = card.dataset.published > since ? line.dataset.new : line.dataset.updated;
       card.querySelector("h3").append(" ", badge);
     }
-    if (fresh.length) line.textContent = line.dataset.since.replace("{count}", String(fresh.length));
+    if (!fresh.length || !isWhole) return;
+    const count = String(fresh.length) + (isAll && "more" in line.dataset ? "+" : "");
+    line.textContent = line.dataset.since.replace("{count}", count);
   };
 
   try {

@@ -50,7 +50,11 @@ def test_browse_says_what_is_new_since_the_last_visit(visit: Visit, look: Look, 
     page.on("request", lambda request: resource_types.append(request.resource_type))
     page.reload()
     expect(badges).to_have_count(3)
-    text = "3 new since your last visit" if language == "en" else "3 neu seit deinem letzten Besuch"
+    text = (
+        "3 new or updated since your last visit"
+        if language == "en"
+        else "3 neu oder aktualisiert seit deinem letzten Besuch"
+    )
     expect(line).to_have_text(text)
     assert set(badges.all_text_contents()) <= {"New", "Updated", "Neu", "Aktualisiert"}
     assert page.evaluate(SHIFTS) == 0
