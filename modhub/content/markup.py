@@ -31,6 +31,9 @@ _ENTITY_CUT = re.compile(r"&[#0-9A-Za-z]*\Z")
 # A tag as owners write it. The possessive quantifiers prevent backtracking through quotes that never close.
 _SOURCE_TAG = re.compile(r"""</?([a-z][^\s/<>]*+)(?:[\s/](?:[^<>"']++|"[^"]*+"|'[^']*+')*+)?>""", re.IGNORECASE)
 _VOID = _names("area base br col embed hr img input link meta source track wbr")
+_BLOCK_END = re.compile(r"</(?:blockquote|dd|dt|figcaption|li|p|pre|td|th|tr)>")
+_HEADING = re.compile(r"<h[1-6][ >]")
+_FIRST_HEADINGS = re.compile(r"\A\s*(?:<h([1-6])(?: [^<>]*)?>(?:(?!</h[1-6]>).)*</h\1>\s*)+", re.DOTALL)
 _INLINE = _names("a b code del em i img ins kbd s samp small span strong sub sup u")
 
 # NFC composes ">" and this mark to another character, which would break the tag before it.
@@ -137,21 +140,35 @@ def to_text(cleaned: str, limit: int) -> str:
     The result is text, not HTML: a template escapes it.
     """
     flat = _TAG.sub(lambda tag: "" if tag[2] in _INLINE else " ", cleaned)
-    # One more character shows whether something is cut.
-    line = text.line(" ".join(html.unescape(flat).split()), limit + 1)
+    return _shorten(" ".join(html.unescape(flat).split()), limit)
+
+
+def _shorten(line: str, limit: int) -> str:
+    # One more character shows whether something is cut; a space at the end goes.
+    line = text.line(line, limit + 2)
     if len(line) <= limit:
         return line
     cut = line[: limit - 1]
     whole_words, space, _ = cut.rpartition(" ")
-    return (whole_words if space and len(whole_words) > limit // 2 else cut).rstrip() + "…"
+    return (whole_words if space and len(whole_words) > limit // 2 else cut).rstrip(" .,;:") + "…"
 
 
 def summarize(cleaned: str) -> str:
-    """The beginning of cleaned HTML as a short line, without reading the rest. The result is text, not HTML."""
+    """The beginning of cleaned HTML as a short line, without reading the rest. The result is text, not HTML.
+
+    It skips the first heading and ends before the next one.
+    """
     start = cleaned[: 12 * SUMMARY]
     last_tag = start.rfind("<")
     is_tag_cut = len(cleaned) > len(start) and last_tag > start.rfind(">")
-    return to_text(start[:last_tag] if is_tag_cut else start, SUMMARY)
+    start = start[:last_tag] if is_tag_cut else start
+    first_section = _HEADING.split(_FIRST_HEADINGS.sub("", start))[0]
+    blocks = [line for block in _BLOCK_END.split(first_section) if (line := to_text(block, 2 * SUMMARY))]
+    if not blocks:
+        return to_text(start, SUMMARY)
+    # A list's items are seldom sentences.
+    sentences = [f"{block}." if block[-1].isalnum() else block for block in blocks[:-1]]
+    return _shorten(" ".join([*sentences, *blocks[-1:]]), SUMMARY)
 
 
 def _without_unknown(source: str, allow: Allowlist) -> str:

@@ -466,7 +466,15 @@ def test_html_as_one_plain_line(cleaned: str, limit: int, summary: str) -> None:
 
 def test_a_summary_is_the_beginning() -> None:
     assert markup.summarize("<p>Short <b>text</b></p>") == "Short text"
-    assert markup.summarize(f"<p>{'word ' * 31}</p><p>and</p><p>more</p>") == "word " * 31 + "and…"
+    assert markup.summarize(f"<p>{'word ' * 31}</p><p>and</p><p>more</p>") == ("word " * 31).strip() + "…"
+    # Headings are no sentences, items of a list hardly.
+    assert markup.summarize("<p>Too dark.</p><h3>Features</h3><p>The layout</p>") == "Too dark."
+    assert markup.summarize("<h2>Features</h2>\n<h3>Of &amp; for</h3><p>The layout</p><h3>More</h3>") == "The layout"
+    assert markup.summarize("<h2>Only this</h2>") == "Only this"
+    assert (
+        markup.summarize("<p>It has:</p><ul><li>laps</li><li>“ghosts”</li><li>maps</li></ul>")
+        == "It has: laps. “ghosts” maps"
+    )
     # Cut within a tag.
     links = '<a href="https://example.org/a/long/address">x</a>' * 200
     summary = markup.summarize(links)
