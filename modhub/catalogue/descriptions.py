@@ -13,6 +13,16 @@ from modhub.catalogue.models import DescriptionSource
 from modhub.content import limits, text
 
 _PARAGRAPHS: Final = re.compile(r"\n[ \t]*\n\s*")
+_HTML_TAG: Final = re.compile(r"</?[A-Za-z][A-Za-z0-9]*(?:\s[^<>]*)?/?>")
+_MARKDOWN_SIGN: Final = re.compile(
+    r"""(?mx)
+    ^\#{1,6}[ ]\S                                       # a heading
+    | ^(?:[-*+]|\d{1,3}[.)])[ ]\S.*\n+(?:[-*+]|\d{1,3}[.)])[ ]\S   # a list of two or more
+    | ^```                                              # a block of code
+    | \*\*[^\s*][^*\n]*\*\*                              # strong
+    | \[[^][\n]+\]\([^\s()]+\)                           # a link or an image
+    """
+)
 
 
 class TextFormat(StrEnum):
@@ -50,7 +60,11 @@ def write_description(submitted: str, chosen: str) -> WrittenDescription:
 
 
 def _guess_format(source: str) -> TextFormat:
-    return TextFormat.TEXT if "<" not in source and "\n" in source else TextFormat.HTML
+    if _HTML_TAG.search(source):
+        return TextFormat.HTML
+    if _MARKDOWN_SIGN.search(source):
+        return TextFormat.MARKDOWN
+    return TextFormat.TEXT if "\n" in source else TextFormat.HTML
 
 
 def _paragraphs(source: str) -> str:
