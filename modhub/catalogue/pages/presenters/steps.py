@@ -87,7 +87,7 @@ def _open_tasks(
         ),
         (not draft.images, Task("images", N_("Add an image; lists show the first one."))),
         (bool(broken), Task("images", N_("Browsers cannot show these files as images:"), broken)),
-        (bool(undescribed), Task("changelog", N_("Describe what is new in this version:"), undescribed, is_note=True)),
+        (bool(undescribed), Task("changelog", N_("Describe what is new in this version:"), undescribed)),
         (draft.code is not None and not mod.published, Task("publish", N_("Check the preview, then publish."))),
     ]
     return [task for is_open, task in candidates if is_open]
