@@ -22,12 +22,30 @@ REMINDER_TIME: Final = timedelta(hours=1)
 """How long after signing in pages show the reminder; the account's page shows it until the address is confirmed."""
 EMAIL_SENT: Final = "We have sent an email to %(address)s: follow the link in it to confirm that the address is yours."
 
-SCRIPT: Final = N_("Sign in with POST /api/auth/login and put the accessToken into TOKEN; it is valid for 30 minutes.")
+KEY_FIRST: Final = N_("Give your script a publisher key as MODHUB_API_KEY.")
+CREATE_KEY: Final = "Create a publisher key"
+PUBLISH: Final = N_("%(tool)s then uploads and publishes what has changed:")
+EXCHANGE: Final = N_("With curl, exchange the key for a token, which is valid for 30 minutes:")
+EXCHANGE_LINES: Final = """\
+TOKEN=$(curl --fail-with-body -H 'Content-Type: application/json' \\
+  -d "{{\\"key\\": \\"$MODHUB_API_KEY\\"}}" '{0}/api/auth/exchange' |
+  sed 's/.*"accessToken":"\\([^"]*\\)".*/\\1/')"""
+PUBLISH_LINES: Final = "modhub-publish --url '{0}' mod {1} mod.zip --version 1.0 --publish"
+LINES: Final = Markup('<p>{0}</p>\n<pre class="lines" tabindex="0"><code>{1}</code></pre>')
 
 
-def script_token(_context: Any, request: Request) -> Markup:
-    """How an owner's script gets an access token."""
-    return Markup("<p>") + escape(translations_for(request).gettext(SCRIPT)) + Markup("</p>")
+def script_token(context: Any, request: Request) -> Markup:
+    """How an owner's script signs in: by a publisher key, never by the password."""
+    messages, base = translations_for(request), request.registry.settings["modhub.base_url"]
+    link = Markup('<a href="/Modhub/account/publisher-key">{}</a>').format(messages.gettext(CREATE_KEY))
+    tool = messages.gettext(PUBLISH, tool="modhub-publish")
+    return Markup("\n").join(
+        (
+            Markup("<p>{} {}</p>").format(messages.gettext(KEY_FIRST), link),
+            LINES.format(tool, PUBLISH_LINES.format(base, context.__name__)),
+            LINES.format(messages.gettext(EXCHANGE), EXCHANGE_LINES.format(base)),
+        )
+    )
 
 
 def unconfirmed_notice(_context: Any, request: Request) -> Markup | None:

@@ -1,5 +1,8 @@
 """Account pages."""
 
+import json
+import os
+import subprocess
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -678,10 +681,25 @@ def test_the_workshop_says_how_a_script_signs_in(app: Any, person: Person) -> No
     form = next(form for form in new.forms.values() if form.action == "/Modhub/mine/new")
     form["title"] = "Scripted"
     page = form.submit(status=303, headers={"Origin": HERE}).follow()
-    lines = page.html.find("pre", class_="lines")
-    assert lines.find_previous_sibling("p").text.startswith("Sign in with POST /api/auth/login and put")
-    german = app.get(page.request.path, headers={"Accept-Language": "de"}).html
-    assert german.find("pre", class_="lines").find_previous_sibling("p").text.startswith("Melde dich mit POST")
+    script = page.html.find(id="script")
+    assert script.find("a")["href"] == "/Modhub/account/publisher-key"
+    publish, exchange, calls = (lines.text for lines in script.find_all("pre", class_="lines"))
+    assert f" mod {page.request.path.rpartition('/')[2]} mod.zip --version 1.0 --publish" in publish
+    assert "api/auth/login" not in script.text
+    assert '-H "Authorization: Bearer $TOKEN"' in calls
+    german = app.get(page.request.path, headers={"Accept-Language": "de"}).html.find(id="script")
+    assert german.find("p").text.startswith("Gib deinem Skript einen")
+    # The lines in a shell whose curl prints its last arguments, and what the service answers.
+    answer = app.post_json("/api/auth/login", person).text
+    shell = f"""curl() {{ echo "$5 $6" >&2; echo "$ANSWER"; }}\n{exchange}\necho "$TOKEN\""""
+    environ = {**os.environ, "ANSWER": answer, "MODHUB_API_KEY": "mhk_1"}
+    ended = subprocess.run(["sh", "-c", shell], env=environ, capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == json.loads(answer)["accessToken"]
+    body, address = ended.stderr.split("\n")[0].rsplit(" ", 1)
+    assert (json.loads(body), address) == (
+        {"key": "mhk_1"},
+        f"{app.registry.settings['modhub.base_url']}/api/auth/exchange",
+    )
 
 
 def test_an_account_is_deleted_in_one_transaction(app: Any, person: Person) -> None:
