@@ -168,6 +168,11 @@ def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
     dialog = page.get_by_role("dialog")
     expect(dialog).to_be_visible()
     expect(dialog.locator("img")).to_have_attribute("alt", "Image 2 of 3: picture-2.png")
+    expect(dialog.locator(".counter")).to_have_text("2 / 3")
+    # The picture that was made of it, not the original; and no file name as a caption.
+    assert "/Modhub/picture/" in (dialog.locator("img").get_attribute("src") or "")
+    assert "/Modhub/file/" in (dialog.get_by_role("link", name="Original").get_attribute("href") or "")
+    expect(dialog.locator(".caption")).to_be_empty()
     page.keyboard.press("ArrowRight")
     expect(dialog.locator("img")).to_have_attribute("alt", "Image 3 of 3: picture-3.png")
     page.keyboard.press("Escape")

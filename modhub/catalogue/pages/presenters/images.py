@@ -89,6 +89,11 @@ class ImagePresenter:
         return self.picture(max((width for width in widths if width <= CARD_WIDTH), default=widths[0]), "jpg")
 
     @property
+    def large(self) -> str:
+        """The address of the largest picture for the viewer, as WebP; empty if there is none."""
+        return self.picture(self.sizes[-1][0], "webp") if self.sizes else ""
+
+    @property
     def largest(self) -> tuple[str, int, int] | None:
         """(address, width, height) of the largest picture, as JPEG."""
         if not self.sizes:
