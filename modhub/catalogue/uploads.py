@@ -67,7 +67,7 @@ def _check_version(session: Session, mod: Mod, version: str) -> None:
     if note is not None:
         raise conflict(
             "version_used",
-            "This mod has already used the version %(version)s.",
+            "Version %(version)s already exists. Choose another.",
             values={"version": version, "field": "version"},
             version=version,
             bytes=note.size,

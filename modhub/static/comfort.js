@@ -7,6 +7,17 @@
   said.setAttribute("role", "status");
   document.body.append(said);
 
+  // A link to a program that is not installed does nothing and says nothing.
+  for (const link of document.querySelectorAll("a[data-missing]")) {
+    link.addEventListener("click", () => setTimeout(() => {
+      if (document.hidden || !document.hasFocus() || link.dataset.said) return;
+      link.dataset.said = "yes";
+      const hint = make("p", { className: "hint", textContent: link.dataset.missing });
+      hint.setAttribute("role", "status");
+      link.closest("p").after(hint);
+    }, 1500));
+  }
+
   // Copy a GUID or a hash.
   for (const code of document.querySelectorAll("code[data-copy]")) {
     if (!navigator.clipboard) break;

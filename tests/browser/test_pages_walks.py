@@ -104,7 +104,7 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
     page.get_by_label("Version").fill("1.0")
     code = {"name": "walk.zip", "mimeType": "application/zip", "buffer": b"z" * 3_000_000}
     page.locator("#code-file").set_input_files(code)
-    page.get_by_role("button", name="Upload the code").click()
+    page.get_by_role("button", name="Upload code").click()
     expect(page.locator(".note.good")).to_contain_text("changelog has a new entry")
     image = {
         "name": f"{HOSTILE}.svg",
@@ -116,8 +116,8 @@ def test_an_author_makes_fills_publishes_edits_and_deletes(visit: Visit, java_sc
     expect(page.locator(".gallery img")).to_have_count(1)
     page.get_by_label("Version").fill("1.0")
     page.locator("#code-file").set_input_files(code)
-    page.get_by_role("button", name="Upload the code").click()
-    expect(page.locator("#version-error")).to_contain_text("has already used the version")
+    page.get_by_role("button", name="Upload code").click()
+    expect(page.locator("#version-error")).to_contain_text("already exists. Choose another.")
     page.get_by_role("link", name="Preview as visitors see it").click()
     expect(page.locator(".prose")).to_contain_text("Words")
     page.get_by_role("link", name="Back to editing").click()

@@ -69,7 +69,7 @@ def test_an_upload_leaves_what_is_being_typed_and_outlives_a_session(visit: Visi
     code = page.locator("#code-file")
     code.set_input_files({**PNG, "name": "a.zip"})
     sign_in(page, None)
-    page.get_by_role("button", name="Upload the code").click()
+    page.get_by_role("button", name="Upload code").click()
     error = page.locator("#code-file-error")
     expect(error).to_contain_text("signed out")
     expect(error.get_by_role("link")).to_have_attribute("target", "_blank")
@@ -77,13 +77,13 @@ def test_an_upload_leaves_what_is_being_typed_and_outlives_a_session(visit: Visi
     expect(code).to_have_attribute("aria-describedby", "code-file-hint code-file-error")
     assert page.url == address
     sign_in(page, AUTHOR)
-    page.get_by_role("button", name="Upload the code").click()
+    page.get_by_role("button", name="Upload code").click()
     expect(page.locator("#note-1, .notes > li")).to_have_count(1)
     expect(page.get_by_role("button", name="this can't be undone")).to_be_visible()
     page.get_by_label("Version").fill("1.0")
     code.set_input_files({**PNG, "name": "a.zip"})
-    page.get_by_role("button", name="Upload the code").click()
-    expect(page.locator("#version-error")).to_contain_text("has already used the version")
+    page.get_by_role("button", name="Upload code").click()
+    expect(page.locator("#version-error")).to_contain_text("already exists. Choose another.")
     expect(page.get_by_label("Version")).to_be_focused()
     dialogs: list[Any] = []
     page.once("dialog", lambda dialog: (dialogs.append(dialog.type), dialog.accept()))
@@ -138,7 +138,7 @@ def test_from_a_new_mod_to_a_published_one(visit: Visit, java_script_enabled: bo
     press("button", "Create draft")
     page.get_by_label("Version").fill("1.0")
     choose("#code-file", {**PNG, "name": "a.zip"})
-    press("button", "Upload the code")
+    press("button", "Upload code")
     expect(page.locator(".notes > li")).to_have_count(1)
     choose("#image-file", PNG)
     press("button", "Upload images")
@@ -155,11 +155,11 @@ def test_a_cancelled_upload_says_so_and_others_wait(visit: Visit) -> None:
     page.route("**/images", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
     page.locator("#image-file").set_input_files(PNG)
     page.get_by_role("button", name="Upload images").click()
-    expect(page.get_by_role("button", name="Upload the code")).to_be_disabled()
+    expect(page.get_by_role("button", name="Upload code")).to_be_disabled()
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("form[data-fresh=images] .done")).to_have_text("Upload cancelled; nothing was saved.")
     expect(page.locator("#image-file")).to_be_focused()
-    expect(page.get_by_role("button", name="Upload the code")).to_be_enabled()
+    expect(page.get_by_role("button", name="Upload code")).to_be_enabled()
 
 
 def test_going_back_closes_the_images_and_the_games_follow_the_words(visit: Visit) -> None:

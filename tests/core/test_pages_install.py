@@ -24,13 +24,13 @@ def test_the_button_says_what_else_a_mod_takes(site: Site) -> None:
     race = published_mod(site, title="Race", requires=[bars["guid"], ABSENT], conflictsWith=[kit["guid"], OTHER_ABSENT])
     page = site.get(race["url"])
     beside = [line.text.replace("\u00a0", " ") for line in page.html.select(".download-help a[href='#install']")]
-    assert beside == ["Requires 2 others (4.9 KB)", "1 required mod is not on this site", "Conflicts with 2 mods"]
+    assert beside == ["Requires 2 other mods (4.9 KB)", "1 required mod is not on this site", "Conflicts with 2 mods"]
     assert page.html.find(id="install")
     assert page.html.find(id="how-to-install").find_parent("details").has_attr("open")
     assert page.html.select_one(".download-help a[href='#how-to-install']").text == "How do I install a mod?"
     german = site.get(race["url"], headers={"Accept-Language": "de"})
     label = german.html.select_one(".download-help a[href='#install']").text.replace("\u00a0", " ")
-    assert label == "Benötigt 2 weitere (4,9 KB)"
+    assert label == "Benötigt 2 weitere Mods (4,9 KB)"
     # Nothing is said that is not so.
     page = site.get(kit["url"])
     assert page.html.select(".download-help a[href='#install']") == []

@@ -119,7 +119,7 @@ def test_a_card_says_what_one_wants_to_know(site: Site) -> None:
     mod = published_mod(site, title="Card Game", description="<p>One</p><p>two</p>", requires=[ABSENT])
     card = site.get("/Modhub").html.select_one(".card")
     assert [link["href"] for link in card.select("a")] == [mod["url"], f"/Modhub/by/{OWNER}"]
-    assert card.select_one(".summary").text == "One two"
+    assert card.select_one(".summary").text == "One. two"
     assert card.select_one(".tile").text == "CG"
     assert [fact.text for fact in card.select(".facts li")] == ["Version 1", "updated just now", "requires 1 mod1"]
     # The day is in the title; an icon says nothing to a reader.

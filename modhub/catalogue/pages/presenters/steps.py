@@ -85,9 +85,9 @@ def _open_tasks(
             draft.code is None,
             Task("files", N_("Upload a code file; the mod cannot be published without one."), must=True),
         ),
-        (not draft.images, Task("images", N_("Add an image; lists show the first one."))),
+        (not draft.images, Task("images", N_("Add an image. The first one appears in lists."))),
         (bool(broken), Task("images", N_("Browsers cannot show these files as images:"), broken)),
-        (bool(undescribed), Task("changelog", N_("Describe what is new in this version:"), undescribed)),
+        (bool(undescribed), Task("changelog", N_("Describe what's new in this version:"), undescribed)),
         (draft.code is not None and not mod.published, Task("publish", N_("Check the preview, then publish."))),
     ]
     return [task for is_open, task in candidates if is_open]
