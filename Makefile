@@ -63,6 +63,9 @@ run: install ## set up, migrate the database, and serve http://127.0.0.1:6543
 
 test-tools: install
 	$(call install-lock,test)
+	@cmp -s modhub_testing/pyproject.toml $(VENV)/installed-kit || { \
+		$(PIP) install --no-deps --no-build-isolation --editable ./modhub_testing && \
+		cp modhub_testing/pyproject.toml $(VENV)/installed-kit; }
 
 lint-tools: test-tools
 	$(call install-lock,lint)

@@ -13,6 +13,9 @@ from setuptools import setup
 here = Path(__file__).resolve().parent
 # The core is the first of them. A part whose folder is taken away is gone with it: nothing else names it.
 paths = [*sorted(here.glob("modhub*/pyproject.toml")), *sorted(here.glob("clients/*/pyproject.toml"))]
+# Only for tests: the suite has none of it, and its requirements as the extra `test`.
+kit = here / "modhub_testing" / "pyproject.toml"
+paths = [path for path in paths if path != kit]
 manifests = [tomllib.loads(path.read_text("utf-8")) for path in paths]
 projects = [manifest["project"] for manifest in manifests]
 names = {project["name"] for project in projects}
@@ -36,6 +39,10 @@ for path, manifest, project in zip(paths, manifests, projects, strict=True):
     groups = project.get("entry-points", {}) | {"console_scripts": project.get("scripts", {})}
     for group, points in groups.items():
         entry_points.setdefault(group, []).extend(f"{name} = {target}" for name, target in points.items())
+
+if kit.exists():
+    needed = tomllib.loads(kit.read_text("utf-8"))["project"]["dependencies"]
+    extras["test"] = {line for line in needed if line.split(">")[0] not in names}
 
 setup(
     name=projects[0]["name"],

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from bench import files, pages, processes, reads, searches, servers
 from bench.measuring import HEADINGS, Row, machine, on_all_cores, stay_on_the_clients_core, table
-from modhub.testing.postgres import postgres_server
+from modhub_testing.postgres import postgres_server
 
 PARTS: Final = ("reads", "files", "processes", "searches", "pages")
 QUICK: Final = ("reads", "files", "processes")

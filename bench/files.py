@@ -33,12 +33,12 @@ def files(folder: Path, rounds: int) -> list[Row]:
     folder.mkdir()
     url = f"sqlite:///{folder}/files.sqlite"
     with on_all_cores(), ExitStack() as stack:
-        servers.prepare_and_seed(folder, url, includes="modhub.testing.accounts")
+        servers.prepare_and_seed(folder, url, includes="modhub_testing.accounts")
         ini = servers.write_ini(
-            folder, "files", url, includes="modhub.testing.accounts", modhub__accel_redirect=servers.LOCATION
+            folder, "files", url, includes="modhub_testing.accounts", modhub__accel_redirect=servers.LOCATION
         )
         process, port = stack.enter_context(servers.pserve(folder, ini, core=None))
-        plain = servers.write_ini(folder, "plain", url, includes="modhub.testing.accounts")
+        plain = servers.write_ini(folder, "plain", url, includes="modhub_testing.accounts")
         _, plain_port = stack.enter_context(servers.pserve(folder, plain, core=None))
         rows, mod_id = _uploads(folder, process.pid, port, max(1, rounds // 2))
         (folder / "www").mkdir()

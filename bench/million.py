@@ -15,7 +15,7 @@ from bench.measuring import HEADINGS, Row, machine, on_all_cores, stay_on_the_cl
 from modhub.base.service_registry import find_service
 from modhub.catalogue.models import PublicCounter
 from modhub.db import Databases
-from modhub.testing.postgres import postgres_server
+from modhub_testing.postgres import postgres_server
 
 SEEDED: Final = 100_000
 SECONDS: Final = 5.0

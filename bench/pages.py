@@ -12,7 +12,7 @@ from bench.client import Client, seconds_each
 from bench.seed import seed
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.testing.postgres import postgres_server
+from modhub_testing.postgres import postgres_server
 
 LIST = "/api/modhub"
 TIMES = 40

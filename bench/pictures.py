@@ -28,8 +28,8 @@ from PIL import Image
 from bench.client import Client
 from bench.measuring import machine, megabytes, table
 from bench.pages import database
-from modhub.testing.caller import Caller, patiently
-from modhub.testing.service import Installation
+from modhub_testing.caller import Caller, patiently
+from modhub_testing.service import Installation
 
 BROWSE: Final = "/Modhub"
 PAUSE: Final = 0.01

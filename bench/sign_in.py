@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 from bench.client import Client
-from modhub.testing.service import PASSWORD, Installation
+from modhub_testing.service import PASSWORD, Installation
 
 ROUNDS = 400
 VARYING = re.compile(rb"\r\n(Date|X-Request-Id): [^\r]*", re.IGNORECASE)

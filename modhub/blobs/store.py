@@ -44,7 +44,7 @@ class Readable(Protocol):
 
 
 class BlobStore(Protocol):
-    """A store of immutable files; every store passes :class:`modhub.blobs.testing.BlobStoreSuite`.
+    """A store of immutable files; every store passes :class:`modhub_testing.blob_store_rules.BlobStoreSuite`.
 
     ``ValueError`` for a key that :func:`is_key` rejects. Other errors are :class:`modhub.base.errors.ApiError`.
     Neither errors nor log lines contain a path, a host or a secret of the store.

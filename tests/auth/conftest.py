@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from modhub.testing import TEST_SECRET, Site, Start
-from modhub.testing.preloaded import PreloadedPrograms
-from modhub.testing.service import free_port
 from modhub_auth import container
 from modhub_auth.container import AuthServices
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
+from modhub_testing import TEST_SECRET, Site, Start
+from modhub_testing.preloaded import PreloadedPrograms
+from modhub_testing.service import free_port
 
 Auth = Callable[..., "Site"]
 

@@ -10,12 +10,12 @@ from sqlalchemy import delete, select, update
 from modhub.audit.models import AuditEntry
 from modhub.base.errors import ApiError
 from modhub.db import now
-from modhub.testing.pages import messages_on, new_visitor
 from modhub.ui.i18n import Catalogs
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Account, Link, Login
 from modhub_auth.signin.address_change import change_address
+from modhub_testing.pages import messages_on, new_visitor
 
 HOME = "/Modhub/account"
 NEW = "ada.new@example.org"

@@ -9,7 +9,6 @@ from sqlalchemy import select, update
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.errors import ApiError
 from modhub.base.settings import StartRefused
-from modhub.testing.pages import messages_on
 from modhub_auth import account_blocking
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
@@ -17,6 +16,7 @@ from modhub_auth.models import Account, ClientSession, Login, PageSession
 from modhub_auth.services import lock_account, sign_in
 from modhub_auth.signin import page_sessions, totp
 from modhub_auth.signin.authentication import Credentials, authenticate
+from modhub_testing.pages import messages_on
 
 HOME = "/Modhub/account"
 BLOCKED = {"error": "account_blocked", "message": "The operator of this service has blocked this account."}

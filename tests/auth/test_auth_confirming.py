@@ -9,7 +9,6 @@ from sqlalchemy import func, select, update
 
 from modhub.base.errors import ApiError
 from modhub.db import Base, now
-from modhub.testing.pages import messages_on, new_visitor
 from modhub.ui.i18n import Catalogs
 from modhub_auth import services
 from modhub_auth.container import AuthServices
@@ -19,6 +18,7 @@ from modhub_auth.models import Account, Authenticator, ClientSession, Link, Logi
 from modhub_auth.platform import logins
 from modhub_auth.platform.logins import PlatformIdentity
 from modhub_auth.signin import page_sessions, recovery, totp
+from modhub_testing.pages import messages_on, new_visitor
 
 HOME = "/Modhub/account"
 Person = dict[str, str]

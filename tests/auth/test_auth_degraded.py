@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.databases import closed_database
+from modhub_testing.databases import closed_database
 
 HOME = "/Modhub/account"
 

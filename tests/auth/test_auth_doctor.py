@@ -13,11 +13,11 @@ from sqlalchemy import insert
 
 from modhub.db import now
 from modhub.events import ApplicationStarted
-from modhub.testing.service import free_port
 from modhub_auth import warn_about_mail_folder
 from modhub_auth.mail import mail_check
 from modhub_auth.mail.mail_check import find_mail_problems
 from modhub_auth.models import OutgoingEmail
+from modhub_testing.service import free_port
 
 
 class Admin:

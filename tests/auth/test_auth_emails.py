@@ -10,8 +10,6 @@ from sqlalchemy.exc import OperationalError
 
 from modhub.base.settings import StartRefused
 from modhub.db import now
-from modhub.testing.service import free_port
-from modhub.testing.workers import find_worker, run_worker
 from modhub.ui.i18n import Catalogs
 from modhub_auth.account_deletion import delete_account
 from modhub_auth.container import AuthServices
@@ -22,6 +20,8 @@ from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.models import Link, OutgoingEmail, ResetRequest
 from modhub_auth.services import lock_account
+from modhub_testing.service import free_port
+from modhub_testing.workers import find_worker, run_worker
 
 Person = dict[str, str]
 

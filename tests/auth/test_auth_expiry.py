@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import func, select, update
 
 from modhub.db import now
-from modhub.testing.workers import run_worker
 from modhub_auth import expiry
 from modhub_auth.models import ClientSession, PageSession
+from modhub_testing.workers import run_worker
 
 Person = dict[str, str]
 HOME = "/Modhub/account"

@@ -12,12 +12,12 @@ import modhub
 import modhub_auth
 from modhub.base.errors import invalid
 from modhub.http.request import Request
-from modhub.testing.messages import translated_texts
 from modhub.ui.i18n import Catalogs
 from modhub_auth.encryption import SecretBox
 from modhub_auth.mail.outbox import Outbox
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.pages.error_messages import field_error
+from modhub_testing.messages import translated_texts
 
 pytestmark = pytest.mark.one_database
 

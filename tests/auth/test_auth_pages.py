@@ -14,13 +14,13 @@ from sqlalchemy import select, update
 from modhub.catalogue import moderation
 from modhub.db import now
 from modhub.events import AccountDeleted
-from modhub.testing.pages import messages_on
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Account, ClientSession, Link, Login, PageSession
 from modhub_auth.signin import totp
 from modhub_auth.signin.session_cookies import safe_next
+from modhub_testing.pages import messages_on
 
 pytestmark = pytest.mark.one_database
 

@@ -14,9 +14,6 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from modhub.db import now, to_micros
-from modhub.testing.databases import TEST_SECRET
-from modhub.testing.pages import messages_on
-from modhub.testing.service import free_port
 from modhub_auth import account_blocking
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
@@ -27,6 +24,9 @@ from modhub_auth.platform import openid
 from modhub_auth.services import lock_account
 from modhub_auth.signin import page_sessions, proof, totp
 from modhub_auth.signin.passwords import HashingGate
+from modhub_testing.databases import TEST_SECRET
+from modhub_testing.pages import messages_on
+from modhub_testing.service import free_port
 
 HOME = "/Modhub/account"
 STEAM = f"{HOME}/platform/steam"

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from modhub.server.testing import running
 from modhub_auth import publisher_keys
 from modhub_auth.services import lock_account
 from modhub_publish import command, publish
+from modhub_testing.running_server import running
 
 pytestmark = pytest.mark.process
 

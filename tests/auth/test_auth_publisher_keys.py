@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.db import now
-from modhub.testing.pages import messages_on
 from modhub_auth import account_blocking, publisher_keys
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Login, PublisherKey
 from modhub_auth.services import lock_account
+from modhub_testing.pages import messages_on
 
 Person = dict[str, str]
 SESSION = {"accessToken", "expiresInSeconds", "accountId", "displayName"}

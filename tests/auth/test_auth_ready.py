@@ -5,8 +5,8 @@ from typing import Any
 from argon2.exceptions import HashingError
 
 from modhub.ops import health
-from modhub.testing import Site
 from modhub_auth.container import AuthServices
+from modhub_testing import Site
 
 
 class Broken:

@@ -9,8 +9,8 @@ import modhub
 from modhub.base.settings import StartRefused
 from modhub.ops import migrate
 from modhub.ops.revisions import current_revisions
-from modhub.testing import TEST_SECRET
 from modhub_auth.container import AuthServices
+from modhub_testing import TEST_SECRET
 
 
 def test_models_and_migrations_agree(app: Any) -> None:

@@ -24,7 +24,7 @@ from axe_playwright_python.sync_playwright import Axe
 from bleach._vendor import html5lib
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
-from modhub.testing.service import free_port
+from modhub_testing.service import free_port
 
 START_SECONDS = 120.0
 STOP_SECONDS = 90.0  # longer than the service lets running requests finish
@@ -110,7 +110,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.fixture(scope="session")
 def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The core alone with the samples and the stand-in accounts: the cookie `account=7` is account 7."""
-    with serving(tmp_path_factory.mktemp("gallery"), "modhub.testing.accounts", "demo") as running:
+    with serving(tmp_path_factory.mktemp("gallery"), "modhub_testing.accounts", "demo") as running:
         yield running
 
 

@@ -19,7 +19,7 @@ from bleach._vendor import html5lib
 from playwright.sync_api import Browser, Page, expect
 
 import modhub_auth
-from modhub.testing.messages import translated_texts
+from modhub_testing.messages import translated_texts
 
 HOME = "/Modhub/account"
 PASSWORD = "correct horse battery"

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, expect
 
-from modhub.testing.caller import Caller
+from modhub_testing.caller import Caller
 
 PASSWORD = "correct horse battery"
 FOLLOWING = "/Modhub/following"

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
 ROOT = Path(__file__).parents[2]
-FEATURES = "modhub.testing.accounts modhub_builds modhub_wiki modhub_sync"
+FEATURES = "modhub_testing.accounts modhub_builds modhub_wiki modhub_sync"
 EXAMPLE = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modhub.testing import Site
+from modhub_testing import Site
 
 KEY = "the-agents-key"
 KEYS = f"{KEY}\nwiki-key Modhub:wiki\nboth-key Modhub:wiki Modhub:app\n"

@@ -11,7 +11,7 @@ from modhub.db import Databases
 from modhub.declarations import Declarations
 from modhub.ops import migrate
 from modhub.ops.revisions import current_revisions, newest_revisions
-from modhub.testing import TEST_SECRET, stored_files
+from modhub_testing import TEST_SECRET, stored_files
 
 
 def admin_of(site):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modhub.testing import stored_files
+from modhub_testing import stored_files
 
 CALLS = {
     "a build": ("POST", "/api/modhub/app/windows"),
@@ -74,7 +74,7 @@ def test_a_server_without_keys_tells_the_same(start, keys):
 
 
 def test_a_bearer_token_opens_nothing_here(start):
-    site = start("modhub.testing.accounts modhub_builds", ApiPrivateKeys="k")
+    site = start("modhub_testing.accounts modhub_builds", ApiPrivateKeys="k")
     for name in CALLS:
         assert call(site.as_account(1), name, None, 401).body == b'{"error":"no_api_key"}'
 

@@ -12,12 +12,12 @@ import pytest
 import modhub
 import modhub_builds
 from modhub.http.request import Request
-from modhub.testing.messages import translated_texts
-from modhub.testing.pages import messages_on
 from modhub.ui.atom import atom_feed
 from modhub_builds.pages import PlatformBlock, app_feed_entry, platform_blocks
 from modhub_builds.platforms import detect_platform, is_platform, label, rank
 from modhub_builds.read_service import Release
+from modhub_testing.messages import translated_texts
+from modhub_testing.pages import messages_on
 
 pytestmark = pytest.mark.one_database
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from modhub.server.testing import running
 from modhub_publish import command, publish
+from modhub_testing.running_server import running
 
 pytestmark = pytest.mark.process
 

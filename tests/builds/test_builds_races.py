@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
-from modhub.testing import stored_files
+from modhub_testing import stored_files
 
 
 @pytest.fixture(autouse=True)

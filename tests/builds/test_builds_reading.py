@@ -6,8 +6,8 @@ from base64 import b64encode
 
 import pytest
 
-from modhub.testing import stored_files
 from modhub_builds.services import remove_build
+from modhub_testing import stored_files
 
 STAMP = re.compile(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z\Z")
 

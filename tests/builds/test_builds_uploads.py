@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 from modhub.blobs import BlobStore
 from modhub.server.rules import IBodyRules
-from modhub.testing import stored_files
 from modhub_builds import limits
+from modhub_testing import stored_files
 
 MB = 1024 * 1024
 

@@ -15,9 +15,9 @@ from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 
-from modhub.testing.lines import Relay
 from modhub_get import service
 from modhub_get.lockfile import LockEntry, build_lock
+from modhub_testing.lines import Relay
 
 
 @dataclass

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from modhub.server.testing import running
-from modhub.testing import TEST_ACCOUNTS, Start
-from modhub.testing.mods import new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_get import main as program
 from modhub_get.outcome import ExitCode
+from modhub_testing import TEST_ACCOUNTS, Start
+from modhub_testing.mods import new_mod, publish_test_mod, published_mod, upload_asset
+from modhub_testing.running_server import running
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "clients.md").read_text("utf-8")

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 import modhub_get
-from modhub.testing.commands import run_on_terminal
 from modhub_get import folder as folder_module
 from modhub_get import installation as installation_module
 from modhub_get.installation import PRIVATE
 from modhub_get.main import main
 from modhub_get.names import clean_name
 from modhub_get.outcome import ExitCode
+from modhub_testing.commands import run_on_terminal
 
 PACKAGE = Path(modhub_get.__file__).parent
 PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from modhub_get.main import main; sys.exit(main())"

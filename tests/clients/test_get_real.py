@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from modhub.server.testing import running
-from modhub.testing import TEST_ACCOUNTS, Site, Start
-from modhub.testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_get import downloads
 from modhub_get.installation import PRIVATE
 from modhub_get.main import main
 from modhub_get.outcome import ExitCode
+from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, upload_asset
+from modhub_testing.running_server import running
 
 MB = 1 << 20
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from modhub.testing.commands import run_on_terminal
 from modhub_publish import publish
+from modhub_testing.commands import run_on_terminal
 
 TOOL = Path(publish.__file__)
 KEY = "the-agents-key"

@@ -16,7 +16,7 @@ from modhub.admin.program import Admin, build_admin_parser
 from modhub.audit.models import AuditEntry
 from modhub.base.settings import StartRefused
 from modhub.ops.migrate import UNMAPPED
-from modhub.testing import Site, Start, stored_files
+from modhub_testing import Site, Start, stored_files
 
 ROOT = Path(__file__).parents[2]
 READING = {

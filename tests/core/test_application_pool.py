@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from modhub.db import Databases
-from modhub.testing import TEST_ACCOUNTS, Site, stored_files
-from modhub.testing.application_pool import ApplicationPool, MemoryState, PooledApplication
-from modhub.testing.databases import TemplateDatabases
-from modhub.testing.mods import published_mod
+from modhub_testing import TEST_ACCOUNTS, Site, stored_files
+from modhub_testing.application_pool import ApplicationPool, MemoryState, PooledApplication
+from modhub_testing.databases import TemplateDatabases
+from modhub_testing.mods import published_mod
 
 
 @pytest.fixture

@@ -24,9 +24,9 @@ from modhub.base.identity import account_identity
 from modhub.catalogue.models import Asset
 from modhub.db import now
 from modhub.events import AccountDeleted
-from modhub.testing import TEST_ACCOUNTS, Site, Start
-from modhub.testing.mods import mod_address, new_mod, notes_of_mod, published_mod, upload_asset
-from modhub.testing.workers import run_worker
+from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing.mods import mod_address, new_mod, notes_of_mod, published_mod, upload_asset
+from modhub_testing.workers import run_worker
 
 Command = Callable[..., tuple[int, str]]
 Deed = tuple[str, str, str]

@@ -30,9 +30,9 @@ from modhub.declarations import Declarations, Migrations
 from modhub.ops import migrate
 from modhub.ops.revisions import current_revisions, newest_revisions
 from modhub.ops.row_ids import ID_GAP
-from modhub.testing import Site, stored_files
-from modhub.testing.databases import TEST_SECRET, TemplateDatabases
-from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
+from modhub_testing import Site, stored_files
+from modhub_testing.databases import TEST_SECRET, TemplateDatabases
+from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 FEATURES = "modhub_auth modhub_following modhub_builds modhub_wiki modhub_sync modhub_downloads"
 TEXT = 'Zeile 1\nZeile 2\t"«Ü» 🎮'

@@ -20,9 +20,9 @@ from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, maintenance
 from modhub.content.limits import KB, MB
 from modhub.db import Databases
-from modhub.testing import Site, stored_files
-from modhub.testing.databases import TEST_SECRET
-from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
+from modhub_testing import Site, stored_files
+from modhub_testing.databases import TEST_SECRET
+from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 QUIET = ProgressDisplay()
 SIZE = 100 * KB

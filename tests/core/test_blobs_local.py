@@ -12,8 +12,8 @@ import pytest
 
 from modhub.base.errors import ApiError
 from modhub.blobs import Blob, LocalStore, checksum_cache
-from modhub.blobs.testing import CONTENT, BlobStoreSuite
-from modhub.testing import count_open_files
+from modhub_testing import count_open_files
+from modhub_testing.blob_store_rules import CONTENT, BlobStoreSuite
 
 
 def place(root: Path, key: str) -> Path:

@@ -17,8 +17,8 @@ from sqlalchemy import make_url, select, update
 from modhub.blobs import Blob, BlobStore, maintenance
 from modhub.blobs.models import StoredBlob, create_blob_row
 from modhub.db import bulk, now
-from modhub.testing import Site, stored_files
-from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
+from modhub_testing import Site, stored_files
+from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 DAY = 24 * 3600
 

@@ -17,10 +17,10 @@ from modhub.base.errors import storage_refused, storage_unreachable, too_large
 from modhub.base.service_registry import find_service
 from modhub.base.settings import Setting, StartRefused, text
 from modhub.blobs.store import COPY_BYTES, Blob, BlobStore, Readable, is_key, new_key
-from modhub.blobs.testing import BlobStoreSuite
 from modhub.db import Databases
-from modhub.testing import TEST_ACCOUNTS, TEST_SECRET, Start
-from modhub.testing.mods import mod_address, published_mod
+from modhub_testing import TEST_ACCOUNTS, TEST_SECRET, Start
+from modhub_testing.blob_store_rules import BlobStoreSuite
+from modhub_testing.mods import mod_address, published_mod
 
 FEATURE = "modhub_memory"
 UNSUPPORTED = "modhub.storage: not a supported URL; use file:///absolute/folder or s3://bucket/prefix"

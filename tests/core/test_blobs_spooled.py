@@ -19,9 +19,9 @@ from modhub.catalogue import uploads
 from modhub.server import IBodyRules, spool
 from modhub.server.loop import Server
 from modhub.server.spool import open_unnamed
-from modhub.server.testing import RawClient, running
-from modhub.testing import TEST_ACCOUNTS, Site, Start
-from modhub.testing.mods import OWNER, new_mod
+from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing.mods import OWNER, new_mod
+from modhub_testing.running_server import RawClient, running
 
 pytestmark = pytest.mark.one_database
 

@@ -9,8 +9,8 @@ import pytest
 from modhub.base.errors import ApiError
 from modhub.blobs import LocalStore
 from modhub.blobs.store import RemoteFile, ServedByProxy
-from modhub.blobs.testing import CONTENT, BlobStoreSuite
 from modhub.blobs.timing import MeasuredStore, StoreTimes
+from modhub_testing.blob_store_rules import CONTENT, BlobStoreSuite
 
 pytestmark = pytest.mark.one_database
 

@@ -8,9 +8,9 @@ import pytest
 
 from modhub.server import IBodyRules
 from modhub.server.rules import PROBE_ABOVE_BYTES, BodyRules
-from modhub.server.testing import RawClient, running
-from modhub.testing import TEST_ACCOUNTS
-from modhub.testing.mods import OWNER, new_mod
+from modhub_testing import TEST_ACCOUNTS
+from modhub_testing.mods import OWNER, new_mod
+from modhub_testing.running_server import RawClient, running
 
 pytestmark = [pytest.mark.one_database, pytest.mark.slow]
 

@@ -8,8 +8,8 @@ import pytest
 from modhub.base.byte_cache import ByteCache
 from modhub.base.public_cache import PublicCache
 from modhub.declarations import Declarations
-from modhub.testing import Site
-from modhub.testing.mods import published_mod
+from modhub_testing import Site
+from modhub_testing.mods import published_mod
 
 pytestmark = pytest.mark.one_database
 

@@ -11,8 +11,8 @@ from modhub.catalogue import document_queries
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.http.payload import encode
 from modhub.http.responses import ContentChanged
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod
 
 
 def graph(rng: random.Random) -> list[dict[str, Any]]:

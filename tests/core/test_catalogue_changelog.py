@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
 
 
 def note_call(site: Site, method: str, mod: Any, note: Any, *body: Any, status: int = 200) -> Any:

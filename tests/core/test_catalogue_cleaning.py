@@ -7,9 +7,9 @@ import pytest
 
 from modhub.catalogue import request_schemas
 from modhub.catalogue.pages.presenters import truncation
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, upload_asset
-from modhub.testing.pages import form_at, make_mod_by_form, new_visitor
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, upload_asset
+from modhub_testing.pages import form_at, make_mod_by_form, new_visitor
 
 LONG = "<p>Words &amp; more.</p>" * 100
 

@@ -22,8 +22,8 @@ from modhub.catalogue.models import (
     Vote,
 )
 from modhub.db import now
-from modhub.testing import Site, stored_files
-from modhub.testing.mods import (
+from modhub_testing import Site, stored_files
+from modhub_testing.mods import (
     OWNER,
     copy_damage,
     hide_mod,

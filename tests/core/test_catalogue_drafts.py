@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
-from modhub.testing import Site
-from modhub.testing.mods import (
+from modhub_testing import Site
+from modhub_testing.mods import (
     OWNER,
     hide_mod,
     mod_address,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, mod_address, new_mod, published_mod
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod
 
 # With letters in each: capitals must be able to matter.
 G = [str(uuid.UUID(int=(0xABCDEF << 104) + at + 1, version=4)) for at in range(60)]

@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, insert_mods, mod_address, published_mod, upload_asset
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, insert_mods, mod_address, published_mod, upload_asset
 
 FIELDS = ["id", "guid", "title", "description", "version", "games", "requires", "conflictsWith", "published"]
 FIELDS += ["createdAt", "updatedAt", "url", "assets"]

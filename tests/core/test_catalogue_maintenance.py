@@ -13,8 +13,8 @@ from modhub.catalogue import public_copies
 from modhub.catalogue.models import Asset, Mod, Note, PublicCounter, PublicGame, PublicMod, PublicText, Vote
 from modhub.db import bulk
 from modhub.events import AccountDeleted
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, copy_damage, insert_mods, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, copy_damage, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
 LEAVING, STAYING = 50, 51
 TIME = datetime(2026, 2, 1, tzinfo=UTC)

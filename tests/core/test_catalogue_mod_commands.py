@@ -12,8 +12,8 @@ import pytest
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.catalogue import moderation_queries
 from modhub.content import limits
-from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing import Site, Start
+from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
 Run = Callable[..., tuple[int, list[str]]]
 

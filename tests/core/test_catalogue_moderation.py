@@ -9,8 +9,8 @@ from modhub.base.errors import ApiError
 from modhub.catalogue import moderation, public_copies, voting
 from modhub.catalogue.models import Mod, PublicMod
 from modhub.events import AccountDeleted
-from modhub.testing import Site, stored_files
-from modhub.testing.mods import (
+from modhub_testing import Site, stored_files
+from modhub_testing.mods import (
     OWNER,
     copy_damage,
     hide_mod,

@@ -17,8 +17,8 @@ from modhub.blobs.models import StoredBlob
 from modhub.catalogue import moderation, public_copies
 from modhub.catalogue.commands import add_game, remove_game
 from modhub.catalogue.models import PublicGame, PublicMod, PublicRequirement, PublicText
-from modhub.testing import Site, Start, stored_files
-from modhub.testing.mods import (
+from modhub_testing import Site, Start, stored_files
+from modhub_testing.mods import (
     OWNER,
     hide_mod,
     mod_address,

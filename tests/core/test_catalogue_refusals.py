@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
 

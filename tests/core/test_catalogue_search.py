@@ -10,8 +10,8 @@ import pytest
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.content import limits, text
 from modhub.content.folding import fold_game, fold_search, search_words
-from modhub.testing import Site
-from modhub.testing.mods import insert_mods
+from modhub_testing import Site
+from modhub_testing.mods import insert_mods
 
 LETTERS = "aAbBeEéÉèßſsSøØoOłŁlLđDħıiIİæœþðℌ㎧Ⅷﬁ한가ｶﾞ日本"
 SIGNS = "%_\\\"'*()-:^+.,;!?#&=/|~@$ 0129\u0301\u200d😀"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from modhub.testing import Site, Start, stored_files
-from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
+from modhub_testing import Site, Start, stored_files
+from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 
 
 def post(site: Site, mod: Any, rest: str, body: bytes) -> Any:

@@ -11,9 +11,9 @@ from modhub.blobs import BlobStore, maintenance
 from modhub.catalogue import uploads
 from modhub.catalogue.models import AssetKind
 from modhub.content import limits
-from modhub.testing import Site, stored_files
-from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
-from modhub.testing.pages import new_visitor
+from modhub_testing import Site, stored_files
+from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
+from modhub_testing.pages import new_visitor
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 

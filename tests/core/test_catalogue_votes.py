@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 
 
 def vote(site: Site, mod: Any, account: int, value: object, status: int = 200) -> Any:

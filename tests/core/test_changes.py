@@ -15,8 +15,8 @@ from modhub.catalogue.models import Mod
 from modhub.db import changes
 from modhub.db.changes import MOD, ChangeEntry, ChangeReader, Generation, PublicChange, What
 from modhub.events import AccountDeleted, DatabaseRestored
-from modhub.testing import Site
-from modhub.testing.mods import (
+from modhub_testing import Site
+from modhub_testing.mods import (
     OWNER,
     copy_damage,
     hide_mod,

@@ -7,9 +7,9 @@ import pytest
 from webob import Request
 
 from modhub.http.compression import accepts_gzip
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, new_mod, published_mod, upload_asset
-from modhub.testing.pages import new_visitor
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, new_mod, published_mod, upload_asset
+from modhub_testing.pages import new_visitor
 
 pytestmark = pytest.mark.one_database
 GZIP = {"Accept-Encoding": "gzip, deflate, br"}

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from modhub.http.cookies import MAX_COOKIE_BYTES, parse_cookies
-from modhub.testing import Site
-from modhub.testing.mods import OWNER
+from modhub_testing import Site
+from modhub_testing.mods import OWNER
 
 pytestmark = pytest.mark.one_database
 

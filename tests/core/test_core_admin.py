@@ -22,9 +22,9 @@ from modhub.blobs.disk_errors import write_errors
 from modhub.catalogue.models import PublicCounter, PublicText
 from modhub.catalogue.samples import SAMPLE_FILES, SAMPLE_GAMES, SAMPLE_MODS
 from modhub.db import Databases
-from modhub.testing import TEST_SECRET, Site, Start, stored_files
-from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
-from modhub.testing.service import script
+from modhub_testing import TEST_SECRET, Site, Start, stored_files
+from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
+from modhub_testing.service import script
 
 pytestmark = pytest.mark.slow
 

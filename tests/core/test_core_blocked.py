@@ -3,9 +3,9 @@
 from typing import Any
 
 from modhub.base.identity import CredentialKind, Permission
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, mod_address, published_mod
-from modhub.testing.pages import messages_on
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, mod_address, published_mod
+from modhub_testing.pages import messages_on
 
 
 def test_a_blocked_account_may_do_nothing_with_mods(site: Site) -> None:

@@ -9,9 +9,9 @@ from sqlalchemy import event, make_url, text
 
 from modhub import db
 from modhub.catalogue.read_service import CatalogueReader
-from modhub.testing import Site, Start, stored_files
-from modhub.testing.databases import locked_database
-from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
+from modhub_testing import Site, Start, stored_files
+from modhub_testing.databases import locked_database
+from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
 
 CEILING = 60.0
 """Seconds; the wait itself is five."""

@@ -15,7 +15,7 @@ from modhub.db import Databases
 from modhub.declarations import Declarations, Migrations
 from modhub.ops import migrate
 from modhub.ops.models import CompatibleRevision
-from modhub.testing import TEST_SECRET
+from modhub_testing import TEST_SECRET
 
 pytestmark = pytest.mark.slow
 

@@ -14,9 +14,9 @@ from modhub.base.settings import StartRefused
 from modhub.db import Databases, database_errors
 from modhub.declarations import Declarations
 from modhub.ops.migrate import refuse_when_behind, upgrade_or_refuse
-from modhub.testing import TEST_SECRET
-from modhub.testing.postgres import PostgresServer
-from modhub.testing.service import free_port
+from modhub_testing import TEST_SECRET
+from modhub_testing.postgres import PostgresServer
+from modhub_testing.service import free_port
 
 PASSWORD = "hunter2"
 

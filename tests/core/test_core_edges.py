@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from modhub.base.settings import StartRefused
-from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
+from modhub_testing import Site, Start
+from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 
 
 @pytest.mark.parametrize("boundary", ["", "; boundary=", "; boundary=" + "x" * 300, "; boundary=\xe9"])

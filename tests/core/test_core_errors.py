@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from modhub.server.testing import RawClient, running
-from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
+from modhub_testing import Site, Start
+from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
+from modhub_testing.running_server import RawClient, running
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
 ALLOWED = {

@@ -19,10 +19,10 @@ from modhub.declarations import AdminCommand
 from modhub.events import AccountDeleted
 from modhub.interfaces import IApi, IMod
 from modhub.ops import migrate
-from modhub.testing import TEST_SECRET, Site, Start
-from modhub.testing.mods import hide_mod, mod_address, new_mod, published_mod
+from modhub_testing import TEST_SECRET, Site, Start
+from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod
 
-ACCOUNTS = "modhub.testing.accounts"
+ACCOUNTS = "modhub_testing.accounts"
 FEATURE = "modhub_ratings"
 BOTH = f"{ACCOUNTS} {FEATURE}"
 

@@ -11,9 +11,9 @@ from sqlalchemy import event
 
 from modhub.ops import health
 from modhub.ops.observations import record_observation
-from modhub.testing import Site, Start
-from modhub.testing.databases import locked_database
-from modhub.testing.mods import OWNER, mod_address, published_mod
+from modhub_testing import Site, Start
+from modhub_testing.databases import locked_database
+from modhub_testing.mods import OWNER, mod_address, published_mod
 
 
 class Clock:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from modhub.admin import program as admin
-from modhub.testing import TEST_SECRET
+from modhub_testing import TEST_SECRET
 
 pytestmark = pytest.mark.process
 

@@ -12,8 +12,8 @@ from modhub.base.identity import CredentialKind, Permission, principal_for_scope
 from modhub.http.request import Request
 from modhub.interfaces import IApi, IResource
 from modhub.security.credentials import ADDRESS_KEY_REALM, MACHINE_KEY_REALM
-from modhub.testing import Start
 from modhub.web.traversal import Resource
+from modhub_testing import Start
 
 KEYS = "first-key\n\n   \nwiki-key Modhub:wiki\n  both-key   Modhub:wiki  Modhub:app\nschlüssel-ключ\n"
 ADDRESS_KEY = "the-address-key"

@@ -18,9 +18,9 @@ from modhub.db import Base, Databases
 from modhub.declarations import Declarations, Migrations
 from modhub.ops import migrate
 from modhub.ops.revisions import current_revisions, known_revisions, newest_revisions
-from modhub.testing import TEST_SECRET, Site
-from modhub.testing.mods import mod_address, new_mod, published_mod, upload_asset
-from modhub.testing.postgres import PostgresServer
+from modhub_testing import TEST_SECRET, Site
+from modhub_testing.mods import mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.postgres import PostgresServer
 
 pytestmark = pytest.mark.slow
 

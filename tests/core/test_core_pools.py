@@ -11,10 +11,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from modhub.db import DatabaseLimits, failover, is_transient
-from modhub.testing import Site, Start
-from modhub.testing.databases import locked_database
-from modhub.testing.mods import OWNER, published_mod
-from modhub.testing.postgres_rows import RENEWING
+from modhub_testing import Site, Start
+from modhub_testing.databases import locked_database
+from modhub_testing.mods import OWNER, published_mod
+from modhub_testing.postgres_rows import RENEWING
 
 SMALL = {"sqlalchemy__pool_size": "1", "sqlalchemy__max_overflow": "1", "sqlalchemy__pool_timeout": "60"}
 OPEN = text(

@@ -10,7 +10,7 @@ import pytest
 from modhub.admin import pserve as modhub_pserve
 from modhub.admin.pserve import ServeCommand, pserve_main
 from modhub.base import ini_file
-from modhub.testing import TEST_SECRET
+from modhub_testing import TEST_SECRET
 
 APP = f"[app:main]\nuse = egg:modhub\nsqlalchemy.url = sqlite:////x/y.sqlite\nmodhub.secret = {TEST_SECRET}\n"
 SERVER = "[server:main]\nuse = egg:modhub#server\nlisten = 127.0.0.1:%(port)s\n"

@@ -10,8 +10,8 @@ from modhub.base.service_registry import find_service
 from modhub.base.settings import MachineKey, Secret, Setting, StartRefused, machine_keys, origin, secrets, text
 from modhub.db import Databases
 from modhub.declarations import Declarations
-from modhub.testing import TEST_SECRET, Start
-from modhub.testing.mods import published_mod
+from modhub_testing import TEST_SECRET, Start
+from modhub_testing.mods import published_mod
 
 DEVELOPMENT = "development-only-secret-never-for-production"
 
@@ -116,7 +116,7 @@ def test_the_environment_wins(good: dict[str, str], monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("MODHUB_BASE_URL", "https://other.example.org")
     monkeypatch.setenv("APIPRIVATEKEYS", "from-env Modhub:wiki\nsecond")
     monkeypatch.setenv("MODHUB_SECRET", "s" * 40)
-    monkeypatch.setenv("PYRAMID_INCLUDES", "modhub.testing.accounts")
+    monkeypatch.setenv("PYRAMID_INCLUDES", "modhub_testing.accounts")
     config = modhub.configure({**good, "modhub.base_url": "http://127.0.0.1", "pyramid.includes": "nonsense"})
     settings = config.registry.settings
     assert settings["modhub.base_url"] == "https://other.example.org"

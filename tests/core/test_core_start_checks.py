@@ -10,7 +10,7 @@ from modhub.admin import program as admin
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.ops.start_checks import is_guessable, is_public
-from modhub.testing import TEST_SECRET, Start
+from modhub_testing import TEST_SECRET, Start
 
 SHORT = "k3y-of-the-agent"
 LONG = "0f3c9d1e5b7a4862b1d4e7f0a3c68952"

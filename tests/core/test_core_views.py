@@ -11,7 +11,7 @@ from webob.exc import WSGIHTTPException
 
 from modhub.base.identity import CorePermission, CredentialKind, Permission
 from modhub.interfaces import ICatalogue
-from modhub.testing import Site, Start
+from modhub_testing import Site, Start
 
 OPEN_METHODS = {"GET", "HEAD", "OPTIONS"}
 COOKIES_ALONE = {"preferences"}
@@ -75,6 +75,6 @@ def test_a_view_whose_author_forgot_is_closed(start: Start, monkeypatch: pytest.
     module = types.ModuleType("forgetful_feature")
     module.includeme = forgetful  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "forgetful_feature", module)
-    site = start("modhub.testing.accounts forgetful_feature", url=start().registry.settings["sqlalchemy.url"])
+    site = start("modhub_testing.accounts forgetful_feature", url=start().registry.settings["sqlalchemy.url"])
     for caller in (site, site.as_account(7)):
         assert caller.get("/api/modhub/forgotten", status=404).json["error"] == "not_found"

@@ -12,9 +12,9 @@ from modhub.catalogue.models import DescriptionSource
 from modhub.catalogue.pages.presenters.removed_markup import find_removed_markup
 from modhub.content import limits
 from modhub.content.markup import clean
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, mod_address, new_mod
-from modhub.testing.pages import form_at, make_mod_by_form, new_visitor
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, mod_address, new_mod
+from modhub_testing.pages import form_at, make_mod_by_form, new_visitor
 
 MARKDOWN = "# Laps\n\nCounts **laps**.\n\n- one\n- two\n\n| a | b |\n|---|--:|\n| 1 | 2 |"
 

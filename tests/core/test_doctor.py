@@ -22,9 +22,9 @@ from modhub.content.limits import MB
 from modhub.db import now
 from modhub.declarations import DoctorCheck
 from modhub.ops.models import Observation
-from modhub.server.testing import running
-from modhub.testing import TEST_SECRET, Site, Start, stored_files
-from modhub.testing.service import free_port
+from modhub_testing import TEST_SECRET, Site, Start, stored_files
+from modhub_testing.running_server import running
+from modhub_testing.service import free_port
 
 LABELS = ["database", "schema", "storage", "clock", "secret", "keys", "proxy", "workers"]
 SERVER = "[server:main]\nuse = egg:modhub#server\n"

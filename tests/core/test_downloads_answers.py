@@ -22,7 +22,7 @@ from modhub.base.errors import ApiError
 from modhub.blobs import LocalStore
 from modhub.http.downloads import StoredFile, file_response
 from modhub.http.headers import EXPOSED
-from modhub.testing import count_open_files
+from modhub_testing import count_open_files
 
 CONTENT = bytes(range(256)) * 40
 MODIFIED = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)

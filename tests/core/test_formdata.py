@@ -18,9 +18,9 @@ from modhub.http.forms import (
     URLENCODED,
     parse_fields,
 )
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, new_mod
-from modhub.testing.pages import form_at, messages_on, new_visitor
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, new_mod
+from modhub_testing.pages import form_at, messages_on, new_visitor
 
 pytestmark = pytest.mark.one_database
 

@@ -13,12 +13,12 @@ from sqlalchemy import text
 from modhub.admin.new_migration import create_migration
 from modhub.declarations import Migrations
 from modhub.events import AccountDeleted
-from modhub.testing import Start
-from modhub.testing.mods import hide_mod, mod_address, new_mod, published_mod
+from modhub_testing import Start
+from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod
 
 GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-feature.md"
 PACKAGE = "modhub_reports"
-INCLUDES = f"modhub.testing.accounts {PACKAGE}"
+INCLUDES = f"modhub_testing.accounts {PACKAGE}"
 FILES = re.compile(r"(?s)```(?:python\n# |jinja\n\{# )([\w/.]+)(?: #\})?\n(.*?)```")
 CREATE = f"""
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, copy_damage, hide_mod, mod_address, new_mod, published_mod, upload_asset
-from modhub.testing.pages import form_at, messages_on, new_visitor
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, copy_damage, hide_mod, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.pages import form_at, messages_on, new_visitor
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

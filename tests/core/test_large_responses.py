@@ -19,9 +19,9 @@ from modhub.http.responses import ComposedBody, composed_json
 from modhub.interfaces import IPublicMods
 from modhub.ops.slow_statements import SlowStatements
 from modhub.server.rules import RESERVE_RESPONSE
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, insert_mods, mod_address, published_mod
 from modhub.web.public_reads import fitting
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, insert_mods, mod_address, published_mod
 
 LONG = "\U0001f600" * 7_990
 """A description of 32 KB."""
@@ -318,7 +318,7 @@ def test_one_mod_is_always_answered(site: Site, monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture
 def site(start: Any) -> Site:
     """With `modhub_sync`."""
-    made: Site = start("modhub.testing.accounts modhub_sync")
+    made: Site = start("modhub_testing.accounts modhub_sync")
     return made
 
 

@@ -16,8 +16,8 @@ from modhub.base.json_lines import JsonLineFormatter, TextLineFormatter
 from modhub.catalogue import owner_views
 from modhub.catalogue.models import Mod
 from modhub.ops.slow_statements import SlowStatements
-from modhub.testing import Site, Start, stored_files
-from modhub.testing.mods import mod_address, new_mod, published_mod
+from modhub_testing import Site, Start, stored_files
+from modhub_testing.mods import mod_address, new_mod, published_mod
 
 ROOT = Path(__file__).parents[2]
 

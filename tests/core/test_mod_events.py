@@ -16,8 +16,8 @@ from modhub.base.service_registry import find_service
 from modhub.catalogue.models import Mod
 from modhub.db import Base, Databases, Id
 from modhub.events import AccountDeleted, ModChanged, ModPublished, ModsDeleted, VersionUploaded
-from modhub.testing import TEST_ACCOUNTS, Site, Start
-from modhub.testing.mods import (
+from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing.mods import (
     OWNER,
     hide_mod,
     insert_mods,

@@ -7,8 +7,8 @@ from sqlalchemy.exc import OperationalError
 
 from modhub.catalogue.models import Mod
 from modhub.interfaces import AccountMod, IMods, ModSummary
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod
 
 MOD_TABLE: Any = Mod.__table__
 

@@ -10,9 +10,9 @@ import modhub
 from modhub.admin import program as admin
 from modhub.blobs import BlobStore, maintenance, moving
 from modhub.blobs.local import LocalStore
-from modhub.testing import Site, stored_files
-from modhub.testing.databases import TEST_SECRET
-from modhub.testing.mods import OWNER, mod_address, published_mod, upload_asset
+from modhub_testing import Site, stored_files
+from modhub_testing.databases import TEST_SECRET
+from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 pytestmark = pytest.mark.one_database
 

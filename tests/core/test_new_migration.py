@@ -19,7 +19,7 @@ from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.declarations import Declarations, Migrations
 from modhub.ops import migrate
-from modhub.testing import TEST_SECRET
+from modhub_testing import TEST_SECRET
 
 FEATURE = "modhub_freshly_made"
 

@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from modhub.testing import Site, Start
-from modhub.testing.mods import (
+from modhub_testing import Site, Start
+from modhub_testing.mods import (
     OWNER,
     hide_mod,
     insert_mods,
@@ -17,7 +17,7 @@ from modhub.testing.mods import (
     restore_mod,
     upload_asset,
 )
-from modhub.testing.pages import messages_on
+from modhub_testing.pages import messages_on
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 BASE = "https://mods.example.org"

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from modhub.catalogue.pages.typed_details import split_games
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, new_mod, published_mod
-from modhub.testing.pages import form_at, make_mod_by_form, new_visitor
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, new_mod, published_mod
+from modhub_testing.pages import form_at, make_mod_by_form, new_visitor
 
 
 def edit(site: Site, mod: dict[str, Any], status: int = 303, **fields: str) -> Any:

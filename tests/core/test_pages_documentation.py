@@ -8,16 +8,16 @@ from markupsafe import Markup
 
 from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.content import limits
-from modhub.testing import Site, Start
-from modhub.testing.reference import calls, described, example_differences, for_programs
 from modhub.ui.documentation import read_sections
+from modhub_testing import Site, Start
+from modhub_testing.reference import calls, described, example_differences, for_programs
 
 PAGE = "/Modhub/doc"
 GERMAN = {"Accept-Language": "de"}
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-@pytest.mark.parametrize("accounts", ["", "modhub.testing.accounts"])
+@pytest.mark.parametrize("accounts", ["", "modhub_testing.accounts"])
 def test_every_call_of_the_core_is_described_and_no_other(start: Start, accounts: str) -> None:
     site = start(accounts)
     page = site.get(PAGE).html
@@ -31,7 +31,7 @@ def test_every_call_of_the_core_is_described_and_no_other(start: Start, accounts
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_call_that_is_not_described_is_found(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent / "plugin"))
-    site = start("modhub.testing.accounts modhub_ratings")
+    site = start("modhub_testing.accounts modhub_ratings")
     undescribed = for_programs(site, calls(site)) - described(site.get(PAGE).html)
     remarks = "/api/modhub/{}/remarks"
     assert undescribed == {("GET", remarks), ("POST", remarks), ("DELETE", f"{remarks}/{{}}")}

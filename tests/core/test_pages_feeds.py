@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 import pytest
 from pyramid.config import Configurator
 
-from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 from modhub.ui import sitemap
+from modhub_testing import Site, Start
+from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 MAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"

@@ -6,9 +6,9 @@ import pytest
 
 from modhub.content import limits
 from modhub.server import IBodyRules
-from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, new_mod, notes_of_mod, published_mod
-from modhub.testing.pages import form_at, new_visitor
+from modhub_testing import Site, Start
+from modhub_testing.mods import OWNER, new_mod, notes_of_mod, published_mod
+from modhub_testing.pages import form_at, new_visitor
 
 pytestmark = pytest.mark.one_database
 

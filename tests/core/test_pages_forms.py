@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, new_mod, published_mod
-from modhub.testing.pages import form_at, new_visitor
+from modhub_testing import Site, Start
+from modhub_testing.mods import OWNER, new_mod, published_mod
+from modhub_testing.pages import form_at, new_visitor
 
 pytestmark = pytest.mark.one_database
 

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 from jinja2 import DictLoader, Environment, StrictUndefined, UndefinedError
 
-from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
-from modhub.testing.pages import messages_on
 from modhub.ui.fragment_cache import FragmentCache
 from modhub.ui.i18n import Translations
 from modhub.ui.template_helpers import PageHelpers
+from modhub_testing import Site, Start
+from modhub_testing.mods import OWNER, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
+from modhub_testing.pages import messages_on
 
 pytestmark = pytest.mark.one_database
 

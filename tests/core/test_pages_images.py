@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
-from modhub.testing.pages import form_at, new_visitor
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
+from modhub_testing.pages import form_at, new_visitor
 
 pytestmark = pytest.mark.one_database
 

@@ -5,9 +5,9 @@ import uuid
 import pytest
 
 from modhub.base.settings import StartRefused, url_scheme
-from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, insert_mods, new_mod, published_mod, upload_asset
-from modhub.testing.pages import messages_on, new_visitor
+from modhub_testing import Site, Start
+from modhub_testing.mods import OWNER, insert_mods, new_mod, published_mod, upload_asset
+from modhub_testing.pages import messages_on, new_visitor
 
 pytestmark = pytest.mark.one_database
 
@@ -80,14 +80,14 @@ def test_a_long_chain_is_listed_in_part(site: Site) -> None:
 def test_the_app_is_linked_where_there_is_one(start: Start) -> None:
     # C-PAGE-22
     for features, linked in (("", []), ("modhub_builds", ["/Modhub/App"])):
-        site = start(f"modhub.testing.accounts {features}")
+        site = start(f"modhub_testing.accounts {features}")
         page = site.get(published_mod(site)["url"])
         assert [link["href"] for link in page.html.select("#how-to-install a")] == linked
 
 
 def test_a_mod_opens_in_the_app(start: Start) -> None:
     # C-PAGE-23
-    site = start("modhub.testing.accounts")
+    site = start("modhub_testing.accounts")
     mod, draft = published_mod(site), new_mod(site)
     upload_asset(site, draft, "code", version="1")
     link = site.get(mod["url"]).html.select_one(".mod-side a[href*='://install/']")
@@ -95,10 +95,10 @@ def test_a_mod_opens_in_the_app(start: Start) -> None:
     preview = new_visitor(site, OWNER).get(f"/Modhub/mine/{draft['id']}/preview")
     assert "://install/" not in preview.text
     assert "Open in the app" not in preview.text
-    site = start("modhub.testing.accounts", modhub__install_scheme="Overlay+1")
+    site = start("modhub_testing.accounts", modhub__install_scheme="Overlay+1")
     mod = published_mod(site)
     assert f'"overlay+1://install/{mod["guid"]}"' in site.get(mod["url"]).text
-    site = start("modhub.testing.accounts", modhub__install_scheme="")
+    site = start("modhub_testing.accounts", modhub__install_scheme="")
     page = site.get(published_mod(site)["url"]).text
     assert "://install/" not in page
     assert "Open in the app" not in page

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from modhub.testing import Site, Start
-from modhub.testing.mods import (
+from modhub_testing import Site, Start
+from modhub_testing.mods import (
     OWNER,
     hide_mod,
     insert_mods,
@@ -27,7 +27,7 @@ FEEDS = ["/Modhub/feed", "/Modhub/{id}/feed", "/Modhub/App/feed", "/Modhub/wiki.
 
 @pytest.fixture
 def site(start: Start) -> Site:
-    includes = "modhub.testing.accounts modhub_builds modhub_wiki"
+    includes = "modhub_testing.accounts modhub_builds modhub_wiki"
     return start(includes, modhub__base_url=BASE, ApiPrivateKeys="agent Modhub:app Modhub:wiki")
 
 

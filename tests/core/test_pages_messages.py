@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import modhub
-from modhub.testing import Site
-from modhub.testing.messages import translated_texts
-from modhub.testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
-from modhub.testing.pages import new_visitor
 from modhub.ui.formatting import format_age
 from modhub.ui.i18n import ENGLISH, Catalogs, Translations
 from modhub.web import error_views
+from modhub_testing import Site
+from modhub_testing.messages import translated_texts
+from modhub_testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
+from modhub_testing.pages import new_visitor
 
 pytestmark = pytest.mark.one_database
 

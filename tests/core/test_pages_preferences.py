@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from modhub.testing import Site
-from modhub.testing.pages import new_visitor
+from modhub_testing import Site
+from modhub_testing.pages import new_visitor
 
 pytestmark = pytest.mark.one_database
 HERE = "http://127.0.0.1:6543"

@@ -7,9 +7,9 @@ from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.pages.queries.page_queries import PageReader
 from modhub.catalogue.pages.views.browse import STRIP
-from modhub.testing import Site, Start
-from modhub.testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
-from modhub.testing.pages import messages_on
+from modhub_testing import Site, Start
+from modhub_testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
+from modhub_testing.pages import messages_on
 
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 HOSTILE_NAME = '" onerror="alert(1)"><img src=x onerror=alert(1)>.png'

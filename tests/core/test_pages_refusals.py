@@ -8,10 +8,10 @@ import pytest
 
 import modhub
 from modhub.base.errors import ApiError, invalid
-from modhub.testing import Site
-from modhub.testing.messages import translated_texts
-from modhub.testing.mods import OWNER, new_mod, upload_asset
-from modhub.testing.pages import form_at, new_visitor
+from modhub_testing import Site
+from modhub_testing.messages import translated_texts
+from modhub_testing.mods import OWNER, new_mod, upload_asset
+from modhub_testing.pages import form_at, new_visitor
 
 pytestmark = pytest.mark.one_database
 

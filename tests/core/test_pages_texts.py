@@ -9,10 +9,10 @@ from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.pages.views.mod import shift_headings
 from modhub.content.outline import Outline
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upload_asset
-from modhub.testing.mods import mod_address as api
-from modhub.testing.pages import make_mod_by_form, new_visitor, send_file_by_form
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upload_asset
+from modhub_testing.mods import mod_address as api
+from modhub_testing.pages import make_mod_by_form, new_visitor, send_file_by_form
 
 pytestmark = pytest.mark.one_database
 

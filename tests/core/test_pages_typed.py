@@ -5,14 +5,14 @@ import io
 import pytest
 from PIL import Image
 
-from modhub.testing import Site, Start
+from modhub_testing import Site, Start
 
 pytestmark = pytest.mark.one_database
 
 
 def test_typed_addresses_lead_where_they_mean(start: Start) -> None:
     # C-PAGE-14, C-PAGE-1
-    site = start("modhub.testing.accounts modhub_builds modhub_wiki")
+    site = start("modhub_testing.accounts modhub_builds modhub_wiki")
     meant = {"/": "/Modhub", "/modhub": "/Modhub", "/Modhub/app": "/Modhub/App", "/Modhub/wiki": "/Modhub/Wiki"}
     for typed, address in meant.items():
         for spelling in {typed, typed.rstrip("/") + "/"}:

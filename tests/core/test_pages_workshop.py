@@ -10,9 +10,9 @@ from modhub.blobs import BlobStore
 from modhub.catalogue.owner_queries import OwnerReader
 from modhub.catalogue.pages.views import files
 from modhub.content import limits
-from modhub.testing import Site, Start, stored_files
-from modhub.testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upload_asset
-from modhub.testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
+from modhub_testing import Site, Start, stored_files
+from modhub_testing.mods import OWNER, new_mod, notes_of_mod, published_mod, upload_asset
+from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
 
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)

@@ -6,9 +6,9 @@ import pytest
 
 from modhub.catalogue.pages.views import files
 from modhub.content import limits
-from modhub.testing import Site, stored_files
-from modhub.testing.mods import OWNER, notes_of_mod, published_mod, upload_asset
-from modhub.testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
+from modhub_testing import Site, stored_files
+from modhub_testing.mods import OWNER, notes_of_mod, published_mod, upload_asset
+from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form
 
 pytestmark = pytest.mark.one_database
 

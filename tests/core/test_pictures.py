@@ -21,8 +21,8 @@ from modhub.catalogue.pictures.maker import LEASE, MAX_ATTEMPTS, PictureMaker
 from modhub.catalogue.pictures.models import PictureFile, PictureSet, PictureTask
 from modhub.catalogue.pictures.services import picture_damage
 from modhub.db import now
-from modhub.testing import Site, stored_files
-from modhub.testing.mods import (
+from modhub_testing import Site, stored_files
+from modhub_testing.mods import (
     OWNER,
     hide_mod,
     mod_address,
@@ -32,8 +32,8 @@ from modhub.testing.mods import (
     restore_mod,
     upload_asset,
 )
-from modhub.testing.pages import form_at, new_visitor
-from modhub.testing.workers import run_worker
+from modhub_testing.pages import form_at, new_visitor
+from modhub_testing.workers import run_worker
 
 
 def photograph(size: tuple[int, int] = (900, 500)) -> bytes:

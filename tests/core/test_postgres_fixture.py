@@ -15,13 +15,13 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import IntegrityError
 
-from modhub.testing.postgres import (
+from modhub_testing.postgres import (
     POSTGRES_START_SECONDS,
     PostgresMissingError,
     PostgresServer,
     postgres_server,
 )
-from modhub.testing.postgres_binaries import copy_wheel_binaries, find_binaries
+from modhub_testing.postgres_binaries import copy_wheel_binaries, find_binaries
 
 pytestmark = pytest.mark.process
 
@@ -186,7 +186,7 @@ def test_stop_ends_the_server_and_leaves_nothing() -> None:
 
 KILLED = """
 import importlib, os, signal, sys
-postgres = importlib.import_module("modhub.testing.postgres")  # the plugin has a fixture of that name
+postgres = importlib.import_module("modhub_testing.postgres")  # the plugin has a fixture of that name
 if sys.argv[1] == "wheel":
     postgres.find_binaries = lambda: None
 with postgres.postgres_server() as server:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from modhub.testing.preloaded import PreloadedPrograms
+from modhub_testing.preloaded import PreloadedPrograms
 
 pytestmark = [
     pytest.mark.process,

@@ -9,10 +9,10 @@ import pytest
 
 from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
-from modhub.server.testing import RawClient, running
-from modhub.testing import TEST_ACCOUNTS, Site, Start
-from modhub.testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
-from modhub.testing.reference import calls
+from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.reference import calls
+from modhub_testing.running_server import RawClient, running
 
 ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki modhub_downloads"
 AGENT = {"X-Api-Key": "agent"}

@@ -11,11 +11,11 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from sqlalchemy import text
 
 from modhub.http.request import SAFE_METHODS, is_api_path
-from modhub.testing import Site, Start
-from modhub.testing.mods import insert_mods
-from modhub.testing.pages import new_visitor
-from modhub.testing.reference import methods_of, served_views
 from modhub.web.traversal import OwnedResource, Resource
+from modhub_testing import Site, Start
+from modhub_testing.mods import insert_mods
+from modhub_testing.pages import new_visitor
+from modhub_testing.reference import methods_of, served_views
 
 FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_ratings"
 LOCK_SECONDS = 1

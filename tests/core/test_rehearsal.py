@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from modhub.catalogue.archives import find_archive_problems
-from modhub.testing import Site
-from modhub.testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
-from modhub.testing.pages import new_visitor
+from modhub_testing import Site
+from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.pages import new_visitor
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -19,8 +19,10 @@ from modhub.catalogue.read_service import CatalogueReader
 from modhub.db.changes import raise_serial, start_new_feed
 from modhub.http.request import Request
 from modhub.interfaces import IApi
-from modhub.testing import Site, Start
-from modhub.testing.mods import (
+from modhub.web.public_reads import keep
+from modhub.web.views import OPEN
+from modhub_testing import Site, Start
+from modhub_testing.mods import (
     OWNER,
     hide_mod,
     mod_address,
@@ -31,8 +33,6 @@ from modhub.testing.mods import (
     restore_mod,
     upload_asset,
 )
-from modhub.web.public_reads import keep
-from modhub.web.views import OPEN
 
 PER_REQUEST = {"date", "x-request-id"}
 ADDRESSES = [
@@ -334,7 +334,7 @@ def feature(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 @pytest.mark.one_database
 def test_a_feature_declares_a_view_and_it_is_called_once(start: Start, feature: dict[str, Any]) -> None:
-    site = start("modhub.testing.accounts cached_feature")
+    site = start("modhub_testing.accounts cached_feature")
     first = ask(site, "/api/hello", **{"If-None-Match": '"1"'})
     assert (first.status_int, first.body) == (304, b"")
     assert ask(site, "/api/hello").body == b"hello"
@@ -345,7 +345,7 @@ def test_a_feature_declares_a_view_and_it_is_called_once(start: Start, feature: 
 @pytest.mark.one_database
 def test_tweens_of_others_see_every_request(start: Start, feature: dict[str, Any]) -> None:
     feature["tween"] = True
-    site = start("modhub.testing.accounts cached_feature")
+    site = start("modhub_testing.accounts cached_feature")
     for _ in range(3):
         assert ask(site, "/api/hello").body == b"hello"
     assert feature["tween_saw"] == ["/api/hello"] * 3
@@ -356,7 +356,7 @@ def test_tweens_of_others_see_every_request(start: Start, feature: dict[str, Any
 def test_a_view_with_a_permission_cannot_be_cached(start: Start, feature: dict[str, Any]) -> None:
     feature["permission"] = CorePermission.CLOSED
     with pytest.raises(ConfigurationExecutionError, match="only for views with the permission OPEN"):
-        start("modhub.testing.accounts cached_feature")
+        start("modhub_testing.accounts cached_feature")
 
 
 def test_a_failing_database_is_told_as_ever(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

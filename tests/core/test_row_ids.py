@@ -9,7 +9,7 @@ from modhub.blobs.holds import FileHold
 from modhub.db import now
 from modhub.db.changes import Generation
 from modhub.ops.row_ids import ID_GAP, last_used_id, skip_ids
-from modhub.testing import Site
+from modhub_testing import Site
 
 FILES: Any = FileHold.__table__
 GENERATION: Any = Generation.__table__

@@ -12,7 +12,7 @@ from waitress.channel import HTTPChannel
 from modhub.server import poller
 from modhub.server.channel import Channel
 from modhub.server.parser import Parser
-from modhub.server.testing import RawClient, running
+from modhub_testing.running_server import RawClient, running
 
 
 def app(environ, start_response):

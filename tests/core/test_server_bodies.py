@@ -10,7 +10,7 @@ import pytest
 
 from modhub.server.channel import Channel
 from modhub.server.rules import DEFAULT_LIMIT, BodyRules, IBodyRules
-from modhub.server.testing import Clock, RawClient, running, wait_until_checked
+from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
 
 LIMIT = 1000
 

@@ -5,7 +5,7 @@ from time import monotonic
 
 import pytest
 
-from modhub.server.testing import Clock, RawClient, running, wait_until_checked
+from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 

@@ -8,7 +8,7 @@ import pytest
 
 from modhub.server import files, settings
 from modhub.server.settings import UNSENT_BYTES
-from modhub.server.testing import RawClient, running, wait_until_checked
+from modhub_testing.running_server import RawClient, running, wait_until_checked
 
 SIZE = 24_000_000
 

@@ -14,8 +14,8 @@ from modhub import server
 from modhub.base.settings import StartRefused
 from modhub.server.loop import Server
 from modhub.server.settings import Settings, raise_file_limit
-from modhub.server.testing import RawClient, running
-from modhub.testing.service import free_port
+from modhub_testing.running_server import RawClient, running
+from modhub_testing.service import free_port
 
 pytestmark = pytest.mark.process
 

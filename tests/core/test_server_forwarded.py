@@ -12,7 +12,7 @@ from modhub.server import forwarded
 from modhub.server.forwarded import UntrustedProxyWarning, caller_address, forwarded_caller, normalize_forwarded_headers
 from modhub.server.protocol_errors import ERROR_HEADERS as FAULT_HEADERS
 from modhub.server.rules import BodyRules
-from modhub.server.testing import RawClient, running
+from modhub_testing.running_server import RawClient, running
 
 
 def adj(header: str, count: int = 1, proxy: str | None = "127.0.0.1") -> Any:

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from modhub.server.testing import RawClient, running
+from modhub_testing.running_server import RawClient, running
 
 
 def app(environ, start_response):

@@ -15,7 +15,7 @@ from modhub.server.deadlines import queued_bytes
 from modhub.server.loop import Server
 from modhub.server.peers import peer_of_address
 from modhub.server.rules import BodyRules
-from modhub.server.testing import Clock, RawClient, running, wait_until_checked
+from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"

@@ -11,7 +11,7 @@ from waitress.channel import HTTPChannel
 from modhub.server.loop import Server
 from modhub.server.response_budget import ResponseBudget
 from modhub.server.rules import RESERVE_RESPONSE
-from modhub.server.testing import Clock, RawClient, running, wait_until_checked
+from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
 
 MB = 1024 * 1024
 OFTEN = {"cleanup_interval": 0.02, "asyncore_loop_timeout": 0.02}

@@ -12,7 +12,7 @@ import pytest
 
 from modhub.server.rules import BodyRules, IBodyRules
 from modhub.server.spool import Spool, SpooledBody, SpoolFull
-from modhub.server.testing import Clock, RawClient, running, wait_until_checked
+from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
 
 MB = 1024 * 1024
 KB = 1024

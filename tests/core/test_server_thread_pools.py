@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from modhub.server.rules import BodyRules, IBodyRules
-from modhub.server.testing import RawClient, running, wait_until_checked
 from modhub.server.thread_pools import FairQueue
+from modhub_testing.running_server import RawClient, running, wait_until_checked
 
 
 class Registry:

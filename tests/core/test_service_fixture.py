@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.service import Installation, Process
+from modhub_testing.service import Installation, Process
 
 pytestmark = [pytest.mark.process, pytest.mark.one_database]
 FINISHES_FIRST = """

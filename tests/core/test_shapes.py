@@ -10,10 +10,10 @@ import pytest
 from webob import Request
 
 from modhub.catalogue.read_service import CatalogueReader, ListParams
-from modhub.testing import Site, Start
-from modhub.testing import shapes as kinds
-from modhub.testing.mods import insert_mods
-from modhub.testing.shapes import KINDS, Shape
+from modhub_testing import Site, Start
+from modhub_testing import shapes as kinds
+from modhub_testing.mods import insert_mods
+from modhub_testing.shapes import KINDS, Shape
 from modhub_wiki.read_service import WikiReader
 
 FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads"

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from modhub.base.settings import StartRefused
-from modhub.testing import TEST_ACCOUNTS, Site
-from modhub.testing.mods import published_mod
-from modhub.testing.pages import new_visitor
 from modhub.ui import accent
+from modhub_testing import TEST_ACCOUNTS, Site
+from modhub_testing.mods import published_mod
+from modhub_testing.pages import new_visitor
 
 pytestmark = pytest.mark.one_database
 GERMAN = {"Accept-Language": "de"}

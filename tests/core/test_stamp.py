@@ -3,7 +3,7 @@
 import pytest
 
 from modhub.db.changes import ChangeReader, raise_serial
-from modhub.testing import Site
+from modhub_testing import Site
 
 
 def test_a_stamp_is_equal_until_something_changes(site: Site) -> None:

@@ -15,8 +15,8 @@ from sqlalchemy.dialects.postgresql.base import PGDialect
 import modhub
 from modhub import server
 from modhub.base.settings import StartRefused
-from modhub.testing import TEST_SECRET
-from modhub.testing.postgres import PostgresServer
+from modhub_testing import TEST_SECRET
+from modhub_testing.postgres import PostgresServer
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "operations.md"
 POSTGRES = "postgresql+psycopg://modhub@{}"

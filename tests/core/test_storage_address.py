@@ -9,8 +9,8 @@ from modhub.content.origins import parse_origin
 from modhub.interfaces import IStorageAddress
 from modhub.ops import migrate
 from modhub.storage_address.read_service import STALE_SECONDS, CurrentAddress
-from modhub.testing import stored_files
-from modhub.testing.mods import mod_address, published_mod, upload_asset
+from modhub_testing import stored_files
+from modhub_testing.mods import mod_address, published_mod, upload_asset
 
 ADDRESS = "/api/modhub/storage/address"
 KEY = "the address key"

@@ -14,9 +14,9 @@ from modhub.db import Databases
 from modhub.db.changes import Generation
 from modhub.ops.row_ids import ID_GAP
 from modhub.ops.timelines import is_same_timeline, watch_timelines
-from modhub.testing import Site
-from modhub.testing.mods import new_mod
-from modhub.testing.postgres import PORT, PostgresServer
+from modhub_testing import Site
+from modhub_testing.mods import new_mod
+from modhub_testing.postgres import PORT, PostgresServer
 
 PROCESSES = 6
 postgresql = pytest.mark.parametrize("dialect", ["postgresql"])

@@ -17,10 +17,10 @@ from modhub.base.errors import ApiError
 from modhub.catalogue.models import Game
 from modhub.db import Databases
 from modhub.declarations import Declarations, Worker
-from modhub.testing import Site, Start
 from modhub.workers import LONGEST_FAILURE_PAUSE, RoundFailed, Stopping, Workers, find_worker_problems, is_stopping
 from modhub.workers.leases import CLOCKS, LEASE_SECONDS, HeldLease, LeaseLost
 from modhub.workers.models import Lease
+from modhub_testing import Site, Start
 
 
 def worker(run: Callable[[Any], object], every: float = 0.01, *, alone: bool = False, at_stop: bool = False) -> Worker:

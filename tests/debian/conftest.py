@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from modhub.testing.commands import find_program
+from modhub_testing.commands import find_program
 
 ROOT = Path(__file__).parents[2]
 # What a company's machines are told about certificates and package mirrors, beyond a bare Debian.

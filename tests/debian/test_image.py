@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.commands import find_program
+from modhub_testing.commands import find_program
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = {

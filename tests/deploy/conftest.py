@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from modhub.testing.nginx import BEHIND_PROXY, HOST, Proxy
-from modhub.testing.object_store import disturbed_line, object_store, prefix
-from modhub.testing.service import Installation
+from modhub_testing.nginx import BEHIND_PROXY, HOST, Proxy
+from modhub_testing.object_store import disturbed_line, object_store, prefix
+from modhub_testing.service import Installation
 
 __all__ = ["disturbed_line", "object_store", "prefix"]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.service import Installation, free_port
+from modhub_testing.service import Installation, free_port
 
 SITE = Path(__file__).parents[2] / "deploy" / "nginx.conf"
 NGINX = """
@@ -56,7 +56,7 @@ def ask(
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder = tmp_path_factory.mktemp("sent by nginx")
     url, settings = f"sqlite:///{folder}/modhub.sqlite", {"modhub.accel_redirect": "/_files/"}
-    made = Installation(folder, url, "modhub.testing.accounts", settings=settings)
+    made = Installation(folder, url, "modhub_testing.accounts", settings=settings)
     assert made.admin("migrate").returncode == 0
     made.launch().wait()
     yield made

@@ -16,8 +16,8 @@ import modhub
 from modhub.base.ini_file import application_settings
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.testing.nginx import Proxy
-from modhub.testing.service import free_port
+from modhub_testing.nginx import Proxy
+from modhub_testing.service import free_port
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.databases import TemplateDatabases, locked_database
-from modhub.testing.postgres import PostgresServer, postgres_server
-from modhub.testing.service import PASSWORD, Installation, free_port
+from modhub_testing.databases import TemplateDatabases, locked_database
+from modhub_testing.postgres import PostgresServer, postgres_server
+from modhub_testing.service import PASSWORD, Installation, free_port
 
 FEATURES = "modhub_auth modhub_builds modhub_wiki"
 PATIENCE = 60.0

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.commands import find_program
-from modhub.testing.service import Installation, free_port
+from modhub_testing.commands import find_program
+from modhub_testing.service import Installation, free_port
 
 MEGABYTE = 1024 * 1024
 HOST = "mods.example.org"

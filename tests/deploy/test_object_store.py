@@ -13,9 +13,9 @@ from modhub.blobs.s3 import S3Store, breaker
 from modhub.blobs.s3.connection import WINDOW_BYTES
 from modhub.blobs.s3.pieces import PIECE_BYTES
 from modhub.blobs.store import BlobStore, RemoteFile
-from modhub.blobs.testing import CONTENT, BlobStoreSuite, Dribble
-from modhub.testing.lines import Line
-from modhub.testing.object_store import KEY, SECRET_KEY, ObjectStore
+from modhub_testing.blob_store_rules import CONTENT, BlobStoreSuite, Dribble
+from modhub_testing.lines import Line
+from modhub_testing.object_store import KEY, SECRET_KEY, ObjectStore
 
 LONG = b"".join(b"%015d\n" % number for number in range((2 * PIECE_BYTES + 48_000) // 16))
 """Three pieces of an upload, three windows of a download."""

@@ -20,14 +20,14 @@ from modhub.blobs.moving import copy_store
 from modhub.blobs.s3 import S3Store, breaker
 from modhub.blobs.timing import MeasuredStore
 from modhub.db import Databases
-from modhub.server.testing import RawClient
-from modhub.testing import Site, Start
-from modhub.testing.commands import issue_certificate
-from modhub.testing.databases import TemplateDatabases
-from modhub.testing.lines import Line
-from modhub.testing.mods import mod_address, new_mod, publish_test_mod, upload_asset
-from modhub.testing.object_store import ObjectStore
-from modhub.testing.service import Installation
+from modhub_testing import Site, Start
+from modhub_testing.commands import issue_certificate
+from modhub_testing.databases import TemplateDatabases
+from modhub_testing.lines import Line
+from modhub_testing.mods import mod_address, new_mod, publish_test_mod, upload_asset
+from modhub_testing.object_store import ObjectStore
+from modhub_testing.running_server import RawClient
+from modhub_testing.service import Installation
 
 LONG = b"".join(b"%015d\n" % number for number in range(700_000))
 ADDRESS_KEY = "the address key"

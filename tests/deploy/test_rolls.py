@@ -4,10 +4,10 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from modhub.testing.databases import TemplateDatabases
-from modhub.testing.nginx import BEHIND_PROXY, HOST, Proxy
-from modhub.testing.service import Installation
-from modhub.testing.traffic import Traffic, restart
+from modhub_testing.databases import TemplateDatabases
+from modhub_testing.nginx import BEHIND_PROXY, HOST, Proxy
+from modhub_testing.service import Installation
+from modhub_testing.traffic import Traffic, restart
 
 
 def test_a_rolling_restart_loses_no_request(

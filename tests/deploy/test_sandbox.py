@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from modhub.testing.caller import Caller
-from modhub.testing.service import PASSWORD, Installation
+from modhub_testing.caller import Caller
+from modhub_testing.service import PASSWORD, Installation
 
 SANDBOX = Path(__file__).with_name("sandbox.py")
 UNIT = Path(__file__).parents[2] / "deploy" / "modhub@.service"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from modhub.testing.commands import find_program
+from modhub_testing.commands import find_program
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 SERVICES = sorted(DEPLOY.glob("*.service"))

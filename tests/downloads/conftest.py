@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from modhub.testing import TEST_ACCOUNTS, Site, Start
 from modhub_downloads.counter import DownloadCounter
 from modhub_downloads.read_service import DownloadReader
 from modhub_downloads.worker import DownloadWriter
+from modhub_testing import TEST_ACCOUNTS, Site, Start
 
 FEATURES = f"{TEST_ACCOUNTS} modhub_downloads"
 

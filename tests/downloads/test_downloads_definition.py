@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy import select
 
 from modhub.events import DownloadStarted
-from modhub.testing import Site, Start
-from modhub.testing.mods import hide_mod, mod_address, new_mod, published_mod, restore_mod, upload_asset
 from modhub_downloads.counter import CountedDownload, DownloadCounter
 from modhub_downloads.days import day_of
 from modhub_downloads.models import DailyDownloads, DaySalt, SeenDownload
 from modhub_downloads.worker import DownloadWriter
+from modhub_testing import Site, Start
+from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, restore_mod, upload_asset
 
 from .conftest import FEATURES
 

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import insert
 
 from modhub.catalogue.read_service import CatalogueReader, ListParams
-from modhub.testing import Site
-from modhub.testing.mods import hide_mod, insert_mods, mod_address, published_mod
 from modhub_downloads.models import ModDownloads
+from modhub_testing import Site
+from modhub_testing.mods import hide_mod, insert_mods, mod_address, published_mod
 
 MODS = 25
 COUNTS = {1: 5, 4: 900, 9: 5, 12: 7, 20: 5, 24: 1}

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from modhub.testing import Site
-from modhub.testing.mods import hide_mod, mod_address, new_mod, published_mod, upload_asset
 from modhub_downloads.days import day_of
 from modhub_downloads.models import DailyDownloads
+from modhub_testing import Site
+from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, upload_asset
 
 DEFINITION = (
     "Downloads of the mod's file, counted once per visitor, version and day (UTC) when the file is sent from its "

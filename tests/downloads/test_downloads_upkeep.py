@@ -11,15 +11,15 @@ from modhub.admin import program as admin
 from modhub.base.metrics import COUNTER
 from modhub.interfaces import IMods
 from modhub.ops import migrate
-from modhub.testing import TEST_ACCOUNTS, Site, Start
-from modhub.testing.mods import mod_address, published_mod
-from modhub.testing.workers import find_worker, run_worker
 from modhub.workers import Workers
 from modhub_downloads.counter import CountedDownload, DownloadCounter
 from modhub_downloads.days import day_of
 from modhub_downloads.models import DailyDownloads, ModDownloads
 from modhub_downloads.reconciliation import find_wrong_counts
 from modhub_downloads.worker import DownloadWriter
+from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing.mods import mod_address, published_mod
+from modhub_testing.workers import find_worker, run_worker
 
 from .conftest import FEATURES
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from modhub.testing import Site, Start
-from modhub.testing.pages import form_at, new_visitor
 from modhub_auth import container
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
+from modhub_testing import Site, Start
+from modhub_testing.pages import form_at, new_visitor
 
 AS_SENT = email.policy.default.clone(refold_source="none")
 PASSWORD = "correct horse battery"

@@ -12,10 +12,6 @@ from sqlalchemy import func, select
 
 from modhub.admin import program as admin
 from modhub.events import DatabaseRestored
-from modhub.testing import Site
-from modhub.testing.mods import hide_mod
-from modhub.testing.pages import messages_on, new_visitor
-from modhub.testing.workers import run_worker
 from modhub_auth.account_blocking import block_account
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import EmailEntry
@@ -26,6 +22,10 @@ from modhub_following.contacts import LeaveTokens
 from modhub_following.digests import DigestMaker
 from modhub_following.email_text import unlinked
 from modhub_following.models import Follow, Pending, Reader, UploadedVersion
+from modhub_testing import Site
+from modhub_testing.mods import hide_mod
+from modhub_testing.pages import messages_on, new_visitor
+from modhub_testing.workers import run_worker
 
 Person = Any
 """A ``Person`` of conftest."""

@@ -8,11 +8,11 @@ from sqlalchemy import func, select
 
 from modhub.admin import program as admin
 from modhub.ops import migrate
-from modhub.testing import Site
-from modhub.testing.mods import hide_mod, restore_mod
-from modhub.testing.pages import form_at, new_visitor
 from modhub_following import pages
 from modhub_following.models import Follow, Reader
+from modhub_testing import Site
+from modhub_testing.mods import hide_mod, restore_mod
+from modhub_testing.pages import form_at, new_visitor
 
 Person = Any
 """A ``Person`` of conftest."""

@@ -1,4 +1,4 @@
-"""Real ``pserve`` processes on real databases (`modhub.testing.service`), shared by the tests of a module."""
+"""Real ``pserve`` processes on real databases (`modhub_testing.service`), shared by the tests of a module."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from modhub.testing import keep_one_database
-from modhub.testing.databases import TemplateDatabases
-from modhub.testing.object_store import BUCKET, ObjectStore, SeaweedFS
-from modhub.testing.preloaded import PreloadedPrograms
-from modhub.testing.service import Installation
+from modhub_testing import keep_one_database
+from modhub_testing.databases import TemplateDatabases
+from modhub_testing.object_store import BUCKET, ObjectStore, SeaweedFS
+from modhub_testing.preloaded import PreloadedPrograms
+from modhub_testing.service import Installation
 
 # `make test-object-store`: the same tests with files in an object store, by one process and by two.
 WITH_OBJECT_STORE = bool(os.environ.get("MODHUB_TEST_OBJECT_STORE"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.service import Installation
+from modhub_testing.service import Installation
 
 SEAL_PATIENCE = 120.0
 

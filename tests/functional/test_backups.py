@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.caller import Caller
-from modhub.testing.disks import small_disk
-from modhub.testing.load import WriteLoad
-from modhub.testing.service import PASSWORD, Installation
+from modhub_testing.caller import Caller
+from modhub_testing.disks import small_disk
+from modhub_testing.load import WriteLoad
+from modhub_testing.service import PASSWORD, Installation
 
 FEATURES = "modhub_auth modhub_builds"
 

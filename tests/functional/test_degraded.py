@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.caller import Caller, CallerResponse
-from modhub.testing.databases import closed_database
-from modhub.testing.service import PASSWORD, Installation
+from modhub_testing.caller import Caller, CallerResponse
+from modhub_testing.databases import closed_database
+from modhub_testing.service import PASSWORD, Installation
 
 KEY = "0f3c9d1e5b7a4862b1d4e7f0a3c68952"
 FEATURES = "modhub_auth modhub_builds modhub_wiki"

@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from modhub.testing.caller import Caller, patiently
-from modhub.testing.service import SERVICE_STOP_SECONDS, Installation
+from modhub_testing.caller import Caller, patiently
+from modhub_testing.service import SERVICE_STOP_SECONDS, Installation
 
 DOWNLOADS: Final = 10_000 if os.environ.get("MODHUB_LONG_RACES") == "1" else 400
 MODS: Final = 5

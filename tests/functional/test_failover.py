@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.caller import Caller, CallerResponse, patiently
-from modhub.testing.postgres_pair import PostgresPair, postgres_pair
-from modhub.testing.preloaded import PreloadedPrograms
-from modhub.testing.service import PASSWORD, Installation
+from modhub_testing.caller import Caller, CallerResponse, patiently
+from modhub_testing.postgres_pair import PostgresPair, postgres_pair
+from modhub_testing.preloaded import PreloadedPrograms
+from modhub_testing.service import PASSWORD, Installation
 
 pytestmark = [pytest.mark.postgres]
 FAILOVERS = 20 if "MODHUB_LONG_RACES" in os.environ else 2

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from modhub.db import DatabaseLimits
-from modhub.testing.caller import Caller, CallerResponse
-from modhub.testing.databases import locked_database
-from modhub.testing.disks import fill_disk, small_disk
-from modhub.testing.service import PASSWORD, Installation
+from modhub_testing.caller import Caller, CallerResponse
+from modhub_testing.databases import locked_database
+from modhub_testing.disks import fill_disk, small_disk
+from modhub_testing.service import PASSWORD, Installation
 
 MB = 1024 * 1024
 WAIT_CEILING = 60.0

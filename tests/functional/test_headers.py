@@ -14,10 +14,10 @@ from pyramid.events import NewResponse
 from pyramid.response import Response
 
 from modhub.interfaces import IRoot
-from modhub.testing import TEST_ACCOUNTS, Site, Start
-from modhub.testing.mods import OWNER, published_mod, upload_asset
-from modhub.testing.reference import calls
 from modhub.web.views import OPEN
+from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing.mods import OWNER, published_mod, upload_asset
+from modhub_testing.reference import calls
 
 pytestmark = pytest.mark.parametrize("dialect", ["sqlite"])
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from modhub.testing.caller import Caller
+from modhub_testing.caller import Caller
 
 MB = 1024 * 1024
 VARYING = re.compile(rb"\r\n(Date|X-Request-Id): [^\r]*", re.IGNORECASE)

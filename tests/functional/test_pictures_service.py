@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 from PIL import Image
 
-from modhub.testing.caller import Caller
-from modhub.testing.service import Installation
+from modhub_testing.caller import Caller
+from modhub_testing.service import Installation
 
 PHOTOGRAPHS = 4
 PATIENCE = 180.0

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.caller import Caller, CallerResponse, patiently
-from modhub.testing.service import PASSWORD
+from modhub_testing.caller import Caller, CallerResponse, patiently
+from modhub_testing.service import PASSWORD
 
 MB = 1024 * 1024
 

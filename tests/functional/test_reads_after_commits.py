@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.caller import Caller
-from modhub.testing.service import PASSWORD, Installation
+from modhub_testing.caller import Caller
+from modhub_testing.service import PASSWORD, Installation
 
 ROUNDS = 10_000 if os.environ.get("MODHUB_LONG_RACES") == "1" else 25
 PAUSE_SECONDS = 0.02

@@ -19,14 +19,14 @@ from modhub.blobs import BlobStore
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.models import Asset
 from modhub.server.protocol_errors import ERROR_CODES
-from modhub.testing import Site, Start
-from modhub.testing.reference import Example, calls, described, example_differences, examples, for_programs, sent_bodies
 from modhub_auth.container import AuthServices
 from modhub_auth.publisher_keys import create_key
 from modhub_auth.signin import totp
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 from modhub_downloads.worker import DownloadWriter
 from modhub_sync.snapshots import SnapshotMaker
+from modhub_testing import Site, Start
+from modhub_testing.reference import Example, calls, described, example_differences, examples, for_programs, sent_bodies
 
 PAGE = "/Modhub/doc"
 FEATURES = {
@@ -261,7 +261,7 @@ def codes_in_the_program() -> set[str]:
     codes = {*ERROR_CODES.values(), "no_api_key", "unknown_api_key"}
     places = {"ApiError": 1, "conflict": 0}
     for path in Path(modhub.__file__).parents[1].glob("modhub*/**/*.py"):
-        if "testing" in path.parts:
+        if "modhub_testing" in path.parts:
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in places:

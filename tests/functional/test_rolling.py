@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.caller import Caller
+from modhub_testing.caller import Caller
 
 FEATURE = '''"""A feature with one table."""
 

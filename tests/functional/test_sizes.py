@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from modhub.testing.caller import Caller, patiently
+from modhub_testing.caller import Caller, patiently
 
 log = logging.getLogger(__name__)
 MB = 1024 * 1024

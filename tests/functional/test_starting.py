@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 from paste.deploy import loadapp
 
-from modhub.testing.service import Installation, free_port, script
+from modhub_testing.service import Installation, free_port, script
 
 DEVELOPMENT = "development-only-secret-never-for-production"
 

@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from modhub.testing.caller import CallerResponse
-from modhub.testing.service import PASSWORD, Installation
+from modhub_testing.caller import CallerResponse
+from modhub_testing.service import PASSWORD, Installation
 
 CODE = b"PK\x03\x04" + bytes(range(256)) * 4096  # above what waitress keeps in memory
 IMAGE = b"\x89PNG\r\n\x1a\n" + bytes(1000)

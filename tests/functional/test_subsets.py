@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from modhub.ops import migrate
-from modhub.testing import Site, Start
-from modhub.testing.mods import insert_mods
+from modhub_testing import Site, Start
+from modhub_testing.mods import insert_mods
 
 FEATURES = (
     "modhub_auth",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from modhub.testing.caller import Caller, patiently
+from modhub_testing.caller import Caller, patiently
 
 ROUNDS = 200 if os.environ.get("MODHUB_LONG_RACES") else 2
 WRITERS, READERS, ACTS = 8, 4, 4

@@ -16,8 +16,8 @@ from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.declarations import Declarations
 from modhub.ops import migrate
-from modhub.testing.caller import patiently
-from modhub.testing.service import PASSWORD, SERVICE_SECRET, Installation
+from modhub_testing.caller import patiently
+from modhub_testing.service import PASSWORD, SERVICE_SECRET, Installation
 
 STATES = sorted((Path(__file__).parent / "upgrades").glob("*.json"))
 FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads"

@@ -13,10 +13,10 @@ from modhub.base.metrics import COUNTER
 from modhub.base.settings import StartRefused
 from modhub.catalogue import owner_views
 from modhub.http.payload import read_json
-from modhub.server.testing import running
-from modhub.testing import TEST_ACCOUNTS, Site, Start, stored_files
-from modhub.testing.mods import mod_address, published_mod, upload_asset
 from modhub_metrics.exporter import Exporter
+from modhub_testing import TEST_ACCOUNTS, Site, Start, stored_files
+from modhub_testing.mods import mod_address, published_mod, upload_asset
+from modhub_testing.running_server import running
 
 INCLUDES = f"{TEST_ACCOUNTS} modhub_metrics"
 TOKEN = {"Authorization": "Bearer the token"}

@@ -88,7 +88,7 @@ def test_in_ci_what_a_test_of_deploy_lacks_is_a_failure(
     test = tmp_path / folder / "test_x.py"
     test.parent.mkdir()
     test.write_text("import pytest\n\ndef test_x():\n    pytest.skip('there is no nginx')\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "modhub.testing", str(test)]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "modhub_testing", str(test)]
     env = {name: value for name, value in os.environ.items() if name != "CI"} | environ
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == code, done.stdout + done.stderr

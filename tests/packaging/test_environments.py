@@ -18,7 +18,9 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FEATURES = sorted(path.parent.name for path in ROOT.glob("modhub_*/pyproject.toml"))
+FEATURES = sorted(
+    path.parent.name for path in ROOT.glob("modhub_*/pyproject.toml") if path.parent.name != "modhub_testing"
+)
 CLIENTS = sorted(path.parent.name for path in ROOT.glob("clients/*/pyproject.toml"))
 
 INI = """

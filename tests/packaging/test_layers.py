@@ -23,7 +23,6 @@ LAYERS = (
     ("storage_address", "catalogue"),
     ("modhub",),
     ("admin",),
-    ("testing",),
 )
 """From the bottom up. ``modhub`` is ``modhub/__init__.py``, which puts the application together."""
 HEIGHTS = {part: height for height, parts in enumerate(LAYERS) for part in parts}

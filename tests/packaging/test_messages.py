@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from modhub.testing.messages import KEYWORDS, catalog_faults, translated_texts, used_messages
+from modhub_testing.messages import KEYWORDS, catalog_faults, translated_texts, used_messages
 
 ROOT = Path(__file__).parents[2]
-PARTS = sorted(path.parent for path in ROOT.glob("modhub*/pyproject.toml"))
+PARTS = sorted(path.parent for path in ROOT.glob("modhub*/pyproject.toml") if path.parent.name != "modhub_testing")
 CATALOGS = [(part, path.parts[-3]) for part in PARTS for path in part.glob("locale/*/LC_MESSAGES/messages.po")]
 HEADER = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\nPlural-Forms: nplurals=2; plural=n != 1;\\n"\n'
 

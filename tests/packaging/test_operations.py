@@ -14,9 +14,9 @@ from modhub.catalogue.pictures import decoder
 from modhub.content.limits import MB
 from modhub.db import Databases
 from modhub.server.settings import Settings
-from modhub.testing import TEST_SECRET
 from modhub.ui import fragment_cache
 from modhub_auth.signin.passwords import HASHES_AT_ONCE, MEMORY_KIB
+from modhub_testing import TEST_SECRET
 
 ROOT = Path(__file__).parents[2]
 APP = "[app:main]\nuse = egg:modhub\nsqlalchemy.url = sqlite:////x.sqlite\nmodhub.secret = x\n"

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PACKAGES = sorted(
+    path.parent.name for path in ROOT.glob("modhub_*/pyproject.toml") if path.parent.name != "modhub_testing"
+)
 FEATURES = [
-    *sorted(path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("modhub_*/__init__.py")),
+    *PACKAGES,
     "modhub/storage_address",
     "tests/core/plugin",
 ]
@@ -88,17 +91,14 @@ def test_a_private_import_would_be_found(source: str, private: str) -> None:
 
 def named_features(source: str) -> set[str]:
     """The packages, addresses and scopes of features that a text names."""
-    packages = "|".join(path.parent.name for path in ROOT.glob("modhub_*/pyproject.toml"))
-    return set(re.findall(rf"\b(?:{packages})\b|{ADDRESSES}|{SCOPES}", source))
+    return set(re.findall(rf"\b(?:{'|'.join(PACKAGES)})\b|{ADDRESSES}|{SCOPES}", source))
 
 
 def test_the_core_names_no_feature() -> None:
     kinds = {".py", ".jinja2", ".js", ".css", ".po", ".mako"}
     files = [path for path in (ROOT / "modhub").rglob("*") if path.suffix in kinds]
     assert len(files) > 150
-    # What stands for features in their tests knows where these are.
-    own = [path for path in files if "testing" not in path.parts]
-    named = {f"{path.relative_to(ROOT)}: {name}" for path in own for name in named_features(path.read_text("utf-8"))}
+    named = {f"{path.relative_to(ROOT)}: {name}" for path in files for name in named_features(path.read_text("utf-8"))}
     assert named == set()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from modhub.testing.service import Installation
+from modhub_testing.service import Installation
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from email.parser import HeaderParser
 from importlib.metadata import packages_distributions
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -26,6 +26,9 @@ FOLDERS = {
 }
 """The folder of each part by the name of its package."""
 PARTS = sorted(FOLDERS)
+KIT = "modhub_testing"
+"""What tests need; a distribution that the suite has no part of."""
+RUN = [part for part in PARTS if part != KIT]
 SUITE = "the suite"
 SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11.2 has no filters yet
 LEFT_OUT = {"__pycache__", "build", "dist", "var"}
@@ -109,8 +112,8 @@ def test_wheel_of_a_part_holds_its_tracked_files_and_no_others(built: Workshop, 
     assert f"{part}/py.typed" in built[part].files()
 
 
-def test_wheel_of_the_suite_holds_every_part(built: Workshop) -> None:
-    assert built[SUITE].files() == set().union(*map(built.expected, PARTS))
+def test_wheel_of_the_suite_holds_every_part_but_the_test_kit(built: Workshop) -> None:
+    assert built[SUITE].files() == set().union(*map(built.expected, RUN))
     assert built[SUITE].text("licenses/LICENSE") == (ROOT / "LICENSE").read_text("utf-8")
 
 
@@ -138,12 +141,13 @@ def requirements(built: Built) -> set[tuple[str, str, str]]:
 
 def test_suite_requires_what_its_parts_require(built: Workshop) -> None:
     names = {canonicalize_name(built[part].field("Name")[0]) for part in PARTS}
-    union = set().union(*(requirements(built[part]) for part in PARTS))
+    union = set().union(*(requirements(built[part]) for part in RUN))
+    union |= {(name, versions, 'extra == "test"') for name, versions, _ in requirements(built[KIT])}
     assert requirements(built[SUITE]) == {line for line in union if line[0] not in names}
 
 
 def test_suite_has_the_entry_points_of_its_parts(built: Workshop) -> None:
-    lines = [line for part in PARTS for line in built[part].text("entry_points.txt").splitlines() if "=" in line]
+    lines = [line for part in RUN for line in built[part].text("entry_points.txt").splitlines() if "=" in line]
     assert sorted(line for line in built[SUITE].text("entry_points.txt").splitlines() if "=" in line) == sorted(lines)
     assert {
         "main = modhub:main",
@@ -173,10 +177,6 @@ OPTIONAL = {"modhub/blobs/s3/": "s3"}
 """Folders that are imported only where their extra is installed."""
 
 
-def is_for_tests(name: str) -> bool:
-    return "testing" in PurePosixPath(name).with_suffix("").parts
-
-
 @pytest.mark.parametrize("part", PARTS)
 def test_every_import_is_of_a_declared_requirement(built: Workshop, part: str) -> None:
     project = tomllib.loads((ROOT / FOLDERS[part] / "pyproject.toml").read_text("utf-8"))["project"]
@@ -190,7 +190,7 @@ def test_every_import_is_of_a_declared_requirement(built: Workshop, part: str) -
 
     def allowed(name: str) -> set[str]:
         """What a module may import: beside the requirements, those of the extra that it is for."""
-        extra = "test" if is_for_tests(name) else next((OPTIONAL[at] for at in OPTIONAL if name.startswith(at)), "")
+        extra = next((OPTIONAL[at] for at in OPTIONAL if name.startswith(at)), "")
         return declared | extras.get(extra, set())
 
     undeclared = [

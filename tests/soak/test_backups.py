@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from modhub.testing.databases import TemplateDatabases
-from modhub.testing.load import WriteLoad
-from modhub.testing.service import Installation, script
+from modhub_testing.databases import TemplateDatabases
+from modhub_testing.load import WriteLoad
+from modhub_testing.service import Installation, script
 
 ROUNDS = int(os.environ.get("MODHUB_SOAK_BACKUPS", "50"))
 FEATURES = "modhub_auth modhub_builds modhub_sync"

@@ -6,10 +6,10 @@ import signal
 import time
 from pathlib import Path
 
-from modhub.testing.databases import TemplateDatabases
-from modhub.testing.nginx import BEHIND_PROXY, HOST, Proxy
-from modhub.testing.service import Installation
-from modhub.testing.traffic import Traffic, restart
+from modhub_testing.databases import TemplateDatabases
+from modhub_testing.nginx import BEHIND_PROXY, HOST, Proxy
+from modhub_testing.service import Installation
+from modhub_testing.traffic import Traffic, restart
 
 log = logging.getLogger(__name__)
 NGINX = Path(__file__).parents[2] / "deploy" / "nginx.conf"

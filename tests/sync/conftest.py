@@ -2,7 +2,7 @@
 
 import pytest
 
-from modhub.testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import TEST_ACCOUNTS, Site, Start
 
 FEATURES = f"{TEST_ACCOUNTS} modhub_builds modhub_sync"
 

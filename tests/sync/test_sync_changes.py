@@ -7,8 +7,8 @@ import pytest
 from modhub.admin.program import Admin
 from modhub.catalogue import commands
 from modhub.db import changes
-from modhub.testing import TEST_ACCOUNTS, Site, Start
-from modhub.testing.mods import (
+from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing.mods import (
     OWNER,
     hide_mod,
     insert_mods,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from modhub.testing import Site
-from modhub.testing.mods import (
+from modhub_testing import Site
+from modhub_testing.mods import (
     OWNER,
     hide_mod,
     insert_mods,

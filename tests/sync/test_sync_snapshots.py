@@ -19,8 +19,11 @@ from modhub.blobs import maintenance
 from modhub.db import now
 from modhub.db.changes import PublicChange, start_new_feed
 from modhub.ops import migrate
-from modhub.testing import TEST_ACCOUNTS, Site, Start, stored_files
-from modhub.testing.mods import (
+from modhub_sync import limits
+from modhub_sync.models import Snapshot
+from modhub_sync.snapshots import SnapshotMaker
+from modhub_testing import TEST_ACCOUNTS, Site, Start, stored_files
+from modhub_testing.mods import (
     OWNER,
     hide_mod,
     insert_mods,
@@ -29,10 +32,7 @@ from modhub.testing.mods import (
     published_mod,
     restore_mod,
 )
-from modhub.testing.workers import run_worker
-from modhub_sync import limits
-from modhub_sync.models import Snapshot
-from modhub_sync.snapshots import SnapshotMaker
+from modhub_testing.workers import run_worker
 
 POINTER = "/api/modhub/snapshot"
 KEY = b64encode(bytes(range(32))).decode()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from modhub.testing import Site, Start
+from modhub_testing import Site, Start
 
 KEYS = "app-key\nwiki-key Modhub:wiki\nother-key Modhub:app Modhub:wiki"
 KEY = {"X-Api-Key": "wiki-key"}

@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import func, select
 
 import modhub_wiki
-from modhub.testing import Site
-from modhub.testing.messages import translated_texts
-from modhub.testing.pages import messages_on
+from modhub_testing import Site
+from modhub_testing.messages import translated_texts
+from modhub_testing.pages import messages_on
 from modhub_wiki.diff import COMPARED, MAX_DIFF_LINES, LineKind, diff_revisions
 from modhub_wiki.models import PageSearchText
 from modhub_wiki.navigation_tree import page_tree

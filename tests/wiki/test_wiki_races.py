@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from modhub.testing import Site, Start
+from modhub_testing import Site, Start
 
 KEYS = "wiki-key Modhub:wiki"
 WRITERS = 8

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from modhub.testing import Site
+from modhub_testing import Site
 
 NEW, OLD = "/Modhub/api/wiki", "/api/modhub/wiki"
 MOUNTS = pytest.mark.parametrize("mount", [NEW, OLD])

@@ -15,7 +15,7 @@ from modhub.db import Databases
 from modhub.declarations import Declarations
 from modhub.ops import migrate
 from modhub.ops.revisions import current_revisions
-from modhub.testing import TEST_SECRET, Site, Start
+from modhub_testing import TEST_SECRET, Site, Start
 from modhub_wiki.read_service import WikiReader
 
 KEY = {"X-Api-Key": "wiki-key"}
@@ -52,7 +52,7 @@ def test_taken_out_and_put_back(start: Start) -> None:
         without.get(address, status=404)
     without.get("/api/modhub/wiki", status=404)
     assert without.get("/api/modhub").status_int == 200
-    back = start("modhub_wiki modhub.testing.accounts", url=url, ApiPrivateKeys="wiki-key Modhub:wiki")
+    back = start("modhub_wiki modhub_testing.accounts", url=url, ApiPrivateKeys="wiki-key Modhub:wiki")
     assert migrate.upgrade(back.databases, back.declarations.migrations) == []
     assert back.get("/Modhub/api/wiki/a").text == "# A"
     assert back.put("/Modhub/api/wiki/a", b"# A", headers=KEY).json["revision"] == 2

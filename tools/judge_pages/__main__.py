@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 from judges import CATEGORIES, Judges, Reader, find_violations, first_card_top, open_phone, weigh
 from showcase import Showcase, serve_showcase
 
-from modhub.testing.service import PASSWORD
+from modhub_testing.service import PASSWORD
 
 BROWSE_BYTES = 1_000_000
 FIRST_CARD_TOP = 320

@@ -11,8 +11,8 @@ from typing import Any
 
 from PIL import Image, ImageDraw, ImageFilter
 
-from modhub.testing.caller import Caller
-from modhub.testing.service import Installation, free_port
+from modhub_testing.caller import Caller
+from modhub_testing.service import Installation, free_port
 
 FEATURES = "modhub_auth modhub_builds modhub_sync modhub_wiki"
 MODS = 20

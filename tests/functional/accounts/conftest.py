@@ -13,9 +13,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from modhub.testing.caller import Caller, CallerResponse, patiently
-from modhub.testing.service import SERVICE_SECRET, Installation
 from modhub_auth.encryption import SecretBox
+from modhub_testing.caller import Caller, CallerResponse, patiently
+from modhub_testing.service import SERVICE_SECRET, Installation
 
 _TOKEN = re.compile(rb'name="csrf_token"[^>]*value="([^"]+)"')
 

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from modhub.testing.service import PASSWORD
+from modhub_testing.service import PASSWORD
 
 EVIL = "evil.example.org"
 PORT = "127.0.0.1:6543"

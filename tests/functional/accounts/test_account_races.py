@@ -16,8 +16,8 @@ from typing import Any
 import pyotp
 import pytest
 
-from modhub.testing.caller import Caller, CallerResponse, patiently
-from modhub.testing.service import PASSWORD
+from modhub_testing.caller import Caller, CallerResponse, patiently
+from modhub_testing.service import PASSWORD
 
 LONG = bool(os.environ.get("MODHUB_LONG_RACES"))
 HOME = "/Modhub/account"

@@ -18,8 +18,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pyotp
 import pytest
 
-from modhub.testing.caller import CallerResponse
-from modhub.testing.service import SERVICE_SECRET
+from modhub_testing.caller import CallerResponse
+from modhub_testing.service import SERVICE_SECRET
 
 HOME = "/Modhub/account"
 MACHINE_KEY, ADDRESS_KEY, MAIL_PASSWORD = (secrets.token_hex(32) for _ in range(3))

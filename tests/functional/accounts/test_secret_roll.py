@@ -8,8 +8,8 @@ from typing import Any
 import pyotp
 import pytest
 
-from modhub.testing.caller import Caller
-from modhub.testing.service import PASSWORD, SERVICE_SECRET, Installation, Process
+from modhub_testing.caller import Caller
+from modhub_testing.service import PASSWORD, SERVICE_SECRET, Installation, Process
 
 HOME = "/Modhub/account"
 NEW = "the new secret of the tests, of more than 32 characters"

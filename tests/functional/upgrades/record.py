@@ -23,14 +23,14 @@ from modhub.catalogue.models import DescriptionSource, Successor
 from modhub.catalogue.pictures.models import PictureTask
 from modhub.db import Databases
 from modhub.service_registry import find_service
-from modhub.testing.caller import Caller
-from modhub.testing.service import SERVICE_SECRET, Installation
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login, Nonce, PageSession, ResetRequest
 from modhub_auth.publisher_keys import create_key
 from modhub_auth.signin import totp
 from modhub_following.models import Frequency, Pending, TargetKind, UploadedVersion
 from modhub_following.services import Target, choose_frequency, follow
+from modhub_testing.caller import Caller
+from modhub_testing.service import SERVICE_SECRET, Installation
 
 FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads"
 KEY = "machine-key-of-the-upgrade-fixture-0001"

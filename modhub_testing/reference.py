@@ -16,8 +16,8 @@ from zope.interface.interfaces import IInterface
 from modhub.base.service_registry import find_service
 from modhub.declarations import Declarations
 from modhub.http.request import Request, is_api_path
-from modhub.testing import Site
 from modhub.web.traversal import ANY, Resource, root_factory
+from modhub_testing import Site
 
 Call = tuple[str, str]
 """A method and a path in which ``{}`` stands for a variable segment."""

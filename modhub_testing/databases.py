@@ -19,7 +19,7 @@ from modhub.db import Databases
 from modhub.declarations import Declarations, Migrations
 from modhub.ops import migrate
 from modhub.ops.timelines import watch_timelines
-from modhub.testing.postgres import PostgresServer
+from modhub_testing.postgres import PostgresServer
 
 TEST_SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 - it guards nothing
 LOCK_TRIES = 1200

@@ -1,6 +1,6 @@
 """Real processes for tests: an ini file, a database, a file store, and ``pserve`` on loopback sockets.
 
-:class:`Installation` is the service as an operator installs it, called by `modhub.testing.caller`. Nothing here uses
+:class:`Installation` is the service as an operator installs it, called by `modhub_testing.caller`. Nothing here uses
 the application's internals.
 """
 
@@ -20,8 +20,8 @@ from typing import Any
 
 import psycopg
 
-from modhub.testing.caller import Caller
-from modhub.testing.preloaded import PreloadedPrograms
+from modhub_testing.caller import Caller
+from modhub_testing.preloaded import PreloadedPrograms
 
 SERVICE_START_SECONDS = 120.0
 SERVICE_STOP_SECONDS = 90.0

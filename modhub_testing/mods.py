@@ -12,7 +12,7 @@ from modhub.base.service_registry import find_service
 from modhub.catalogue import moderation, public_copies
 from modhub.catalogue.models import Mod
 from modhub.db import Databases
-from modhub.testing import Site
+from modhub_testing import Site
 
 OWNER = 7
 """The default owner of mods."""

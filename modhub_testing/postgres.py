@@ -21,8 +21,8 @@ from typing import IO, Any
 import psycopg
 from psycopg import sql
 
-from modhub.testing.postgres_binaries import PostgresMissingError, copy_wheel_binaries, find_binaries
-from modhub.testing.postgres_rows import Connection, TemplateRows
+from modhub_testing.postgres_binaries import PostgresMissingError, copy_wheel_binaries, find_binaries
+from modhub_testing.postgres_rows import Connection, TemplateRows
 
 PORT = 5432
 """Only the suffix of the socket's name; always passed explicitly, because of the variable ``PGPORT``."""

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from modhub.testing.nginx import Proxy
-from modhub.testing.service import PASSWORD, Installation, Process
+from modhub_testing.nginx import Proxy
+from modhub_testing.service import PASSWORD, Installation, Process
 
 READERS = 14
 PAUSE_SECONDS = 0.2

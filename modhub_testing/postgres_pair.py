@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import psycopg
 
-from modhub.testing.postgres import (
+from modhub_testing.postgres import (
     PORT,
     POSTGRES_START_SECONDS,
     end_server,
@@ -26,7 +26,7 @@ from modhub.testing.postgres import (
     server_account,
     server_environment,
 )
-from modhub.testing.postgres_binaries import PostgresMissingError, copy_wheel_binaries, find_binaries
+from modhub_testing.postgres_binaries import PostgresMissingError, copy_wheel_binaries, find_binaries
 
 PAIR_DATABASE: Final = "modhub"
 """The database, and the role that owns it."""

@@ -6,7 +6,7 @@ from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Self
 
-from modhub.testing.caller import Caller, patiently
+from modhub_testing.caller import Caller, patiently
 
 UPLOAD_ATTEMPTS = 20
 

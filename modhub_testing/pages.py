@@ -5,8 +5,8 @@ from typing import Any
 
 from webtest.app import CookiePolicy
 
-from modhub.testing import Site
-from modhub.testing.accounts import COOKIE
+from modhub_testing import Site
+from modhub_testing.accounts import COOKIE
 
 
 def new_visitor(site: Site, account_id: int | None = None) -> Site:

@@ -20,7 +20,7 @@ from pyramid.config import Configurator
 import modhub
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.testing.databases import TEST_SECRET, TemplateDatabases
+from modhub_testing.databases import TEST_SECRET, TemplateDatabases
 
 IDLE_APPLICATIONS = 40
 """How many unused ones a test process keeps; the least recently used is discarded first."""

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from modhub.testing.caller import CallerResponse
-from modhub.testing.commands import find_program, issue_certificate
-from modhub.testing.service import free_port
+from modhub_testing.caller import CallerResponse
+from modhub_testing.commands import find_program, issue_certificate
+from modhub_testing.service import free_port
 
 HOST = "mods.example.org"
 # Debian 12's own, as far as it differs from nginx's defaults: the site has to make up for it.

@@ -1,7 +1,7 @@
 """Fixtures for tests of the core and of any feature: a pytest plugin.
 
 ``start`` builds an application over a fresh, migrated database and returns a :class:`Site`: WebTest with the accounts
-of :mod:`modhub.testing.accounts`, as in ``site.as_account(7).post_json(...)``.
+of :mod:`modhub_testing.accounts`, as in ``site.as_account(7).post_json(...)``.
 """
 
 import gc
@@ -21,13 +21,13 @@ from webtest import TestApp
 from modhub.base.service_registry import Service, find_service
 from modhub.db import Databases
 from modhub.declarations import Declarations
-from modhub.testing.application_pool import ApplicationPool, PooledApplication
-from modhub.testing.configuration_speed import configure_faster
-from modhub.testing.databases import TEST_SECRET as TEST_SECRET
-from modhub.testing.databases import TemplateDatabases
-from modhub.testing.postgres import PostgresServer, postgres_server, roomy_memory
+from modhub_testing.application_pool import ApplicationPool, PooledApplication
+from modhub_testing.configuration_speed import configure_faster
+from modhub_testing.databases import TEST_SECRET as TEST_SECRET
+from modhub_testing.databases import TemplateDatabases
+from modhub_testing.postgres import PostgresServer, postgres_server, roomy_memory
 
-TEST_ACCOUNTS = "modhub.testing.accounts"
+TEST_ACCOUNTS = "modhub_testing.accounts"
 TEMPORARY_BYTES = 6 * 1024**3
 """Free memory required to put the tests' files there."""
 Start = Callable[..., "Site"]

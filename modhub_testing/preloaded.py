@@ -25,7 +25,7 @@ from typing import Any
 from sqlalchemy.orm import configure_mappers
 
 import modhub
-from modhub.testing.configuration_speed import configure_faster
+from modhub_testing.configuration_speed import configure_faster
 
 PROGRAMS = ("modhub.admin.program", "modhub.admin.pserve", "modhub.server", "modhub.ops.migrate", "modhub.admin.backup")
 INTERPRETER_VARIABLES = ("PYTHON", "LD_", "LC_", "LANG", "COVERAGE", "TZ", "MALLOC")

@@ -17,8 +17,8 @@ import pytest
 from modhub.base.settings import Secret
 from modhub.blobs import storage_from_url
 from modhub.blobs.s3 import S3Store
-from modhub.testing.lines import Line
-from modhub.testing.service import free_port
+from modhub_testing.lines import Line
+from modhub_testing.service import free_port
 
 WEED = Path(sys.executable).with_name("weed")
 SWIFT = Path(sys.executable).parents[1] / "swift" / "bin" / "python"
