@@ -312,6 +312,15 @@ def test_erasure_is_no_error(sealed: Site, command: Command) -> None:
     assert (entry["address"], entry["name"], len(entry["personalDigest"])) == (None, None, 64)
 
 
+def test_nobody_can_guess_an_erased_address_from_what_is_left(site: Site) -> None:
+    # C-AUD-3: of the same address two entries keep different digests.
+    fill(site, 2)
+    with site.databases.readonly_session() as session:
+        digests = session.scalars(select(AuditEntry.personal_digest)).all()
+    assert {(part.address, part.name) for part in personal_parts(site)} == {("192.0.2.7", "")}
+    assert len(set(digests)) == len(digests) == 2
+
+
 def test_a_deleted_account_leaves_nothing_personal(site: Site, command: Command) -> None:
     # C-AUD-3
     fill(site, 2)

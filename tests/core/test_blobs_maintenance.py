@@ -99,6 +99,23 @@ def test_by_default_no_file_is_looked_for_or_removed_under_a_lock(
     assert site.get(mod_address(mod, "download")).body == b"two"
 
 
+def test_a_dry_run_counts_what_a_sweep_would_remove_at_that_age(site: Site) -> None:
+    # C-RUN-23
+    mod = published_mod(site)
+    upload_asset(site, mod, "code", b"two", version="2")
+    orphan(site)
+    age(site)
+    upload_asset(site, mod, "code", b"three", version="3")
+    orphan(site, b"young")
+    orphan(site, b"as young")
+    place = site.databases, site.find_service(BlobStore)
+    before = keys(site)
+    counted = [maintenance.count_sweepable(*place, seconds) for seconds in (2 * DAY, DAY // 2, 0)]
+    assert counted == [(0, 0), (1, 1), (2, 3)]
+    assert keys(site) == before
+    assert [maintenance.sweep(*place, seconds) for seconds in (2 * DAY, DAY // 2, 0)] == [(0, 0), (1, 1), (1, 2)]
+
+
 def test_young_orphans_go_under_the_lock_and_nothing_else_does(site: Site, store_calls: list[tuple[str, bool]]) -> None:
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"two", version="2")

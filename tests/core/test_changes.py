@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from threading import Thread
 from typing import Any
 
@@ -12,7 +12,7 @@ from sqlalchemy import delete, select, text, update
 from modhub.admin.program import Admin
 from modhub.catalogue import commands, public_copies
 from modhub.catalogue.models import Mod
-from modhub.db import changes
+from modhub.db import changes, now
 from modhub.db.changes import MOD, ChangeEntry, ChangeReader, Generation, PublicChange, What
 from modhub.events import AccountDeleted, DatabaseRestored
 from modhub_testing import Site
@@ -93,6 +93,15 @@ def test_many_mods_in_one_transaction_have_a_serial_each(site: Site) -> None:
     assert [(entry.serial, entry.what, entry.mod_id) for entry in entries(site)] == [
         (number, "deleted", None) for number in (4, 5, 6)
     ]
+
+
+def test_a_change_is_not_earlier_than_its_mod_where_the_clock_was_set_back(site: Site) -> None:
+    mod = published_mod(site)
+    ahead = now() + timedelta(hours=1)
+    with site.databases.write_session.begin() as session:
+        session.execute(update(Mod).values(updated_at=ahead))
+    site.as_account(OWNER).put_json(mod_address(mod), {"title": "Two"})
+    assert entries(site)[-1].at == ahead + timedelta(microseconds=1)
 
 
 def test_curated_games_are_a_kind_of_their_own(site: Site) -> None:
