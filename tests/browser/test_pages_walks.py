@@ -53,7 +53,7 @@ def test_a_newcomer_installs_a_mod_with_all_that_it_requires(
     page.goto("/Modhub")
     page.get_by_role("navigation", name="Spiele" if german else "Games").get_by_role("link", name="Starfall").click()
     page.get_by_role("link", name="Ghost Racer").click()
-    page.get_by_role("link", name="Benötigt 3 weitere" if german else "Requires 3 others").click()
+    page.get_by_role("link", name="Benötigt 3 weitere Mods" if german else "Requires 3 other mods").click()
     expect(page.get_by_role("heading", name="Installation")).to_be_in_viewport()
     expect(page.locator("#how-to-install li")).to_have_count(3)
     fetched = []
@@ -68,7 +68,7 @@ def test_the_keyboard_alone_installs(visit: Visit) -> None:
     # C-PAGE-22
     page = visit()
     page.goto("/Modhub/3")
-    page.get_by_role("link", name="Requires 3 others").focus()
+    page.get_by_role("link", name="Requires 3 other mods").focus()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("#install$"))
     names = []

@@ -130,3 +130,28 @@ def test_a_reader_follows_by_buttons(browser: Browser, followed: Any, look: Look
     expect(page.locator(".note.good")).to_be_visible()
     look(page, f"following {width} {language}")
     context.close()
+
+
+def test_who_came_by_another_page_first_has_missed_nothing(visit: Visit) -> None:
+    # C-PAGE-41
+    for first in ("/Modhub?game=Starfall+Rally", "/Modhub?q=nothinghere", "/Modhub?sort=top"):
+        page = visit()
+        page.goto(first)
+        page.goto("/Modhub")
+        expect(page.locator("[data-since]")).to_be_empty()
+        expect(page.locator(".card .badge")).to_have_count(0)
+
+
+def test_the_line_counts_the_beginning_of_the_whole_list(visit: Visit) -> None:
+    # C-PAGE-41
+    page = visit()
+    page.goto("/Modhub?size=5")
+    known = page.evaluate("JSON.parse(localStorage.getItem('modhub-visit'))")
+    week_ago = {"since": "2020-01-01", "seen": "2020-01-01", "at": known["at"] - 7 * 86_400_000}
+    page.evaluate(LOOKED, week_ago)
+    page.reload()
+    # All that is shown is new: marks would mark nothing.
+    expect(page.locator("[data-since]")).to_have_text("5+ new or updated since your last visit")
+    expect(page.locator(".card .badge")).to_have_count(0)
+    page.goto("/Modhub?size=5&page=2")
+    expect(page.locator("[data-since]")).to_be_empty()
