@@ -172,7 +172,7 @@ judge-pages: browser-tools chromium judges ## judge the pages with Lighthouse, t
 
 WAITRESS ?= https://github.com/Pylons/waitress/archive/refs/heads/main.zip
 
-# The server overrides much of waitress (docs/adr/015-a-fork-of-waitress.md): this shows early what its next release breaks.
+# The server overrides much of waitress (docs/adr/015-fork-of-waitress.md): this shows early what its next release breaks.
 test-waitress: test-tools ## run the server's tests on waitress's main branch (or WAITRESS=folder or archive)
 	@rm -rf var/waitress
 	@$(PIP) install --no-deps --target var/waitress '$(WAITRESS)'

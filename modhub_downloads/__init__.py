@@ -1,4 +1,4 @@
-"""Download counts: once per visitor, version and day, without stored addresses (docs/adr/040-download-counts.md)."""
+"""Download counts: once per visitor, version and day, without stored addresses (modhub_downloads/README.md)."""
 
 from collections.abc import Iterator
 from functools import partial

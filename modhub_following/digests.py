@@ -1,4 +1,4 @@
-"""Digests: emails about new versions, each version once (docs/adr/041-digests-from-releases.md)."""
+"""Digests: emails about new versions, each version once (modhub_following/README.md)."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext

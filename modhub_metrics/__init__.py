@@ -1,4 +1,11 @@
-"""modhub_metrics: ``/metrics`` for Prometheus, for the machine itself and for holders of a token."""
+"""modhub_metrics: ``/metrics`` for Prometheus, for the machine itself and for holders of a token.
+
+Metrics that packages declare are read when somebody asks, and never otherwise. Requests are measured in a tween of this
+feature, so that without it no request pays anything. Counters are per process: Prometheus scrapes each process at its
+own port and adds them up. A metric whose reading fails is left out for 30 seconds, so that a database that does not
+respond does not delay every scrape. prometheus-client's default registry is not used: its process and Python
+collectors have names without our prefix.
+"""
 
 from pyramid.config import Configurator
 

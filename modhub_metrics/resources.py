@@ -1,4 +1,9 @@
-"""``/metrics``: a resource that exists only for those who may read it."""
+"""``/metrics``: a resource that exists only for those who may read it.
+
+So its 404 is the one of an unknown address for every method. A caller is local only if no header of a proxy arrived.
+Our server notes that before it removes untrusted headers: a proxy on this machine that nobody has configured as trusted
+would look like a local program. On other servers, which remove them earlier, only the token works.
+"""
 
 from hmac import compare_digest
 

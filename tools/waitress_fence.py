@@ -1,4 +1,4 @@
-"""Hashes the source of everything in waitress that modhub.server relies on (docs/adr/015-a-fork-of-waitress.md).
+"""Hashes the source of everything in waitress that modhub.server relies on (ADR 015).
 
 ``python tools/waitress_fence.py --write`` records the installed waitress in tools/waitress_fence.json. Run it after
 reading what changed. tests/packaging/test_waitress_fence.py compares.

@@ -89,7 +89,12 @@ class Admin:
 
     @contextmanager
     def writing(self, *, dry_run: bool = False) -> Iterator[tuple[Session, Any]]:
-        """A session and its transaction manager; committed at the end, rolled back by a dry run and on an exception."""
+        """A session and its transaction manager; committed at the end, rolled back by a dry run and on an exception.
+
+        A dry run does the work and rolls it back: a second path that only describes it could say something else, most
+        of all about what is refused. It takes the same locks for a moment. Commands that send emails, copy files or
+        take more than one transaction count what they would work on instead.
+        """
         manager = transaction.TransactionManager(explicit=True)
         with suppress(_RollBack), manager:
             session = self.databases.joined_session(manager)

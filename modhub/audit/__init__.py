@@ -1,4 +1,4 @@
-"""The audit trail: what operators, keys and accounts did, in a table that can only grow (docs/adr/028-audit-chain.md).
+"""The audit trail: what operators, keys and accounts did, in a table that can only grow (ADR 028).
 
 ``record(session, "mod published", "mod", 12)`` is all that a feature needs: who acts, from where, and in which request
 is known from the session.

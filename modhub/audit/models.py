@@ -1,4 +1,4 @@
-"""The tables of the audit trail (docs/adr/028-audit-chain.md)."""
+"""The tables of the audit trail (ADR 028)."""
 
 from datetime import datetime
 

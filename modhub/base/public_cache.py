@@ -1,4 +1,4 @@
-"""Values made from what everybody can see, kept in memory until that changes (docs/adr/024-response-cache.md)."""
+"""Values made from what everybody can see, kept in memory until that changes (ADR 024)."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, Final, TypeVar

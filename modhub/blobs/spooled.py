@@ -1,4 +1,4 @@
-"""Uploads that the server has already written to the file system of the store (docs/adr/036-written-once.md)."""
+"""Uploads that the server has already written to the file system of the store (ADR 003)."""
 
 import hashlib
 import os

@@ -1,4 +1,10 @@
-"""Descriptions as owners write them: text, Markdown or HTML. HTML is stored (docs/adr/039-description-source.md)."""
+"""Descriptions as owners write them: text, Markdown or HTML. HTML is stored, its source is kept beside it.
+
+The source, with the format that was chosen, is a row with the SHA-256 of its description: if the API or older code has
+changed the description, the source is not shown. HTML has no row, because it is its own source. "Recognized by itself"
+is kept as chosen, so that a text that later gets a tag is HTML. Markdown may contain HTML: everything passes the
+allowlist afterwards. A text that takes too much work is stored as plain paragraphs.
+"""
 
 import re
 from dataclasses import dataclass

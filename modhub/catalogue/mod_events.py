@@ -1,4 +1,4 @@
-"""Notify subscribers about mods, in the transaction of the change (`modhub.events`, docs/adr/017)."""
+"""Notify subscribers about mods, in the transaction of the change (`modhub.events`, ADR 018)."""
 
 from typing import Any, Final
 

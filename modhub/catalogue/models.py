@@ -97,7 +97,7 @@ class Note(Base):
 
 
 class DescriptionSource(Base):
-    """What a description was written from, if not HTML (docs/adr/039-description-source.md).
+    """What a description was written from, if not HTML (`modhub.catalogue.descriptions`).
 
     ``sha256`` is that of the description: code of the previous version changes one without knowing this table, which is
     also why there is no foreign key.

@@ -1,6 +1,7 @@
 """Texts of the operator: Markdown files that settings name, read and rendered once at the start.
 
-CommonMark with tables; HTML in it is shown as text, and the result is cleaned like all other (T-A3).
+CommonMark with tables; HTML in it is shown as text, and the result is cleaned like all other (T-A3), so
+that a pasted snippet of a tracker does nothing. There is one text for all languages.
 """
 
 from dataclasses import dataclass

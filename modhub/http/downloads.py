@@ -132,9 +132,10 @@ def file_response(request: Request, store: BlobStore, file: StoredFile) -> Respo
 
 
 def _internal_address(request: Request, store: BlobStore, file: StoredFile) -> str | None:
-    """The address at which the proxy has the file, if it may send it (docs/adr/025-accel-redirect.md).
+    """The address at which the proxy has the file, if it may send it (``modhub.accel_redirect``).
 
-    Only a whole public file without a condition: the proxy would judge conditions and ranges by its own validators.
+    Only a whole public file without a condition: the proxy would judge conditions and ranges by its own validators,
+    and it opens the file later than we do. If the file has gone by then, the proxy asks the service again.
     """
     if file.private or not isinstance(store, ServedByProxy) or not _CONDITIONS.isdisjoint(request.environ):
         return None

@@ -2,7 +2,7 @@
 
 Not parsed by WebOb: its parser takes minutes over crafted part headers, replaces invalid UTF-8 by U+FFFD, and raises
 exceptions that no page expects (C-ERR-8). Here every step is linear, and malformed input is an `ApiError`. The library
-``multipart`` splits the parts (``docs/adr/012-own-cookies-and-forms.md``).
+``multipart`` splits the parts (ADR 012).
 """
 
 import codecs

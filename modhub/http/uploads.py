@@ -44,7 +44,7 @@ class _PrefixedStream:
 def receive_upload(request: Any, limit: int) -> ReceivedUpload:
     """Stage the request body in the request's transaction. 413 above ``limit`` bytes, 400 if empty or a form.
 
-    Call it before the session's first statement: no lock may wait for a slow disk (docs/adr/003-files-before-locks.md).
+    Call it before the session's first statement: no lock may wait for a slow disk (ADR 003).
     """
     if request.environ.get(FAILED) and (times := find_optional_service(request.registry, StoreTimes)) is not None:
         times.add_failure("stage")

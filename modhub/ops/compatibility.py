@@ -3,7 +3,7 @@
 A revision declares ``expands = True``: all code that worked before works with its schema too. Or it declares
 ``compatible_with = "core_0005"``: the oldest revision whose code still works. The row of a revision names the oldest
 that suits all applied ones, so that older code need not know the revisions between
-(docs/adr/027-expand-and-contract.md).
+(ADR 027).
 """
 
 from collections.abc import Iterable

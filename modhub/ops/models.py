@@ -9,7 +9,7 @@ from modhub.db import Base, Timestamp
 
 
 class CompatibleRevision(Base):
-    """A revision of a package in this database on which older code still works (docs/adr/027-expand-and-contract.md).
+    """A revision of a package in this database on which older code still works (ADR 027).
 
     ``oldest`` is the oldest such revision of the package: code that knows it may run.
     """

@@ -3,7 +3,7 @@
 PostgreSQL begins a timeline with each promotion of a standby and each recovery to a point in time. What was committed
 last may be lost then, so serials and ids would be given out again. A server stays on its timeline until it ends, and
 connections end with it: so the timeline is read once for each connection that may write, before it is used
-(docs/adr/044-identity-after-a-failover.md).
+(ADR 044).
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """Theme and language of the pages, chosen in the footer; cookies that exist only after a choice (C-PAGE-31).
 
 They are harmless: a form of another site could change no more than what a page looks like. So the form has no token,
-and pages that everybody shares stay the same for everybody.
+and pages that everybody shares stay the same for everybody. The way back is the path of ``Referer``, so that no page
+has its own address in it: the 404 of an unpublished mod stays the same as any other.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Backups that share files with an earlier one, and disks that cannot hold one (docs/adr/045-linked-backups.md)."""
+"""Backups that share files with an earlier one, and disks that cannot hold one (ADR 026)."""
 
 import errno
 import os

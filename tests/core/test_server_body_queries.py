@@ -1,4 +1,4 @@
-"""The server asks the application before it accepts a large body (docs/adr/010)."""
+"""The server asks the application before it accepts a large body (ADR 010)."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""The main job on stock waitress, without modhub.server (docs/adr/015)."""
+"""The main job on stock waitress, without modhub.server (ADR 015)."""
 
 import re
 from urllib.parse import urlencode

@@ -110,10 +110,16 @@ def test_nothing_cites_a_document_that_is_not_here() -> None:
 
 
 def test_every_decision_that_is_cited_is_there() -> None:
-    records = {path.name[:3] for path in (ROOT / "docs/adr").glob("[0-9]*.md")}
-    cited = {
-        number
-        for path in tracked()
-        for number in re.findall(r"(?:docs/adr/|\bADR )([0-9]{3})", path.read_text("utf-8"))
-    }
-    assert cited <= records
+    files = {path.name for path in (ROOT / "docs/adr").glob("[0-9]*.md")}
+    texts = [path.read_text("utf-8") for path in tracked()]
+    cited = {number for text in texts for number in re.findall(r"(?:docs/adr/|\bADR )([0-9]{3})", text)}
+    assert cited <= {name[:3] for name in files}
+    assert {name for text in texts for name in re.findall(r"\badr/([0-9]{3}-[\w-]+\.md)", text)} <= files
+
+
+def test_every_decision_has_a_status_and_a_line_in_the_list() -> None:
+    listed = re.findall(r"(?m)^\| \[\d+\]\((.+)\) \| ", (ROOT / "docs/adr/README.md").read_text("utf-8"))
+    records = sorted((ROOT / "docs/adr").glob("[0-9]*.md"))
+    assert listed == [path.name for path in records]
+    dated = re.compile(r"(?m)^Status: (?:accepted|superseded), 2[0-9]{3}-[0-9]{2}-[0-9]{2}\b")
+    assert [path.name for path in records if not dated.search(path.read_text("utf-8"))] == []

@@ -38,7 +38,7 @@ KNOWN = {
     # modhub-admin doctor: the mail server, and modhub.base_url (tests/core/test_doctor.py).
     "modhub_auth/mail/mail_check.py": {"smtplib"},
     "modhub/admin/proxy_check.py": {"http.client"},
-    # It follows redirects of GET and HEAD, without the signature: docs/adr/021-object-store.md.
+    # It follows redirects of GET and HEAD, without the signature: ADR 021.
     "modhub/blobs/s3/connection.py": {
         "obstore",
         "obstore.ObjectMeta",

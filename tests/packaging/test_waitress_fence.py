@@ -1,4 +1,4 @@
-"""What modhub.server relies on in waitress is unchanged since it was reviewed (docs/adr/015)."""
+"""What modhub.server relies on in waitress is unchanged since it was reviewed (ADR 015)."""
 
 import importlib.util
 import json

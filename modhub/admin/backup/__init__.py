@@ -1,1 +1,1 @@
-"""Backup and restore through the database driver, from either database into either (docs/adr/026-backup-format.md)."""
+"""Backup and restore through the database driver, from either database into either (ADR 026)."""

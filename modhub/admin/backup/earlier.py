@@ -1,4 +1,4 @@
-"""The backup whose files a new one shares by hard links (docs/adr/045-linked-backups.md)."""
+"""The backup whose files a new one shares by hard links (ADR 026)."""
 
 import hashlib
 import os

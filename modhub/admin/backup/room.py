@@ -43,7 +43,7 @@ def refuse_full_disk(connection: Connection, tables: list[Table], folder: Path, 
     """`StartRefused` where the files to be copied and the rows need more than the disk of ``folder`` has free.
 
     The rows count with the size of their tables in the database: as JSON they take less
-    (docs/adr/045-linked-backups.md).
+    (ADR 026).
     """
     needed = _table_bytes(connection, tables) + sum(-(-blob.size // DISK_BLOCK) * DISK_BLOCK for blob in copied)
     free = shutil.disk_usage(existing_folder(folder)).free

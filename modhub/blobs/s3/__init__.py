@@ -1,4 +1,4 @@
-"""Files in an object store that speaks S3: ``modhub.storage = s3://bucket/prefix`` (docs/adr/021-object-store.md).
+"""Files in an object store that speaks S3: ``modhub.storage = s3://bucket/prefix`` (ADR 021).
 
 The scheme is declared by the dotted name of the factory: this package is imported, and ``obstore`` with it, only where
 such a store is opened.

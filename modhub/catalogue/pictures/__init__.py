@@ -1,4 +1,4 @@
-"""Derived pictures: smaller copies of the images of mods, made outside of requests (docs/adr/032-derived-pictures.md).
+"""Derived pictures: smaller copies of the images of mods, made outside of requests (see README.md here).
 
 A row in :class:`.models.PictureTask` asks for them. The worker of a process claims it, decodes the image in a bounded
 child process, and stores the pictures as files of their own.

@@ -1,7 +1,7 @@
 """Changes nothing: it marks the first code that searches by trigrams alone.
 
 That code reads neither PostgreSQL's bitmaps nor SQLite's parts of words. A migration of the next release drops both,
-and is compatible with code that knows this one (docs/adr/046-trigrams-alone.md).
+and is compatible with code that knows this one (ADR 046).
 """
 
 revision = "core_0015"

@@ -1,4 +1,8 @@
-"""The tombstones of the list feeds: what the change feed says about mods that are not there any more."""
+"""The tombstones of the list feeds: what the change feed says about mods that are not there any more.
+
+The id of an Atom entry belongs to a version of a mod, so that readers show a new version as new. Of a deleted mod only
+the GUID is kept, so ``at:deleted-entry`` names ``urn:uuid:`` and the GUID, which every entry has as its link ``about``.
+"""
 
 from typing import Final
 

@@ -1,4 +1,10 @@
-"""``/Modhub/{id}``: the public page of a mod."""
+"""``/Modhub/{id}``: the public page of a mod.
+
+The page says what else the mod takes, with the installation order above the description. "Open in the app" is
+``modhub://install/{guid}`` (`modhub.install_scheme`): the GUID, because the app reads the chain itself and may have
+some of it. It stands below the download, because without the app a browser does nothing with it. The chain is not
+offered as one archive: it would hide which files are whose, and change with every mod in it.
+"""
 
 import re
 from functools import partial
