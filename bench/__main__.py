@@ -39,7 +39,7 @@ def measure(folder: Path, parts: list[str], mods: int, rounds: int, seconds: flo
             rows += reads.threads(folder, urls["sqlite"], rounds, seconds)
         if "searches" in parts:
             for database, url in urls.items():
-                rows += searches.searches(folder, database, url, seconds)
+                rows += searches.searches(folder, database, url, seconds, mods)
         if "processes" in parts:
             rows += processes.two_processes(folder, "postgresql", urls["postgresql"], rounds, seconds)
             rows += processes.under_sign_ins(folder, urls["sqlite"], rounds, seconds * 2)
