@@ -1,31 +1,42 @@
-"""The feature of docs/writing-a-feature.md runs as written there."""
+"""The feature of docs/writing-a-feature.md runs as written there, and uses every directive that the guide teaches."""
 
+import ast
 import importlib
 import re
 import runpy
 import sys
+from argparse import Namespace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import text, update
 
 from modhub.admin.new_migration import create_migration
-from modhub.declarations import Migrations
+from modhub.admin.program import Admin
+from modhub.base.service_registry import find_service
+from modhub.db import now
+from modhub.declarations import Declarations, Migrations
 from modhub.events import AccountDeleted
+from modhub.server.rules import IBodyRules
 from modhub_testing import Start
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod
+from modhub_testing.pages import new_visitor
+from modhub_testing.workers import run_worker
 
 GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-feature.md"
 PACKAGE = "modhub_reports"
 INCLUDES = f"modhub_testing.accounts {PACKAGE}"
-FILES = re.compile(r"(?s)```(?:python\n# |jinja\n\{# )([\w/.]+)(?: #\})?\n(.*?)```")
+FILES = re.compile(r"(?s)```(?:python\n# |po\n# |css\n/\* |jinja\n\{# )([\w/.]+)(?: #\}| \*/)?\n(.*?)```")
 CREATE = f"""
 
 def upgrade() -> None:
-    from {PACKAGE}.models import Report
+    from {PACKAGE}.models import Check, Report
     Report.__table__.create(op.get_bind())
+    Check.__table__.create(op.get_bind())
 """
+KEY = "a-key-that-checks"
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +69,107 @@ def test_its_test_of_deletions_passes(feature: Path, start: Start) -> None:
 def test_its_test_of_the_form_passes(feature: Path, start: Start) -> None:
     tests = runpy.run_path(str(feature / "tests" / "test_reports.py"))
     tests["test_the_form_reports_a_mod"](start)
+
+
+def taught_directives(guide: str) -> set[str]:
+    """The directives of the guide's table; our own need no prefix, Pyramid's are called in the same way."""
+    table = re.search(r"(?ms)^## Directives\n(.*?)^## ", guide)
+    assert table
+    return set(re.findall(r"(?m)^\| `(\w+)\(", table[1]))
+
+
+def called_directives(guide: str) -> set[str]:
+    """The methods of ``config`` that the guide's files call."""
+    calls = (
+        node.func
+        for name, source in FILES.findall(guide)
+        if name.endswith(".py")
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    )
+    return {call.attr for call in calls if isinstance(call.value, ast.Name) and call.value.id == "config"}
+
+
+def test_it_uses_every_directive_that_the_guide_teaches() -> None:
+    guide = GUIDE.read_text("utf-8")
+    assert len(taught_directives(guide)) > 20
+    assert taught_directives(guide) - called_directives(guide) == set()
+
+
+def test_its_requests(feature: Path, start: Start) -> None:
+    site = start(INCLUDES, ApiPrivateKeys=f"{KEY} Reports:check")
+    mod, other = published_mod(site), published_mod(site)
+    address, reader, machine = mod_address(mod, "reports"), site.as_account(8), {"X-Api-Key": KEY}
+    report = reader.post_json(address, {"text": "Broken"}, status=201).json["id"]
+    rules = site.registry.getUtility(IBodyRules)
+    assert rules.find("POST", address).limit == 4096
+    assert rules.find("PUT", f"{address}/{report}/screenshot").stored is True
+    listed = site.get(f"/Modhub/{mod['id']}/reports/list")
+    assert listed.json == site.get(address).json
+    assert listed.headers["Access-Control-Allow-Origin"] == "*"
+    for content in (b"picture", b"better picture"):
+        reader.put(f"{address}/{report}/screenshot", content, content_type="image/png", status=200)
+    site.as_account(9).put(f"{address}/{report}/screenshot", b"x", content_type="image/png", status=401)
+    reader.delete(f"{address}/{report}", status=200)
+    with site.databases.readonly_session() as session:
+        assert session.scalar(text("SELECT count(*) FROM core_blob WHERE trashed_at IS NOT NULL")) == 2
+    site.put(f"{address}/check", status=401)
+    for _ in range(2):
+        site.put(f"{address}/check", headers=machine, status=200)
+    checked = site.get("/Modhub?sort=checked").text
+    assert checked.index(f'href="/Modhub/{mod["id"]}"') < checked.index(f'href="/Modhub/{other["id"]}"')
+
+
+def test_its_pages(feature: Path, start: Start) -> None:
+    site = start(INCLUDES)
+    assert "Disallow: /Modhub?sort=checked&" in site.get("/robots.txt").text
+    assert "/Modhub?sort=checked<" in site.get("/sitemap.xml?of=reports&part=0").text
+    path = f"/Modhub/{published_mod(site)['id']}/reports"
+    form = new_visitor(site, 8).get(path, headers={"Accept-Language": "de"})
+    assert "Diesen Mod melden" in form
+    (style,) = re.findall(r'href="(/static/[^"]*reports[^"]*\.css)"', form.text)
+    assert "width" in site.get(style)
+
+
+def test_its_work_for_operators(feature: Path, start: Start) -> None:
+    site = start(INCLUDES, modhub_reports__days="1")
+    admin, lines = Admin(site.config, [].append), list[str]()
+    admin.say = lines.append
+    operation = importlib.import_module(f"{PACKAGE}.operation")
+    models = importlib.import_module(f"{PACKAGE}.models")
+    address = mod_address(published_mod(site), "reports")
+    report = site.as_account(8).post_json(address, {"text": "Broken"}, status=201).json["id"]
+    site.as_account(8).put(f"{address}/{report}/screenshot", b"x", content_type="image/png", status=200)
+    declared = find_service(site.registry, Declarations)
+    assert declared.health_checks["reports"](site.registry) is None
+    assert [metric.read(site.registry) for metric in declared.metrics if metric.name == "reports"] == [1]
+    assert list(operation.find_many_reports(admin)) == []
+    with site.databases.readonly_session() as session:
+        blob_id = session.scalar(text("SELECT screenshot_id FROM reports_report"))
+        assert declared.blob_names["reports"](session, [blob_id]) == {blob_id: f"the screenshot of report {report}"}
+        assert list(declared.maintenance["reports"](session)) == []
+    declared.commands["reports"].run(admin, Namespace(json=False))
+    assert lines == [f"{report}: mod 1: Broken"]
+    operation.fill_demo(admin)
+    with site.databases.write_session.begin() as session:
+        session.execute(update(models.Report).values(mod_id=999, created_at=now() - timedelta(days=2)))
+    with site.databases.readonly_session() as session:
+        assert list(declared.maintenance["reports"](session)) == ["reports on mod 999, which does not exist"]
+    assert run_worker(site.registry, "old reports")
+    assert operation.count_reports(site.registry) == 0
+
+
+def test_its_other_accounts_and_file_store(
+    feature: Path, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    site = start("modhub_intranet", modhub__storage="home://mods")
+    account = {"X-Account": "7"}
+    site.post_json("/api/modhub", {"title": "Mine"}, status=401)
+    mod = site.post_json("/api/modhub", {"title": "Mine"}, headers=account, status=201).json
+    code = mod_address(mod, "code?version=1")
+    site.post(code, b"x", headers=account, content_type="application/zip", status=201)
+    assert any((tmp_path / "mods").rglob("*"))
 
 
 def test_its_public_read_knows_drafts_no_more_than_absent_mods(feature: Path, start: Start) -> None:
