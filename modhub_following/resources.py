@@ -66,7 +66,7 @@ class ModFollow(FollowTarget):
 
     @property
     def target(self) -> Target:
-        """The mod."""
+        """The mod, as a thing to follow."""
         return Target(TargetKind.MOD, str(self.__parent__.id))
 
 
@@ -84,7 +84,7 @@ class AuthorFollow(FollowTarget):
 
     @property
     def target(self) -> Target:
-        """The author."""
+        """The author, as somebody to follow."""
         return Target(TargetKind.AUTHOR, str(self.__parent__.id))
 
 
@@ -107,7 +107,7 @@ class GameFollow(FollowTarget):
 
     @property
     def target(self) -> Target:
-        """The game."""
+        """The game, as a thing to follow."""
         return Target(TargetKind.GAME, fold_game(self.name), self.name)
 
 

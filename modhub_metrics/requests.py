@@ -96,7 +96,7 @@ def limits_hit(registry: Any) -> dict[LabelValues, float]:
 
 
 def metrics_tween_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[Request], Any]:
-    """The tween."""
+    """Return the tween that counts and times requests, for Pyramid."""
     metrics = find_service(registry, RequestMetrics)
 
     def metrics_tween(request: Request) -> Any:

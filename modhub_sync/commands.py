@@ -26,7 +26,7 @@ def run_snapshot(admin: Any, arguments: argparse.Namespace) -> int:
 
 
 def includeme(config: Configurator) -> None:
-    """The command."""
+    """Add ``modhub-admin snapshot``."""
     about = "write all published mods to a file"
     examples = "snapshot --dry-run\nsnapshot"
     config.add_command(AdminCommand("snapshot", about, add_dry_run_option, run_snapshot, examples=examples))

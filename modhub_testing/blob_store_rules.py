@@ -148,7 +148,7 @@ class BlobStoreSuite(ABC):
             assert list(store.keys()) == []
 
     def test_a_running_reader_keeps_the_old_bytes(self, store: BlobStore) -> None:
-        """C-FILE-8."""
+        """A file that is open survives its deletion (C-FILE-8)."""
         blob = self.publish_blob(store, b"x" * (2 * COPY_BYTES))
         with store.open(blob.key, blob.size, blob.sha256) as file:
             assert file.read(10) == b"x" * 10

@@ -99,7 +99,7 @@ class Proxy:
                 return
 
     def stop(self) -> None:
-        """End it."""
+        """End the process and wait for it."""
         if self.process is not None:
             self.process.terminate()
             self.process.wait(60)

@@ -61,7 +61,7 @@ class ObjectStore(ABC):
 
     @property
     def endpoint(self) -> str:
-        """Its address."""
+        """Return the address that ``modhub.storage.endpoint`` names."""
         return f"http://127.0.0.1:{self.port}"
 
     @property

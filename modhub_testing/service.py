@@ -85,7 +85,7 @@ class Process:
                 return time.monotonic() - self.began
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """End the process by SIGKILL, as a crash would."""
         self.popen.kill()
         self.popen.wait()
 

@@ -23,7 +23,7 @@ READS: Final = ("/Modhub", "/Modhub/1", "/Modhub/Wiki", "/Modhub/feed", "/api/mo
 
 
 class Shape(NamedTuple):
-    """A request."""
+    """A request: its method, its address and what it sends."""
 
     method: str
     path: str
@@ -55,7 +55,7 @@ def search_of_many_words(chance: Chance) -> str:
 
 
 def list_search(chance: Chance) -> Shape:
-    """Search mods."""
+    """Return a request of the list with random words and filters."""
     options = {
         "game": chance.choice(SENT_GAMES),
         "sort": chance.choice(SENT_SORTS),

@@ -107,6 +107,6 @@ COMMANDS = (
 
 
 def includeme(config: Configurator) -> None:
-    """Register them."""
+    """Add the commands of the core to ``modhub-admin``."""
     for command in COMMANDS:
         config.add_command(command)

@@ -206,6 +206,6 @@ def audit_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def includeme(config: Configurator) -> None:
-    """The command."""
+    """Add ``modhub-admin audit``."""
     help_text = "what operators, keys and accounts did: list, verify, export"
     config.add_command(AdminCommand("audit", help_text, audit_arguments, run_audit, examples=_EXAMPLES))

@@ -53,7 +53,7 @@ class JsonLineFormatter(logging.Formatter):
         super().__init__()
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the record as one JSON object without line breaks."""
         head = line_head(record.created, record.levelname, record.name)
         if request_id := _request_id(record):
             head += f', "id": "{request_id}"'

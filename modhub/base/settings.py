@@ -66,7 +66,7 @@ def variable(name: str) -> str:
 
 
 def text(value: str) -> str:
-    """Any text."""
+    """Return the text as it stands in the ini."""
     return value
 
 

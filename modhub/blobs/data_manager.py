@@ -92,4 +92,4 @@ class StagedBlobSavepoint:
     """A savepoint after the blob was staged."""
 
     def rollback(self) -> None:
-        """No-op."""
+        """Keep what was staged: it belongs to the transaction."""

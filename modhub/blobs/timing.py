@@ -66,22 +66,22 @@ class MeasuredStore:
         self._times = times
 
     def stage(self, stream: Readable, limit: int) -> Blob:
-        """Measured."""
+        """Call the store's ``stage``, counted and timed."""
         with self._times.measure("stage"):
             return self.store.stage(stream, limit)
 
     def publish(self, key: str) -> None:
-        """Measured."""
+        """Call the store's ``publish``, counted and timed."""
         with self._times.measure("publish"):
             self.store.publish(key)
 
     def discard(self, key: str) -> None:
-        """Measured."""
+        """Call the store's ``discard``, counted and timed."""
         with self._times.measure("discard"):
             self.store.discard(key)
 
     def put(self, blob: Blob, stream: Readable) -> None:
-        """Measured."""
+        """Call the store's ``put``, counted and timed."""
         with self._times.measure("put"):
             self.store.put(blob, stream)
 
@@ -95,12 +95,12 @@ class MeasuredStore:
         return opened
 
     def verify(self, key: str, size: int, sha256: str) -> str | None:
-        """Measured."""
+        """Call the store's ``verify``, counted and timed."""
         with self._times.measure("verify"):
             return self.store.verify(key, size, sha256)
 
     def delete(self, key: str) -> None:
-        """Measured."""
+        """Call the store's ``delete``, counted and timed."""
         with self._times.measure("delete"):
             self.store.delete(key)
 
@@ -109,7 +109,7 @@ class MeasuredStore:
         return self.store.keys()
 
     def probe(self) -> None:
-        """Measured."""
+        """Call the store's ``probe``, counted and timed."""
         with self._times.measure("probe"):
             self.store.probe()
 
@@ -127,7 +127,7 @@ class MeasuredFile(io.RawIOBase):
         self._times = times
 
     def fetch(self, start: int, stop: int) -> BinaryIO:
-        """Measured."""
+        """Call the file's ``fetch``, counted and timed."""
         with self._times.measure(FETCH):
             fetched: BinaryIO = self._file.fetch(start, stop)
         return fetched
@@ -149,11 +149,11 @@ class MeasuredFile(io.RawIOBase):
         return position
 
     def readable(self) -> bool:
-        """Yes."""
+        """Return True: the server asks before it reads."""
         return True
 
     def seekable(self) -> bool:
-        """Yes."""
+        """Return True: ranges are sent from the middle of a file."""
         return True
 
     def close(self) -> None:

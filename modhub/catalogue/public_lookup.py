@@ -59,26 +59,26 @@ class PublicLookup:
         return self._mods.mod(rows[0][0]) if rows else None
 
     def measure(self, guids: Collection[str]) -> dict[str, StoredDocument]:
-        """One statement."""
+        """Return the size and serial of each stored document by its GUID, in one statement."""
         return self._mods.stored.measure(guids)
 
     def documents(self, stored: Iterable[StoredDocument]) -> Iterator[bytes]:
-        """One statement."""
+        """Yield the documents in the order of ``stored``, in one statement."""
         return self._mods.stored.documents(stored)
 
     def get_documents(self, guids: Collection[str]) -> dict[str, bytes]:
-        """One statement."""
+        """Return the documents of public mods by their GUIDs, in one statement."""
         return {guid: bytes(document) for guid, document in self._of(self._documents, guids)}
 
     def get_files(self, guids: Collection[str]) -> dict[str, PublicFile]:
-        """One statement."""
+        """Return the code files of public mods by their GUIDs, in one statement."""
         return {
             guid: PublicFile(guid, mod_id, version, size, sha256, f"/Modhub/file/{asset_id}")
             for guid, mod_id, version, size, sha256, asset_id in self._of(self._files, guids)
         }
 
     def get_notes(self, mod_ids: Collection[int], most: int) -> dict[int, list[PublicNote]]:
-        """One statement."""
+        """Return the newest changelog entries of mods by their ids, in one statement."""
         notes: dict[int, list[PublicNote]] = defaultdict(list)
         values = {"ids": _array(mod_ids), "most": most, "characters": _NOTES_CHARACTERS}
         for row in self._executor.rows(self._notes, **values):
@@ -86,11 +86,11 @@ class PublicLookup:
         return notes
 
     def get_related(self, guids: Collection[str]) -> dict[str, RelatedMod]:
-        """Two statements."""
+        """Return these mods by their GUIDs, in two statements."""
         return self._related(lambda: self._mods.stored.measure(guids))
 
     def get_chains(self, guids: Collection[str]) -> dict[str, RelatedMod]:
-        """Two statements."""
+        """Return these mods and all that they require, by their GUIDs, in two statements."""
         return self._related(lambda: self._mods.stored.chains(guids))
 
     def _related(self, measure: Callable[[], dict[str, StoredDocument]]) -> dict[str, RelatedMod]:
@@ -105,11 +105,11 @@ class PublicLookup:
         raise busy()
 
     def order(self, guids: Iterable[str], requires: dict[str, list[str]]) -> tuple[list[str], list[str]]:
-        """No statement."""
+        """Return the order of installation and the GUIDs that are missing, without a statement."""
         return install_order(guids, requires)
 
     def get_page(self, after: int, until: int, size: int) -> list[tuple[int, bytes]]:
-        """One statement."""
+        """Return (serial, document) of the next mods by serial, in one statement."""
         rows = self._executor.rows(self._serials, after=after, until=until, size=size)
         return [(serial, bytes(document)) for serial, document in rows]
 

@@ -67,7 +67,7 @@ class Timestamp(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Any) -> int | None:  # noqa: ARG002
-        """Microseconds."""
+        """Return the microseconds since 1970 that the database keeps."""
         return None if value is None else to_micros(value)
 
     def process_result_value(self, value: int | None, dialect: Any) -> datetime | None:  # noqa: ARG002

@@ -22,7 +22,7 @@ class AnonymousCredential:
         self.api = api
 
     def identify(self, request: Request) -> Identity | None:  # noqa: ARG002 - the interface's signature
-        """Nobody."""
+        """Return None: no caller presents this kind of credential."""
         return None
 
     def challenge(self, request: Request) -> ApiError:

@@ -63,19 +63,19 @@ class Formatter:
         self.messages = messages
 
     def size(self, count: int) -> str:
-        """See :func:`format_size`."""
+        """Return a number of bytes as readers see it (:func:`format_size`)."""
         return format_size(count, self.messages)
 
     def moment(self, stamp: str | datetime, text: str) -> Markup:
-        """See :func:`time_element`."""
+        """Return a ``time`` element with date and time (:func:`time_element`)."""
         return time_element(stamp, text, self.messages)
 
     def day(self, stamp: str | datetime) -> Markup:
-        """See :func:`day_element`."""
+        """Return a ``time`` element with the date (:func:`day_element`)."""
         return day_element(stamp, self.messages)
 
     def month(self, stamp: datetime) -> Markup:
-        """See :func:`month_element`."""
+        """Return a ``time`` element with the month (:func:`month_element`)."""
         return month_element(stamp, self.messages)
 
     def percent(self, part: int, whole: int) -> str:
@@ -83,7 +83,7 @@ class Formatter:
         return self.messages.percent(part * 100 // whole)
 
     def number(self, number: int) -> str:
-        """See :meth:`modhub.ui.i18n.Translations.number`."""
+        """Return a number with the separators of the language."""
         return self.messages.number(number)
 
     def sentence(self, text: str, **values: str) -> Markup:

@@ -166,7 +166,7 @@ def compile_po(source: bytes, locale_name: str) -> Catalog:
 
 
 def negotiate_locale_name(request: Any) -> str:
-    """Pyramid's ``request.locale_name``."""
+    """Return the language of the response: Pyramid's ``request.locale_name``."""
     catalogs = find_service(request.registry, Catalogs)
     chosen = None if request.is_api else catalogs.translations.get(request.cookies.get(LANGUAGE_COOKIE, ""))
     accepted = request.environ.get("HTTP_ACCEPT_LANGUAGE")

@@ -72,7 +72,7 @@ class PageHelpers(Formatter):
         return datetime.now(UTC)
 
     def ago(self, moment: datetime) -> str:
-        """See :func:`modhub.ui.formatting.format_age`."""
+        """Return how long ago the moment was, in words (:func:`modhub.ui.formatting.format_age`)."""
         return format_age(moment, self.now, self.messages)
 
     def time(self, stamp: str | datetime) -> Markup:

@@ -140,7 +140,7 @@ def fitting(request: Request, response: Response, rules: HeaderRules) -> Respons
 
 
 def public_reads_tween_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[Request], Any]:
-    """The tween."""
+    """Return the tween, for Pyramid."""
     cache, rules = find_service(registry, PublicCache), make_header_rules(registry)
 
     def public_reads_tween(request: Request) -> Any:

@@ -49,7 +49,7 @@ def _is_text(query: str) -> bool:
 
 
 def gateway_tween_factory(handler: Callable[[Request], Any], registry: Any) -> Callable[[Request], Any]:
-    """The tween."""
+    """Return the tween, for Pyramid."""
     rules = make_header_rules(registry)
 
     def gateway_tween(request: Request) -> Any:

@@ -42,5 +42,5 @@ class BearerCredential:
         return account_identity(login.account_id, login, blocked=login.blocked, key_scope=KeyScope(key.mod_id))
 
     def challenge(self, request: Request) -> ApiError:
-        """401 (C-ERR-6)."""
+        """Return the 401 that names the bearer scheme (C-ERR-6)."""
         return bearer_challenge(request)

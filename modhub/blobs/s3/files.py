@@ -103,15 +103,15 @@ class ObjectFile(io.RawIOBase):
         return self._position
 
     def tell(self) -> int:
-        """The position."""
+        """Return the position of the next byte that is read."""
         return self._position
 
     def readable(self) -> bool:
-        """Yes."""
+        """Return True: the server asks before it reads."""
         return True
 
     def seekable(self) -> bool:
-        """Yes."""
+        """Return True: ranges are sent from the middle of a file."""
         return True
 
     def close(self) -> None:
