@@ -18,7 +18,7 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recomme
 MANIFESTS := setup.py pyproject.toml $(wildcard modhub*/pyproject.toml clients/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-times test-browser test-deploy test-debian test-object-store test-waitress soak judge-pages lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx debian swift
+.PHONY: help install run test test-quick test-times test-browser test-deploy test-debian test-object-store test-waitress soak judge-pages pictures lint messages language bench bench-quick bench-million coverage lock venv test-tools lint-tools browser-tools chromium nginx debian swift
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -169,6 +169,9 @@ judges:
 # Not part of CI: the scores depend on the machine.
 judge-pages: browser-tools chromium judges ## judge the pages with Lighthouse, the Nu HTML checker, Pa11y and axe, and weigh them
 	@$(BIN)/python -W ignore tools/judge_pages --modules var/judges/node_modules --json var/judges/figures.json $(JUDGE_ARGS)
+
+pictures: browser-tools chromium ## make README's pictures of the pages anew
+	@$(BIN)/python -W ignore tools/readme_pictures.py
 
 WAITRESS ?= https://github.com/Pylons/waitress/archive/refs/heads/main.zip
 

@@ -118,7 +118,7 @@ def test_every_decision_that_is_cited_is_there() -> None:
 
 
 def test_every_decision_has_a_status_and_a_line_in_the_list() -> None:
-    listed = re.findall(r"(?m)^\| \[\d+\]\((.+)\) \| ", (ROOT / "docs/adr/README.md").read_text("utf-8"))
+    listed = re.findall(r"(?m)^- \[\d+\]\((.+?)\) ", (ROOT / "docs/adr/README.md").read_text("utf-8"))
     records = sorted((ROOT / "docs/adr").glob("[0-9]*.md"))
     assert listed == [path.name for path in records]
     dated = re.compile(r"(?m)^Status: (?:accepted|superseded), 2[0-9]{3}-[0-9]{2}-[0-9]{2}\b")
