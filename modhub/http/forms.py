@@ -2,7 +2,9 @@
 
 Not parsed by WebOb: its parser takes minutes over crafted part headers, replaces invalid UTF-8 by U+FFFD, and raises
 exceptions that no page expects (C-ERR-8). Here every step is linear, and malformed input is an `ApiError`. The library
-``multipart`` splits the parts (ADR 012).
+``multipart`` splits the parts; uploads are streamed through the same reader. A form that is not UTF-8 is 400, like
+JSON; so is a part without a name, one with folded headers, and text before the first boundary. Text after the last one
+is ignored: whether the parser sees it depends on how the body was split. Once WebOb is linear and strict, this can go.
 """
 
 import codecs
