@@ -6,15 +6,17 @@ import tempfile
 import time
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import ViewportSize, sync_playwright
 
 from modhub_testing.service import Installation, free_port
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images"
 FEATURES = "modhub_auth modhub_following modhub_builds modhub_sync modhub_wiki modhub_downloads"
 MOD = "Ghost Racer"
-SIZE = {"width": 1280, "height": 960}
+SIZE = ViewportSize(width=1280, height=960)
 PICTURE_SECONDS = 120
+QUIET_SECONDS = 3
+"""After so long without another one, all small pictures are made."""
 
 
 def serve_samples(folder: Path) -> Installation:
@@ -26,11 +28,13 @@ def serve_samples(folder: Path) -> Installation:
         ended = service.admin(command)
         assert ended.returncode == 0, ended.stderr
     service.start(port=port)
-    began = time.monotonic()
-    while b"<picture>" not in service.caller().ask("GET", "/Modhub").body:
+    began, shown, last = time.monotonic(), 0, time.monotonic()
+    while not shown or time.monotonic() - last < QUIET_SECONDS:
         assert time.monotonic() - began < PICTURE_SECONDS, "the pictures were not made"
-        time.sleep(0.5)
-    time.sleep(3)
+        time.sleep(0.2)
+        count = service.caller().ask("GET", "/Modhub").body.count(b"<picture>")
+        if count != shown:
+            shown, last = count, time.monotonic()
     return service
 
 
