@@ -21,14 +21,19 @@ from pyramid.exceptions import ConfigurationError
 from pyramid.settings import aslist
 from pyramid.tweens import EXCVIEW
 from pyramid_retry import BeforeRetry
+from sqlalchemy.orm import Session
 
+from modhub.audit.recording import log_committed
 from modhub.base.identity import CorePermission, CredentialKind, CredentialPolicy
 from modhub.base.old_paths import find_moved_modules
 from modhub.base.service_registry import add_service, find_service
 from modhub.base.settings import CORE, StartRefused, is_loopback, refuse_unknown, variable
 from modhub.blobs import BlobStore, FollowsAddress, TakesOverFiles, open_local_store, storage_from_url
 from modhub.blobs.timing import MeasuredStore, StoreTimes
+from modhub.catalogue.public_copies import mark_touched, rewrite_touched
 from modhub.db import DatabaseLimits, Databases
+from modhub.db.changes import write_changes
+from modhub.db.unit_of_work import CommitSteps
 from modhub.declarations import Declarations, StartOptions
 from modhub.events import ApplicationStarted
 from modhub.http.request import Request
@@ -41,6 +46,7 @@ from modhub.security.policy import SecurityPolicy
 from modhub.server.rules import IBodyRules
 from modhub.ui.site_settings import SITE
 from modhub.web.traversal import ApiResource, SiteResource, root_factory
+from modhub.workers.leases import check_lease
 
 __all__ = ["configure", "includeme", "main"]
 log = logging.getLogger(__name__)
@@ -56,6 +62,13 @@ CORE_COPIES = (
     "core_picture_",
 )
 """Without the changes, clients that follow them begin again."""
+COMMIT_STEPS = CommitSteps(
+    after_flush=(mark_touched,),
+    # Rewritten copies are changes; the serial comes last, because all writers wait for its row.
+    before_commit=(check_lease, Session.flush, rewrite_touched, write_changes),
+    after_commit=(log_committed,),
+)
+"""All that is done when a write session commits."""
 
 
 def main(global_config: Mapping[str, Any] | None = None, **settings: Any) -> Any:
@@ -179,7 +192,7 @@ def _register_core_services(config: Configurator) -> None:
     settings = registry.settings
     limits_statements = find_service(registry, StartOptions).limits_statements
     limits = DatabaseLimits.from_settings(settings, limits_statements=limits_statements)
-    databases = Databases(settings["sqlalchemy.url"], limits)
+    databases = Databases(settings["sqlalchemy.url"], limits, registry, COMMIT_STEPS)
     config.add_service(Databases, databases)
     if settings["modhub.slow_statement_ms"]:
         config.add_service(SlowStatements, SlowStatements(settings["modhub.slow_statement_ms"]))

@@ -7,23 +7,18 @@ is known from the session.
 from typing import Any
 
 from pyramid.config import Configurator
-from sqlalchemy import event
 
 from modhub.audit.hashing import EntryMac
 from modhub.audit.metrics import count_unsealed
 from modhub.audit.recording import (
-    AUDIT_MAC,
     act_for_account,
     act_for_operator,
     act_for_request,
     erase_account,
-    log_committed,
     record,
     record_nothing,
 )
 from modhub.audit.sealing import ERASE_SECONDS, SEAL_SECONDS, erase_old, seal_committed
-from modhub.base.service_registry import find_service
-from modhub.db import Databases
 from modhub.events import AccountDeleted, DatabaseRestored
 
 __all__ = ["act_for_account", "act_for_operator", "act_for_request", "record", "record_nothing"]
@@ -39,12 +34,9 @@ def _record_restore(event: DatabaseRestored) -> None:
 
 
 def includeme(config: Configurator) -> None:
-    """Register the workers, the commands and the metric; give every write session what ``record`` needs."""
+    """Register the workers, the commands and the metric."""
     settings: Any = config.registry.settings
-    databases, mac = find_service(config.registry, Databases), EntryMac(settings["modhub.secret"])
-    databases.add_session_info(AUDIT_MAC, mac)
-    event.listen(databases.write_session, "after_commit", log_committed)
-    config.add_service(EntryMac, mac)
+    config.add_service(EntryMac, EntryMac(settings["modhub.secret"]))
     config.add_subscriber(_erase_deleted_account, AccountDeleted)
     config.add_subscriber(_record_restore, DatabaseRestored)
     config.add_worker("audit entries", seal_committed, SEAL_SECONDS)

@@ -3,70 +3,41 @@
 import getpass
 import os
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
-from sqlalchemy import delete, inspect
+from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from modhub.audit.hashing import EntryMac, canonical_json, personal_digest
 from modhub.audit.models import AuditEntry, PersonalPart
 from modhub.base.request_ids import REQUEST_ID
 from modhub.base.security_log import log_event
+from modhub.base.service_registry import find_service
 from modhub.db import bulk, now
+from modhub.db.unit_of_work import Actor, unit_of_work
 
-AUDIT_MAC: Final = "modhub audit mac"
-"""Where every write session has the :class:`EntryMac`."""
-_ACTOR: Final = "modhub audit actor"
-"""Where a session has the function that returns its :class:`Actor`."""
-_ACCOUNT: Final = "modhub audit account"
-"""Where a session has the account that acts, although it is not the one that is signed in."""
-_DELETED: Final = "modhub audit deleted accounts"
-"""Where a session has the ids of the accounts that it deletes: they leave no personal part."""
-_REHEARSAL: Final = "modhub audit rehearsal"
-"""Whether a session will be rolled back: what it does has not happened."""
-_UNLOGGED: Final = "modhub audit unlogged entries"
-"""Where a session has the entries, and what to log of each, until they are committed."""
 _MAX_ADDRESS, _MAX_NAME = 100, 200
-
-
-@dataclass(frozen=True, slots=True)
-class Actor:
-    """Who acts: an ``account`` or a ``key`` with its id, an ``operator``, ``nobody`` (not signed in), the ``service``.
-
-    ``address`` and ``name`` are the personal part.
-    """
-
-    kind: str
-    id: str = ""
-    address: str = ""
-    name: str = ""
-    request_id: str = ""
-
-
-SERVICE: Final = Actor("service")
 
 
 def act_for_request(session: Session, request: Any) -> None:
     """Record the deeds of this session as those of the request's caller; ``request.dbsession`` does so by itself."""
-    session.info[_ACTOR] = partial(_actor_of_request, request)
+    unit_of_work(session).find_actor = partial(_actor_of_request, request)
 
 
 def act_for_account(session: Session, account_id: int) -> None:
     """Record what follows as deeds of this account, unless an operator acts: it signs in, or follows its own link."""
-    session.info[_ACCOUNT] = account_id
+    unit_of_work(session).pending.account_id = account_id
 
 
 def record_nothing(session: Session) -> None:
     """Record and log nothing of this session: it is a dry run."""
-    session.info[_REHEARSAL] = True
+    unit_of_work(session).is_rehearsal = True
 
 
 def act_for_operator(session: Session) -> None:
     """Record the deeds of this session as those of the person who runs a command."""
-    session.info[_ACTOR] = operator
+    unit_of_work(session).find_actor = operator
 
 
 def _actor_of_request(request: Any) -> Actor:
@@ -103,14 +74,14 @@ def record(
 
     ``target`` is one word, the kind of thing. Nothing personal may be in ``details``: they are kept without limit.
     """
-    if session.info.get(_REHEARSAL):
+    unit = unit_of_work(session)
+    if unit.is_rehearsal:
         return
     facts = {name: value for name, value in details.items() if value is not None}
-    find_actor: Callable[[], Actor] = session.info.get(_ACTOR, lambda: SERVICE)
-    actor = find_actor()
+    actor = unit.find_actor()
     kind, actor_id = actor.kind, actor.id
-    if _ACCOUNT in session.info and kind in {"nobody", "account"}:
-        kind, actor_id = "account", str(session.info[_ACCOUNT])
+    if unit.pending.account_id is not None and kind in {"nobody", "account"}:
+        kind, actor_id = "account", str(unit.pending.account_id)
     token, time = secrets.token_hex(16), now()
     entry = AuditEntry(
         token=token,
@@ -125,7 +96,7 @@ def record(
         personal_digest="",
     )
     account_id = int(actor_id) if kind == "account" else None
-    if (actor.address or actor.name) and account_id not in session.info.get(_DELETED, ()):
+    if (actor.address or actor.name) and account_id not in unit.pending.deleted_accounts:
         personal = PersonalPart(
             token=token,
             at=time,
@@ -136,21 +107,16 @@ def record(
         )
         entry.personal_digest = personal_digest(personal)
         session.add(personal)
-    mac: EntryMac = session.info[AUDIT_MAC]
-    entry.mac = mac.sign(entry)
+    # Without an application there is no secret, and `verify` finds the entry.
+    entry.mac = "" if unit.registry is None else find_service(unit.registry, EntryMac).sign(entry)
     session.add(entry)
-    session.info.setdefault(_UNLOGGED, []).append((entry, action, {target: target_id, **facts}))
+    unit.pending.log_lines.append((action, {target: target_id, **facts}))
 
 
 def log_committed(session: Session) -> None:
-    """Log what the session has recorded; called after each of its commits."""
-    if session.in_nested_transaction():
-        # The end of a savepoint: what is in it can still be rolled back.
-        return
-    for entry, action, facts in session.info.pop(_UNLOGGED, ()):
-        # A rollback, also that of a savepoint, makes an entry transient.
-        if not inspect(entry).transient:
-            log_event(action, **facts)
+    """Log what the session has recorded; the step after the commit."""
+    for action, facts in unit_of_work(session).pending.log_lines:
+        log_event(action, **facts)
 
 
 def _storable(value: str, limit: int) -> str:
@@ -160,6 +126,6 @@ def _storable(value: str, limit: int) -> str:
 
 def erase_account(session: Session, account_id: int) -> None:
     """Erase the personal parts of what a deleted account did, and keep none in the rest of the transaction."""
-    session.info.setdefault(_DELETED, set()).add(account_id)
+    unit_of_work(session).pending.deleted_accounts.add(account_id)
     session.flush()
     bulk.execute_bulk(session, delete(PersonalPart).where(PersonalPart.account_id == account_id))

@@ -3,7 +3,7 @@
 from pyramid.config import Configurator
 
 from modhub.base.service_registry import find_service
-from modhub.catalogue import mod_events, public_copies, subscribers
+from modhub.catalogue import public_copies, subscribers
 from modhub.catalogue.changelogs import ChangelogReader
 from modhub.catalogue.commands import GAMES_CHANGED
 from modhub.catalogue.file_names import describe_mod_files
@@ -24,7 +24,7 @@ from modhub.catalogue.resources import (
 from modhub.catalogue.successors import SuccessorReader
 from modhub.content import limits
 from modhub.db import Databases
-from modhub.db.changes import MOD, ChangeReader, write_changes_before_commit
+from modhub.db.changes import MOD, ChangeReader
 from modhub.declarations import Declarations
 from modhub.events import AccountDeleted, DatabaseRestored
 from modhub.interfaces import IApi, IMod, IMods, IOwnMod, IPublicMods, ISite
@@ -41,12 +41,9 @@ def includeme(config: Configurator) -> None:
     config.add_service(SuccessorReader, SuccessorReader(databases.raw_queries))
     config.add_service(OwnerReader, OwnerReader(databases.raw_queries))
     config.add_service(IMods, ModLookup())
-    public_copies.register_listeners(databases.write_session)
-    write_changes_before_commit(databases.write_session)
     config.add_service(ChangeReader, ChangeReader(databases.raw_queries, declared.change_kinds))
     config.add_change_kind(MOD)
     config.add_change_kind(GAMES_CHANGED)
-    mod_events.connect_sessions(databases, config.registry)
     config.add_child(IApi, "modhub", CatalogueResource)
     config.add_child(IMod, "changelog", NotesResource)
     config.add_child(IMod, "images", ImagesResource)

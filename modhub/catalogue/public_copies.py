@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from time import sleep
 from typing import Any, Final
 
-from sqlalchemy import Select, and_, bindparam, delete, event, exists, func, inspect, select, update
+from sqlalchemy import Select, and_, bindparam, delete, exists, func, inspect, select, update
 from sqlalchemy.orm import Session, selectinload
 
 from modhub.catalogue.copy_changes import mark_differences, mark_vanished, read_published, unrecorded_changes
@@ -29,6 +29,7 @@ from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import file_links, mod_document
 from modhub.content.folding import fold_game, fold_search
 from modhub.db import bulk, changes
+from modhub.db.unit_of_work import unit_of_work
 from modhub.http.payload import encode
 
 PUBLISHED: Final = "published mods"
@@ -40,8 +41,6 @@ MAX_READS: Final = 10
 REBUILD_BATCH: Final = 100
 """Mods per transaction of ``rebuild``: about 0.1 s, during which SQLite blocks other writers."""
 
-_STALE: Final = "modhub stale mods"
-_SCORED: Final = "modhub stale scores"
 _VOTES: Final = {"ups", "downs"}
 """Columns that a vote changes; in the copies only the score depends on them."""
 _TABLES: Final[list[Any]] = [copy.__table__ for copy in (PublicText, PublicGame, PublicRequirement, PublicMod)]
@@ -125,15 +124,16 @@ def update_scores(session: Session, mod_ids: Iterable[int]) -> None:
 
 def mark_stale(session: Session, mod_ids: Iterable[int]) -> None:
     """Mark changed or deleted mods, so that their copies are rewritten before the commit."""
-    session.info.setdefault(_STALE, set()).update(mod_ids)
+    unit_of_work(session).pending.stale_mods.update(mod_ids)
 
 
 def mark_score_stale(session: Session, mod_ids: Iterable[int]) -> None:
     """Mark mods whose vote counts changed, so that their scores are updated before the commit."""
-    session.info.setdefault(_SCORED, set()).update(mod_ids)
+    unit_of_work(session).pending.stale_scores.update(mod_ids)
 
 
-def _mark_touched(session: Session, _context: Any) -> None:
+def mark_touched(session: Session) -> None:
+    """Mark the mods that a flush has written; the step after each flush."""
     dirty = session.dirty
     for row in (*session.new, *dirty, *session.deleted):
         if isinstance(row, Asset):
@@ -147,20 +147,11 @@ def _changed_attributes(mod: Mod) -> set[str]:
     return {attribute.key for attribute in inspect(mod).attrs if attribute.history.has_changes()}
 
 
-def _rewrite_touched(session: Session) -> None:
-    session.flush()
-    if session.in_nested_transaction():
-        # The end of a savepoint: keep the marks until the commit.
-        return
-    stale = session.info.pop(_STALE, set())
-    rewrite_copies(session, stale)
-    update_scores(session, session.info.pop(_SCORED, set()) - stale)
-
-
-def register_listeners(factory: Any) -> None:
-    """Listen on a session factory; called once per factory."""
-    event.listen(factory, "after_flush", _mark_touched)
-    event.listen(factory, "before_commit", _rewrite_touched)
+def rewrite_touched(session: Session) -> None:
+    """Rewrite the copies of the marked mods; the step before the commit, after the last flush of mods."""
+    pending = unit_of_work(session).pending
+    rewrite_copies(session, pending.stale_mods)
+    update_scores(session, pending.stale_scores - pending.stale_mods)
 
 
 def public_copy_damage(session: Session) -> Iterator[str]:

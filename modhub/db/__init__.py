@@ -23,6 +23,7 @@ from sqlalchemy.types import TypeDecorator
 from modhub.base.settings import StartRefused
 from modhub.db import database_errors, failover
 from modhub.db.raw_queries import RawQueryExecutor
+from modhub.db.unit_of_work import CommitSteps, WriteSession, take_steps
 
 DATABASE_CONNECT_SECONDS = 4
 """Less than the five seconds of `/readyz` and `doctor`, so that these can say what is wrong."""
@@ -125,9 +126,14 @@ class DatabaseLimits:
 
 
 class Databases:
-    """The engines of one application, and the session factories for them."""
+    """The engines of one application, and the session factories for them.
 
-    def __init__(self, url: str, limits: DatabaseLimits | None = None) -> None:
+    Write sessions notify the subscribers of ``registry`` and take ``steps`` when they commit.
+    """
+
+    def __init__(
+        self, url: str, limits: DatabaseLimits | None = None, registry: Any = None, steps: CommitSteps | None = None
+    ) -> None:
         self.limits = limits or DatabaseLimits()
         try:
             self.write_engine = _engine(url, self.limits)
@@ -148,7 +154,8 @@ class Databases:
         _prepare(self.write_engine, lock_seconds, begin="BEGIN IMMEDIATE")
         _prepare(self.readonly_engine, lock_seconds, begin=None)
         _prepare(self.best_effort_engine, 0, begin="BEGIN IMMEDIATE")
-        self.write_session = sessionmaker(self.write_engine, autoflush=False)
+        self.write_session = sessionmaker(self.write_engine, class_=WriteSession, autoflush=False, registry=registry)
+        take_steps(self.write_session, steps or CommitSteps())
         self.readonly_session = sessionmaker(self.readonly_engine, autoflush=False)
         self.best_effort_session = sessionmaker(self.best_effort_engine, autoflush=False)
         """For writes that may be lost: if a lock, or their one connection, is not free, they fail at once."""
@@ -159,10 +166,6 @@ class Databases:
             max_connections=self.limits.pool_size + self.limits.max_overflow,
             pool_timeout=self.limits.pool_timeout,
         )
-
-    def add_session_info(self, name: str, value: Any) -> None:
-        """Let every write session have ``value`` as ``session.info[name]``."""
-        self.write_session.configure(info={**self.write_session.kw.get("info", {}), name: value})
 
     @property
     def has_no_file(self) -> bool:

@@ -16,18 +16,18 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import BigInteger, Index, String, bindparam, delete, event, insert, or_, select, true, update
+from sqlalchemy import BigInteger, Index, String, bindparam, delete, insert, or_, select, true, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from modhub.content.limits import CHANGE_KIND
 from modhub.db import Base, Id, Timestamp, bulk, from_micros, now
 from modhub.db.raw_queries import RawQueryExecutor
+from modhub.db.unit_of_work import PendingChange, unit_of_work
 
 MOD: Final = "mod"
 """The kind of the changes of mods."""
 MAX_SERIAL: Final = 2**63 - 1
 _ONE: Final = 1
-_PENDING: Final = "modhub pending changes"
 
 
 class What(StrEnum):
@@ -68,31 +68,20 @@ class PublicChange(Base):
     at: Mapped[datetime] = mapped_column(Timestamp)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    mod_id: int | None
-    what: What
-    at: datetime | None
-
-
 def mark_changed(session: Session, kind: str, what: What) -> None:
     """Record that something of ``kind`` has changed; the serial is raised when ``session`` commits.
 
     Of several marks in one transaction the last counts.
     """
-    _pending(session)[kind, ""] = _Pending(None, what, None)
+    unit_of_work(session).pending.changes[kind, ""] = PendingChange(None, what.value, None)
 
 
 def mark_mod_changed(
     session: Session, guid: str, mod_id: int | None, what: What, *, after: datetime | None = None
 ) -> None:
     """As :func:`mark_changed`, for a mod; the recorded time is not earlier than ``after``."""
-    _pending(session)[MOD, guid] = _Pending(None if what is What.DELETED else mod_id, what, after)
-
-
-def _pending(session: Session) -> dict[tuple[str, str], _Pending]:
-    pending: dict[tuple[str, str], _Pending] = session.info.setdefault(_PENDING, {})
-    return pending
+    change = PendingChange(None if what is What.DELETED else mod_id, what.value, after)
+    unit_of_work(session).pending.changes[MOD, guid] = change
 
 
 def raise_serial(session: Session, by: int = 1) -> int:
@@ -118,11 +107,9 @@ def start_new_feed(session: Session, timeline: str | None = None) -> str:
     return feed
 
 
-def _write_pending(session: Session) -> None:
-    if session.in_nested_transaction():
-        # The end of a savepoint: keep the marks until the commit.
-        return
-    pending = session.info.pop(_PENDING, {})
+def write_changes(session: Session) -> None:
+    """Write the pending changes. The last step before the commit: the row of the serial stays locked until then."""
+    pending = unit_of_work(session).pending.changes
     if not pending:
         return
     first = raise_serial(session, len(pending)) - len(pending) + 1
@@ -133,8 +120,8 @@ def _write_pending(session: Session) -> None:
             "kind": kind,
             "key": key,
             "mod_id": change.mod_id,
-            "what": change.what.value,
-            "at": max(time, change.at or time),
+            "what": change.what,
+            "at": max(time, change.after or time),
         }
         for serial, ((kind, key), change) in enumerate(pending.items(), first)
     ]
@@ -142,11 +129,6 @@ def _write_pending(session: Session) -> None:
         replaced = delete(PublicChange).where(PublicChange.key.in_({row["key"] for row in batch}))
         bulk.execute_bulk(session, replaced.where(PublicChange.kind.in_({row["kind"] for row in batch})))
         session.execute(insert(PublicChange), batch)
-
-
-def write_changes_before_commit(factory: Any) -> None:
-    """Write pending changes before the commit of each session; called once per factory, after all other listeners."""
-    event.listen(factory, "before_commit", _write_pending)
 
 
 class ChangeEntry(NamedTuple):

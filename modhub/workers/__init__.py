@@ -22,7 +22,7 @@ from modhub.base.service_registry import find_service
 from modhub.db import Databases, is_transient
 from modhub.declarations import Declarations, Worker
 from modhub.events import ApplicationStarted
-from modhub.workers.leases import LEASE_SECONDS, HeldLease, LeaseLost, check_leases, lapsed_seconds
+from modhub.workers.leases import LEASE_SECONDS, HeldLease, LeaseLost, lapsed_seconds
 
 log = logging.getLogger(__name__)
 FIRST_SECONDS: Final = 5.0
@@ -164,7 +164,6 @@ def _of_workers(read: Callable[[WorkerState], float]) -> Callable[[Any], dict[An
 def includeme(config: Configurator) -> None:
     """Register the workers of this process, their start, metrics and check."""
     config.add_service(Workers, Workers())
-    check_leases(find_service(config.registry, Databases))
     config.add_subscriber(_start, ApplicationStarted)
     config.add_doctor_check("workers", find_worker_problems, order=90, asks=("sqlalchemy.url",))
     for name, help_text, read in (

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from threading import Event, Thread
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, event, literal_column, select, text, type_coerce, update
+from sqlalchemy import BigInteger, literal_column, select, text, type_coerce, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -109,14 +109,10 @@ def lapsed_seconds(databases: Databases, name: str) -> float | None:
     return None if lapsed is None else lapsed / 1_000_000
 
 
-def check_leases(databases: Databases) -> None:
-    """Check the lease before each commit of a round that has one."""
-    event.listen(databases.write_session, "before_commit", _check_lease)
-
-
-def _check_lease(session: Session) -> None:
+def check_lease(session: Session) -> None:
+    """Raise :class:`LeaseLost` if the round that commits has lost its lease; other sessions have none."""
     lease = _held.get()
-    if lease is None or session.in_nested_transaction():
+    if lease is None:
         return
     # Locked: nobody can take it before this transaction has ended.
     held = select(Lease.name).where(Lease.name == lease.name, Lease.holder == lease.holder).with_for_update(read=True)

@@ -173,7 +173,7 @@ def new_place(site: Site, new: Callable[..., Databases], tmp_path: Path, dialect
     files = tmp_path / f"restored-{dialect}"
     store = modhub.open_store(site.registry, make=True, url=f"file://{files}")
     databases = new(dialect, None)
-    databases.write_session.configure(info=site.databases.write_session.kw["info"])
+    databases.write_session.configure(registry=site.registry)
     return RestoreTarget(databases, store, site.declarations.migrations, site.registry)
 
 

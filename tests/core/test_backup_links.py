@@ -86,7 +86,7 @@ def test_each_night_adds_only_its_new_files_and_is_whole_without_the_others(site
     (last,) = folders
     store = modhub.open_store(site.registry, make=True, url=f"file://{tmp_path}/restored")
     databases = Databases(f"sqlite:///{tmp_path}/restored.sqlite")
-    databases.write_session.configure(info=site.databases.write_session.kw["info"])
+    databases.write_session.configure(registry=site.registry)
     place = RestoreTarget(databases, store, site.declarations.migrations, site.registry)
     manifest = check_archive(last, QUIET)
     refuse_unfit_place(place, last, manifest)

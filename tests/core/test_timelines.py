@@ -103,7 +103,7 @@ def test_of_several_processes_one_begins_the_feed(site: Site) -> None:
     set_timeline(site, "1")
     processes = [Databases(site.databases.write_engine.url.render_as_string(False)) for _ in range(PROCESSES)]
     for databases in processes:
-        databases.write_session.configure(info=site.databases.write_session.kw["info"])
+        databases.write_session.configure(registry=site.registry)
         watch_timelines(databases)
 
     def write(databases: Databases) -> str:
@@ -152,7 +152,7 @@ def test_a_role_that_may_not_read_the_system_knows_its_timeline(site: Site, plai
     set_timeline(site, "00000000")
     feed = generation(site)[0]
     databases = Databases(plain_role)
-    databases.write_session.configure(info=site.databases.write_session.kw["info"])
+    databases.write_session.configure(registry=site.registry)
     watch_timelines(databases)
     with databases.write_session.begin() as session:
         new_feed = session.scalars(select(Generation.feed)).one()
