@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from sqlalchemy import Select, and_, bindparam, select
+from sqlalchemy import Select, bindparam, select
 from sqlalchemy.orm import Session, aliased
 
 from modhub.audit import record
@@ -42,7 +42,7 @@ class SuccessorReader:
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
         self._public = reader.prepare(_with_successor(PublicMod))
-        self._own = reader.prepare(_with_successor(Mod).where(and_(Mod.owner == bindparam("owner"))))
+        self._own = reader.prepare(_with_successor(Mod).where(Mod.owner == bindparam("owner")))
 
     def of_published(self, mod_id: int | None) -> tuple[SuccessorDocument | None] | None:
         """Return the successor of a published mod, in a tuple; None if the mod is not published."""
