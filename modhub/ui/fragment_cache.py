@@ -6,7 +6,7 @@ decided for each request by the code that reads the values.
 """
 
 import sys
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
@@ -42,10 +42,10 @@ def _size_of(value: Any) -> int:
 
 
 class FragmentCache:
-    """Renders and caches fragments; one per application. ``environment`` is Jinja's, ``budget`` is in bytes."""
+    """Renders and caches fragments; one per application. ``find_template`` is asked by name, ``budget`` is in bytes."""
 
-    def __init__(self, environment: Any, budget: int = BUDGET) -> None:
-        self._environment = environment
+    def __init__(self, find_template: Callable[[str], Any], budget: int = BUDGET) -> None:
+        self._find_template = find_template
         self.fragments: ByteCache[Markup] = ByteCache(budget, MAX_SHARE)
 
     def __call__(self, template: str, messages: Translations, **values: Hashable) -> Markup:
@@ -60,15 +60,12 @@ class FragmentCache:
     def render(self, template: str, messages: Translations, **values: Any) -> Markup:
         """Render without the cache, for values that hardly ever repeat."""
         tools = {"ui": Formatter(messages), "_": messages.gettext, "ngettext": messages.ngettext}
-        markup = self._environment.get_template(template).render({**tools, **values})
+        markup = self._find_template(template).render({**tools, **values})
         return Markup(markup)  # noqa: S704 - our templates escape
 
 
 def includeme(config: Configurator) -> None:
-    """Add the service, once Jinja's environment is complete."""
-
-    def register() -> None:
-        config.registry[FragmentCache] = FragmentCache(config.get_jinja2_environment())
-
-    config.action(("modhub service", FragmentCache), register, order=1_000)
+    """Add the service. Jinja's environment is complete only when the configuration is."""
+    fragments = FragmentCache(lambda template: config.get_jinja2_environment().get_template(template))
+    config.add_service(FragmentCache, fragments)
     add_cache_metrics(config, "fragments", lambda registry: find_service(registry, FragmentCache).fragments)

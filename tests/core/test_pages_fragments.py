@@ -30,7 +30,7 @@ TEMPLATES = {
 
 def pieces(budget: int = 100_000) -> FragmentCache:
     environment = Environment(autoescape=True, loader=DictLoader(TEMPLATES), undefined=StrictUndefined)
-    return FragmentCache(environment, budget)
+    return FragmentCache(environment.get_template, budget)
 
 
 def test_a_fragment_depends_only_on_its_values() -> None:
