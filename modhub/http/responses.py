@@ -12,19 +12,11 @@ from pyramid.response import Response
 from modhub.base.errors import busy
 from modhub.http.compression import accepts_gzip
 from modhub.http.conditions import compressed_etag, named_etag
-from modhub.http.headers import API_POLICY, EXPOSED
 from modhub.http.request import Request
 from modhub.http.response_files import LARGE, file_body, reserve_response, write_body
 
-_PUBLIC: Final = (
-    ("X-Content-Type-Options", "nosniff"),
-    ("Referrer-Policy", "strict-origin-when-cross-origin"),
-    ("Cross-Origin-Resource-Policy", "cross-origin"),
-    ("Content-Security-Policy", API_POLICY),
-    ("Access-Control-Allow-Origin", "*"),
-    ("Access-Control-Expose-Headers", EXPOSED),
-    ("Cache-Control", "no-cache"),
-)
+_PUBLIC: Final = (("Cross-Origin-Resource-Policy", "cross-origin"), ("Cache-Control", "no-cache"))
+"""Where it differs from other responses of the API (:mod:`modhub.http.headers`)."""
 MAX_COMPOSITIONS: Final = 10
 """How often a body is composed again because something has changed meanwhile."""
 Headers = tuple[tuple[str, str], ...]
