@@ -26,7 +26,10 @@ def act_for_request(session: Session, request: Any) -> None:
 
 
 def act_for_account(session: Session, account_id: int) -> None:
-    """Record what follows as deeds of this account, unless an operator acts: it signs in, or follows its own link."""
+    """Record the rest of the transaction as deeds of this account: it signs in, or follows its own link.
+
+    An operator who acts stays the actor.
+    """
     unit_of_work(session).pending.account_id = account_id
 
 

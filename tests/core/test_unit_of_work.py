@@ -9,6 +9,7 @@ from sqlalchemy import select, text
 from sqlalchemy.orm import Session, sessionmaker
 from transaction.interfaces import TransientError
 
+from modhub.admin.program import run_command
 from modhub.audit import act_for_account, act_for_request, record
 from modhub.audit.models import AuditEntry
 from modhub.base.identity import account_identity
@@ -41,7 +42,7 @@ def marked(session: Session) -> tuple[list[str], list[int], list[int], list[str]
 
 
 def test_a_mod_is_published_in_any_session(site: Site) -> None:
-    """Services need no session of the application: nobody hears of the deed, and nothing else is done for it."""
+    """Services need no session of the application: nobody hears of the deed, and nothing is done at its commit."""
     mod = new_mod(site)
     upload_asset(site, mod, "code", version="1")
     with sessionmaker(site.databases.write_engine).begin() as session:
@@ -49,7 +50,9 @@ def test_a_mod_is_published_in_any_session(site: Site) -> None:
         assert unit_of_work(session).pending.log_lines == [("mod published", {"mod": mod["id"]})]
     with site.databases.readonly_session() as session:
         assert session.get_one(Mod, mod["id"]).published
+    # No service may write so: `verify` and `audit verify` find it.
     assert copy_damage(site) != []
+    assert run_command(site.config, ["-c", "x.ini", "audit", "verify"]) == 1
 
 
 def test_a_rollback_to_a_savepoint_forgets_what_came_after_it(site: Site) -> None:
