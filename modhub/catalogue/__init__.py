@@ -9,7 +9,6 @@ from modhub.catalogue.commands import GAMES_CHANGED
 from modhub.catalogue.file_names import describe_mod_files
 from modhub.catalogue.file_resources import FilesResource, GameIconsResource, PicturesResource
 from modhub.catalogue.mod_lookup import ModLookup
-from modhub.catalogue.owner_queries import OwnerReader
 from modhub.catalogue.public_lookup import PublicLookup
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.resources import (
@@ -21,7 +20,6 @@ from modhub.catalogue.resources import (
     NotesResource,
     VotesResource,
 )
-from modhub.catalogue.successors import SuccessorReader
 from modhub.content import limits
 from modhub.db import Databases
 from modhub.db.changes import MOD, ChangeReader
@@ -38,8 +36,6 @@ def includeme(config: Configurator) -> None:
     config.add_service(CatalogueReader, mods)
     config.add_service(ChangelogReader, ChangelogReader(databases.raw_queries))
     config.add_service(IPublicMods, PublicLookup(databases.raw_queries, mods))
-    config.add_service(SuccessorReader, SuccessorReader(databases.raw_queries))
-    config.add_service(OwnerReader, OwnerReader(databases.raw_queries))
     config.add_service(IMods, ModLookup())
     config.add_service(ChangeReader, ChangeReader(databases.raw_queries, declared.change_kinds))
     config.add_change_kind(MOD)

@@ -151,7 +151,6 @@ def _facts(registry: Any, mod: Mod) -> Iterator[tuple[str, str | None]]:
 
 def _files(mod: Mod) -> Iterator[str]:
     for asset in in_order(mod.assets):
-        assert isinstance(asset, Asset)
         yield f"  {asset.kind}: {asset.name}, {asset.size} bytes, {asset.content_type}, {iso(asset.stored_at)}"
         yield f"    SHA-256 {asset.blob.sha256}"
         yield f"    in the store {asset.blob.key}, address /Modhub/file/{asset.id}"

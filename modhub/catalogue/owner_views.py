@@ -1,21 +1,22 @@
 """API views for owners: parse the request, call one service function, return its document."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyramid.response import Response
+from sqlalchemy.orm import Session
 
 from modhub.base.errors import OwnershipLost, invalid
 from modhub.base.identity import CorePermission, CredentialKind
 from modhub.base.service_registry import find_optional_service
 from modhub.catalogue import services, uploads, voting
-from modhub.catalogue.models import AssetKind
-from modhub.catalogue.owner_queries import OwnerReader
+from modhub.catalogue.models import AssetKind, Mod
+from modhub.catalogue.owner_queries import read_mods
 from modhub.catalogue.request_schemas import ModChange, NewMod, NoteChange, VoteChange
 from modhub.catalogue.resources import ImageResource, ModChild, ModPermission, ModResource, NoteResource, VotesResource
 from modhub.catalogue.response_schemas import (
     MineDocument,
     ModDocument,
-    ModRow,
     NoteDocument,
     VotesDocument,
     mod_document,
@@ -37,15 +38,10 @@ def account_id_of(request: Request) -> int:
     return account_id
 
 
-def owner_reader(request: Request) -> OwnerReader:
-    """Return the reader for owners."""
-    return request.find_service(OwnerReader)
-
-
-def readable_mods(request: Request) -> list[ModRow]:
+def readable_mods(request: Request, session: Session) -> Sequence[Mod]:
     """Return the mods of the signed-in account, most recently changed first; with a publisher key, those it is for."""
     scope = request.identify(CredentialKind.ACCOUNT).key_scope
-    mods = owner_reader(request).mods(account_id_of(request))
+    mods = read_mods(session, account_id_of(request))
     return mods if scope is None else [mod for mod in mods if scope.covers(mod.id)]
 
 
@@ -78,7 +74,7 @@ def create_view(_context: Any, request: Request) -> ModDocument:
 @api(context=ICatalogue, name="mine", request_method="GET", permission=ModPermission.LIST_MINE)
 def mine_view(_context: Any, request: Request) -> MineDocument:
     """``GET /api/modhub/mine``"""
-    mods = [mod_document(mod) for mod in readable_mods(request)]
+    mods = [mod_document(mod) for mod in readable_mods(request, request.dbsession)]
     return MineDocument(len(mods), mods)
 
 

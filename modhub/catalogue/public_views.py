@@ -14,7 +14,6 @@ from modhub.catalogue.file_resources import FileResource, GameIconResource, Pict
 from modhub.catalogue.read_service import CatalogueReader, ListParams, ModFile
 from modhub.catalogue.resources import ModChild, ModResource, VotesResource
 from modhub.catalogue.response_schemas import VotesDocument
-from modhub.catalogue.successors import SuccessorReader
 from modhub.content import limits, text
 from modhub.declarations import API_SORTS
 from modhub.http.downloads import file_response
@@ -101,10 +100,10 @@ def read_captions_view(context: ModResource, request: Request) -> Response:
 @api(context=IMod, name="superseded", request_method="GET", permission=OPEN)
 def read_successor_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/superseded``: the published mod that supersedes this one, or null."""
-    successor = request.find_service(SuccessorReader).of_published(context.id)
-    if successor is None:
+    superseded = catalogue_reader(request).superseded(context.id)
+    if superseded is None:
         raise not_found()
-    return public_json(encode({"supersededBy": successor[0]}))
+    return public_json(encode(superseded))
 
 
 @api(context=ICatalogue, name="games", request_method="GET", permission=OPEN, response_cache=True)

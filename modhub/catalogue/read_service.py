@@ -12,6 +12,7 @@ from modhub.catalogue.queries import AnySelect
 from modhub.catalogue.response_schemas import CaptionDocument, NoteDocument, is_image_type
 from modhub.catalogue.search_values import has_short, search_values
 from modhub.catalogue.stored_documents import DocumentReader, compose_chain
+from modhub.catalogue.successors import SupersededDocument, successor_document, successor_statement
 from modhub.content import limits
 from modhub.content.folding import fold_game, fold_search, search_words
 from modhub.db import from_micros, iso
@@ -88,6 +89,7 @@ class CatalogueReader:
         self._code = reader.prepare(queries.code_statement())
         self._icon = reader.prepare(queries.icon_statement())
         self._picture = reader.prepare(queries.picture_statement())
+        self._successor = reader.prepare(successor_statement())
         self._captions = reader.prepare(queries.captions_statement())
         self._games = reader.prepare(queries.games_statement())
         self._games_cache: tuple[list[Row], list[GameDocument]] = ([], [])
@@ -187,6 +189,11 @@ class CatalogueReader:
         """Return the code file of a published mod."""
         rows = [] if mod_id is None else self.reader.rows(self._code, id=mod_id)
         return _mod_file(rows[0]) if rows else None
+
+    def superseded(self, mod_id: int | None) -> SupersededDocument | None:
+        """Return which mod supersedes a published one; None if the mod itself is not published."""
+        rows = [] if mod_id is None else self.reader.rows(self._successor, id=mod_id)
+        return SupersededDocument(successor_document(rows[0][1])) if rows else None
 
     def picture(self, asset_id: int | None, name: str | None) -> StoredFile | None:
         """Return a derived picture of an image of a published mod; cached as the image itself."""

@@ -11,9 +11,9 @@ from typing import Final
 import msgspec
 
 from modhub.catalogue.archives import ArchiveProblem
-from modhub.catalogue.models import AssetKind
+from modhub.catalogue.models import AssetKind, Mod
 from modhub.catalogue.references import fold_guid
-from modhub.catalogue.response_schemas import ModRow, NoteDocument, mod_document
+from modhub.catalogue.response_schemas import NoteDocument, mod_document
 from modhub.content import limits
 from modhub.content.folding import fold_game
 from modhub.content.markup import to_text
@@ -70,13 +70,13 @@ class RehearsalDocument(msgspec.Struct, rename="camel"):
 class OwnMods:
     """The mods of the caller that nobody else sees yet, and the one that is rehearsed, by GUID."""
 
-    def __init__(self, rehearsed: ModRow, own_mods: Iterable[ModRow]) -> None:
+    def __init__(self, rehearsed: Mod, own_mods: Iterable[Mod]) -> None:
         hidden = [mod for mod in own_mods if not mod.published or mod.hidden_at is not None]
         self.by_guid = {fold_guid(mod.guid): mod for mod in (*hidden, rehearsed)}
 
 
 def rehearse_chain(
-    published: IPublicMods, rehearsed: ModRow, own: OwnMods
+    published: IPublicMods, rehearsed: Mod, own: OwnMods
 ) -> tuple[list[msgspec.Raw], list[str], list[str], list[RehearsalConflict]]:
     """Return (documents in installation order, missing GUIDs, unpublished GUIDs of the caller, conflicts)."""
     requires: dict[str, list[str]] = {}
@@ -128,7 +128,7 @@ def _add_own(
     return others - requires.keys()
 
 
-def find_text_problems(mod: ModRow, notes: Sequence[NoteDocument]) -> list[TextProblem]:
+def find_text_problems(mod: Mod, notes: Sequence[NoteDocument]) -> list[TextProblem]:
     """Return what makes the texts of a mod hard to use, each problem once for each field."""
     problems = [TextProblem("description", problem) for problem in _html_problems(mod.description)]
     of_notes = dict.fromkeys(problem for note in notes for problem in _html_problems(note.text))
@@ -148,7 +148,7 @@ def _html_problems(cleaned: str) -> list[str]:
     return [problem for problem, is_found in problems.items() if is_found]
 
 
-def find_trimmed(mod: ModRow) -> list[str]:
+def find_trimmed(mod: Mod) -> list[str]:
     """Return the fields that are exactly as long as they may be: most likely their end was cut off."""
     full = {
         "title": len(mod.title) >= limits.TITLE,
@@ -158,7 +158,7 @@ def find_trimmed(mod: ModRow) -> list[str]:
     return [field for field, is_full in full.items() if is_full]
 
 
-def unlisted_games(mod: ModRow, curated: Iterable[str]) -> list[str]:
+def unlisted_games(mod: Mod, curated: Iterable[str]) -> list[str]:
     """Return the games that are not in the curated list."""
     known = set(map(fold_game, curated))
     return [game for game in mod.games if fold_game(game) not in known]

@@ -8,12 +8,14 @@ from msgspec.json import decode as decode_json
 from modhub.blobs import RemoteFile
 from modhub.catalogue import rehearsal
 from modhub.catalogue.archives import ArchiveProblem, find_archive_problems
-from modhub.catalogue.owner_views import account_id_of, owner_reader, readable_mods
+from modhub.catalogue.models import Mod
+from modhub.catalogue.owner_queries import code_of, read_mod, read_notes
+from modhub.catalogue.owner_views import account_id_of, readable_mods
 from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.rehearsal import OwnMods, RehearsalDocument, RehearsedSuccessor
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.catalogue.response_schemas import ModDocument
-from modhub.catalogue.successors import SuccessorReader
+from modhub.catalogue.successors import read_successor
 from modhub.http.request import Request
 from modhub.interfaces import IMine, IMod, IOwnMod, IPublicMods
 from modhub.web.views import api, page
@@ -21,15 +23,16 @@ from modhub.web.views import api, page
 
 def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:
     """Return what visitors would get if the caller's mod were published as it is now."""
-    reader, owner = owner_reader(request), account_id_of(request)
-    mod = reader.mod(mod_id, owner)
-    own = OwnMods(mod, readable_mods(request))
+    owner = account_id_of(request)
+    with request.databases.readonly_session() as session:
+        mod, notes = read_mod(session, mod_id, owner), read_notes(session, mod_id, owner)
+        own = OwnMods(mod, readable_mods(request, session))
+        guid, successor = read_successor(session, mod_id, owner)
     chain = rehearsal.rehearse_chain(request.find_service(IPublicMods), mod, own)
     install, missing, unpublished, conflicts = chain
-    archive = _archive_problems(request, mod_id, owner)
+    archive = _archive_problems(request, mod)
     has_code = any(asset.kind == "code" for asset in mod.assets)
     games = [game["name"] or "" for game in catalogue_reader(request).games()]
-    guid, successor = request.find_service(SuccessorReader).of_own(mod_id, owner)
     return RehearsalDocument(
         ready=has_code and not (missing or unpublished or conflicts or archive),
         install=install,
@@ -39,13 +42,13 @@ def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:
         trimmed=rehearsal.find_trimmed(mod),
         archive=archive,
         games=rehearsal.unlisted_games(mod, games),
-        texts=rehearsal.find_text_problems(mod, reader.notes(mod_id, owner)),
+        texts=rehearsal.find_text_problems(mod, notes),
         superseded_by=RehearsedSuccessor(guid, successor is not None) if guid else None,
     )
 
 
-def _archive_problems(request: Request, mod_id: int | None, owner: int) -> list[ArchiveProblem]:
-    file = owner_reader(request).code(mod_id, owner)
+def _archive_problems(request: Request, mod: Mod) -> list[ArchiveProblem]:
+    file = code_of(mod)
     if file is None:
         return []
     with request.store.open(file.key, file.size, file.sha256) as opened:

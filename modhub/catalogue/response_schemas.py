@@ -1,9 +1,7 @@
 """Response bodies of the catalogue (C-MOD-1)."""
 
 import re
-from collections.abc import Iterable, Sequence
-from datetime import datetime
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -75,70 +73,27 @@ class VotesDocument(Struct, omit_defaults=True):
     value: int | None = None
 
 
-class AssetRow(NamedTuple):
-    """A file of a mod, read without the ORM; ``digest``, ``sizes`` and ``problem`` are those of its pictures."""
-
-    mod_id: int
-    id: int
-    kind: str
-    name: str
-    content_type: str
-    size: int
-    sha256: str
-    position: int | None
-    caption: str | None
-    digest: str | None
-    sizes: str | None
-    problem: str | None
-
-
-class ModRow(NamedTuple):
-    """A mod with its files, read without the ORM."""
-
-    id: int
-    guid: str
-    title: str
-    description: str
-    version: str
-    games: list[str]
-    requires: list[str]
-    conflicts: list[str]
-    published: bool
-    created_at: datetime
-    updated_at: datetime
-    ups: int
-    downs: int
-    hidden_at: datetime | None
-    hidden_reason: str | None
-    assets: list[AssetRow]
-
-
-AnyAsset = Asset | AssetRow
-_Asset = TypeVar("_Asset", bound=AnyAsset)
-
-
 def is_image_type(content_type: str) -> bool:
     """Whether the stored type of a file is an image type, so that a browser may show it (C-FILE-1)."""
     return content_type.lower().startswith("image/")
 
 
-def asset_document(asset: AnyAsset) -> AssetDocument:
-    """Build the document of an asset; the blob of an ``Asset`` must be loaded."""
+def asset_document(asset: Asset) -> AssetDocument:
+    """Build the document of an asset; its blob must be loaded."""
     return AssetDocument(asset.kind, asset.name, asset.size, f"/Modhub/file/{asset.id}")
 
 
-def in_order(assets: Iterable[_Asset]) -> list[_Asset]:
+def in_order(assets: Iterable[Asset]) -> list[Asset]:
     """Sort assets: code, css, then images in their owner's order, later uploads last (C-MOD-12)."""
     return sorted(assets, key=_place)
 
 
-def _place(asset: AnyAsset) -> tuple[int, bool, int, int]:
+def _place(asset: Asset) -> tuple[int, bool, int, int]:
     return _ORDER.index(AssetKind(asset.kind)), asset.position is None, asset.position or 0, asset.id
 
 
-def mod_document(mod: Mod | ModRow) -> ModDocument:
-    """Build the document of a mod; the assets of a ``Mod`` and their blobs must be loaded."""
-    assets: Sequence[AnyAsset] = mod.assets
+def mod_document(mod: Mod) -> ModDocument:
+    """Build the document of a mod; its assets and their blobs must be loaded."""
     return ModDocument(
         id=mod.id,
         guid=mod.guid,
@@ -152,7 +107,7 @@ def mod_document(mod: Mod | ModRow) -> ModDocument:
         created_at=iso(mod.created_at),
         updated_at=iso(mod.updated_at),
         url=f"/Modhub/{mod.id}",
-        assets=[asset_document(asset) for asset in in_order(assets)],
+        assets=[asset_document(asset) for asset in in_order(mod.assets)],
     )
 
 

@@ -12,7 +12,6 @@ from modhub.catalogue.models import Mod, PublicMod, Successor
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import ModDocument
 from modhub.catalogue.services import own_mod, record_change
-from modhub.db.raw_queries import RawQueryExecutor
 
 _decode = msgspec.json.Decoder(ModDocument).decode
 
@@ -26,6 +25,12 @@ class SuccessorDocument(msgspec.Struct):
     url: str
 
 
+class SupersededDocument(msgspec.Struct, rename="camel"):
+    """``GET /api/modhub/{id}/superseded``: None if no published mod supersedes this one."""
+
+    superseded_by: SuccessorDocument | None
+
+
 def _with_successor(mod: Any) -> Select[Any, Any]:
     """(GUID of the successor or NULL, its document if it is published) of a mod."""
     successor = aliased(PublicMod)
@@ -36,29 +41,22 @@ def _with_successor(mod: Any) -> Select[Any, Any]:
     return joined.where(mod.id == bindparam("id"))
 
 
-class SuccessorReader:
-    """Reads successors; one per application."""
-
-    def __init__(self, reader: RawQueryExecutor) -> None:
-        self._reader = reader
-        self._public = reader.prepare(_with_successor(PublicMod))
-        self._own = reader.prepare(_with_successor(Mod).where(Mod.owner == bindparam("owner")))
-
-    def of_published(self, mod_id: int | None) -> tuple[SuccessorDocument | None] | None:
-        """Return the successor of a published mod, in a tuple; None if the mod is not published."""
-        rows = [] if mod_id is None else self._reader.rows(self._public, id=mod_id)
-        return (_document(rows[0][1]),) if rows else None
-
-    def of_own(self, mod_id: int | None, owner: int) -> tuple[str, SuccessorDocument | None]:
-        """Return (GUID as stored or "", the successor if it is published) for the owner."""
-        rows = self._reader.rows(self._own, id=mod_id, owner=owner)
-        return (rows[0][0] or "", _document(rows[0][1])) if rows else ("", None)
+def successor_statement() -> Select[Any, Any]:
+    """(GUID, document of its successor if that is published) of the published mod ``id``."""
+    return _with_successor(PublicMod)
 
 
-def _document(encoded: Any) -> SuccessorDocument | None:
-    if encoded is None:
+def read_successor(session: Session, mod_id: int | None, owner: int) -> tuple[str, SuccessorDocument | None]:
+    """Return (GUID as stored or "", the successor if it is published) of the owner's mod."""
+    row = session.execute(_with_successor(Mod).where(Mod.owner == owner), {"id": mod_id}).first()
+    return ("", None) if row is None else (row[0] or "", successor_document(row[1]))
+
+
+def successor_document(document: Any) -> SuccessorDocument | None:
+    """Build the successor's document from its stored JSON, None without one."""
+    if document is None:
         return None
-    mod = _decode(bytes(encoded))
+    mod = _decode(bytes(document))
     return SuccessorDocument(mod.guid, mod.id, mod.title, mod.url)
 
 

@@ -79,12 +79,12 @@ PAGES = {
 OWN_PAGES = {
     "/Modhub": 3,
     "/Modhub/{id}": 11,
-    "/Modhub/mine": 3,
+    "/Modhub/mine": 4,
     "/Modhub/mine/new": 1,
     "/Modhub/mine/{id}": 14,
-    "/Modhub/mine/{id}/preview": 3,
+    "/Modhub/mine/{id}/preview": 4,
     "/Modhub/mine/{draft}": 14,
-    "/Modhub/mine/{draft}/preview": 11,
+    "/Modhub/mine/{draft}/preview": 12,
 }
 
 

@@ -7,7 +7,7 @@ from transaction.interfaces import TransientError
 
 from modhub.base.errors import ApiError, storage_refused
 from modhub.blobs import BlobStore
-from modhub.catalogue.owner_queries import OwnerReader
+from modhub.catalogue.owner_queries import read_image, read_mod, read_notes
 from modhub.catalogue.pages.views import files
 from modhub.content import limits
 from modhub_testing import Site, Start, stored_files
@@ -353,15 +353,15 @@ def test_an_upload_that_is_tried_again_is_read_again(site: Site, author: Site, m
 def test_a_mod_that_changed_hands_meanwhile_is_not_shown(site: Site) -> None:
     """The ACL is evaluated before the row is read, so the owner in the row is checked again."""
     mod = new_mod(site)
-    own = site.find_service(OwnerReader)
     upload_asset(site, mod, "code", version="1")
     image = upload_asset(site, mod, "images", b"\x89PNG", content_type="image/png")["assets"][-1]
     number = int(image["url"].rpartition("/")[2])
-    assert own.mod(mod["id"], OWNER).guid == mod["guid"]
-    assert len(own.notes(mod["id"], OWNER)) == 1
-    assert own.image(mod["id"], number, OWNER).size == 4
-    assert own.notes(mod["id"], 8) == []
-    for read in (lambda: own.mod(mod["id"], 8), lambda: own.image(mod["id"], number, 8)):
-        with pytest.raises(ApiError) as caught:
-            read()
-        assert caught.value.status == 404
+    with site.databases.readonly_session() as session:
+        assert read_mod(session, mod["id"], OWNER).guid == mod["guid"]
+        assert len(read_notes(session, mod["id"], OWNER)) == 1
+        assert read_image(session, mod["id"], number, OWNER).size == 4
+        assert read_notes(session, mod["id"], 8) == []
+        for read in (lambda: read_mod(session, mod["id"], 8), lambda: read_image(session, mod["id"], number, 8)):
+            with pytest.raises(ApiError) as caught:
+                read()
+            assert caught.value.status == 404

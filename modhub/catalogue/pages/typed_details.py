@@ -7,7 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from modhub.base.errors import ApiError, invalid
-from modhub.catalogue.owner_views import account_id_of, owner_reader
+from modhub.catalogue.owner_queries import read_titles
+from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.references import fold_guid
@@ -72,8 +73,9 @@ def _by_title(request: Request, title: str) -> set[str]:
     folded = fold_search(title).strip()
     hits = catalogue_reader(request).find(ListParams(q=title[: limits.QUERY], size=limits.PAGE_SIZE_MOST))
     titles = {document.guid: document.title for document in map(_decode, hits.documents)}
-    titles |= {mod.guid: mod.title for mod in owner_reader(request).mods(account_id_of(request))}
-    return {guid for guid, known in titles.items() if fold_search(known).strip() == folded}
+    with request.databases.readonly_session() as session:
+        own_titles = read_titles(session, account_id_of(request))
+    return {guid for guid, known in (titles | own_titles).items() if fold_search(known).strip() == folded}
 
 
 def reference_lines(guids: Iterable[str], titles: Mapping[str, str]) -> str:

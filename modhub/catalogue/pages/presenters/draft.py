@@ -1,20 +1,14 @@
 """A mod as the workshop shows it to its owner; read by :mod:`modhub.catalogue.owner_queries`."""
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
-from modhub.catalogue.models import AssetKind
+from modhub.catalogue.models import Asset, AssetKind, Mod
 from modhub.catalogue.pages.presenters.images import encode_facts
 from modhub.catalogue.pages.presenters.mod import ModPresenter
-from modhub.catalogue.response_schemas import (
-    AssetRow,
-    ModDocument,
-    ModRow,
-    asset_document,
-    in_order,
-    is_image_type,
-    mod_document,
-)
+from modhub.catalogue.pictures.models import PictureSet
+from modhub.catalogue.response_schemas import ModDocument, asset_document, in_order, is_image_type, mod_document
 
 NOT_SHOWN: Final = frozenset({"not_an_image", "damaged", "failed"})
 """Reasons why an image has no pictures that mean: browsers cannot show it either."""
@@ -24,21 +18,22 @@ _IMAGE_SRC: Final = re.compile(r'(?<=src=")/Modhub/file/([0-9]{1,18})(?=")')
 class OwnImage:
     """A file that was uploaded as an image, in the workshop."""
 
-    def __init__(self, asset: AssetRow) -> None:
+    def __init__(self, asset: Asset, pictures: PictureSet | None) -> None:
         self.id = asset.id
         self.name = asset.name
         self.size = asset.size
         self.caption = asset.caption or ""
         self.is_image = is_image_type(asset.content_type)
-        self.is_broken = asset.problem in NOT_SHOWN
+        problem = pictures and pictures.problem
+        self.is_broken = problem in NOT_SHOWN
         """Whether it could not be decoded, although its type says that it is an image."""
-        self.is_too_large = asset.problem == "too_large"
+        self.is_too_large = problem == "too_large"
 
 
 class OwnModPresenter(ModPresenter):
     """A mod for its owner, published or not."""
 
-    def __init__(self, mod: ModRow) -> None:
+    def __init__(self, mod: Mod, pictures: Mapping[int, PictureSet]) -> None:
         ordered = in_order(mod.assets)
         self.hidden = mod.hidden_at is not None
         self.reason = mod.hidden_reason
@@ -46,12 +41,12 @@ class OwnModPresenter(ModPresenter):
         self.public = mod.published and not self.hidden
         """Whether it has a public page."""
         images = [asset for asset in ordered if asset.kind == AssetKind.IMAGE]
-        super().__init__(mod_document(mod), encode_facts(images, public=self.public))
+        super().__init__(mod_document(mod), encode_facts(images, pictures if self.public else {}))
         self.assets = {asset.id: asset_document(asset) for asset in ordered}
         self.uploaded = [(asset.id, self.assets[asset.id]) for asset in images]
         """(id, document) of every file uploaded as an image."""
-        self.own_images = [OwnImage(asset) for asset in images]
-        self.sha256 = next((asset.sha256 for asset in mod.assets if asset.kind == AssetKind.CODE), None)
+        self.own_images = [OwnImage(asset, pictures.get(asset.id)) for asset in images]
+        self.sha256 = next((asset.blob.sha256 for asset in mod.assets if asset.kind == AssetKind.CODE), None)
         self.votes = (mod.ups, mod.downs)
 
     @property

@@ -1,13 +1,15 @@
 """The images of a mod as pages show them: with their captions, and in the sizes that are there."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 import msgspec
 
-from modhub.catalogue.response_schemas import AssetDocument, AssetRow, is_image_type
+from modhub.catalogue.models import Asset
+from modhub.catalogue.pictures.models import PictureSet
+from modhub.catalogue.response_schemas import AssetDocument, is_image_type
 
 CARD_WIDTH: Final = 640
 """The width of the picture for browsers that do not choose one."""
@@ -26,13 +28,14 @@ class ImageFacts(msgspec.Struct, array_like=True, frozen=True):
 _decode = msgspec.json.Decoder(list[ImageFacts]).decode
 
 
-def encode_facts(assets: Iterable[AssetRow], *, public: bool) -> str:
-    """Return the facts of these images as the statements do; pictures are only ``public``."""
-    facts = [
-        ImageFacts(asset.id, asset.content_type, asset.caption, *((asset.digest, asset.sizes) if public else ()))
-        for asset in assets
-    ]
-    return msgspec.json.encode(facts).decode()
+def encode_facts(images: Iterable[Asset], pictures: Mapping[int, PictureSet]) -> str:
+    """Return the facts of these images as the statements do."""
+    return msgspec.json.encode([_facts_of(image, pictures.get(image.id)) for image in images]).decode()
+
+
+def _facts_of(image: Asset, pictures: PictureSet | None) -> ImageFacts:
+    sizes = (None, None) if pictures is None else (pictures.digest, pictures.sizes)
+    return ImageFacts(image.id, image.content_type, image.caption, *sizes)
 
 
 def decode_facts(encoded: str | None) -> dict[int, ImageFacts]:

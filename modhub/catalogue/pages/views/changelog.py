@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from pyramid.response import Response
 
 from modhub.catalogue import services
-from modhub.catalogue.owner_views import account_id_of, owner_reader
+from modhub.catalogue.owner_queries import read_mod, read_notes, read_pictures
+from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.pages.presenters.draft import OwnModPresenter
 from modhub.catalogue.pages.presenters.form_errors import NOTE_FIELDS
 from modhub.catalogue.pages.presenters.truncation import truncated_note_fields
@@ -19,7 +20,7 @@ from modhub.catalogue.pages.views.mod import MOD_TEMPLATE, notes_page_number, pa
 from modhub.catalogue.pages.views.workshop import form, workshop_done
 from modhub.catalogue.request_schemas import NoteChange
 from modhub.catalogue.resources import ImageResource, ModChild, ModPermission, ModResource, NoteResource
-from modhub.catalogue.successors import SuccessorReader
+from modhub.catalogue.successors import read_successor
 from modhub.http.request import Request
 from modhub.interfaces import IImages, IMine, INote, IOwnMod
 from modhub.ui.xml_responses import Redirect
@@ -47,15 +48,16 @@ def delete_note_page(context: NoteResource, request: Request) -> Response:
 @page(context=IOwnMod, name="preview", request_method="GET", permission=ModPermission.EDIT, renderer=MOD_TEMPLATE)
 def preview_page(context: ModResource, request: Request) -> Any:
     """``GET /Modhub/mine/{id}/preview``: the page as visitors will see it; redirects there once the mod is public."""
-    reader, owner = owner_reader(request), account_id_of(request)
-    draft = OwnModPresenter(reader.mod(context.id, owner))
+    session, owner = request.dbsession, account_id_of(request)
+    mod = read_mod(session, context.id, owner)
+    draft = OwnModPresenter(mod, read_pictures(session, [mod]))
     if draft.public:
         return Redirect(draft.mod.url)
-    notes = [replace(note, text=draft.with_own_images(note.text)) for note in reader.notes(context.id, owner)]
+    notes = [replace(note, text=draft.with_own_images(note.text)) for note in read_notes(session, context.id, owner)]
     notes_page = paginate_notes(notes, notes_page_number(request))
     detail = page_reader(request).preview(draft.preview_document(), owner, notes_page, draft.sha256, draft.image_facts)
     name_authors(request, [detail])
-    _, successor = request.find_service(SuccessorReader).of_own(context.id, owner)
+    _, successor = read_successor(session, context.id, owner)
     return page_values(request, detail, draft.address) | {"successor": successor}
 
 

@@ -7,7 +7,8 @@ from typing import Any, Final
 from modhub.base.errors import ApiError, conflict
 from modhub.catalogue import services
 from modhub.catalogue.descriptions import WrittenDescription, write_description
-from modhub.catalogue.owner_views import account_id_of, locked_account_id, owner_reader
+from modhub.catalogue.owner_queries import read_mod
+from modhub.catalogue.owner_views import account_id_of, locked_account_id
 from modhub.catalogue.pages.presenters.form_errors import DETAIL_FIELDS, detail_errors
 from modhub.catalogue.pages.presenters.removed_markup import find_removed_markup
 from modhub.catalogue.pages.presenters.truncation import truncated_details
@@ -135,7 +136,8 @@ def create_mod_page(context: Any, request: Request) -> Any:
 def change_mod_page(context: ModResource, request: Request) -> Any:
     """``POST /Modhub/mine/{id}``: only submitted fields are changed."""
     session, owner, seen = request.dbsession, account_id_of(request), request.POST.get(SEEN, "")
-    stored = owner_reader(request).mod(context.id, owner)
+    with request.databases.readonly_session() as reading:
+        stored = read_mod(reading, context.id, owner)
     submitted = read_details(request, stored.games)
     fields, typed = submitted.fields, submitted.typed
     if "preview" in request.POST:

@@ -21,8 +21,8 @@ from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.pages.queries.authors import name_authors
 from modhub.catalogue.pages.queries.page_queries import ModDetail
 from modhub.catalogue.pages.views.browse import page_reader
+from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.resources import ModPermission, ModResource, VotesResource
-from modhub.catalogue.successors import SuccessorReader
 from modhub.content.folding import fold_game
 from modhub.content.outline import Outline
 from modhub.http.payload import query
@@ -117,8 +117,8 @@ def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
     if detail is None:
         raise not_found()
     name_authors(request, [detail])
-    successor = request.find_service(SuccessorReader).of_published(context.id)
-    values = page_values(request, detail) | {"successor": successor and successor[0]}
+    superseded = catalogue_reader(request).superseded(context.id)
+    values = page_values(request, detail) | {"successor": superseded and superseded.superseded_by}
     account = request.identify(CredentialKind.ACCOUNT).account_id
     if account is not None:
         values["is_owner"] = account == detail.owner

@@ -13,8 +13,16 @@ from markupsafe import Markup
 
 from modhub.base.errors import ApiError, invalid
 from modhub.catalogue import services
-from modhub.catalogue.owner_queries import WORKSHOP_PAGE_SIZE
-from modhub.catalogue.owner_views import account_id_of, owner_reader
+from modhub.catalogue.owner_queries import (
+    WORKSHOP_PAGE_SIZE,
+    read_mod,
+    read_mods_page,
+    read_notes,
+    read_pictures,
+    read_source,
+    read_titles,
+)
+from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.pages.presenters.draft import OwnModPresenter
 from modhub.catalogue.pages.presenters.form_errors import FIELD_LABELS, field_message
 from modhub.catalogue.pages.presenters.mod import ModPresenter
@@ -29,7 +37,7 @@ from modhub.catalogue.pages.views.mod import shift_headings
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.resources import ModPermission, ModResource
-from modhub.catalogue.successors import SuccessorReader
+from modhub.catalogue.successors import read_successor
 from modhub.content import limits
 from modhub.content.folding import fold_game
 from modhub.http.payload import encode, query
@@ -63,14 +71,18 @@ def workshop_done(mod_id: int, done: str, truncated: list[str] | None = None, an
 
 def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict[str, Any]:
     """Return the values for the template of a mod's workshop page. ``more``: ``errors`` and ``typed`` of a form."""
-    own_mods, owner = owner_reader(request), account_id_of(request)
-    draft = OwnModPresenter(own_mods.mod(mod_id, owner))
+    owner = account_id_of(request)
+    with request.databases.readonly_session() as session:
+        stored = read_mod(session, mod_id, owner)
+        draft = OwnModPresenter(stored, read_pictures(session, [stored]))
+        notes, own_titles = read_notes(session, mod_id, owner), read_titles(session, owner)
+        source, chosen = read_source(session, stored)
+        superseded = read_successor(session, mod_id, owner)
     mod = draft.mod
     reader = page_reader(request)
     games = reader.games()
     users, users_total = reader.users(mod.guid)
-    titles = _titles_of(request, (*mod.requires, *mod.conflicts_with))
-    source, chosen = own_mods.source(mod_id, owner, mod.description) or (mod.description, "")
+    titles = _public_titles(request, (*mod.requires, *mod.conflicts_with)) | own_titles
     more["typed"] = {
         "description": source,
         "format": chosen,
@@ -78,7 +90,6 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
         "conflictsWith": reference_lines(mod.conflicts_with, titles),
         **more.get("typed", {}),
     }
-    notes = own_mods.notes(mod_id, owner)
     return {
         "draft": draft,
         "mod": mod,
@@ -88,7 +99,7 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
         "titles": titles,
         "users": ModPresenter.each(users),
         "users_total": users_total,
-        "superseded": request.find_service(SuccessorReader).of_own(mod_id, owner),
+        "superseded": superseded,
         "many_users": users_total > MAX_DEPENDENTS_COUNTED,
         "games": games,
         "fold_game": fold_game,
@@ -103,21 +114,21 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
     }
 
 
-def _titles_of(request: Request, guids: Sequence[str]) -> dict[str, str]:
-    """Return the titles of published mods and of the caller's own, by folded GUID."""
+def _public_titles(request: Request, guids: Sequence[str]) -> dict[str, str]:
+    """Return the titles of published mods by folded GUID."""
     documents = request.find_service(IPublicMods).get_documents([fold_guid(guid) for guid in guids])
-    titles = {guid: ModPresenter(document).mod.title for guid, document in documents.items()}
-    return titles | {fold_guid(mod.guid): mod.title for mod in owner_reader(request).mods(account_id_of(request))}
+    return {guid: ModPresenter(document).mod.title for guid, document in documents.items()}
 
 
 @page(context=IMine, request_method="GET", permission=ModPermission.LIST_MINE, renderer=MINE)
 def mine_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/mine``: all mods of the signed-in account, last changed first."""
     number, ui = list_params(request).page, PageHelpers(request)
-    mods, total = owner_reader(request).page(account_id_of(request), number)
+    mods, total = read_mods_page(request.dbsession, account_id_of(request), number)
+    pictures = read_pictures(request.dbsession, mods)
     pages = max(1, -(-total // WORKSHOP_PAGE_SIZE))
     return {
-        "rows": [_row(ui, OwnModPresenter(mod)) for mod in mods],
+        "rows": [_row(ui, OwnModPresenter(mod, pictures)) for mod in mods],
         "total": total,
         "page": number,
         "pages": pages,
@@ -158,7 +169,8 @@ def publish_mod_page(context: ModResource, request: Request) -> Any:
 def delete_mod_page(context: ModResource, request: Request) -> Any:
     """``POST /Modhub/mine/{id}/delete``: the user must type the title to confirm."""
     typed = clean_unlimited_line(request.POST.get("title", ""))
-    title = owner_reader(request).mod(context.id, account_id_of(request)).title
+    with request.databases.readonly_session() as session:
+        title = read_mod(session, context.id, account_id_of(request)).title
     # Pages show a run of spaces as one.
     if typed.split() != title.split():
         error = invalid("The title you typed does not match the title of this mod.")
