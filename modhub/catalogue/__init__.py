@@ -4,7 +4,6 @@ from pyramid.config import Configurator
 
 from modhub.base.service_registry import find_service
 from modhub.catalogue import public_copies, subscribers
-from modhub.catalogue.changelogs import ChangelogReader
 from modhub.catalogue.commands import GAMES_CHANGED
 from modhub.catalogue.file_names import describe_mod_files
 from modhub.catalogue.file_resources import FilesResource, GameIconsResource, PicturesResource
@@ -34,7 +33,6 @@ def includeme(config: Configurator) -> None:
     databases, declared = find_service(config.registry, Databases), find_service(config.registry, Declarations)
     mods = CatalogueReader(databases.raw_queries, declared.page_orders)
     config.add_service(CatalogueReader, mods)
-    config.add_service(ChangelogReader, ChangelogReader(databases.raw_queries))
     config.add_service(IPublicMods, PublicLookup(databases.raw_queries, mods))
     config.add_service(IMods, ModLookup())
     config.add_service(ChangeReader, ChangeReader(databases.raw_queries, declared.change_kinds))

@@ -85,7 +85,7 @@ def code_of(mod: Mod) -> StoredFile | None:
     return None if code is None else _private_file(code, inline=False)
 
 
-def read_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int) -> StoredFile:
+def read_own_image(session: Session, mod_id: int | None, asset_id: int | None, owner: int) -> StoredFile:
     """Return one image of the owner's mod, not to be cached; 404 if there is no such image."""
     images = select(Asset).where(Asset.mod_id.in_(_is_own(mod_id, owner)), Asset.kind == AssetKind.IMAGE.value)
     image = session.scalars(images.where(Asset.id == asset_id).options(joinedload(Asset.blob))).one_or_none()

@@ -10,7 +10,8 @@ from modhub.base.errors import busy
 from modhub.catalogue import lookup_queries
 from modhub.catalogue.chains import install_order
 from modhub.catalogue.models import AssetKind
-from modhub.catalogue.read_service import CatalogueReader, note_of
+from modhub.catalogue.queries import note_of
+from modhub.catalogue.read_service import CatalogueReader
 from modhub.catalogue.response_schemas import code_digest
 from modhub.db.raw_queries import RawQueryExecutor, Row
 from modhub.http.payload import encode

@@ -8,7 +8,6 @@ from pyramid.response import Response
 from modhub.base.errors import not_found
 from modhub.base.identity import CredentialKind
 from modhub.catalogue import voting
-from modhub.catalogue.changelogs import ChangelogReader
 from modhub.catalogue.download_events import notify_download
 from modhub.catalogue.file_resources import FileResource, GameIconResource, PictureResource
 from modhub.catalogue.read_service import CatalogueReader, ListParams, ModFile
@@ -82,7 +81,7 @@ def read_mod_view(context: ModResource, request: Request) -> Response:
 @api(context=INotes, request_method="GET", permission=OPEN)
 def read_notes_view(context: ModChild, request: Request) -> Response:
     """``GET /api/modhub/{id}/changelog``"""
-    response = composed_json(request, lambda: request.find_service(ChangelogReader).body(context.mod.id))
+    response = composed_json(request, lambda: catalogue_reader(request).changelog(context.mod.id))
     if response is None:
         raise not_found()
     return response

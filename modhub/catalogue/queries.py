@@ -21,11 +21,21 @@ from modhub.catalogue.models import (
     PublicMod,
 )
 from modhub.catalogue.pictures.models import PictureFile
+from modhub.catalogue.response_schemas import NoteDocument, is_image_type
+from modhub.db import from_micros, iso
+from modhub.db.raw_queries import Row
+from modhub.http.downloads import StoredFile
 
 AnySelect = Select[*tuple[Any, ...]]
 
 NOTE_COLUMNS: Final = (Note.id, Note.title, Note.text, Note.created_at, Note.edited_at, Note.automatic)
-"""The columns for :func:`modhub.catalogue.read_service.note_of`."""
+"""The columns for :func:`note_of`."""
+
+
+def note_of(row: Row) -> NoteDocument:
+    """Build a changelog entry from a row of a notes statement."""
+    edited = None if row[4] is None else iso(from_micros(row[4]))
+    return NoteDocument(row[0], row[1], row[2], iso(from_micros(row[3])), edited, bool(row[5]))
 
 
 def note_states_statement() -> AnySelect:
@@ -44,7 +54,24 @@ def notes_statement() -> AnySelect:
 
 _STORED = (StoredBlob.key, StoredBlob.size, StoredBlob.sha256)
 FILE_COLUMNS: Final = (*_STORED, Asset.name, Asset.content_type, Asset.stored_at, Asset.kind)
-"""The columns for :func:`modhub.catalogue.read_service.file_of`, and the kind."""
+"""The columns for :func:`file_of`, and the kind."""
+
+
+def file_of(row: Row, *, inline: bool, cache_control: str, private: bool = False) -> StoredFile:
+    """Build a stored file from a row of `FILE_COLUMNS`; ``inline`` is for images only."""
+    # Only files with a stored image type may be shown inline, whatever their kind (C-FILE-4).
+    is_inline = inline and is_image_type(row[4])
+    return StoredFile(
+        key=row[0],
+        size=row[1],
+        sha256=row[2],
+        name=row[3],
+        content_type=row[4],
+        modified=from_micros(row[5]),
+        inline=is_inline,
+        cache_control=cache_control,
+        private=private,
+    )
 
 
 def _public_files() -> AnySelect:

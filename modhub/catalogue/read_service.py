@@ -1,21 +1,21 @@
 """Anonymous reads: lists, mods with their install chains, changelogs, games, files. Uses only the public tables."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from modhub.catalogue import list_queries, queries
+from modhub.catalogue.changelogs import compose_changelog
 from modhub.catalogue.list_queries import ListVariant
 from modhub.catalogue.models import AssetKind
-from modhub.catalogue.queries import AnySelect
-from modhub.catalogue.response_schemas import CaptionDocument, NoteDocument, is_image_type
+from modhub.catalogue.queries import AnySelect, file_of
+from modhub.catalogue.response_schemas import CaptionDocument
 from modhub.catalogue.search_values import has_short, search_values
 from modhub.catalogue.stored_documents import DocumentReader, compose_chain
 from modhub.catalogue.successors import SupersededDocument, successor_document, successor_statement
 from modhub.content import limits
 from modhub.content.folding import fold_game, fold_search, search_words
-from modhub.db import from_micros, iso
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.declarations import PageOrder
 from modhub.http.downloads import A_DAY, IMMUTABLE, REVALIDATE, StoredFile
@@ -92,7 +92,8 @@ class CatalogueReader:
         self._successor = reader.prepare(successor_statement())
         self._captions = reader.prepare(queries.captions_statement())
         self._games = reader.prepare(queries.games_statement())
-        self._games_cache: tuple[list[Row], list[GameDocument]] = ([], [])
+        self._note_states = reader.prepare(queries.note_states_statement())
+        self._notes = reader.prepare(queries.notes_statement())
         self._votes = reader.prepare(queries.votes_statement())
 
     def find(self, params: ListParams) -> ResultPage:
@@ -166,19 +167,25 @@ class CatalogueReader:
         chain = self.stored.chain(mod_id)
         return None if chain is None else compose_chain(self.stored, chain)
 
+    def changelog(self, mod_id: int | None) -> ComposedBody | None:
+        """Return the body of ``GET /api/modhub/{id}/changelog``; None if the mod is not published. Two statements."""
+        if mod_id is None:
+            return None
+        rows = self.reader.rows(self._note_states, id=mod_id)
+        return compose_changelog(self.reader, self._notes, mod_id, rows) if rows else None
+
     def votes(self, mod_id: int | None) -> tuple[int, int] | None:
         """Return (ups, downs); None if the mod is not published."""
         rows = [] if mod_id is None else self.reader.rows(self._votes, id=mod_id)
         return (rows[0][0], rows[0][1]) if rows else None
 
     def games(self) -> list[GameDocument]:
-        """Return the curated games. The same list until the rows change; do not modify it."""
-        rows = self.reader.rows(self._games)
-        cache = self._games_cache
-        if rows != cache[0]:
-            ordered = sorted(rows, key=lambda row: (fold_search(row[1]), row[0]))
-            cache = self._games_cache = (rows, [_game(*row) for row in ordered])
-        return cache[1]
+        """Return the curated games in display order."""
+        return games_of(self.game_rows())
+
+    def game_rows(self) -> tuple[Row, ...]:
+        """Return what :func:`games_of` makes the curated games from."""
+        return tuple(self.reader.rows(self._games))
 
     def asset(self, asset_id: int | None) -> ModFile | None:
         """Return a file of a published mod."""
@@ -222,28 +229,10 @@ def _mod_file(row: Row) -> ModFile:
     return ModFile(file, AssetKind(kind), asset_id, mod_id, version)
 
 
+def games_of(rows: Iterable[Row]) -> list[GameDocument]:
+    """Return the curated games in display order."""
+    return [_game(*row) for row in sorted(rows, key=lambda row: (fold_search(row[1]), row[0]))]
+
+
 def _game(name: str, display_name: str, icon: int | None) -> GameDocument:
     return {"name": name, "displayName": display_name, "iconUrl": f"/Modhub/game-icon/{icon}" if icon else None}
-
-
-def note_of(row: Row) -> NoteDocument:
-    """Build a changelog entry from a row of a notes statement."""
-    edited = None if row[4] is None else iso(from_micros(row[4]))
-    return NoteDocument(row[0], row[1], row[2], iso(from_micros(row[3])), edited, bool(row[5]))
-
-
-def file_of(row: Row, *, inline: bool, cache_control: str, private: bool = False) -> StoredFile:
-    """Build a stored file from a row of `modhub.catalogue.queries.FILE_COLUMNS`; ``inline`` is for images only."""
-    # Only files with a stored image type may be shown inline, whatever their kind (C-FILE-4).
-    is_inline = inline and is_image_type(row[4])
-    return StoredFile(
-        key=row[0],
-        size=row[1],
-        sha256=row[2],
-        name=row[3],
-        content_type=row[4],
-        modified=from_micros(row[5]),
-        inline=is_inline,
-        cache_control=cache_control,
-        private=private,
-    )

@@ -7,7 +7,7 @@ from transaction.interfaces import TransientError
 
 from modhub.base.errors import ApiError, storage_refused
 from modhub.blobs import BlobStore
-from modhub.catalogue.owner_queries import read_image, read_mod, read_notes
+from modhub.catalogue.owner_queries import read_mod, read_notes, read_own_image
 from modhub.catalogue.pages.views import files
 from modhub.content import limits
 from modhub_testing import Site, Start, stored_files
@@ -359,9 +359,9 @@ def test_a_mod_that_changed_hands_meanwhile_is_not_shown(site: Site) -> None:
     with site.databases.readonly_session() as session:
         assert read_mod(session, mod["id"], OWNER).guid == mod["guid"]
         assert len(read_notes(session, mod["id"], OWNER)) == 1
-        assert read_image(session, mod["id"], number, OWNER).size == 4
+        assert read_own_image(session, mod["id"], number, OWNER).size == 4
         assert read_notes(session, mod["id"], 8) == []
-        for read in (lambda: read_mod(session, mod["id"], 8), lambda: read_image(session, mod["id"], number, 8)):
+        for read in (lambda: read_mod(session, mod["id"], 8), lambda: read_own_image(session, mod["id"], number, 8)):
             with pytest.raises(ApiError) as caught:
                 read()
             assert caught.value.status == 404

@@ -6,9 +6,7 @@ from markupsafe import Markup
 from pyramid.config import Configurator
 
 from modhub.base.service_registry import find_service
-from modhub.catalogue.pages.queries.deletions import TombstoneReader
 from modhub.catalogue.pages.queries.page_queries import PageReader
-from modhub.catalogue.pages.queries.selections import SelectionReader
 from modhub.catalogue.pages.views import author, feeds
 from modhub.catalogue.read_service import CatalogueReader
 from modhub.content import limits
@@ -26,10 +24,7 @@ def _workshop_link(_context: Any, request: Request) -> Markup | None:
 
 def includeme(config: Configurator) -> None:
     """Register the pages; included after the catalogue's services."""
-    catalogue = find_service(config.registry, CatalogueReader)
-    config.add_service(PageReader, PageReader(catalogue))
-    config.add_service(TombstoneReader, TombstoneReader(catalogue.reader))
-    config.add_service(SelectionReader, SelectionReader(catalogue.reader))
+    config.add_service(PageReader, PageReader(find_service(config.registry, CatalogueReader)))
     config.add_service(IModCards, author.ModCards())
     config.include(feeds)
     config.include(author)

@@ -41,13 +41,13 @@ class OwnModPresenter(ModPresenter):
         self.public = mod.published and not self.hidden
         """Whether it has a public page."""
         images = [asset for asset in ordered if asset.kind == AssetKind.IMAGE]
-        super().__init__(mod_document(mod), encode_facts(images, pictures if self.public else {}))
+        facts = encode_facts(images, pictures if self.public else {})
+        super().__init__(mod_document(mod), facts, owner=mod.owner, votes=(mod.ups, mod.downs))
         self.assets = {asset.id: asset_document(asset) for asset in ordered}
         self.uploaded = [(asset.id, self.assets[asset.id]) for asset in images]
         """(id, document) of every file uploaded as an image."""
         self.own_images = [OwnImage(asset, pictures.get(asset.id)) for asset in images]
         self.sha256 = next((asset.blob.sha256 for asset in mod.assets if asset.kind == AssetKind.CODE), None)
-        self.votes = (mod.ups, mod.downs)
 
     @property
     def address(self) -> str:

@@ -1,7 +1,8 @@
 """A mod as pages show it, derived from its document."""
 
 from binascii import crc32
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Final
 
@@ -19,17 +20,24 @@ _decode = msgspec.json.Decoder(ModDocument).decode
 
 
 class ModPresenter:
-    """Presents a mod: its document and values derived from it."""
+    """Presents a mod: its document, values derived from it, and what a read of more than its document knows."""
 
-    def __init__(self, document: ModDocument | bytes, image_facts: str | None = None) -> None:
+    def __init__(
+        self,
+        document: ModDocument | bytes,
+        image_facts: str | None = None,
+        *,
+        owner: int = 0,
+        votes: tuple[int, int] = (0, 0),
+        changed: datetime | None = None,
+    ) -> None:
         self.document = document
         self.image_facts = image_facts
         """The facts of its images, encoded, as part of cache keys."""
-
-    @classmethod
-    def each(cls, documents: Iterable[bytes]) -> "list[ModPresenter]":
-        """Return presenters of these documents."""
-        return [cls(document) for document in documents]
+        self.owner = owner
+        self.ups, self.downs = votes
+        self.changed = changed
+        """The time of the last change, for lists that need it without decoding the document."""
 
     @cached_property
     def mod(self) -> ModDocument:

@@ -1,19 +1,15 @@
 """Names of authors, if a feature provides profiles."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from modhub.base.service_registry import find_optional_service
-from modhub.catalogue.pages.queries.page_queries import ModCard
+from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.http.request import Request
-from modhub.interfaces import IProfiles
+from modhub.interfaces import IProfiles, Profile
 
 
-def name_authors(request: Request, cards: Iterable[ModCard]) -> None:
-    """Set the author of each card, in one lookup; without :class:`IProfiles` authors stay None."""
+def find_authors(request: Request, mods: Iterable[ModPresenter]) -> Mapping[int, Profile]:
+    """Return the authors of these mods by account, in one lookup; none without :class:`IProfiles`."""
     profiles = find_optional_service(request.registry, IProfiles)
-    listed = list(cards)
-    if profiles is None or not listed:
-        return
-    by_account = profiles.get_profiles({card.owner for card in listed})
-    for card in listed:
-        card.author, card.since = by_account.get(card.owner) or (None, None)
+    owners = {mod.owner for mod in mods}
+    return profiles.get_profiles(owners) if profiles is not None and owners else {}

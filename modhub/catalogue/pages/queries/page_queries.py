@@ -3,22 +3,25 @@
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from modhub.base.errors import busy
 from modhub.catalogue.chains import install_order
 from modhub.catalogue.pages.presenters.mod import ModPresenter
-from modhub.catalogue.pages.queries import statements
+from modhub.catalogue.pages.queries import selections, statements
 from modhub.catalogue.pages.queries.chain_mods import CHAIN_SHOWN, ChainMod, chain_mods, shown_of_chain
-from modhub.catalogue.read_service import CatalogueReader, ListParams, note_of
+from modhub.catalogue.pages.queries.games import CuratedGames
+from modhub.catalogue.pages.queries.updates import ModUpdate, card_of, newest_updates
+from modhub.catalogue.queries import note_of
+from modhub.catalogue.read_service import CatalogueReader, ListParams
 from modhub.catalogue.references import fold_guid
 from modhub.catalogue.response_schemas import ModDocument, NoteDocument
-from modhub.content.folding import fold_game
 from modhub.db import from_micros, iso
+from modhub.db.changes import ChangeEntry
 from modhub.db.raw_queries import PreparedQuery, Row
 from modhub.http.payload import encode
 from modhub.http.responses import MAX_COMPOSITIONS, ContentChanged
+from modhub.interfaces import ModSelection
 
 NOTES_PER_PAGE = 10
 """Changelog entries per page."""
@@ -28,44 +31,15 @@ DEPENDENTS_SHOWN = 8
 """Dependent mods listed on a mod's page."""
 OTHER_MODS_SHOWN = 5
 """Other mods of the author listed on a mod's page."""
-
-
-class ModCard(ModPresenter):
-    """A mod in a list."""
-
-    def __init__(
-        self,
-        document: bytes,
-        owner: int,
-        ups: int,
-        downs: int,
-        *,
-        image_facts: str | None = None,
-        changed: datetime | None = None,
-    ) -> None:
-        super().__init__(document, image_facts)
-        self.document_bytes = document
-        """The undecoded document, for cache keys."""
-        self.changed = changed
-        """The time of the last change, for lists that need it without decoding the document."""
-        self.owner = owner
-        self.ups = ups
-        self.downs = downs
-        self.author: str | None = None
-        self.since: datetime | None = None
-        """When the author's account was created."""
-
-
-def card_of(row: Row) -> ModCard:
-    """Return the card in a row of :data:`modhub.catalogue.pages.queries.statements.CARD_COLUMNS`."""
-    return ModCard(bytes(row[0]), *row[1:4], image_facts=row[5], changed=from_micros(row[4]))
+_Chain = tuple[tuple[ChainMod, ...], int, tuple[str, ...]]
+"""The mods to install in order, how many of them are left out, and the missing GUIDs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
     """A page of a list."""
 
-    cards: list[ModCard]
+    cards: list[ModPresenter]
     total: int
     params: ListParams
 
@@ -114,41 +88,23 @@ class Relations(NamedTuple):
         return self.users_total > MAX_DEPENDENTS_COUNTED
 
 
-class ModDetail(ModCard):
-    """A mod on its own page; ``document`` is bytes."""
+@dataclass(frozen=True, slots=True)
+class ModPage:
+    """What the page of a mod shows. ``sha256`` is that of the code file."""
 
+    mod: ModPresenter
     relations: Relations
     notes: NotesPage
     sha256: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class CuratedGame:
-    """A curated game."""
-
-    name: str
-    display_name: str
-    icon: str | None
-
-
-class CuratedGames(dict[str, CuratedGame]):
-    """The curated games by folded name. Hashed by identity, so that it can be part of a cache key."""
-
-    __hash__ = object.__hash__  # type: ignore[assignment]
-
-    def __init__(self, source: list[Any]) -> None:
-        super().__init__(
-            (fold_game(game["name"]), CuratedGame(game["name"], game["displayName"], game["iconUrl"]))
-            for game in source
-        )
-        self.source = source
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-
 def _guid_params(guids: Iterable[str]) -> dict[str, str]:
     return {f"guid{index}": fold_guid(guid) for index, guid in enumerate(guids)}
+
+
+def _presenter_of(facts: Row) -> ModPresenter:
+    document, owner, ups, downs, image_facts = facts[:5]
+    return ModPresenter(bytes(document), image_facts, owner=owner, votes=(ups, downs))
 
 
 class PageReader:
@@ -157,7 +113,7 @@ class PageReader:
     def __init__(self, catalogue: CatalogueReader) -> None:
         self.catalogue = catalogue
         self.reader = reader = catalogue.reader
-        self._games = CuratedGames([])
+        self._games = CuratedGames(())
         self._facts = reader.prepare(statements.facts_statement())
         self._notes = reader.prepare(statements.notes_page_statement())
         self._named = reader.prepare(statements.named_statement())
@@ -166,72 +122,95 @@ class PageReader:
         self._others = reader.prepare(statements.others_statement())
         self._sitemap = reader.prepare(statements.sitemap_statement())
         self._highest = reader.prepare(statements.highest_statement())
+        self._authors = reader.prepare(statements.authors_statement())
+        self._last_author = reader.prepare(statements.last_author_statement())
+        self._deletions = reader.prepare(statements.deletions_statement())
+        dialect, selected = reader.dialect, selections.selected_page_statement
+        self._selected_total = reader.prepare(selections.selected_total_statement(dialect))
+        self._selected_cards = reader.prepare(selected(dialect, statements.CARD_COLUMNS))
+        self._selected_updates = reader.prepare(selected(dialect, statements.UPDATE_COLUMNS))
 
     def listing(self, params: ListParams) -> Listing:
         """Return one page of published mods as cards."""
         total, rows = self.catalogue.rows(params, statements.cards_statement)
         return Listing([card_of(row) for row in rows], total, params)
 
+    def updates(self, params: ListParams) -> list[ModUpdate]:
+        """Return the newest versions of one page of published mods."""
+        _, rows = self.catalogue.rows(params, statements.updates_statement)
+        return newest_updates(rows, params)
+
+    def selected(self, selection: ModSelection, params: ListParams) -> Listing:
+        """Return one page of the selected mods as cards; of ``params`` only ``page`` and ``size`` count."""
+        total, rows = self._selected_rows(self._selected_cards, selection, params)
+        return Listing([card_of(row) for row in rows], total, params)
+
+    def selected_updates(self, selection: ModSelection, params: ListParams) -> list[ModUpdate]:
+        """Return the newest versions of the selected mods, at most ``params.size``."""
+        return newest_updates(self._selected_rows(self._selected_updates, selection, params)[1], params)
+
+    def _selected_rows(self, page: PreparedQuery, selection: ModSelection, params: ListParams) -> tuple[int, list[Row]]:
+        values = {name: encode(list(ids)).decode() for name, ids in selection._asdict().items()}
+        total, offset = self.reader.rows(self._selected_total, **values)[0][0], (params.page - 1) * params.size
+        if offset >= total:
+            return total, []
+        return total, self.reader.rows(page, **values, size=params.size, offset=offset)
+
+    def deletions(self) -> list[ChangeEntry]:
+        """Return the latest changes of mods that are not there any more, newest first."""
+        rows = self.reader.rows(self._deletions)
+        return [ChangeEntry(*row[:5], from_micros(row[5])) for row in rows]  # type: ignore[call-arg]
+
     def games(self) -> CuratedGames:
-        """Return the curated games in display order; the same object until they change."""
-        games = self.catalogue.games()
-        if games is not self._games.source:
-            self._games = CuratedGames(games)
+        """Return the curated games in display order: the same object until they change.
+
+        Fragments that are kept have it in their keys. So it is not in the keeper of public values, which may drop it.
+        """
+        rows = self.catalogue.game_rows()
+        if rows != self._games.rows:
+            self._games = CuratedGames(rows)
         return self._games
 
-    def changes(self, mod_id: int | None, limit: int) -> tuple[ModCard, list[NoteDocument]] | None:
+    def changes(self, mod_id: int | None, limit: int) -> tuple[ModPresenter, list[NoteDocument]] | None:
         """Return a mod and its newest ``limit`` changelog entries; None if it is not published."""
         facts = self._facts_of(mod_id)
-        if facts is None:
-            return None
-        return ModCard(bytes(facts[0]), *facts[1:4], image_facts=facts[4]), self._notes_of(mod_id, 0, limit)
+        return None if facts is None else (_presenter_of(facts), self._notes_of(mod_id, 0, limit))
 
-    def detail(self, mod_id: int | None, notes_page: int) -> ModDetail | None:
+    def detail(self, mod_id: int | None, notes_page: int) -> ModPage | None:
         """Return everything that a mod's page shows; None if the mod is not published."""
         facts = self._facts_of(mod_id)
         chain = self._chain_of(mod_id) if facts else None
         # The mod may be deleted between the two statements.
         if facts is None or chain is None:
             return None
-        document, owner, ups, downs, image_facts, notes_total, sha256 = facts
-        detail = ModDetail(bytes(document), owner, ups, downs, image_facts=image_facts)
-        detail.sha256 = sha256
+        mod, (notes_total, sha256) = _presenter_of(facts), facts[5:]
         number, pages = clamp_notes_page(notes_page, notes_total)
-        detail.notes = NotesPage(
-            tuple(self._notes_of(mod_id, (number - 1) * NOTES_PER_PAGE, NOTES_PER_PAGE)), number, pages
-        )
-        others = self._documents(self._others, owner=owner, id=mod_id, size=OTHER_MODS_SHOWN)
-        detail.relations = self._relations(detail.mod, *chain, others)
-        return detail
+        entries = self._notes_of(mod_id, (number - 1) * NOTES_PER_PAGE, NOTES_PER_PAGE)
+        others = self._documents(self._others, owner=mod.owner, id=mod_id, size=OTHER_MODS_SHOWN)
+        return ModPage(mod, self._relations(mod.mod, *chain, others), NotesPage(tuple(entries), number, pages), sha256)
 
-    def preview(
-        self, document: ModDocument, owner: int, notes: NotesPage, sha256: str | None, image_facts: str | None = None
-    ) -> ModDetail:
-        """Return a draft as its public page would show it; for its owner only."""
-        detail = ModDetail(encode(document), owner, 0, 0, image_facts=image_facts)
+    def preview(self, draft: ModPresenter, document: ModDocument, notes: NotesPage, sha256: str | None) -> ModPage:
+        """Return a draft as its public page would show it: as ``document``; for its owner only."""
+        mod = ModPresenter(encode(document), draft.image_facts, owner=draft.owner)
+        chain, hidden, missing = self._chain_of_draft(document)
+        own = chain_mods([encode(document)])
+        return ModPage(mod, self._relations(document, (*chain, *own), hidden, missing, ()), notes, sha256)
+
+    def _chain_of_draft(self, document: ModDocument) -> _Chain:
+        """What to install before a draft, which is not stored itself."""
         reader = self.catalogue.stored
         for _ in range(MAX_COMPOSITIONS):
             stored = reader.chains([fold_guid(guid) for guid in document.requires]) if document.requires else {}
             requires = {guid: mod.requires.split() for guid, mod in stored.items()}
             order, missing = install_order([document.guid], {document.guid: document.requires, **requires})
+            required = order[:-1]
             with suppress(ContentChanged):
-                # The draft itself comes last, and is not stored.
-                shown = order[:-1][:CHAIN_SHOWN]
-                required = chain_mods(reader.documents(stored[guid] for guid in shown))
-                break
-        else:
-            raise busy()
-        detail.sha256 = sha256
-        detail.notes = notes
-        chain = (*required, *chain_mods([detail.document_bytes]))
-        detail.relations = self._relations(document, chain, len(order) - len(chain), tuple(missing), ())
-        return detail
+                mods = chain_mods(reader.documents(stored[guid] for guid in required[:CHAIN_SHOWN]))
+                return mods, len(required) - len(mods), tuple(missing)
+        raise busy()
 
-    def _chain_of(self, mod_id: int | None) -> tuple[tuple[ChainMod, ...], int, tuple[str, ...]] | None:
-        """The mods to install in order, how many of them are left out, and the missing GUIDs.
-
-        None if the mod is not published.
-        """
+    def _chain_of(self, mod_id: int | None) -> _Chain | None:
+        """What to install, with the mod itself; None if it is not published."""
         for _ in range(MAX_COMPOSITIONS):
             chain = self.catalogue.stored.chain(mod_id)
             if chain is None:
@@ -278,10 +257,18 @@ class PageReader:
         documents = {row[0]: bytes(row[1]) for row in rows}
         return [(guid, documents.get(fold_guid(guid))) for guid in listed]
 
-    def sitemap(self, above: int, upto: int) -> "list[tuple[int, str]]":
+    def sitemap(self, above: int, upto: int) -> list[tuple[int, str]]:
         """Return (id, time of change) of the published mods with ``above`` < id <= ``upto``."""
         rows = self.reader.rows(self._sitemap, above=above, upto=upto)
         return [(row[0], iso(from_micros(row[1]))) for row in rows]
+
+    def sitemap_of_authors(self, above: int, upto: int) -> list[tuple[int, str]]:
+        """Return (author, time of change) of the authors of published mods with ``above`` < id <= ``upto``."""
+        return [(row[0], iso(from_micros(row[1]))) for row in self.reader.rows(self._authors, above=above, upto=upto)]
+
+    def last_author(self) -> int:
+        """Return the highest id of an author of a published mod, 0 if there is none."""
+        return self.reader.rows(self._last_author)[0][0] or 0
 
     def highest(self) -> int:
         """Return the highest id of a published mod, 0 if there is none."""

@@ -12,9 +12,14 @@ from modhub.catalogue.models import Asset, AssetKind, Mod, Note, PublicMod, Publ
 from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.queries import NOTE_COLUMNS, AnySelect
 from modhub.content.limits import GUIDS
+from modhub.db.changes import MOD, PublicChange, What
 
 VERSIONS_IN_FEED: Final = 5
 """Versions of one mod in the feed of a list: as many as an author releases between two visits of a feed reader."""
+_CONSIDERED: Final = 1000
+"""The latest changes of the service among which deletions are looked for: the time does not grow with the catalogue."""
+_TOMBSTONES: Final = 100
+"""Deletions in the feed of the list."""
 _NEWEST = (PublicMod.updated_at.desc(), PublicMod.id.desc())
 
 
@@ -137,6 +142,24 @@ def others_statement() -> AnySelect:
 def sitemap_statement() -> AnySelect:
     """(id, updated_at) of the published mods with ``above`` < id <= ``upto``."""
     return select(PublicMod.id, PublicMod.updated_at).where(*in_range(PublicMod.id)).order_by(PublicMod.id)
+
+
+def authors_statement() -> AnySelect:
+    """(author, time of the latest change) of the authors of published mods with ``above`` < id <= ``upto``."""
+    rows = select(PublicMod.owner, func.max(PublicMod.updated_at)).group_by(PublicMod.owner)
+    return rows.where(*in_range(PublicMod.owner)).order_by(PublicMod.owner)
+
+
+def last_author_statement() -> AnySelect:
+    """The highest id of an author of a published mod, NULL if there is none."""
+    return select(func.max(PublicMod.owner))
+
+
+def deletions_statement() -> AnySelect:
+    """The latest changes of mods that were deleted or hidden, newest first: rows of `ChangeEntry`."""
+    latest = select(*PublicChange.__table__.columns).order_by(PublicChange.serial.desc()).limit(_CONSIDERED).subquery()
+    deleted = select(latest).where(latest.c.kind == MOD, latest.c.what == What.DELETED.value)
+    return deleted.order_by(latest.c.serial.desc()).limit(_TOMBSTONES)
 
 
 def in_range(column: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

@@ -5,8 +5,7 @@ from uuid import UUID, uuid5
 
 import msgspec
 
-from modhub.catalogue.pages.queries import statements
-from modhub.catalogue.pages.queries.page_queries import ModCard, PageReader, card_of
+from modhub.catalogue.pages.presenters.mod import ModPresenter
 from modhub.catalogue.read_service import ListParams
 from modhub.content.markup import summarize
 from modhub.db import from_micros, iso
@@ -45,18 +44,18 @@ class FeedEntry(NamedTuple):
         return summarize(self.html)
 
 
-ModUpdate = tuple[ModCard, FeedEntry]
+ModUpdate = tuple[ModPresenter, FeedEntry]
 """A mod with one of its versions."""
 
 
-def recent_updates(reader: PageReader, params: ListParams) -> list[ModUpdate]:
-    """Return the newest versions of one page of published mods; in the order of votes only the current ones."""
-    _, rows = reader.catalogue.rows(params, statements.updates_statement)
-    return newest_updates(rows, params)
+def card_of(row: Row) -> ModPresenter:
+    """Return the card in a row of :data:`modhub.catalogue.pages.queries.statements.CARD_COLUMNS`."""
+    document, owner, ups, downs, changed, image_facts = row[:6]
+    return ModPresenter(bytes(document), image_facts, owner=owner, votes=(ups, downs), changed=from_micros(changed))
 
 
 def newest_updates(rows: list[Row], params: ListParams) -> list[ModUpdate]:
-    """Return the versions of mods in rows of :data:`statements.UPDATE_COLUMNS`, the last changed first."""
+    """Return the versions of mods in rows of `UPDATE_COLUMNS`, newest first; in the order of votes the current ones."""
     if params.sort == "top":
         return [(card, entries[0]) for card, entries in map(_entries, rows)]
     updates = [(card, entry) for card, entries in map(_entries, rows) for entry in entries]
@@ -69,7 +68,7 @@ def _last_change(update: ModUpdate) -> Any:
     return (card.mod.updated_at if entry.version == card.mod.version else entry.published), card.mod.id
 
 
-def _entries(row: Row) -> tuple[ModCard, list[FeedEntry]]:
+def _entries(row: Row) -> tuple[ModPresenter, list[FeedEntry]]:
     """The current version first. An older one is listed as long as its changelog entry is."""
     card = card_of(row)
     notes = sorted(_decode(row[6] or "[]"), key=lambda note: -note.id)
@@ -78,7 +77,7 @@ def _entries(row: Row) -> tuple[ModCard, list[FeedEntry]]:
     return card, [_entry(card, card.mod.version, current, card.mod.updated_at), *older]
 
 
-def _entry(card: ModCard, version: str, note: NoteFacts | None, changed: str) -> FeedEntry:
+def _entry(card: ModPresenter, version: str, note: NoteFacts | None, changed: str) -> FeedEntry:
     mod = card.mod
     published = iso(from_micros(note.created_at)) if note else mod.created_at
     edited = iso(from_micros(note.edited_at)) if note and note.edited_at else ""

@@ -8,11 +8,8 @@ from pyramid.response import Response
 
 from modhub.base.errors import not_found
 from modhub.base.service_registry import find_service
-from modhub.catalogue.pages.presenters.card import render_card
-from modhub.catalogue.pages.queries.authors import name_authors
-from modhub.catalogue.pages.queries.page_queries import ModCard
-from modhub.catalogue.pages.queries.selections import SelectionReader
-from modhub.catalogue.pages.views.browse import card_loading, page_numbers, page_reader
+from modhub.catalogue.pages.queries.page_queries import PageReader
+from modhub.catalogue.pages.views.browse import page_numbers, page_reader, render_cards
 from modhub.catalogue.pages.views.feeds import update_items, updates_feed
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
@@ -21,7 +18,6 @@ from modhub.http.request import Request
 from modhub.interfaces import CardPage, IAuthor, ModSelection, Profile
 from modhub.ui import sitemap
 from modhub.ui.json_feed import json_feed
-from modhub.ui.template_helpers import PageHelpers
 from modhub.web.views import OPEN, page
 
 NAMED_IN_SUMMARY: Final = 5
@@ -33,15 +29,9 @@ class ModCards:
 
     def get_page(self, request: Request, selection: ModSelection, page: int, size: int) -> CardPage:
         """Two statements for the mods, one each for the names of authors and for the games."""
-        listing = request.find_service(SelectionReader).listing(selection, ListParams(page=page, size=size))
-        return CardPage(render_cards(request, listing.cards), listing.total)
-
-
-def render_cards(request: Request, cards: list[ModCard]) -> list[Any]:
-    """Return the cards with the names of their authors."""
-    name_authors(request, cards)
-    ui, games = PageHelpers(request), page_reader(request).games()
-    return [render_card(ui, card, games, card_loading(index)) for index, card in enumerate(cards)]
+        reader = page_reader(request)
+        listing = reader.selected(selection, ListParams(page=page, size=size))
+        return CardPage(render_cards(request, listing.cards, reader.games()), listing.total)
 
 
 def author_address(account_id: int | None, number: int = 1) -> str:
@@ -62,12 +52,13 @@ def author_page(context: AuthorResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/by/{accountId}``: ``page`` as on browse."""
     profile, query_params = _profile(context), list_params(request)
     params = ListParams(page=query_params.page)
-    listing = request.find_service(SelectionReader).listing(context.selection, params)
+    reader = page_reader(request)
+    listing = reader.selected(context.selection, params)
     return {
         "author": profile,
         "account": context.id,
         "listing": listing,
-        "cards": render_cards(request, listing.cards),
+        "cards": render_cards(request, listing.cards, reader.games()),
         "titles": [card.mod.title for card in listing.cards[:NAMED_IN_SUMMARY]],
         "page": params.page,
         "numbers": list(page_numbers(min(params.page, listing.pages), listing.pages)),
@@ -79,7 +70,7 @@ def author_page(context: AuthorResource, request: Request) -> dict[str, Any]:
 def author_feed(context: AuthorResource, request: Request) -> Response:
     """``GET /Modhub/by/{accountId}/feed``: the newest versions of the author's mods."""
     profile, path = _profile(context), author_address(context.id)
-    updates = request.find_service(SelectionReader).updates(context.selection, _feed_params(request))
+    updates = page_reader(request).selected_updates(context.selection, _feed_params(request))
     twin, title = f"{path}/feed.json", _feed_title(profile)
     return updates_feed(request, updates, title=title, path=f"{path}/feed", twin=twin, page=path)
 
@@ -88,7 +79,7 @@ def author_feed(context: AuthorResource, request: Request) -> Response:
 def author_json_feed(context: AuthorResource, request: Request) -> Response:
     """``GET /Modhub/by/{accountId}/feed.json``: the same as JSON Feed."""
     profile, path = _profile(context), author_address(context.id)
-    updates = request.find_service(SelectionReader).updates(context.selection, _feed_params(request))
+    updates = page_reader(request).selected_updates(context.selection, _feed_params(request))
     return json_feed(request, f"{path}/feed.json", path, _feed_title(profile), update_items(request, updates))
 
 
@@ -103,13 +94,13 @@ def _feed_title(profile: Profile) -> str:
 def authors_in_sitemap(registry: Any, part: int) -> sitemap.SitemapEntries:
     """Return the authors of published mods of one part, which covers a fixed range of account ids."""
     first = part * sitemap.PART
-    authors = find_service(registry, SelectionReader).sitemap(first, first + sitemap.PART)
+    authors = find_service(registry, PageReader).sitemap_of_authors(first, first + sitemap.PART)
     return [(author_address(account_id), changed) for account_id, changed in authors]
 
 
 def parts_of_authors(registry: Any) -> int:
     """Return the number of parts up to the highest account id of an author of a published mod."""
-    return sitemap.parts_of(find_service(registry, SelectionReader).last_author())
+    return sitemap.parts_of(find_service(registry, PageReader).last_author())
 
 
 def includeme(config: Configurator) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from modhub.catalogue.pages.presenters.card import render_card
-from modhub.catalogue.pages.queries.authors import name_authors
-from modhub.catalogue.pages.queries.page_queries import CuratedGame, CuratedGames, Listing, PageReader
+from modhub.catalogue.pages.presenters.mod import ModPresenter
+from modhub.catalogue.pages.queries.authors import find_authors
+from modhub.catalogue.pages.queries.games import CuratedGame, CuratedGames
+from modhub.catalogue.pages.queries.page_queries import Listing, PageReader
 from modhub.catalogue.public_views import list_params
 from modhub.catalogue.read_service import ListParams
 from modhub.content.folding import fold_game, fold_search, search_words
@@ -140,13 +142,20 @@ def card_loading(index: int) -> str:
     return "first" if index == 0 else "eager" if index < EAGER else "lazy"
 
 
+def render_cards(request: Request, cards: list[ModPresenter], games: CuratedGames) -> list[Any]:
+    """Return the cards with the names of their authors."""
+    ui, authors = PageHelpers(request), find_authors(request, cards)
+    return [
+        render_card(ui, card, authors.get(card.owner), games, card_loading(index)) for index, card in enumerate(cards)
+    ]
+
+
 @page(context=ISite, request_method="GET", permission=OPEN, renderer="modhub.catalogue:templates/browse.jinja2")
 def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub``: ``q``, ``game``, ``sort``, ``page``, ``size`` as in the JSON list."""
     params = page_list_params(request)
     reader = page_reader(request)
     listing: Listing = reader.listing(params)
-    name_authors(request, listing.cards)
     games = reader.games()
     chosen = games.get(fold_game(params.game)) if params.game else None
     ui = PageHelpers(request)
@@ -155,7 +164,7 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
     feed_query = query_of(replace(params, page=1, size=PAGE_SIZE))
     return {
         "listing": listing,
-        "cards": [render_card(ui, card, games, card_loading(index)) for index, card in enumerate(listing.cards)],
+        "cards": render_cards(request, listing.cards, games),
         "options": ui.cached_fragment(OPTIONS, games=games, chosen=chosen),
         "game_links": links(
             GAMES_TEMPLATE, games=games, strip=tuple(games_in_strip(games, chosen)), chosen=chosen, filters=filters

@@ -13,7 +13,7 @@ from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.pages.presenters.draft import OwnModPresenter
 from modhub.catalogue.pages.presenters.form_errors import NOTE_FIELDS
 from modhub.catalogue.pages.presenters.truncation import truncated_note_fields
-from modhub.catalogue.pages.queries.authors import name_authors
+from modhub.catalogue.pages.queries.authors import find_authors
 from modhub.catalogue.pages.queries.page_queries import paginate_notes
 from modhub.catalogue.pages.views.browse import page_reader
 from modhub.catalogue.pages.views.mod import MOD_TEMPLATE, notes_page_number, page_values
@@ -55,10 +55,10 @@ def preview_page(context: ModResource, request: Request) -> Any:
         return Redirect(draft.mod.url)
     notes = [replace(note, text=draft.with_own_images(note.text)) for note in read_notes(session, context.id, owner)]
     notes_page = paginate_notes(notes, notes_page_number(request))
-    detail = page_reader(request).preview(draft.preview_document(), owner, notes_page, draft.sha256, draft.image_facts)
-    name_authors(request, [detail])
+    shown = page_reader(request).preview(draft, draft.preview_document(), notes_page, draft.sha256)
+    author = find_authors(request, [draft]).get(owner)
     _, successor = read_successor(session, context.id, owner)
-    return page_values(request, detail, draft.address) | {"successor": successor}
+    return page_values(request, shown, author, draft.address) | {"successor": successor}
 
 
 form_address = partial(page, containment=IMine, request_method="GET", permission=ModPermission.EDIT)

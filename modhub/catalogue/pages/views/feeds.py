@@ -12,17 +12,19 @@ from pyramid.response import Response
 from modhub.base.errors import not_found
 from modhub.base.service_registry import find_service
 from modhub.catalogue.pages.presenters.card import render_feed_entry
-from modhub.catalogue.pages.queries.authors import name_authors
-from modhub.catalogue.pages.queries.deletions import ModTombstone, TombstoneReader
-from modhub.catalogue.pages.queries.page_queries import NOTES_PER_PAGE, ModCard, PageReader
-from modhub.catalogue.pages.queries.updates import FeedEntry, ModUpdate, recent_updates
+from modhub.catalogue.pages.presenters.mod import ModPresenter
+from modhub.catalogue.pages.queries.authors import find_authors
+from modhub.catalogue.pages.queries.page_queries import NOTES_PER_PAGE, PageReader
+from modhub.catalogue.pages.queries.updates import FeedEntry, ModUpdate
 from modhub.catalogue.pages.views.browse import address_of, page_list_params, page_reader, query_of
 from modhub.catalogue.read_service import ListParams
 from modhub.catalogue.resources import ModResource
 from modhub.catalogue.response_schemas import NoteDocument
+from modhub.db import iso
+from modhub.db.changes import ChangeEntry
 from modhub.http.compression import add_vary
 from modhub.http.request import Request
-from modhub.interfaces import IMod, IRoot, ISite
+from modhub.interfaces import IMod, IRoot, ISite, Profile
 from modhub.ui import sitemap
 from modhub.ui.documentation import DOCUMENTATION_PATH
 from modhub.ui.fragment_cache import FragmentCache
@@ -52,13 +54,14 @@ def _feed(
     entries: list[Markup],
     *,
     changed: Iterable[str],
-    deleted: Sequence[ModTombstone] = (),
+    deleted: Sequence[ChangeEntry] = (),
     **values: str,
 ) -> Response:
     """``values``: the feed's ``title``, its ``path``, that of its ``twin``, and ``page``, the HTML page of the same."""
-    newest = max([*changed, *(tombstone.at for tombstone in deleted)], default=_EPOCH)
+    tombstones = [(change.key, iso(change.at)) for change in deleted]
+    newest = max([*changed, *(at for _, at in tombstones)], default=_EPOCH)
     render, base = find_service(tools.registry, FragmentCache).render, tools.absolute("")
-    dynamic: dict[str, Any] = {"updated": newest, "entries": entries, "deleted": deleted}
+    dynamic: dict[str, Any] = {"updated": newest, "entries": entries, "deleted": tombstones}
     feed = render(MODS_FEED_TEMPLATE, tools.messages, base=base, site_name=tools.site_name, **dynamic, **values)
     return _xml(feed, "application/atom+xml")
 
@@ -73,16 +76,16 @@ def list_feed(_context: Any, request: Request) -> Response:
         "path": "/Modhub/feed" + query_of(params),
         "page": address_of(params),
     }
-    return updates_feed(request, recent_updates(page_reader(request), params), _deleted(request), twin=twin, **head)
+    reader = page_reader(request)
+    return updates_feed(request, reader.updates(params), reader.deletions(), twin=twin, **head)
 
 
 def updates_feed(
-    request: Request, updates: list[ModUpdate], deleted: Sequence[ModTombstone] = (), **values: str
+    request: Request, updates: list[ModUpdate], deleted: Sequence[ChangeEntry] = (), **values: str
 ) -> Response:
     """Return versions of mods as an Atom feed; ``values`` as in :func:`_feed`."""
-    name_authors(request, [card for card, _ in updates])
-    tools = PageHelpers(request)
-    entries = [render_feed_entry(tools, card, entry) for card, entry in updates]
+    tools, authors = PageHelpers(request), find_authors(request, [card for card, _ in updates])
+    entries = [render_feed_entry(tools, card, authors.get(card.owner), entry) for card, entry in updates]
     return _feed(tools, entries, changed=(entry.updated for _, entry in updates), deleted=deleted, **values)
 
 
@@ -90,21 +93,24 @@ def updates_feed(
 def list_json_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/feed.json``: the same as JSON Feed."""
     params = page_list_params(request)
-    items = update_items(request, recent_updates(page_reader(request), params))
+    reader = page_reader(request)
+    items = update_items(request, reader.updates(params))
     path = "/Modhub/feed.json" + query_of(params)
-    extension = JsonFeedExtension(deleted=_deleted(request))
+    extension = JsonFeedExtension([_tombstone(change) for change in reader.deletions()])
     return json_feed(request, path, address_of(params), _list_title(request, params), items, extension=extension)
 
 
 class JsonFeedExtension(Struct):
-    """``_modhub`` of the list's feed: the tombstones, as in the change feed."""
+    """``_modhub`` of the list's feed: the tombstones, as in the change feed.
 
-    deleted: list[ModTombstone]
+    Whatever the filter: what a deleted mod was is not known any more.
+    """
+
+    deleted: list[dict[str, Any]]
 
 
-def _deleted(request: Request) -> list[ModTombstone]:
-    """Whatever the filter: what a deleted mod was is not known any more."""
-    return request.find_service(TombstoneReader).newest()
+def _tombstone(change: ChangeEntry) -> dict[str, Any]:
+    return {"serial": change.serial, "guid": change.key, "at": iso(change.at), "what": change.what}
 
 
 def _list_title(request: Request, params: ListParams) -> str:
@@ -113,12 +119,12 @@ def _list_title(request: Request, params: ListParams) -> str:
 
 def update_items(request: Request, updates: list[ModUpdate]) -> list[JsonFeedItem]:
     """Return versions of mods as items of a JSON feed."""
-    name_authors(request, [card for card, _ in updates])
+    authors = find_authors(request, [card for card, _ in updates])
     base = PageHelpers(request).absolute("")
-    return [_update_item(base, card, entry) for card, entry in updates]
+    return [_update_item(base, card, authors.get(card.owner), entry) for card, entry in updates]
 
 
-def _update_item(base: str, card: ModCard, entry: FeedEntry) -> JsonFeedItem:
+def _update_item(base: str, card: ModPresenter, author: Profile | None, entry: FeedEntry) -> JsonFeedItem:
     mod = card.mod
     return JsonFeedItem(
         id=entry.id,
@@ -128,24 +134,24 @@ def _update_item(base: str, card: ModCard, entry: FeedEntry) -> JsonFeedItem:
         summary=entry.summary,
         date_published=entry.published,
         date_modified=entry.updated,
-        authors=_authors(card),
+        authors=_authors(author),
         tags=mod.games,
         extension={"id": mod.id, "guid": mod.guid, "version": entry.version},
     )
 
 
-def _authors(card: ModCard) -> list[JsonFeedAuthor]:
-    return [JsonFeedAuthor(card.author)] if card.author else []
+def _authors(author: Profile | None) -> list[JsonFeedAuthor]:
+    return [JsonFeedAuthor(author.name)] if author is not None and author.name else []
 
 
 @page(context=IMod, name="feed", request_method="GET", permission=OPEN)
 def mod_feed(context: ModResource, request: Request) -> Response:
     """``GET /Modhub/{id}/feed``: the newest entries of a mod's changelog."""
-    card, notes = _mod_changes(context, request)
+    card, author, notes = _mod_changes(context, request)
     tools, mod = PageHelpers(request), card.mod
     base = tools.absolute("")
     changed = [mod.updated_at, *(note.edited_at or note.created_at for note in notes)]
-    values = {"base": base, "url": mod.url, "title": mod.title, "author": card.author}
+    values = {"base": base, "url": mod.url, "title": mod.title, "author": author and author.name}
     entries = [
         tools.cached_fragment(CHANGE_TEMPLATE, note=note, page=index // NOTES_PER_PAGE + 1, **values)
         for index, note in enumerate(notes)
@@ -157,21 +163,23 @@ def mod_feed(context: ModResource, request: Request) -> Response:
 @page(context=IMod, name="feed.json", request_method="GET", permission=OPEN)
 def mod_json_feed(context: ModResource, request: Request) -> Response:
     """``GET /Modhub/{id}/feed.json``: the same as JSON Feed."""
-    card, notes = _mod_changes(context, request)
+    card, author, notes = _mod_changes(context, request)
     mod, base = card.mod, PageHelpers(request).absolute("")
-    items = [_note_item(base, card, note, index // NOTES_PER_PAGE + 1) for index, note in enumerate(notes)]
+    items = [_note_item(base, card, author, note, index // NOTES_PER_PAGE + 1) for index, note in enumerate(notes)]
     return json_feed(request, f"{mod.url}/feed.json", mod.url, mod.title, items)
 
 
-def _mod_changes(context: ModResource, request: Request) -> tuple[ModCard, list[NoteDocument]]:
+def _mod_changes(context: ModResource, request: Request) -> tuple[ModPresenter, Profile | None, list[NoteDocument]]:
     changes = page_reader(request).changes(context.id, ENTRIES)
     if changes is None:
         raise not_found()
-    name_authors(request, [changes[0]])
-    return changes
+    card, notes = changes
+    return card, find_authors(request, [card]).get(card.owner), notes
 
 
-def _note_item(base: str, card: ModCard, note: NoteDocument, shown_on: int) -> JsonFeedItem:
+def _note_item(
+    base: str, card: ModPresenter, author: Profile | None, note: NoteDocument, shown_on: int
+) -> JsonFeedItem:
     address, anchor = base + card.mod.url, f"#note-{note.id}"
     return JsonFeedItem(
         id=address + anchor,
@@ -180,7 +188,7 @@ def _note_item(base: str, card: ModCard, note: NoteDocument, shown_on: int) -> J
         content_html=absolute_images(base, note.text),
         date_published=note.created_at,
         date_modified=note.edited_at or note.created_at,
-        authors=_authors(card),
+        authors=_authors(author),
     )
 
 

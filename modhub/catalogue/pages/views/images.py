@@ -7,7 +7,7 @@ from pyramid.response import Response
 from modhub.base.errors import invalid
 from modhub.catalogue import images, uploads
 from modhub.catalogue.images import ImageMove
-from modhub.catalogue.owner_queries import read_image
+from modhub.catalogue.owner_queries import read_own_image
 from modhub.catalogue.owner_views import account_id_of
 from modhub.catalogue.pages.presenters.truncation import is_line_truncated
 from modhub.catalogue.pages.views.workshop import form, workshop_done
@@ -24,7 +24,7 @@ _MOVES = {move.value: move for move in ImageMove}
 @page(context=IAsset, containment=IMine, request_method="GET", permission=ModPermission.EDIT)
 def show_image_page(context: ImageResource, request: Request) -> Response:
     """``GET /Modhub/mine/{id}/images/{assetId}``: an image of a draft, for its owner only."""
-    file = read_image(request.dbsession, context.mod.id, context.id, account_id_of(request))
+    file = read_own_image(request.dbsession, context.mod.id, context.id, account_id_of(request))
     return file_response(request, request.store, file)
 
 

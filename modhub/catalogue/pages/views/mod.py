@@ -18,8 +18,8 @@ from modhub.base.identity import CredentialKind
 from modhub.catalogue import voting
 from modhub.catalogue.owner_views import locked_account_id
 from modhub.catalogue.pages.presenters.mod import ModPresenter
-from modhub.catalogue.pages.queries.authors import name_authors
-from modhub.catalogue.pages.queries.page_queries import ModDetail
+from modhub.catalogue.pages.queries.authors import find_authors
+from modhub.catalogue.pages.queries.page_queries import ModPage
 from modhub.catalogue.pages.views.browse import page_reader
 from modhub.catalogue.public_views import catalogue_reader
 from modhub.catalogue.resources import ModPermission, ModResource, VotesResource
@@ -27,7 +27,7 @@ from modhub.content.folding import fold_game
 from modhub.content.outline import Outline
 from modhub.http.payload import query
 from modhub.http.request import Request
-from modhub.interfaces import IMod, IVotes
+from modhub.interfaces import IMod, IVotes, Profile
 from modhub.ui.formatting import parse_timestamp
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
@@ -58,13 +58,11 @@ def notes_page_number(request: Request) -> int:
     return int(number) if re.fullmatch(r"[0-9]{1,6}", number, re.ASCII) else 1
 
 
-def page_values(request: Request, detail: ModDetail, preview: str = "") -> dict[str, Any]:
+def page_values(request: Request, shown: ModPage, author: Profile | None, preview: str = "") -> dict[str, Any]:
     """Return the values for the template of a mod's page. ``preview``: for a draft, its path in the workshop."""
-    ui = PageHelpers(request)
-    fragment = partial(
-        ui.cached_fragment, presenter=ModPresenter, document=detail.document_bytes, image_facts=detail.image_facts
-    )
-    base, games, notes, related = ui.absolute(""), page_reader(request).games(), detail.notes, detail.relations
+    ui, mod, notes, related = PageHelpers(request), shown.mod, shown.notes, shown.relations
+    fragment = partial(ui.cached_fragment, presenter=ModPresenter, document=mod.document, image_facts=mod.image_facts)
+    base, games, name = ui.absolute(""), page_reader(request).games(), author and author.name
     installing = {"preview": bool(preview), "install_scheme": request.registry.settings["modhub.install_scheme"]}
     # As parts of the cache key, ages make fragments be rendered again as time passes.
     entries = tuple((note, _age(ui, note.created_at), _age(ui, note.edited_at)) for note in notes.entries)
@@ -73,11 +71,11 @@ def page_values(request: Request, detail: ModDetail, preview: str = "") -> dict[
         "top": fragment(
             MOD_FRAGMENTS + "top.jinja2",
             base=base,
-            author=detail.author,
-            owner=detail.owner,
+            author=name,
+            owner=mod.owner,
             linked=not preview,
-            since=detail.since,
-            age=_age(ui, detail.mod.updated_at),
+            since=author and author.since,
+            age=_age(ui, mod.mod.updated_at),
             games=games,
             fold_game=fold_game,
         ),
@@ -89,12 +87,12 @@ def page_values(request: Request, detail: ModDetail, preview: str = "") -> dict[
             conflicts=len(related.conflicts),
             **installing,
         ),
-        "facts": fragment(MOD_FRAGMENTS + "facts.jinja2", ups=detail.ups, downs=detail.downs),
-        "technical": fragment(MOD_FRAGMENTS + "technical.jinja2", sha256=detail.sha256, preview=bool(preview)),
+        "facts": fragment(MOD_FRAGMENTS + "facts.jinja2", ups=mod.ups, downs=mod.downs),
+        "technical": fragment(MOD_FRAGMENTS + "technical.jinja2", sha256=shown.sha256, preview=bool(preview)),
         "main": fragment(
             MOD_FRAGMENTS + "main.jinja2",
             related=related,
-            author=detail.author,
+            author=name,
             app_links=tuple(ui.panels("mod_install")),
             entries=entries,
             page=notes.page,
@@ -103,7 +101,7 @@ def page_values(request: Request, detail: ModDetail, preview: str = "") -> dict[
             **installing,
         ),
     }
-    return {"mod": detail.mod, "fragments": fragments, "own_vote": None, "is_owner": False, "preview": preview}
+    return {"mod": mod.mod, "fragments": fragments, "own_vote": None, "is_owner": False, "preview": preview}
 
 
 def _age(ui: PageHelpers, stamp: str | None) -> str:
@@ -113,15 +111,15 @@ def _age(ui: PageHelpers, stamp: str | None) -> str:
 @page(context=IMod, request_method="GET", permission=OPEN, renderer=MOD_TEMPLATE)
 def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/{id}``; absent and unpublished mods get the same 404 (C-OWN-9)."""
-    detail = page_reader(request).detail(context.id, notes_page_number(request))
-    if detail is None:
+    shown = page_reader(request).detail(context.id, notes_page_number(request))
+    if shown is None:
         raise not_found()
-    name_authors(request, [detail])
+    author, owner = find_authors(request, [shown.mod]).get(shown.mod.owner), shown.mod.owner
     superseded = catalogue_reader(request).superseded(context.id)
-    values = page_values(request, detail) | {"successor": superseded and superseded.superseded_by}
+    values = page_values(request, shown, author) | {"successor": superseded and superseded.superseded_by}
     account = request.identify(CredentialKind.ACCOUNT).account_id
     if account is not None:
-        values["is_owner"] = account == detail.owner
+        values["is_owner"] = account == owner
         values["own_vote"] = voting.vote_of(request.dbsession, context.id, account)
     return values
 

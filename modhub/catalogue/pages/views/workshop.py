@@ -97,7 +97,7 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
         "notes": notes,
         "steps": steps_of(draft, notes, reader, games),
         "titles": titles,
-        "users": ModPresenter.each(users),
+        "users": list(map(ModPresenter, users)),
         "users_total": users_total,
         "superseded": superseded,
         "many_users": users_total > MAX_DEPENDENTS_COUNTED,
@@ -140,9 +140,8 @@ def mine_page(_context: Any, request: Request) -> dict[str, Any]:
 
 def _row(ui: PageHelpers, draft: OwnModPresenter) -> Markup:
     age = ui.ago(parse_timestamp(draft.mod.updated_at))
-    ups, downs = draft.votes
     state = {"hidden": draft.hidden, "reason": draft.reason}
-    values: dict[str, Any] = {"address": draft.address, "age": age, "ups": ups, "downs": downs, **state}
+    values: dict[str, Any] = {"address": draft.address, "age": age, "ups": draft.ups, "downs": draft.downs, **state}
     return ui.cached_fragment(
         ROW, document=encode(draft.mod), presenter=ModPresenter, image_facts=draft.image_facts, **values
     )
