@@ -16,7 +16,7 @@ from modhub.catalogue import moderation, public_copies
 from modhub.catalogue.models import Mod
 from modhub.db import Base, Databases
 from modhub.declarations import Declarations, Migrations
-from modhub.ops import migrate
+from modhub.ops import downgrade, migrate
 from modhub.ops.revisions import current_revisions, known_revisions, newest_revisions
 from modhub_testing import TEST_SECRET, Site
 from modhub_testing.mods import mod_address, new_mod, published_mod, upload_asset
@@ -249,6 +249,74 @@ def test_what_was_published_before_gets_its_links(site: Site) -> None:
     assert before[0].headers["Link"].count("kind=") == 2
     with site.databases.write_session() as session:
         assert list(public_copies.public_copy_damage(session)) == []
+
+
+def left_of_old_searches(site: Site) -> set[str]:
+    """The tables, triggers and functions of what search does not use any more."""
+    with site.databases.readonly_engine.connect() as connection:
+        if site.databases.dialect == "sqlite":
+            names = "SELECT name FROM sqlite_master WHERE name IN ('fts_core_part', 'fts_core_part_insert')"
+        else:
+            names = (
+                "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname LIKE 'fts_core_bitmap%'"
+                " UNION ALL SELECT tgname || '_trigger' FROM pg_trigger WHERE tgname = 'fts_core_bitmap_changed'"
+                " UNION ALL SELECT proname FROM pg_proc WHERE proname = 'fts_core_bitmap_changed'"
+            )
+        return set(connection.scalars(text(names)))
+
+
+OLD_SEARCHES = {
+    "sqlite": {"fts_core_part", "fts_core_part_insert"},
+    "postgresql": {
+        "fts_core_bitmap",
+        "fts_core_bitmap_part",
+        "fts_core_bitmap_change",
+        "fts_core_bitmap_changed",
+        "fts_core_bitmap_changed_trigger",
+    },
+}
+
+
+def known_to_old_searches(site: Site) -> set[int]:
+    """The mods that triggers have passed on to what older code searches in."""
+    statements = {
+        "sqlite": "SELECT rowid FROM fts_core_part WHERE fts_core_part MATCH 'wizar*'",
+        "postgresql": "SELECT mod_id FROM fts_core_bitmap_change",
+    }
+    with site.databases.readonly_engine.connect() as connection:
+        return set(connection.scalars(text(statements[site.databases.dialect])))
+
+
+@pytest.mark.parametrize("before", ["core_0013", "core_0014", "core_0015"])
+def test_what_search_used_goes_in_the_second_run(site: Site, before: str) -> None:
+    # C-RUN-13
+    package, old = site.declarations.migrations[0], OLD_SEARCHES[site.databases.dialect]
+    assert left_of_old_searches(site) == set()
+    with site.databases.write_engine.begin() as connection:
+        command.downgrade(migrate._config(package, connection), before)
+    steps: dict[str, set[str]] = {"core_0016": old, "core_0017": set()}
+    for number, (revision, left) in enumerate(steps.items(), 1):
+        assert migrate.upgrade(site.databases, [package]) == ["modhub"]
+        with site.databases.readonly_engine.connect() as connection:
+            assert current_revisions(connection, package) == (revision,)
+        assert left_of_old_searches(site) == left
+        published_mod(site, title=f"A wizard {number}")
+        for query in ("wizard", "iz", "a wiz"):
+            assert site.get(f"/api/modhub?q={query}").json["total"] == number, query
+    assert migrate.upgrade(site.databases, [package]) == []
+
+
+def test_going_back_makes_what_older_code_searches_in(site: Site) -> None:
+    package = site.declarations.migrations[0]
+    before = published_mod(site, title="A wizard")["id"]
+    assert downgrade.downgrade(site.databases, package, "core_0016")
+    assert left_of_old_searches(site) == OLD_SEARCHES[site.databases.dialect]
+    # Older code fills the bitmaps itself, and the parts are there at once.
+    assert known_to_old_searches(site) == ({before} if site.databases.dialect == "sqlite" else set())
+    later = published_mod(site, title="Another wizard")["id"]
+    assert later in known_to_old_searches(site)
+    assert migrate.upgrade(site.databases, [package]) == ["modhub"]
+    assert left_of_old_searches(site) == set()
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])

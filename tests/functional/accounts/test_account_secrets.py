@@ -249,8 +249,7 @@ class Journey:
 
 def dump(service: Any) -> bytes:
     """Every row of every table, as text."""
-    # The index of searches is written only; what it is made from is in core_public_text.
-    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'fts_core_part'"
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
     if not service.url.startswith("sqlite"):
         tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
     with closing(service.connect()) as connection:
