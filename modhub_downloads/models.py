@@ -1,19 +1,16 @@
 """The tables. Days are numbers: whole days since 1 January 1970, UTC."""
 
-from datetime import datetime
-
 from sqlalchemy import BigInteger, Index, Integer, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from modhub.content.limits import VERSION
-from modhub.db import Base, Id, Timestamp
+from modhub.db import Base, Id
 
 
 class CountingState(Base):
     """One row: the lock that every writer of counts takes, and the state of the nightly run.
 
     Days up to ``closed_day`` are over and have no salt. ``finished_day``: the same after the whole nightly run.
-    ``until`` is for processes of 1.0.
     """
 
     __tablename__ = "downloads_state"
@@ -22,7 +19,6 @@ class CountingState(Base):
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     closed_day: Mapped[int] = mapped_column(Integer)
     finished_day: Mapped[int] = mapped_column(Integer)
-    until: Mapped[datetime] = mapped_column(Timestamp)
 
 
 class DaySalt(Base):

@@ -25,7 +25,7 @@ MODS_AT_ONCE: Final = 100
 OLD_HASHES_AT_ONCE: Final = 5000
 """Hashes deleted in one transaction."""
 _CREATE_STATE: Final = text(
-    "INSERT INTO downloads_state (id, closed_day, finished_day, until) VALUES (1, 0, 0, 0) ON CONFLICT (id) DO NOTHING"
+    "INSERT INTO downloads_state (id, closed_day, finished_day) VALUES (1, 0, 0) ON CONFLICT (id) DO NOTHING"
 )
 _ADD_TO_DAY: Final = text(
     "INSERT INTO downloads_day (mod_id, version, day, downloads) VALUES (:mod_id, :version, :day, :downloads)"

@@ -86,13 +86,3 @@ class Pending(Base):
     mod_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False, index=True)
     version: Mapped[str] = mapped_column(String(VERSION), primary_key=True)
     at: Mapped[datetime] = mapped_column(Timestamp)
-
-
-class DigestLease(Base):
-    """For processes of 1.0; the next release drops it."""
-
-    __tablename__ = "following_lease"
-    __table_args__ = {"info": {"in_backup": False}}
-
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    until: Mapped[datetime] = mapped_column(Timestamp)

@@ -21,13 +21,3 @@ class Snapshot(Base):
     made_at: Mapped[datetime] = mapped_column(Timestamp)
 
     blob: Mapped[StoredBlob] = relationship(lazy="raise")
-
-
-class SnapshotLease(Base):
-    """For processes of 1.0; the next release drops it."""
-
-    __tablename__ = "sync_lease"
-    __table_args__ = {"info": {"in_backup": False}}
-
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    until: Mapped[datetime] = mapped_column(Timestamp)
