@@ -11,9 +11,10 @@ from modhub.catalogue.models import Asset, Mod, PublicMod, PublicRequirement
 from modhub.catalogue.public_copies import IS_PUBLIC
 from modhub.catalogue.references import fold_guid
 from modhub.content.limits import PAGE_SIZE_MOST
-from modhub.interfaces import AccountMod, AccountUse, ModSummary
+from modhub.interfaces import AccountUse, ModSummary
 
 _LAST_ID: Final = 2**63 - 1
+_SUMMARY: Final = (Mod.id, Mod.guid, Mod.title, Mod.owner, IS_PUBLIC, Mod.version, Mod.hidden_at.is_not(None))
 
 
 class ModLookup:
@@ -25,7 +26,7 @@ class ModLookup:
             raise ValueError(f"at most {PAGE_SIZE_MOST} mods can be looked up at once")
         # A body may contain a number of any size. One that a column cannot hold is an unknown id, not an error.
         ids = [mod_id for mod_id in mod_ids if 0 < mod_id <= _LAST_ID]
-        statement = select(Mod.id, Mod.guid, Mod.title, Mod.owner, IS_PUBLIC, Mod.version).where(Mod.id.in_(ids))
+        statement = select(*_SUMMARY).where(Mod.id.in_(ids))
         return {row[0]: ModSummary(*row) for row in session.execute(statement)}
 
     def lock(self, session: Session, mod_id: int) -> bool:
@@ -35,15 +36,15 @@ class ModLookup:
         statement = select(Mod.id).where(Mod.id == mod_id).with_for_update(read=True)
         return session.scalar(statement) is not None
 
-    def get_mods_of_account(self, session: Session, account_id: int) -> list[AccountMod]:
-        """Return the mods of an account, most recently changed first."""
+    def get_mods_of_account(self, session: Session, account_id: int) -> list[tuple[ModSummary, int]]:
+        """Return the mods of an account, most recently changed first, with their dependents; one statement."""
         count = select(func.count()).select_from(PublicRequirement)
         count = count.join(PublicMod, PublicMod.id == PublicRequirement.mod_id)
         of_others = PublicMod.owner != account_id
         dependents = count.where(PublicRequirement.guid == Mod.guid, of_others).correlate(Mod).scalar_subquery()
-        columns = select(Mod.title, Mod.published, Mod.hidden_at.is_not(None), dependents)
-        statement = columns.where(Mod.owner == account_id).order_by(Mod.updated_at.desc(), Mod.id.desc())
-        return [AccountMod(*row) for row in session.execute(statement)]
+        statement = select(*_SUMMARY, dependents).where(Mod.owner == account_id)
+        rows = session.execute(statement.order_by(Mod.updated_at.desc(), Mod.id.desc()))
+        return [(ModSummary(*summary), count) for *summary, count in rows]
 
     def get_use_of_accounts(self, session: Session) -> dict[int, AccountUse]:
         """Count in one statement; an account without mods is absent."""

@@ -17,6 +17,7 @@ from modhub.catalogue.moderation_queries import (
     deletion_summary,
     describe_mod,
     filtered_mods,
+    state_of,
     users_of,
 )
 from modhub.content import limits, text
@@ -143,7 +144,7 @@ def run_list(admin: Any, arguments: argparse.Namespace) -> int:
             admin.say_json(line_document(mod))
         return 0
     for mod in mods[: arguments.limit]:
-        admin.say(f"{mod.id} {mod.state}, account {mod.owner}, changed {iso(mod.updated_at)}: {mod.title}")
+        admin.say(f"{mod.id} {state_of(mod)}, account {mod.owner}, changed {iso(mod.updated_at)}: {mod.title}")
     if len(mods) > arguments.limit:
         admin.say(f"There are more: --page {arguments.page + 1}")
     elif not mods:

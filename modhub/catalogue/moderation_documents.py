@@ -7,12 +7,12 @@ from sqlalchemy.orm import Session, selectinload
 
 from modhub.catalogue.models import Asset, Mod, Note
 from modhub.catalogue.moderation import matches_name
-from modhub.catalogue.moderation_queries import ModLine, state_of
+from modhub.catalogue.moderation_queries import state_of
 from modhub.catalogue.response_schemas import in_order
 from modhub.db import iso
 
 
-def line_document(mod: ModLine | Mod) -> dict[str, Any]:
+def line_document(mod: Mod) -> dict[str, Any]:
     """A mod in a list."""
     return {
         "id": mod.id,

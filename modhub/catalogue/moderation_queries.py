@@ -1,13 +1,12 @@
 """Queries for the operator: lists of all mods in any state, and everything about one mod."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sqlalchemy import and_, func, not_, or_, select
-from sqlalchemy.orm import Session, selectinload
+from sqlalchemy.orm import Session, load_only, selectinload
 
 from modhub.base.service_registry import find_optional_service
 from modhub.blobs.models import StoredBlob
@@ -33,31 +32,17 @@ MAX_USERS_LISTED: Final = 20
 """Dependent mods that are listed for a mod."""
 
 
-class ModLine(NamedTuple):
-    """A mod in a list."""
-
-    id: int
-    guid: str
-    owner: int
-    title: str
-    games: list[str]
-    published: bool
-    hidden_at: datetime | None
-    updated_at: datetime
-
-    @property
-    def state(self) -> str:
-        """One of :data:`STATES`."""
-        return state_of(self)
-
-    def __str__(self) -> str:
-        return f"{self.id} {self.title}, {self.state}"
+# Without the texts: a list may go through all mods.
+_LINES: Final = select(Mod).options(
+    load_only(Mod.guid, Mod.owner, Mod.title, Mod.games, Mod.published, Mod.hidden_at, Mod.updated_at)
+)
 
 
-_LINE_COLUMNS: Final = (Mod.id, Mod.guid, Mod.owner, Mod.title, Mod.games, Mod.published, Mod.hidden_at, Mod.updated_at)
+def _line_of(mod: Mod) -> str:
+    return f"{mod.id} {mod.title}, {state_of(mod)}"
 
 
-def state_of(mod: ModLine | Mod) -> str:
+def state_of(mod: Mod) -> str:
     """One of :data:`STATES`."""
     if mod.hidden_at is not None:
         return "hidden"
@@ -74,14 +59,14 @@ class ModFilter:
     sha256: str | None = None
 
 
-def filtered_mods(session: Session, mod_filter: ModFilter, offset: int, limit: int) -> list[ModLine]:
+def filtered_mods(session: Session, mod_filter: ModFilter, offset: int, limit: int) -> list[Mod]:
     """Return at most ``limit`` mods from ``offset`` on, last changed first."""
     return list(islice(_matching(session, mod_filter), offset, offset + limit))
 
 
-def _matching(session: Session, mod_filter: ModFilter) -> Iterator[ModLine]:
+def _matching(session: Session, mod_filter: ModFilter) -> Iterator[Mod]:
     """Words are matched in Python: only public mods have folded text in the database."""
-    statement = select(*_LINE_COLUMNS).order_by(Mod.updated_at.desc(), Mod.id.desc()).limit(BATCH)
+    statement = _LINES.order_by(Mod.updated_at.desc(), Mod.id.desc()).limit(BATCH)
     if mod_filter.owner is not None:
         statement = statement.where(Mod.owner == mod_filter.owner)
     if mod_filter.state is not None:
@@ -90,20 +75,17 @@ def _matching(session: Session, mod_filter: ModFilter) -> Iterator[ModLine]:
         files = select(Asset.mod_id).join(StoredBlob, StoredBlob.id == Asset.blob_id)
         statement = statement.where(Mod.id.in_(files.where(StoredBlob.sha256 == mod_filter.sha256)))
     words = [word for query in mod_filter.words for word in search_words(query)]
-    batch = session.execute(statement).all()
+    batch = session.scalars(statement).all()
     while batch:
-        for row in batch:
-            line = ModLine(*row)
-            if all(word in _search_text(line) for word in words):
-                yield line
-        last = ModLine(*batch[-1])
+        yield from (mod for mod in batch if all(word in _search_text(mod) for word in words))
+        last = batch[-1]
         # The first condition lets the index seek; with the second alone, all earlier rows would be read.
         older = or_(Mod.updated_at < last.updated_at, Mod.id < last.id)
-        batch = session.execute(statement.where(Mod.updated_at <= last.updated_at, older)).all()
+        batch = session.scalars(statement.where(Mod.updated_at <= last.updated_at, older)).all()
 
 
-def _search_text(line: ModLine) -> str:
-    return fold_search("\n".join((line.title, *line.games)))
+def _search_text(mod: Mod) -> str:
+    return fold_search("\n".join((mod.title, *mod.games)))
 
 
 def describe_mod(session: Session, registry: Any, name: str) -> Iterator[str]:
@@ -119,12 +101,12 @@ def describe_mod(session: Session, registry: Any, name: str) -> Iterator[str]:
             yield f"  {label}: {value}"
     yield from _files(mod)
     for label, guids in (("requires", mod.requires), ("conflicts with", mod.conflicts)):
-        mods = _mods_by_guid(session, guids)
+        lines = _lines_by_guid(session, guids)
         for guid in guids:
-            yield f"  {label}: {guid} ({mods.get(guid.lower(), 'not on this site')})"
+            yield f"  {label}: {guid} ({lines.get(guid.lower(), 'not on this site')})"
     total, users = _users(session, mod.guid)
     for user in users:
-        yield f"  required by: {user}"
+        yield f"  required by: {_line_of(user)}"
     if total > len(users):
         yield f"  required by: {total - len(users)} more"
     versions = session.scalars(select(Note.version).where(Note.mod_id == mod.id).order_by(Note.id.desc())).all()
@@ -156,18 +138,17 @@ def _files(mod: Mod) -> Iterator[str]:
         yield f"    in the store {asset.blob.key}, address /Modhub/file/{asset.id}"
 
 
-def _mods_by_guid(session: Session, guids: Iterable[str]) -> dict[str, ModLine]:
-    """Return the existing mods, in any state, by folded GUID."""
-    rows = session.execute(select(*_LINE_COLUMNS).where(Mod.guid.in_([guid.lower() for guid in guids])))
-    return {line.guid: line for line in (ModLine(*row) for row in rows)}
+def _lines_by_guid(session: Session, guids: Iterable[str]) -> dict[str, str]:
+    """Return a line about each of these mods that exists, in any state, by folded GUID."""
+    mods = session.scalars(_LINES.where(Mod.guid.in_([guid.lower() for guid in guids])))
+    return {mod.guid: _line_of(mod) for mod in mods}
 
 
-def _users(session: Session, guid: str) -> tuple[int, list[ModLine]]:
+def _users(session: Session, guid: str) -> tuple[int, Sequence[Mod]]:
     """(number of public mods that require it, the first of them)"""
     users = select(PublicRequirement.mod_id).where(func.lower(PublicRequirement.guid) == guid)
     total = session.scalar(select(func.count()).select_from(PublicMod).where(PublicMod.id.in_(users))) or 0
-    rows = session.execute(select(*_LINE_COLUMNS).where(Mod.id.in_(users)).order_by(Mod.id).limit(MAX_USERS_LISTED))
-    return total, [ModLine(*row) for row in rows]
+    return total, session.scalars(_LINES.where(Mod.id.in_(users)).order_by(Mod.id).limit(MAX_USERS_LISTED)).all()
 
 
 def deletion_summary(session: Session, mod: Mod) -> str:
@@ -192,7 +173,7 @@ def users_of(session: Session, mod: Mod) -> str:
         return ""
     others = f" and {total - len(users)} more" if total > len(users) else ""
     verb = "requires" if total == 1 else "require"
-    return f"{_plural(total, 'published mod')} {verb} it: {'; '.join(map(str, users))}{others}."
+    return f"{_plural(total, 'published mod')} {verb} it: {'; '.join(map(_line_of, users))}{others}."
 
 
 def _plural(count: int, singular: str, plural: str = "") -> str:

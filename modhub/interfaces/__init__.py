@@ -24,7 +24,6 @@ from modhub.interfaces.resources import (
     IVotes,
 )
 from modhub.interfaces.services import (
-    AccountMod,
     AccountUse,
     CardPage,
     IAccounts,
@@ -44,7 +43,6 @@ from modhub.interfaces.services import (
 )
 
 __all__ = [
-    "AccountMod",
     "AccountUse",
     "BlobStore",
     "CardPage",

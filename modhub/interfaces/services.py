@@ -27,17 +27,8 @@ class ModSummary(NamedTuple):
     """Whether everybody sees it: published by its owner, and not hidden by an operator."""
     version: str = ""
     """The version of its code file; empty before the first."""
-
-
-class AccountMod(NamedTuple):
-    """A mod that is deleted with its owner's account."""
-
-    title: str
-    published: bool
-    """Whether its owner has published it, even if hidden."""
-    hidden: bool
-    dependents: int
-    """Other people's published mods that require it."""
+    hidden: bool = False
+    """Whether an operator hid it."""
 
 
 class AccountUse(NamedTuple):
@@ -63,8 +54,8 @@ class IMods(Protocol):
         Drafts and hidden mods exist: ``get_mods`` says whether everybody can see a mod.
         """
 
-    def get_mods_of_account(self, session: Any, account_id: int) -> list[AccountMod]:
-        """All mods of an account, last changed first."""
+    def get_mods_of_account(self, session: Any, account_id: int) -> list[tuple[ModSummary, int]]:
+        """All mods of an account, last changed first, each with how many published mods of others require it."""
 
     def get_use_of_accounts(self, session: Any) -> dict[int, AccountUse]:
         """What the mods of each account take up; without accounts that have none. For commands: it reads all mods."""

@@ -6,15 +6,15 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from modhub.catalogue.models import Mod
-from modhub.interfaces import AccountMod, IMods, ModSummary
+from modhub.interfaces import IMods, ModSummary
 from modhub_testing import Site
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod
 
 MOD_TABLE: Any = Mod.__table__
 
 
-def summary(mod: dict[str, Any], *, published: bool, owner: int = OWNER) -> ModSummary:
-    return ModSummary(mod["id"], mod["guid"], mod["title"], owner, published, mod["version"])
+def summary(mod: dict[str, Any], *, published: bool, owner: int = OWNER, hidden: bool = False) -> ModSummary:
+    return ModSummary(mod["id"], mod["guid"], mod["title"], owner, published, mod["version"], hidden)
 
 
 def test_a_draft_and_a_hidden_mod_are_there_and_not_published(site: Site) -> None:
@@ -24,7 +24,7 @@ def test_a_draft_and_a_hidden_mod_are_there_and_not_published(site: Site) -> Non
     expected = {
         public["id"]: summary(public, published=True, owner=8),
         draft["id"]: summary(draft, published=False),
-        hidden["id"]: summary(hidden, published=False),
+        hidden["id"]: summary(hidden, published=False, hidden=True),
     }
     with site.databases.readonly_session() as session:
         summaries = mods.get_mods(session, [*expected, 999])
@@ -82,7 +82,7 @@ def test_the_mods_of_an_account_come_with_what_depends_on_them(site: Site) -> No
         account_mods = site.find_service(IMods).get_mods_of_account(session, OWNER)
         assert site.find_service(IMods).get_mods_of_account(session, 999) == []
     assert account_mods == [
-        AccountMod("Hidden", True, True, 0),
-        AccountMod("Draft", False, False, 1),
-        AccountMod("First", True, False, 2),
+        (summary(hidden, published=False, hidden=True), 0),
+        (summary(draft, published=False), 1),
+        (summary(first, published=True), 2),
     ]
