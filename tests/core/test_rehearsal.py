@@ -7,11 +7,12 @@ import zipfile
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from modhub.catalogue.archives import find_archive_problems
-from modhub_testing import Site
+from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
-from modhub_testing.pages import new_visitor
+from modhub_testing.pages import form_at, new_visitor
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -27,6 +28,21 @@ def archive(*names: str) -> bytes:
         for name in names:
             made.writestr(zipfile.ZipInfo(name), b"x")
     return file.getvalue()
+
+
+@pytest.mark.one_database  # it is SQLite that has one lock for all
+def test_owners_wait_for_no_writer_to_read(start: Start) -> None:
+    site = start(modhub__lock_seconds="1")
+    mod, owner = new_mod(site), new_visitor(site, OWNER)
+    here = f"/Modhub/mine/{mod['id']}"
+    form = form_at(owner.get(here), f"{here}/delete")
+    form["title"] = "another"
+    with site.databases.write_session.begin() as session:
+        session.execute(text("SELECT 1"))
+        assert rehearse(site, mod)["ready"] is False
+        for address in ("/Modhub/mine", here, f"{here}/preview", f"{here}/rehearsal"):
+            owner.get(address, status=200)
+        form.submit(status=400)
 
 
 def test_the_chain_is_as_if_published(site: Site) -> None:
