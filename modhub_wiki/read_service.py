@@ -95,17 +95,11 @@ class WikiReader:
         )
         self._lines = reader.prepare(lines.where(Page.path.in_([bindparam(f"path{at}") for at in range(MAX_HITS)])))
         self._searches: dict[int, PreparedQuery] = {}
-        self._cached: tuple[list[Row], list[PageDocument]] = ([], [])
 
     def pages(self) -> list[PageDocument]:
-        """All pages, by path. The same list, not to be modified, until the rows change."""
-        rows = self.reader.rows(self._pages)
-        cached_rows, pages = self._cached
-        if rows != cached_rows:
-            ordered = sorted(rows, key=lambda row: row[0])
-            pages = [PageDocument(path, title, page_url(path), number, _iso(at)) for path, title, number, at in ordered]
-            self._cached = (rows, pages)
-        return pages
+        """All pages, by path."""
+        rows = sorted(self.reader.rows(self._pages), key=lambda row: row[0])
+        return [PageDocument(path, title, page_url(path), number, _iso(at)) for path, title, number, at in rows]
 
     def source(self, path: str | None) -> str | None:
         """The Markdown of a page; None if there is no such page."""
