@@ -78,10 +78,8 @@ def edit_page_context(request: Request, mod_id: int | None, **more: Any) -> dict
         notes, own_titles = read_notes(session, mod_id, owner), read_titles(session, owner)
         source, chosen = read_source(session, stored)
         superseded = read_successor(session, mod_id, owner)
-    mod = draft.mod
-    reader = page_reader(request)
-    games = reader.games()
-    users, users_total = reader.users(mod.guid)
+    mod, reader = draft.mod, page_reader(request)
+    games, (users, users_total) = reader.games(), reader.users(mod.guid)
     titles = _public_titles(request, (*mod.requires, *mod.conflicts_with)) | own_titles
     more["typed"] = {
         "description": source,
