@@ -7,14 +7,12 @@ Features are packages named in ``pyramid.includes``; they are included after the
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
-# isort: split
-import modhub.base.early_interrupts  # before everything that takes time
-import modhub.ops.pyramid_import  # noqa: F401 - before all of Pyramid
-
-# isort: split
+# ruff: noqa: E402 - Pyramid 2.1 imports it below, and operators could do nothing about its warning.
+warnings.filterwarnings("ignore", "pkg_resources is deprecated", UserWarning)
 
 from pyramid.config import Configurator
 from pyramid.exceptions import ConfigurationError

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -15,7 +16,6 @@ import modhub
 from modhub.admin.command_help import as_sentence, complete_help
 from modhub.admin.progress import ProgressDisplay
 from modhub.audit import act_for_operator, record_nothing
-from modhub.base.early_interrupts import INTERRUPTED, restore_interrupts
 from modhub.base.errors import ApiError
 from modhub.base.ini_file import application_settings, set_up_logging
 from modhub.base.service_registry import Service, find_optional_service, find_service
@@ -166,7 +166,6 @@ def build_admin_parser(config: Configurator) -> argparse.ArgumentParser:
 def admin_main(argv: Sequence[str] | None = None) -> int:
     """The console script. Exit code 0 is success, 1 a problem that the command found, 2 a usage error, 130 Ctrl-C."""
     try:
-        restore_interrupts()
         try:
             return run_arguments(list(sys.argv[1:] if argv is None else argv))
         finally:
@@ -180,7 +179,7 @@ def admin_main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as interrupt:
         # Behind the terminal's ^C.
         sys.stderr.write("\n" if sys.stderr.isatty() else "")
-        return print_error(f"interrupted; {str(interrupt) or 'finished work is kept'}", INTERRUPTED)
+        return print_error(f"interrupted; {str(interrupt) or 'finished work is kept'}", 128 + signal.SIGINT)
 
 
 def run_arguments(arguments: Sequence[str]) -> int:

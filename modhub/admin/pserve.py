@@ -5,13 +5,13 @@ it.
 """
 
 import logging
+import signal
 import sys
 from collections.abc import Sequence
 
 from pyramid.scripts import pserve
 from pyramid.scripts.common import parse_vars
 
-from modhub.base.early_interrupts import INTERRUPTED, restore_interrupts
 from modhub.base.ini_file import refuse_unusable
 from modhub.base.settings import StartRefused
 
@@ -29,10 +29,9 @@ class ServeCommand(pserve.PServeCommand):
 def pserve_main(argv: Sequence[str] | None = None) -> int:
     """The console script; the exit code is 1 if the ini cannot be used, 130 if it is interrupted before it serves."""
     try:
-        restore_interrupts()
         return _serve(list(sys.argv if argv is None else argv))
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return 128 + signal.SIGINT
 
 
 def _serve(arguments: list[str]) -> int:
