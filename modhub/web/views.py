@@ -4,12 +4,9 @@
 segments, one returns 404 to a permitted caller if nothing is at the address.
 """
 
-import sys
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any, TypeVar
 
-import venusian
 from pyramid.config import Configurator
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
@@ -27,39 +24,15 @@ ViewCallable = Callable[[Any, Request], Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _Attacher:
-    """venusian's ``attach``, for functions of modules: it reads the source of each, a tenth of the start."""
-
-    def attach(self, wrapped: Any, callback: Any, category: str, depth: int) -> Any:
-        if not isinstance(wrapped, FunctionType):
-            return venusian.attach(wrapped, callback, category=category, depth=depth + 1)
-        categories = getattr(wrapped, venusian.ATTACH_ATTR, None)
-        if categories is None or not categories.attached_to(wrapped.__module__, wrapped.__name__, wrapped):
-            categories = venusian.Categories(wrapped)
-            setattr(wrapped, venusian.ATTACH_ATTR, categories)
-        name = f"{wrapped.__name__} None"
-        categories.setdefault(category, []).append((callback, wrapped.__module__, name, "module"))
-        code = wrapped.__code__
-        return venusian.AttachInfo(
-            scope="module",
-            module=sys.modules[wrapped.__module__],
-            codeinfo=(code.co_filename, code.co_firstlineno, wrapped.__name__, f"def {wrapped.__name__}"),
-        )
-
-
-class _ViewConfig(view_config):
-    venusian = _Attacher()
-
-
 def api(**options: Any) -> Callable[[F], F]:
     """Declare an API view; its result is rendered as JSON. Options as for ``view_config``."""
-    declared: Callable[[F], F] = _ViewConfig(is_api=True, renderer="json", **options)
+    declared: Callable[[F], F] = view_config(is_api=True, renderer="json", **options)
     return declared
 
 
 def page(**options: Any) -> Callable[[F], F]:
     """Declare a page. Options as for ``view_config``."""
-    declared: Callable[[F], F] = _ViewConfig(is_api=False, **options)
+    declared: Callable[[F], F] = view_config(is_api=False, **options)
     return declared
 
 
