@@ -6,14 +6,13 @@ be lost, and waits for nothing.
 """
 
 import sqlite3
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from importlib import import_module
 from time import monotonic
 from typing import Any
 
+import zope.sqlalchemy
 from sqlalchemy import BigInteger, Engine, Integer, MetaData, create_engine, event
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -159,7 +158,6 @@ class Databases:
         self.readonly_session = sessionmaker(self.readonly_engine, autoflush=False)
         self.best_effort_session = sessionmaker(self.best_effort_engine, autoflush=False)
         """For writes that may be lost: if a lock, or their one connection, is not free, they fail at once."""
-        self._register = _zope_sqlalchemy().register
         self.raw_queries = RawQueryExecutor(
             self.readonly_engine,
             max_idle=self.limits.pool_size,
@@ -179,7 +177,7 @@ class Databases:
         silently.
         """
         session = self.write_session()
-        self._register(session, initial_state="changed", transaction_manager=manager)
+        zope.sqlalchemy.register(session, initial_state="changed", transaction_manager=manager)
         return session
 
     def empty_pools(self) -> None:
@@ -278,15 +276,3 @@ def is_transient(error: BaseException) -> bool:
         state = getattr(cause, "sqlstate", None)
         return type(cause).__name__ == "OperationalError" if state is None else state.startswith(_POSTGRES_TRANSIENT)
     return False
-
-
-def _zope_sqlalchemy() -> Any:
-    """Import it after the driver: it imports psycopg where that is installed, 9 MB that nobody needs on SQLite."""
-    is_unneeded = "psycopg" not in sys.modules
-    if is_unneeded:
-        sys.modules["psycopg"] = None  # type: ignore[assignment] # an import fails, as if it were not installed
-    try:
-        return import_module("zope.sqlalchemy")
-    finally:
-        if is_unneeded:
-            del sys.modules["psycopg"]
