@@ -2,28 +2,20 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from modhub.http.payload import encode
 
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
 KEY_BYTES = 32
-
-
-def _private_key(key: bytes) -> "Ed25519PrivateKey":
-    # Only where a key is set: the library takes 7 MB of a process.
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
-
-    return Ed25519PrivateKey.from_private_bytes(key)
 
 
 class SigningKey:
     """The private key, or none: then nothing is signed."""
 
     def __init__(self, key: bytes = b"") -> None:
-        self._private = _private_key(key) if key else None
+        self._private = Ed25519PrivateKey.from_private_bytes(key) if key else None
 
     def __repr__(self) -> str:
         return "SigningKey(...)"

@@ -6,7 +6,6 @@ and of two concurrent creations one creates the page and the other changes it.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from msgspec.json import encode
 from sqlalchemy import delete, select
@@ -18,9 +17,7 @@ from modhub.base.errors import not_found
 from modhub.content.folding import fold_search
 from modhub.db import now
 from modhub_wiki.models import Page, PageSearchText, Revision
-
-if TYPE_CHECKING:  # `draft_page` imports it when it is used
-    from modhub_wiki.rendering import Rendered
+from modhub_wiki.rendering import Rendered, render
 
 _TICK = timedelta(microseconds=1)
 
@@ -31,14 +28,12 @@ class PageDraft:
 
     path: str
     text: str
-    rendered: "Rendered"
+    rendered: Rendered
     folded: str
 
 
 def draft_page(path: str, text: str, title: str | None = None) -> PageDraft:
     """Render the Markdown ``text`` of the page ``path`` and fold it for search."""
-    from modhub_wiki.rendering import render  # noqa: PLC0415 - Markdown and lexers, 5 MB that most processes never use
-
     rendered = render(text, path, title)
     lines = f"{rendered.title}\n{path}\n{rendered.plain}"
     return PageDraft(path, text, rendered, fold_search(lines))

@@ -15,6 +15,7 @@ from typing import Final
 
 from sqlalchemy.orm import Session
 
+from modhub.catalogue.markdown import render_markdown
 from modhub.catalogue.models import DescriptionSource
 from modhub.content import limits, text
 
@@ -79,8 +80,6 @@ def _paragraphs(source: str) -> str:
 
 
 def _render_markdown(source: str) -> str:
-    from modhub.catalogue.markdown import render_markdown  # noqa: PLC0415 - a parser that only owners' pages need
-
     html = render_markdown(source)
     return _paragraphs(source) if html is None else html
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from modhub.content.limits import KB
@@ -68,8 +69,6 @@ def read_small_file(value: str, limit: int) -> bytes:
 
 def render_operator_text(content: bytes) -> OperatorText:
     """Render a text for a page that has its own heading of the first level."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - a tenth of the start, and few services name such files
-
     try:
         source = content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -1,7 +1,4 @@
-"""Schema migrations: alembic without an ini file, with one version table for each package.
-
-Alembic is imported by what needs it: every start checks the schema, and few migrate.
-"""
+"""Schema migrations: alembic without an ini file, with one version table for each package."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
@@ -31,10 +28,16 @@ UNMAPPED = "fts_"
 """Prefix of tables and indexes that exist on one kind of database only; no model describes them."""
 
 
-def _script_config(package: Migrations) -> "Config":
-    from alembic.config import Config  # noqa: PLC0415 - see above
+def _alembic() -> Any:
+    """Alembic, imported by what migrates: it brings Mako and lexers of Pygments, which no service needs."""
+    import alembic.command  # noqa: PLC0415 - the only import in a function
+    import alembic.config  # noqa: PLC0415
 
-    config = Config()
+    return alembic
+
+
+def _script_config(package: Migrations) -> "Config":
+    config: Config = _alembic().config.Config()
     # Alembic's config format interpolates %.
     config.set_main_option("script_location", str(ENV_FOLDER).replace("%", "%%"))
     config.set_main_option("version_locations", str(Path(package.folder) / "versions").replace("%", "%%"))
@@ -44,9 +47,7 @@ def _script_config(package: Migrations) -> "Config":
 
 def revision_scripts(package: Migrations) -> "ScriptDirectory":
     """The revision files of ``package``."""
-    from alembic.script import ScriptDirectory  # noqa: PLC0415 - see above
-
-    scripts = ScriptDirectory.from_config(_script_config(package))
+    scripts: ScriptDirectory = _alembic().script.ScriptDirectory.from_config(_script_config(package))
     # Only `modhub-admin` prints messages for the operator.
     scripts.messaging_opts = {"quiet": True}
     return scripts
@@ -104,16 +105,12 @@ def upgrade(databases: Databases, packages: Iterable[Migrations]) -> list[str]:
 
 def upgrade_package(connection: Connection, package: Migrations, revision: str) -> None:
     """Bring one package to ``revision``."""
-    from alembic import command  # noqa: PLC0415 - see above
-
-    command.upgrade(_config(package, connection), revision)
+    _alembic().command.upgrade(_config(package, connection), revision)
 
 
 def downgrade_package(connection: Connection, package: Migrations, revision: str) -> None:
     """Take one package back to ``revision``."""
-    from alembic import command  # noqa: PLC0415 - see above
-
-    command.downgrade(_config(package, connection), revision)
+    _alembic().command.downgrade(_config(package, connection), revision)
 
 
 def record_applied(connection: Connection, package: Migrations) -> None:
@@ -134,13 +131,11 @@ def run_or_refuse(databases: Databases, packages: Iterable[Migrations], change: 
     except KeyboardInterrupt:
         raise KeyboardInterrupt("everything was migrated or nothing: run the command again") from None
     except Exception as error:
-        from alembic.util import CommandError  # noqa: PLC0415 - see above
-
         log.debug("migrating failed", exc_info=True)
         reason = database_errors.driver_reason(error, databases.write_engine.url)
         if is_transient(error):
             raise StartRefused(f"the database cannot be written right now, nothing was migrated ({reason})") from None
-        kind = "" if isinstance(error, SQLAlchemyError | CommandError) else f"{type(error).__name__}: "
+        kind = "" if isinstance(error, SQLAlchemyError | _alembic().util.CommandError) else f"{type(error).__name__}: "
         raise StartRefused(f"migrating failed and changed nothing: {kind}{reason}") from None
 
 
@@ -196,15 +191,12 @@ def refuse_when_behind(databases: Databases, packages: Iterable[Migrations], ini
 
 def schema_differences(databases: Databases, package: Migrations) -> list[Any]:
     """What autogeneration would still change for ``package``; empty if models and migrations agree."""
-    from alembic.autogenerate import compare_metadata  # noqa: PLC0415 - see above
-    from alembic.runtime.migration import MigrationContext  # noqa: PLC0415 - see above
-
     with databases.readonly_engine.connect() as connection:
         options = {
             "version_table": package.version_table,
             "include_object": include_object(package),
             "compare_type": True,
         }
-        context = MigrationContext.configure(connection, opts=options)
-        differences: list[Any] = compare_metadata(context, Base.metadata)
+        context = _alembic().runtime.migration.MigrationContext.configure(connection, opts=options)
+        differences: list[Any] = _alembic().autogenerate.compare_metadata(context, Base.metadata)
         return differences

@@ -6,6 +6,7 @@ code was accepted.
 
 from typing import Any, Final
 
+import segno
 from markupsafe import Markup
 
 from modhub.audit import record
@@ -37,8 +38,6 @@ QR_SCALE: Final = 4
 
 def add_authenticator_form(request: Request) -> FormPage:
     """The form that shows the proposed secret and asks for its first code."""
-    import segno  # noqa: PLC0415 - a hundredth of the start, and only this page needs it
-
     hint, period = N_("The six digits that the app shows now."), proposal_period(request)
     secret = proposed_secret(request, period)
     address = totp.provisioning_uri(secret, current_login(request).subject)
