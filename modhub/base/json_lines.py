@@ -3,7 +3,6 @@
 import json
 import logging
 import time
-from functools import lru_cache
 from typing import Any, Final
 
 from modhub.base.request_ids import current_request_id
@@ -26,22 +25,6 @@ class TextLineFormatter(logging.Formatter):
         return super().formatMessage(record) + (f" [request {request_id}]" if request_id else "")
 
 
-@lru_cache(maxsize=4)
-def _to_the_second(seconds: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-
-
-@lru_cache(maxsize=256)
-def _source(level: str, logger: str) -> str:
-    return f'"level": "{level}", "logger": {json.dumps(logger)}'
-
-
-def line_head(created: float, level: str, logger: str) -> str:
-    """The beginning of a line: ``{``, time, level and logger."""
-    seconds = int(created)
-    return f'{{"time": "{_to_the_second(seconds)}.{int((created - seconds) * 1000):03d}Z", {_source(level, logger)}'
-
-
 class JsonLineFormatter(logging.Formatter):
     """One JSON object per line: ``time`` (UTC), ``level``, ``logger``, the request's ``id`` if any, then ``message``.
 
@@ -49,12 +32,17 @@ class JsonLineFormatter(logging.Formatter):
     always one line.
     """
 
+    converter = staticmethod(time.gmtime)
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+    default_msec_format = "%s.%03dZ"
+
     def __init__(self, *_arguments: Any, **_options: Any) -> None:
         super().__init__()
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one JSON object without line breaks."""
-        head = line_head(record.created, record.levelname, record.name)
+        created, logger = self.formatTime(record), json.dumps(record.name)
+        head = f'{{"time": "{created}", "level": "{record.levelname}", "logger": {logger}'
         if request_id := _request_id(record):
             head += f', "id": "{request_id}"'
         message = record.getMessage()
