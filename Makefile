@@ -56,6 +56,8 @@ install: venv ## install everything into .venv
 		$(PIP) install --no-deps --no-build-isolation --editable . && cat $(MANIFESTS) > $(VENV)/installed-suite; }
 	@$(BIN)/python -m compileall -q $(wildcard modhub*) # as pip does for a wheel: half a second of each start
 
+run: export MALLOC_TRIM_THRESHOLD_ = 8388608
+run: export MALLOC_MMAP_THRESHOLD_ = 8388608
 run: install ## set up, migrate the database, and serve http://127.0.0.1:6543
 	@mkdir -p var
 	@$(BIN)/modhub-admin -c $(INI) migrate

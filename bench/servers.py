@@ -26,6 +26,8 @@ ROOT: Final = Path(__file__).parents[1]
 SHIPPED: Final = (ROOT / "production.ini").read_text("utf-8")
 FEATURES: Final = " ".join(SHIPPED.partition("pyramid.includes =\n")[2].partition("\n\n")[0].split())
 LOCATION: Final = "/_files/"
+KEPT_MEMORY: Final = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
+"""As deploy/modhub@.service sets them."""
 PLAIN: Final = "/plain"
 ACCEL: Final = "/accel"
 """What comes before a path at `nginx`, for the processes that it copies from, and for the one that hands files over."""
@@ -69,7 +71,7 @@ def free_port() -> int:
 @contextmanager
 def running(command: list[str], port: int, log: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a process that listens on ``port``; end it afterwards."""
-    environ = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    environ = {**os.environ, **dict.fromkeys(KEPT_MEMORY, "8388608"), "PYTHONWARNINGS": "ignore"}
     with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out, env=environ) as process:
         try:
             deadline = time.monotonic() + 30

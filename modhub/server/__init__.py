@@ -14,7 +14,6 @@ from typing import Any
 from modhub.base.ini_file import refuse_unreadable
 from modhub.base.settings import StartRefused
 from modhub.server.loop import Server
-from modhub.server.memory import keep_freed_memory
 from modhub.server.rules import BodyRule, BodyRules, IBodyRules
 from modhub.server.settings import Settings
 from modhub.server.systemd import notify_systemd
@@ -79,7 +78,6 @@ def serve(app: Any, global_conf: Any = None, **settings: Any) -> int:  # noqa: A
         raise StartRefused(f"it cannot listen at the address in [server:main]: {error.strerror or error}") from None
     for host, port in server.addresses:
         logger.info("serving on %s", f"http://{host}:{port}" if host != "unix" else f"unix:{port}")
-    keep_freed_memory()
     interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
     previous = {}
