@@ -5,10 +5,8 @@ cookie, a form's token): beside reflected input it could be guessed (BREACH, T-D
 """
 
 import gzip
-from functools import lru_cache
 from typing import Any, Final
 
-from modhub.content.limits import KB
 from modhub.http.conditions import compressed_etag
 from modhub.http.headers import HAS_TOKEN
 from modhub.http.request import Request
@@ -18,8 +16,6 @@ MIN_BYTES: Final = 150
 LEVEL: Final = 5
 MAX_ACCEPTED: Final = 500
 """Characters that are read of an ``Accept-Encoding``."""
-MAX_CACHED: Final = 64 * KB
-"""Bytes of the largest body whose compressed form is kept; 64 are."""
 TYPES: Final = frozenset(
     {
         "application/atom+xml",
@@ -43,15 +39,10 @@ _OF_FILES: Final = ("accept-ranges", "content-range", "content-encoding", "repr-
 def accepts_gzip(header: str) -> bool:
     """Whether the value of an ``Accept-Encoding`` header allows gzip; unreadable parts are ignored.
 
-    So is whatever comes after `MAX_ACCEPTED` characters: the values are kept, and a header may have 64 KB.
+    So is whatever comes after `MAX_ACCEPTED` characters: a header may have 64 KB.
     """
-    return _accepts_gzip(header[:MAX_ACCEPTED])
-
-
-@lru_cache(maxsize=256)
-def _accepts_gzip(header: str) -> bool:
     allowed: dict[str, bool] = {}
-    for entry in header.lower().split(","):
+    for entry in header[:MAX_ACCEPTED].lower().split(","):
         coding, _, parameters = entry.partition(";")
         name, _, weight = parameters.partition("=")
         is_refused = name.strip() == "q" and not weight.strip().strip("0.")
@@ -77,9 +68,7 @@ def compress(request: Request, response: Any) -> None:
     body = response.body
     if len(body) < MIN_BYTES:
         return
-    is_kept = len(body) <= MAX_CACHED and response.content_type != "text/html"
-    # Pages have a new nonce each time.
-    response.body = _compress_cached(body) if is_kept else _compress(body)
+    response.body = gzip.compress(body, LEVEL, mtime=0)
     response.headers["Content-Encoding"] = "gzip"
     if "ETag" in response.headers:
         response.headers["ETag"] = compressed_etag(response.headers["ETag"])
@@ -97,12 +86,3 @@ def add_vary(response: Any, name: str) -> None:
     vary = response.headers.get("Vary", "")
     if name not in vary:
         response.headers["Vary"] = f"{vary}, {name}" if vary else name
-
-
-def _compress(body: bytes) -> bytes:
-    return gzip.compress(body, LEVEL, mtime=0)
-
-
-@lru_cache(maxsize=64)
-def _compress_cached(body: bytes) -> bytes:
-    return _compress(body)
