@@ -3,11 +3,10 @@
 import configparser
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
 from importlib.metadata import PackageNotFoundError
 from typing import Any
 
-from plaster import find_loaders, get_loader, parse_uri
+from plaster import get_loader
 
 from modhub.base.settings import StartRefused, variable
 
@@ -73,14 +72,7 @@ def refuse_unusable(ini: str, defaults: Mapping[str, str], server_name: str | No
 
 def _loader(ini: str) -> Any:
     """plaster's loader for ``ini``."""
-    known = _loaders(parse_uri(ini).scheme)
-    return known[0].load(ini) if len(known) == 1 else get_loader(ini, protocols=["wsgi"])  # which says what is wrong
-
-
-@cache
-def _loaders(scheme: str) -> list[Any]:
-    """Asked once: plaster reads the metadata of all installed packages each time, a third of a start in sum."""
-    return [*find_loaders(scheme, protocols=["wsgi"])]
+    return get_loader(ini, protocols=["wsgi"])
 
 
 def _has_application(loader: Any) -> bool:

@@ -9,7 +9,6 @@ import pytest
 
 from modhub.admin import pserve as modhub_pserve
 from modhub.admin.pserve import ServeCommand, pserve_main
-from modhub.base import ini_file
 from modhub_testing import TEST_SECRET
 
 APP = f"[app:main]\nuse = egg:modhub\nsqlalchemy.url = sqlite:////x/y.sqlite\nmodhub.secret = {TEST_SECRET}\n"
@@ -81,25 +80,3 @@ def test_pyramids_greeting_is_not_among_the_lines_of_the_log(
     with caplog.at_level(logging.WARNING, "modhub.server"):
         command.out("Starting server in PID 1.")
     assert capsys.readouterr().err == "Starting server in PID 1.\n", "else an ini without logging starts in silence"
-
-
-def test_installed_packages_are_searched_once_for_a_reader(
-    tmp_path: Path, served: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It took a third of a start when each of five readers searched by itself."""
-    searches: list[str] = []
-
-    def find(scheme: str, protocols: list[str]) -> list[Any]:
-        searches.append(scheme)
-        return real(scheme, protocols)
-
-    real = ini_file.find_loaders
-    monkeypatch.setattr(ini_file, "find_loaders", find)
-    ini_file._loaders.cache_clear()
-    ini = tmp_path / "x.ini"
-    ini.write_text(APP + SERVER, "utf-8")
-    assert pserve_main(["pserve", str(ini), "port=0"]) == 0
-    assert len(searches) == 1
-    ini.write_text(APP, "utf-8")
-    assert pserve_main(["pserve", str(ini), "port=0"]) == 1, "what is read is not kept"
-    assert (len(searches), len(served)) == (1, 1)
