@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from modhub.http.payload import encode
-from modhub.interfaces import PublicFile, RelatedMod
+from modhub.interfaces import RelatedMod
 from modhub_sync import limits
 from modhub_sync.request_schemas import InstalledEntry
 from modhub_sync.response_schemas import (
@@ -26,6 +26,8 @@ from modhub_sync.response_schemas import (
 
 InstallOrder = Callable[[Iterable[str], dict[str, list[str]]], tuple[list[str], list[str]]]
 _HALF: Final = limits.PATH_SHOWN // 2
+_RELATIONS_DIGITS: Final = 16
+"""Of the SHA-256: it is only compared with that of the same mod, and each step of a plan has one."""
 
 
 class _Reason(Struct, gc=False):
@@ -81,7 +83,7 @@ def make_plan(
     requires = {guid: mod.requires for guid, mod in mods.items()}
     ordered, missing = order(want.values(), requires)
     reasons = find_reasons(want, requires)
-    steps = [_step(mods[guid].file, have.get(guid), reasons[guid]) for guid in ordered]
+    steps = [_step(mods[guid], have.get(guid), reasons[guid]) for guid in ordered]
     pairs = list(_conflicting_pairs([*dict.fromkeys([*ordered, *have])], mods))
     downloads = (mods[step.guid].file.bytes for step in steps if step.action != "keep")
     return PlanDocument(
@@ -97,11 +99,23 @@ def make_plan(
     )
 
 
-def _step(file: PublicFile, installed: InstalledEntry | None, reason: _Reason) -> StepDocument:
-    action = "install"
+def _step(mod: RelatedMod, installed: InstalledEntry | None, reason: _Reason) -> StepDocument:
+    file, action = mod.file, "install"
     if installed is not None:
         action = "keep" if installed.has(file.version, file.sha256) else "update"
-    return StepDocument(guid=file.guid, action=action, because=reason.because, depth=reason.shown_depth)
+    return StepDocument(
+        guid=file.guid,
+        because=reason.because,
+        depth=reason.shown_depth,
+        action=action,
+        relations=digest_relations(mod),
+    )
+
+
+def digest_relations(mod: RelatedMod) -> str:
+    """Identify what the mod requires and excludes, whatever the order and the case of its GUIDs."""
+    sides = [sorted({guid.lower() for guid in side}) for side in (mod.requires, mod.conflicts)]
+    return hashlib.sha256(encode(sides)).hexdigest()[:_RELATIONS_DIGITS]
 
 
 def _path(guid: str, reason: _Reason) -> PathDocument:

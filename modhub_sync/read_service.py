@@ -17,7 +17,7 @@ from modhub.http.payload import encode
 from modhub.http.responses import ComposedBody
 from modhub.interfaces import IPublicMods, PublicFile, PublicNote, StoredDocument
 from modhub_sync import limits
-from modhub_sync.planning import make_plan
+from modhub_sync.planning import digest_relations, make_plan
 from modhub_sync.request_schemas import InstalledEntry
 from modhub_sync.response_schemas import (
     ChangedMod,
@@ -27,6 +27,7 @@ from modhub_sync.response_schemas import (
     LockStateDocument,
     LookupRest,
     PlanDocument,
+    RelationsDocument,
     UpdatesDocument,
 )
 
@@ -58,7 +59,10 @@ class SyncReader:
         return _compose_lookup(self._mods, [published[guid] for guid in shown], encode(rest))
 
     def updates(self, have: Mapping[str, InstalledEntry]) -> UpdatesDocument:
-        """Compare what the caller has with what is published; one statement if nothing has changed, else two."""
+        """Compare what the caller has with what is published; one statement if nothing has changed, else two.
+
+        Two more for callers that send ``relations``.
+        """
         files = self._mods.get_files(have)
         changed = [
             (files[guid], mod)
@@ -66,11 +70,18 @@ class SyncReader:
             if guid in files and not mod.has(files[guid].version, files[guid].sha256)
         ]
         notes = self._mods.get_notes([file.id for file, _ in changed], limits.NOTES) if changed else {}
-        return UpdatesDocument(
+        document = UpdatesDocument(
             changed=[_changed_mod(file, mod, notes.get(file.id, [])) for file, mod in changed],
             gone=[mod.guid for guid, mod in have.items() if guid not in files],
             same=len(files) - len(changed),
         )
+        known = {guid: mod.relations for guid, mod in have.items() if isinstance(mod.relations, str)}
+        if known:
+            digests = {guid: digest_relations(mod) for guid, mod in self._mods.get_related(known).items()}
+            others = [guid for guid in known if guid in digests and digests[guid] != known[guid]]
+            document.relations_changed = others
+            document.relations = [RelationsDocument(guid, digests[guid]) for guid in others]
+        return document
 
     def changes(self, since: int, limit: int, feed: str) -> ChangesDocument:
         """Return the changes after ``since``; 410 if the caller knows another sequence of serials."""

@@ -20,11 +20,15 @@ def clean_guid(value: str) -> str | None:
 
 
 class InstalledEntry(Struct):
-    """A mod that the caller has: its label, or the SHA-256 of its code file, or both."""
+    """A mod that the caller has: its label, or the SHA-256 of its code file, or both; and what the caller knows of it.
+
+    ``relations`` is the digest of its requirements and conflicts that a plan or an update check answered (C-SYNC-17).
+    """
 
     guid: str
     version: OptionalLabel = UNSET
     sha256: OptionalLabel = UNSET
+    relations: OptionalLabel = UNSET
 
     def has(self, version: str, sha256: str) -> bool:
         """Whether it is this version. The file decides if the caller named it; labels are only compared."""

@@ -24,12 +24,21 @@ class ChangedMod(Struct):
     changelog: list[Any]
 
 
-class UpdatesDocument(Struct):
-    """``POST /api/modhub/updates``"""
+class RelationsDocument(Struct):
+    """The digest of what a mod requires and excludes."""
+
+    guid: str
+    relations: str
+
+
+class UpdatesDocument(Struct, rename="camel"):
+    """``POST /api/modhub/updates``; the last two only for callers that sent ``relations``."""
 
     changed: list[ChangedMod]
     gone: list[str]
     same: int
+    relations_changed: list[str] | UnsetType = UNSET
+    relations: list[RelationsDocument] | UnsetType = UNSET
 
 
 class ChangeDocument(Struct):
@@ -61,9 +70,10 @@ class PathDocument(Struct, kw_only=True, gc=False):
 
 
 class StepDocument(PathDocument, kw_only=True, gc=False):
-    """A step of a plan: ``install``, ``update`` or ``keep``."""
+    """A step of a plan: ``install``, ``update`` or ``keep``; ``relations`` is the digest of an update check."""
 
     action: str
+    relations: str
 
 
 class ConflictDocument(Struct):

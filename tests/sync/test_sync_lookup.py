@@ -121,8 +121,65 @@ def test_the_changelog_of_a_changed_mod_has_what_is_new_to_the_caller(site: Site
     assert changed["changelog"] == shown[:1]
 
 
+def relations_of(site: Site, mod: Any) -> str:
+    (step,) = (step for step in plan(site, mod)["steps"] if step["guid"] == mod["guid"])
+    return str(step["relations"])
+
+
+def plan(site: Site, *mods: Any) -> Any:
+    return site.post_json("/api/modhub/plan", {"want": [mod["guid"] for mod in mods]}, status=200).json
+
+
+def edit(site: Site, mod: Any, **fields: Any) -> None:
+    site.as_account(OWNER).put_json(mod_address(mod), fields, status=200)
+
+
+def test_a_check_tells_other_requirements_and_conflicts(site: Site) -> None:
+    # C-SYNC-17
+    base, rival, mod = published_mod(site), published_mod(site), published_mod(site)
+    known = relations_of(site, mod)
+    have = {"guid": mod["guid"].upper(), "sha256": sha256(site, mod), "relations": known}
+    plain = {"guid": base["guid"], "sha256": sha256(site, base)}
+    alike = {"changed": [], "gone": [], "same": 2}
+    assert updates(site, have, plain) == {**alike, "relationsChanged": [], "relations": []}
+    for fields in ({"requires": [base["guid"]]}, {"conflictsWith": [rival["guid"]]}, {"requires": []}):
+        edit(site, mod, **fields)
+        now = relations_of(site, mod)
+        assert now != known
+        answer = updates(site, have | {"relations": known}, plain)
+        theirs = [{"guid": mod["guid"], "relations": now}]
+        assert answer == {**alike, "relationsChanged": [mod["guid"]], "relations": theirs}
+        known = now
+    edit(site, mod, title="Another title", description="Other words.")
+    assert updates(site, have | {"relations": known})["relationsChanged"] == []
+
+
+def test_relations_are_absent_unless_they_were_sent(site: Site) -> None:
+    # C-SYNC-17
+    mod, absent = published_mod(site), {"guid": ABSENT, "relations": "x"}
+    for entry in ({}, {"relations": None}):
+        assert updates(site, {"guid": mod["guid"], **entry}).keys() == {"changed", "gone", "same"}
+    first = updates(site, {"guid": mod["guid"], "relations": ""}, absent)
+    assert first["relations"] == [{"guid": mod["guid"], "relations": relations_of(site, mod)}]
+    assert (first["relationsChanged"], first["gone"]) == ([mod["guid"]], [ABSENT])
+    site.post_json(UPDATES, {"have": [{"guid": mod["guid"], "relations": 1}]}, status=400)
+
+
+def test_relations_do_not_depend_on_order_or_case(site: Site) -> None:
+    # C-SYNC-17
+    first, second, mod = published_mod(site), published_mod(site), published_mod(site)
+    listed = [first["guid"], second["guid"]]
+    digests = set()
+    for spelled in (listed, listed[::-1], [guid.upper() for guid in listed]):
+        edit(site, mod, requires=spelled)
+        digests.add(relations_of(site, mod))
+    edit(site, mod, requires=[], conflictsWith=listed)
+    assert relations_of(site, mod) not in digests
+    assert len(digests) == 1
+
+
 def test_the_number_of_statements_is_constant(site: Site) -> None:
-    # C-SYNC-16, C-SYNC-3
+    # C-SYNC-16, C-SYNC-3, C-SYNC-17
     ids = insert_mods(site, [{"version": "1"}] * 30)
     mods = [published_mod(site) for _ in range(3)]
     guids = [site.get(f"/api/modhub/{number}").json["guid"] for number in ids] + [mod["guid"] for mod in mods]
@@ -133,6 +190,9 @@ def test_the_number_of_statements_is_constant(site: Site) -> None:
         with site.counted() as statements:
             updates(site, *({"guid": guid, "version": "1"} for guid in sent))
         assert len(statements) == 1
+        with site.counted() as statements:
+            updates(site, *({"guid": guid, "version": "1", "relations": ""} for guid in sent))
+        assert len(statements) == 3
         with site.counted() as statements:
             updates(site, *({"guid": guid} for guid in sent))
         assert len(statements) == 2

@@ -189,6 +189,7 @@ def test_a_long_chain_shows_both_ends_of_its_paths(site: Site) -> None:
         "action": "install",
         "because": names[:8] + names[9:17],
         "depth": 17,
+        "relations": by_guid[names[17]]["relations"],
     }
     assert by_guid[names[999]]["because"] == names[:8] + names[991:999]
     assert by_guid[names[999]]["depth"] == 999
